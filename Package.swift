@@ -1,0 +1,121 @@
+// swift-tools-version:6.1
+import PackageDescription
+
+// `GQLRUN_ROOMS=core` leaves only the rooms without networking (CYajl, JSONStream, GraphQL, Cache),
+// so that their tests build and run in seconds. `make test-core` sets it.
+let coreOnly = Context.environment["GQLRUN_ROOMS"] == "core"
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let core: [Target] = [
+  .systemLibrary(name: "CYajl", pkgConfig: "yajl", providers: [.apt(["libyajl-dev"])]),
+  .target(name: "JSONStream", dependencies: ["CYajl"], swiftSettings: settings),
+  .target(name: "GraphQL", swiftSettings: settings),
+  .target(
+    name: "Cache",
+    dependencies: [
+      "JSONStream", "GraphQL",
+      .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "GRDBSQLite", package: "GRDB.swift"),
+    ],
+    swiftSettings: settings),
+  .testTarget(name: "JSONStreamTests", dependencies: ["JSONStream"], swiftSettings: settings),
+  .testTarget(name: "GraphQLTests", dependencies: ["GraphQL"], swiftSettings: settings),
+  .testTarget(
+    name: "CacheTests", dependencies: ["Cache", "JSONStream", "GraphQL"], swiftSettings: settings),
+]
+
+let networked: [Target] = [
+  .target(
+    name: "Pipeline",
+    dependencies: [
+      "Cache", "JSONStream", "GraphQL",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"),
+      .product(name: "Yams", package: "Yams"),
+    ],
+    swiftSettings: settings),
+  .target(
+    name: "Plugins",
+    dependencies: [
+      "Pipeline", "Cache", "JSONStream", "GraphQL",
+      .product(name: "AsyncHTTPClient", package: "async-http-client"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"),
+      .product(name: "NIOCore", package: "swift-nio"),
+      .product(name: "NIOHTTP1", package: "swift-nio"),
+    ],
+    swiftSettings: settings),
+  .target(
+    name: "DemoServer",
+    dependencies: [
+      "JSONStream", "GraphQL",
+      .product(name: "Hummingbird", package: "hummingbird"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"),
+      .product(name: "NIOCore", package: "swift-nio"),
+    ],
+    resources: [.embedInCode("Data/countries.json"), .embedInCode("Data/schema.graphql")],
+    swiftSettings: settings),
+  .executableTarget(
+    name: "gqlrun",
+    dependencies: [
+      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
+      .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      .product(name: "Logging", package: "swift-log"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "PipelineTests",
+    dependencies: ["Pipeline", "Cache", "JSONStream", "GraphQL"], swiftSettings: settings),
+  .testTarget(
+    name: "PluginsTests",
+    dependencies: [
+      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
+      .product(name: "NIOCore", package: "swift-nio"),
+      .product(name: "NIOPosix", package: "swift-nio"),
+      .product(name: "NIOHTTP1", package: "swift-nio"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "DemoServerTests", dependencies: ["DemoServer", "JSONStream", "GraphQL"],
+    swiftSettings: settings),
+  .testTarget(
+    name: "gqlrunTests",
+    dependencies: ["gqlrun", "DemoServer", "Cache", "JSONStream"], swiftSettings: settings),
+  .testTarget(name: "HouseTests", swiftSettings: settings),
+]
+
+let coreDependencies: [Package.Dependency] = [
+  .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0")
+]
+
+let networkedDependencies: [Package.Dependency] = [
+  .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+  .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+  .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+  .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+  .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+]
+
+let package = Package(
+  name: "gqlrun",
+  products: [
+    .library(name: "GQLRunCore", targets: ["JSONStream", "GraphQL", "Cache"])
+  ]
+    + (coreOnly
+      ? []
+      : [
+        .library(name: "GQLRun", targets: ["Pipeline", "Plugins"]),
+        .executable(name: "gqlrun", targets: ["gqlrun"]),
+      ]),
+  dependencies: coreDependencies + (coreOnly ? [] : networkedDependencies),
+  targets: core + (coreOnly ? [] : networked),
+  swiftLanguageModes: [.v6]
+)
