@@ -59,7 +59,6 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
       .product(name: "NIOCore", package: "swift-nio"),
     ],
-    resources: [.embedInCode("Data/countries.json"), .embedInCode("Data/schema.graphql")],
     swiftSettings: settings),
   .executableTarget(
     name: "gqlrun",

@@ -1,1 +1,1 @@
-// DemoServer
+import GraphQL
