@@ -19,8 +19,8 @@ enum SchemaSDL {
       language(code: ID!): Language
       languages(filter: LanguageFilterInput = {}): [Language!]!
       """
-      Generated posts, oldest first: the same post is always the same, whatever the page. The answer is
-      streamed, so `first` may be millions.
+      Generated posts: the same post is always the same, whatever the page. The answer is streamed, so
+      `first` may be millions.
       """
       feed(
         "How many posts to return, at least 0."
