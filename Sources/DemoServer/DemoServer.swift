@@ -70,36 +70,23 @@ public struct DemoServer: Sendable {
   public static func withServer<Result>(
     _ configuration: Configuration = Configuration(),
     isolation: isolated (any Actor)? = #isolation,
-    _ body: (LiveDemoServer) async throws -> sending Result
-  ) async throws -> sending Result {
+    _ body: (LiveDemoServer) async throws -> Result
+  ) async throws -> Result {
     let server = DemoServer(configuration)
     let (ready, continuation) = AsyncStream.makeStream(of: LiveDemoServer.self)
-    let running = Task {
-      defer { continuation.finish() }
-      try await server.serve { continuation.yield($0) }
-    }
-    return try await withTaskCancellationHandler {
-      var live: LiveDemoServer?
-      for await value in ready {
-        live = value
-        break
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        defer { continuation.finish() }
+        try await server.serve { continuation.yield($0) }
       }
-      guard let live else {
-        try await running.value
+      guard let live = await ready.first(where: { _ in true }) else {
+        try await group.next()
+        try Task.checkCancellation()
         throw Failure(message: "The demo server ended before it was ready.")
       }
-      do {
-        let result = try await body(live)
-        running.cancel()
-        _ = await running.result
-        return result
-      } catch {
-        running.cancel()
-        _ = await running.result
-        throw error
-      }
-    } onCancel: {
-      running.cancel()
+      // The group waits for the server, whichever way the work ends.
+      defer { group.cancelAll() }
+      return try await body(live)
     }
   }
 

@@ -3,7 +3,8 @@ struct Draw: Sendable, Hashable {
   private var state: UInt64
 
   init(_ seed: UInt64) {
-    state = seed &* 0x9E37_79B9_7F4A_7C15
+    // Neighbouring seeds must not give the same numbers one step apart.
+    state = Self.mixed(seed &* 0xD134_2543_DE82_EF95 &+ 1)
   }
 
   /// The next number, from 0 and below a bound.
@@ -25,7 +26,11 @@ struct Draw: Sendable, Hashable {
 
   private mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
+    return Self.mixed(state)
+  }
+
+  private static func mixed(_ value: UInt64) -> UInt64 {
+    var mixed = value
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)

@@ -6,7 +6,7 @@ extension DemoResponder {
   /// Does what was asked for, in the order ``Misbehaviour`` tells.
   func misbehave(
     _ wish: Misbehaviour, _ context: Context, for request: Request, answer: () -> Response
-  ) async -> Response {
+  ) -> Response {
     if let token = wish.auth, request.headers[.authorization] != "Bearer \(token)" {
       return .unauthorized
     }
@@ -16,6 +16,7 @@ extension DemoResponder {
       response.headers[.retryAfter] = String(seconds)
     }
     if let type = wish.contentType { response.headers[.contentType] = type }
+    if [204, 205, 304].contains(response.status.code) { response.body = ResponseBody() }
     if let limit = wish.truncate { response = truncated(response, limit, context.channel) }
     return counted(response)
   }
@@ -51,10 +52,10 @@ extension DemoResponder {
         let cut = CuttingWriter(base: writer, remaining: limit)
         do {
           try await body.write(cut)
-        } catch is CuttingWriter.Cut {
+        } catch let cut as CuttingWriter.Cut {
           // What is written is still sent before the connection's outgoing half closes.
           try await channel.close(mode: .output)
-          throw CancellationError()
+          throw cut
         }
       })
   }
@@ -110,7 +111,7 @@ private struct CuttingWriter: ResponseBodyWriter {
       remaining -= head.readableBytes
       try await base.write(head)
     }
-    if remaining == 0 { throw Cut() }
+    if buffer.readableBytes > 0 { throw Cut() }
   }
 
   consuming func finish(_ trailingHeaders: HTTPFields?) async throws {

@@ -22,6 +22,11 @@ struct DemoResponder: HTTPResponder {
   let configuration: DemoServer.Configuration
 
   func respond(to request: Request, context: Context) async throws -> Response {
+    let response = try await route(request, context)
+    return request.method == .head ? response.createHeadResponse() : response
+  }
+
+  private func route(_ request: Request, _ context: Context) async throws -> Response {
     switch request.uri.path {
     case "/graphql": try await graphQL(request, context)
     case "/health": Response(json: "{\"status\":\"ok\"}")
@@ -40,8 +45,8 @@ struct DemoResponder: HTTPResponder {
     } catch is NIOTooManyBytesError {
       state.log.add(RequestLog.Entry(request, body: []))
       let limit = configuration.maxBodyBytes
-      return .closing(
-        Response(.contentTooLarge, error: .badRequest("A request has at most \(limit) bytes.")))
+      return Response(
+        .contentTooLarge, error: .badRequest("A request body has at most \(limit) bytes."))
     }
     state.log.add(RequestLog.Entry(request, body: body))
     var wish = state.misbehaviour
@@ -54,7 +59,7 @@ struct DemoResponder: HTTPResponder {
       wish = Misbehaviour()
     }
     if let delay = wish.delay { try await configuration.sleep(delay) }
-    return await misbehave(wish, context, for: request) {
+    return misbehave(wish, context, for: request) {
       answer(request, parameters, body, errors: wish.errors)
     }
   }
@@ -106,7 +111,8 @@ struct DemoResponder: HTTPResponder {
 
   /// A response whose body is written while the operation is executed; one that fits into a piece is
   /// sent with its length.
-  private func stream(_ execution: consuming Execution, as type: ResponseMediaType) -> Response {
+  private func stream(_ execution: Execution, as type: ResponseMediaType) -> Response {
+    var execution = execution
     let first = execution.next() ?? []
     if execution.isFinished {
       return Response(.ok, contentType: type.contentType, first)

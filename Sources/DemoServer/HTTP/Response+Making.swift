@@ -29,11 +29,4 @@ extension Response {
     response.headers[.allow] = allowed
     return response
   }
-
-  /// The response, after which the server closes the connection.
-  static func closing(_ response: Self) -> Self {
-    var response = response
-    response.headers[.connection] = "close"
-    return response
-  }
 }
