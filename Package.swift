@@ -81,7 +81,12 @@ let networked: [Target] = [
     ],
     swiftSettings: settings),
   .testTarget(
-    name: "DemoServerTests", dependencies: ["DemoServer", "JSONStream", "GraphQL"],
+    name: "DemoServerTests",
+    dependencies: [
+      "DemoServer", "JSONStream", "GraphQL",
+      .product(name: "NIOCore", package: "swift-nio"),
+      .product(name: "NIOPosix", package: "swift-nio"),
+    ],
     swiftSettings: settings),
   .testTarget(
     name: "gqlrunTests",
