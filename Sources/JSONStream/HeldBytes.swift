@@ -12,11 +12,6 @@ struct HeldBytes: ~Copyable {
 
   var isEmpty: Bool { count == 0 }
 
-  /// The held bytes; valid until the next append.
-  var bytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: base, count: count)
-  }
-
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
     let needed = count + bytes.count
@@ -27,14 +22,10 @@ struct HeldBytes: ~Copyable {
     count = needed
   }
 
-  /// Forgets the bytes; a large allocation is given back.
-  mutating func removeAll() {
-    count = 0
-    if capacity > 1 << 20 {
-      base?.deallocate()
-      base = nil
-      capacity = 0
-    }
+  /// Hands out the bytes and starts over; they are valid until the next append.
+  mutating func takeAll() -> UnsafeRawBufferPointer {
+    defer { count = 0 }
+    return UnsafeRawBufferPointer(start: base, count: count)
   }
 
   private mutating func grow(to newCapacity: Int) {
