@@ -5,7 +5,7 @@ public import JSONStream
 ///
 /// What mutations change is kept in memory, for all operations of the same executor.
 public struct DemoExecutor: Sendable {
-  private let schema: ServerSchema
+  private let schema: Schema
   private let geography: Geography
   private let feed: Feed
   private let store = FeedStore()
@@ -76,7 +76,7 @@ public struct DemoExecutor: Sendable {
     let problems = DocumentValidator.validate(document, against: schema)
     guard problems.isEmpty else { throw RequestErrors(problems) }
     let operation = try Self.operation(request.operationName, in: document)
-    guard let root = schema.rootType(operation.type) else {
+    guard let root = schema.rootType(for: operation.type) else {
       throw RequestError(
         .validationFailed,
         "Schema is not configured to execute \(operation.type.rawValue) operation.",
@@ -87,7 +87,7 @@ public struct DemoExecutor: Sendable {
     let fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
     var planner = Planner(schema: schema, fragments: fragments, variables: variables)
     return PreparedOperation(
-      type: operation.type, plan: try planner.plan(operation, on: root), failsOnce: failing)
+      type: operation.type, plan: try planner.plan(operation, on: root.name), failsOnce: failing)
   }
 
   private static func operation(

@@ -5,7 +5,7 @@ import JSONStream
 ///
 /// https://spec.graphql.org/September2025/#sec-Coercing-Field-Arguments
 struct LiteralCoercion {
-  let schema: ServerSchema
+  let schema: Schema
   /// The coerced variables.
   let variables: JSONObject
 
@@ -74,7 +74,7 @@ struct LiteralCoercion {
       return .array(result)
     case .named(let name):
       if case .null = literal { return .null }
-      if case .inputObject(let definition) = schema.types[name.value] {
+      if case .inputObject(let definition) = schema.type(named: name.value) {
         return try coerce(literal, to: definition, type)
       }
       return try leaf(literal, type)
@@ -82,7 +82,7 @@ struct LiteralCoercion {
   }
 
   private func coerce(
-    _ literal: Value, to definition: InputObjectTypeDefinition, _ type: TypeReference
+    _ literal: Value, to definition: InputObjectType, _ type: TypeReference
   ) throws(RequestError) -> JSONValue {
     guard case .object(let fields, _) = literal else { throw wrong(literal, type) }
     var result = JSONObject()
@@ -111,7 +111,7 @@ struct LiteralCoercion {
     case .string(let text): return try scalar(.string(text.value), literal, type)
     case .boolean(let value, _): return try scalar(.boolean(value), literal, type)
     case .enumeration(let name):
-      if case .enumeration = schema.types[type.namedType.value] { return .string(name.value) }
+      if case .enumeration = schema.type(named: type.namedType.value) { return .string(name.value) }
     case .variable, .null, .list, .object: break
     }
     throw wrong(literal, type)

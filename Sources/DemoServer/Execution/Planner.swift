@@ -11,7 +11,7 @@ struct Planner {
   static let maxFields = 20_000
   static let maxDepth = 200
 
-  private let schema: ServerSchema
+  private let schema: Schema
   private let fragments: [String: FragmentDefinition]
   private let coercion: LiteralCoercion
   private var fieldCount = 0
@@ -24,7 +24,7 @@ struct Planner {
   }
 
   init(
-    schema: ServerSchema, fragments: [String: FragmentDefinition], variables: JSONObject
+    schema: Schema, fragments: [String: FragmentDefinition], variables: JSONObject
   ) {
     self.schema = schema
     self.fragments = fragments
@@ -65,7 +65,7 @@ struct Planner {
     let field = fields[0]
     let name = field.name.value
     let coordinate = "\(type).\(name)"
-    guard let definition = schema.selectableField(name, of: type),
+    guard let definition = schema.field(name, on: type),
       let behaviour = Resolvers.behaviour(of: name, in: type)
     else {
       throw RequestError(.internalServerError, "The field \(coordinate) has no behaviour.")
@@ -119,7 +119,7 @@ struct Planner {
   /// Whether `@skip` and `@include` let a selection through.
   private func isIncluded(_ directives: [Directive]) throws(RequestError) -> Bool {
     for directive in directives {
-      guard let definition = schema.directives.first(where: { $0.name.value == directive.name.value }) else {
+      guard let definition = schema.directive(named: directive.name.value) else {
         continue
       }
       let name = directive.name.value

@@ -7,7 +7,7 @@ import JSONStream
 ///
 /// https://spec.graphql.org/September2025/#sec-Coercing-Variable-Values
 struct VariableCoercion {
-  private let schema: ServerSchema
+  private let schema: Schema
   private var errors: [RequestError] = []
   /// The variable that is being coerced, and the way into its value.
   private var current: VariableDefinition?
@@ -20,7 +20,7 @@ struct VariableCoercion {
   ///
   /// - Throws: The errors of all variables.
   static func coerce(
-    _ values: JSONObject, for definitions: [VariableDefinition], in schema: ServerSchema
+    _ values: JSONObject, for definitions: [VariableDefinition], in schema: Schema
   ) throws(RequestErrors) -> JSONObject {
     var coercion = VariableCoercion(schema: schema)
     var result = JSONObject()
@@ -31,7 +31,7 @@ struct VariableCoercion {
     return result
   }
 
-  private init(schema: ServerSchema) {
+  private init(schema: Schema) {
     self.schema = schema
   }
 
@@ -83,14 +83,14 @@ struct VariableCoercion {
   }
 
   private mutating func coerce(_ value: JSONValue, toNamed name: String) -> JSONValue? {
-    switch schema.types[name] {
+    switch schema.type(named: name) {
     case .inputObject(let definition):
       return coerce(value, to: definition)
     case .enumeration(let definition):
       guard let text = value.stringValue else {
         return refuse(value, "Enum \"\(name)\" cannot represent non-string value: \(shown(value)).")
       }
-      let names = definition.values.map(\.name.value)
+      let names = definition.values.names
       guard names.contains(text) else {
         let hint = didYouMean(text, names, quoted: { "the enum value \"\($0)\"" })
         return refuse(value, "Value \"\(text)\" does not exist in \"\(name)\" enum.\(hint)")
@@ -106,9 +106,9 @@ struct VariableCoercion {
   }
 
   private mutating func coerce(
-    _ value: JSONValue, to definition: InputObjectTypeDefinition
+    _ value: JSONValue, to definition: InputObjectType
   ) -> JSONValue? {
-    let name = definition.name.value
+    let name = definition.name
     guard let members = value.objectValue else {
       return refuse(value, "Expected type \"\(name)\" to be an object.")
     }
@@ -127,7 +127,7 @@ struct VariableCoercion {
         _ = refuse(value, "Field \"\(key)\" of required type \"\(type)\" was not provided.")
       }
     }
-    let known = definition.fields.map(\.name.value)
+    let known = definition.fields.names
     for key in members.keys where !known.contains(key) {
       let hint = didYouMean(key, known, quoted: { "\"\($0)\"" })
       _ = refuse(value, "Field \"\(key)\" is not defined by type \"\(name)\".\(hint)")

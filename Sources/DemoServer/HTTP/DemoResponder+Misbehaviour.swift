@@ -27,9 +27,8 @@ extension DemoResponder {
       return Response(.badGateway, contentType: "text/html; charset=utf-8", Self.proxyPage)
     }
     if let code = wish.status ?? wish.retryAfter.map({ _ in 503 }), code >= 300 {
-      let status = HTTPResponse.Status(code: code)
-      let reason = status.reasonPhrase.isEmpty ? "Status \(code)" : status.reasonPhrase
-      return Response(status, error: RequestError(code: "DEMO_STATUS", reason))
+      let error = RequestError(code: "DEMO_STATUS", "The request asked for status \(code).")
+      return Response(HTTPResponse.Status(code: code), error: error)
     }
     if wish.empty {
       return Response(.ok, contentType: ResponseMediaType.json.contentType, "")

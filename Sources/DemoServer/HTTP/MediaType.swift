@@ -16,8 +16,7 @@ enum ResponseMediaType: String, Sendable, CaseIterable {
     guard let accept, accept.contains(where: { $0 != " " }) else { return .graphQLResponse }
     let ranges = accept.split(separator: ",").map(AcceptedRange.init)
     let rated = allCases.map { type in (type, quality: quality(of: type, in: ranges)) }
-    // The first of equals wins: `max` would return the last.
-    let best = rated.reversed().max { $0.quality < $1.quality }
+    let best = rated.max { $0.quality < $1.quality }
     return best.flatMap { $0.quality > 0 ? $0.0 : nil }
   }
 

@@ -1,3 +1,4 @@
+import GraphQL
 import JSONStream
 
 /// The value of a field, or of an element of a list, before its own fields are resolved.
@@ -75,7 +76,7 @@ struct FieldBehaviour: Sendable {
 struct ResolverContext: Sendable {
   let geography: Geography
   let feed: Feed
-  let schema: ServerSchema
+  let schema: Schema
   let store: FeedStore
   /// What has been changed when the operation began, and by the operation itself.
   var edits: FeedEdits

@@ -6,13 +6,13 @@ import JSONStream
 /// https://spec.graphql.org/September2025/#sec-Introspection
 extension Resolvers {
   static let schemaFields: [String: FieldBehaviour] = [
-    "description": node { _, _, schema in .optional(schema.schemaDefinition?.description?.value) },
-    "types": node { _, _, schema in .list(schema.typeNames) { named($0) } },
+    "description": node { _, _, schema in .optional(schema.description) },
+    "types": node { _, _, schema in .list(schema.allTypeNames) { named($0) } },
     "queryType": node { _, _, schema in root(.query, schema) },
     "mutationType": node { _, _, schema in root(.mutation, schema) },
     "subscriptionType": node { _, _, schema in root(.subscription, schema) },
     "directives": node { _, _, schema in
-      .list(schema.directives) { .object(.introspection(.directive($0))) }
+      .list(schema.directiveNames.compactMap(schema.directive)) { .object(.introspection(.directive($0))) }
     },
   ]
 
@@ -20,19 +20,15 @@ extension Resolvers {
     "kind": type { type, _, schema in .string(schema.kind(of: type)) },
     "name": type { type, _, _ in .optional(type.plainName) },
     "description": type { type, _, schema in
-      .optional(schema.definition(of: type)?.description?.value)
+      .optional(schema.definition(of: type)?.description)
     },
     "specifiedByURL": type { type, _, schema in
       .optional(schema.definition(of: type)?.directives.text("url", of: "specifiedBy"))
     },
     "fields": type { type, arguments, schema in
-      guard let definition = schema.definition(of: type) else { return .null }
-      switch definition {
-      case .object, .interface:
-        return .list(definition.fields.filter { arguments.includes($0.directives) }) {
-          .object(.introspection(.field($0)))
-        }
-      default: return .null
+      guard let fields = schema.definition(of: type)?.fields else { return .null }
+      return .list(fields.filter { arguments.includes($0.directives) }) {
+        .object(.introspection(.field($0)))
       }
     },
     "interfaces": type { type, _, schema in
@@ -45,7 +41,7 @@ extension Resolvers {
     "possibleTypes": type { type, _, schema in
       switch schema.definition(of: type) {
       case .interface(let definition):
-        .list(schema.possibleTypes(of: definition.name.value)) { named($0) }
+        .list(schema.possibleTypes(of: definition.name)) { named($0) }
       case .union(let union): .list(union.types) { named($0.value) }
       default: .null
       }
@@ -58,7 +54,7 @@ extension Resolvers {
     },
     "inputFields": type { type, arguments, schema in
       guard case .inputObject(let definition) = schema.definition(of: type) else { return .null }
-      return inputValues(definition.fields, arguments)
+      return inputValues(Array(definition.fields), arguments)
     },
     "ofType": type { type, _, _ in
       switch type {
@@ -68,7 +64,7 @@ extension Resolvers {
     },
     "isOneOf": type { type, _, schema in
       guard case .inputObject(let definition) = schema.definition(of: type) else { return .null }
-      return .boolean(definition.directives.contains { $0.name.value == "oneOf" })
+      return .boolean(definition.isOneOf)
     },
   ]
 
@@ -108,8 +104,8 @@ extension Resolvers {
   ]
 
   /// The type with this name, for `__type`.
-  static func introspect(type name: String, in schema: ServerSchema) -> Resolved {
-    schema.types[name] == nil ? .null : named(name)
+  static func introspect(type name: String, in schema: Schema) -> Resolved {
+    schema.type(named: name) == nil ? .null : named(name)
   }
 
   private static func named(_ name: String) -> Resolved {
@@ -117,8 +113,8 @@ extension Resolvers {
     return .object(.introspection(.type(.named(Name(name, at: nowhere)))))
   }
 
-  private static func root(_ operation: OperationType, _ schema: ServerSchema) -> Resolved {
-    schema.rootType(operation).map(named) ?? .null
+  private static func root(_ operation: OperationType, _ schema: Schema) -> Resolved {
+    (schema.rootType(for: operation)?.name).map(named) ?? .null
   }
 
   private static func inputValues(
@@ -130,7 +126,7 @@ extension Resolvers {
   }
 
   private static func node(
-    _ body: @escaping @Sendable (IntrospectionNode, Arguments, ServerSchema) -> Resolved
+    _ body: @escaping @Sendable (IntrospectionNode, Arguments, Schema) -> Resolved
   ) -> FieldBehaviour {
     FieldBehaviour(of: { if case .introspection(let node) = $0 { node } else { nil } }) {
       node, arguments, context in body(node, arguments, context.schema)
@@ -138,7 +134,7 @@ extension Resolvers {
   }
 
   private static func type(
-    _ body: @escaping @Sendable (TypeReference, Arguments, ServerSchema) -> Resolved
+    _ body: @escaping @Sendable (TypeReference, Arguments, Schema) -> Resolved
   ) -> FieldBehaviour {
     FieldBehaviour(of: { if case .introspection(.type(let type)) = $0 { type } else { nil } }) {
       type, arguments, context in body(type, arguments, context.schema)
@@ -178,9 +174,9 @@ extension Resolvers {
   }
 }
 
-extension ServerSchema {
-  fileprivate func definition(of type: TypeReference) -> TypeSystemDefinition? {
-    type.plainName.flatMap { types[$0] }
+extension Schema {
+  fileprivate func definition(of type: TypeReference) -> SchemaType? {
+    type.plainName.flatMap { self.type(named: $0) }
   }
 
   fileprivate func kind(of type: TypeReference) -> String {
@@ -188,7 +184,7 @@ extension ServerSchema {
     case .list: return "LIST"
     case .nonNull: return "NON_NULL"
     case .named(let name):
-      switch types[name.value] {
+      switch self.type(named: name.value) {
       case .object: return "OBJECT"
       case .interface: return "INTERFACE"
       case .union: return "UNION"

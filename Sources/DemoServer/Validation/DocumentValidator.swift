@@ -1,5 +1,5 @@
 import GraphQL
 
 struct DocumentValidator {
-  static func validate(_ document: Document, against schema: ServerSchema) -> [RequestError] { [] }
+  static func validate(_ document: Document, against schema: Schema) -> [RequestError] { [] }
 }
