@@ -15,7 +15,7 @@ struct Execution: Sendable {
   /// The size of a piece in bytes; one is larger only by its last value.
   static let pieceSize = 64 << 10
   /// The most bytes held back because an error may null them.
-  static let maxHeld = 64 << 20
+  static let maxHeld = 8 << 20
   /// The most errors in a response.
   static let maxErrors = 1000
 

@@ -109,7 +109,7 @@ import Testing
   @Test func `what an error may null is limited, the answer is valid`() throws {
     // Every post is sent, until the last field turns out to fail: all of it must be held back.
     let query = """
-      { feed(first: 300000) { edges { node { body } } }
+      { feed(first: 30000) { edges { node { body } } }
         last: feed(first: 1) { edges { node { comments(first: -1) { totalCount } } } } }
       """
     let response = DemoExecutor().execute(query)
