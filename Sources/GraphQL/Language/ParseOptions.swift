@@ -1,0 +1,16 @@
+/// The limits a text must keep to be parsed, so that a hostile one costs bounded time and memory.
+public struct ParseOptions: Sendable, Hashable {
+  /// How many tokens a text may have. The default, one million, leaves room for schemas of
+  /// several megabytes.
+  public var maxTokens: Int
+  /// How deep selection sets, values and list types may nest. The default is 256.
+  ///
+  /// It bounds the recursion of the parser and of everything that walks its result: choose a
+  /// higher limit only on threads with a large stack.
+  public var maxDepth: Int
+
+  public init(maxTokens: Int = 1_000_000, maxDepth: Int = 256) {
+    self.maxTokens = maxTokens
+    self.maxDepth = maxDepth
+  }
+}
