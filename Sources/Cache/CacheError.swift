@@ -1,3 +1,5 @@
+public import GraphQL
+
 /// What went wrong in the cache: an operation that cannot be prepared, a response that cannot be
 /// stored, a store that cannot be used.
 public struct CacheError: Error, Sendable, CustomStringConvertible {
@@ -29,14 +31,18 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   public var byteOffset: Int?
   /// The response path (`feed.edges[3].node`) or the file, where the error has one.
   public var place: String?
+  /// The place in the GraphQL document, where the error has one.
+  public var location: SourceLocation?
 
   public init(
-    _ code: Code, _ message: String, byteOffset: Int? = nil, place: String? = nil
+    _ code: Code, _ message: String, byteOffset: Int? = nil, place: String? = nil,
+    location: SourceLocation? = nil
   ) {
     self.code = code
     self.message = message
     self.byteOffset = byteOffset
     self.place = place
+    self.location = location
   }
 
   public var description: String { message }

@@ -1,3 +1,4 @@
+import GraphQL
 public import JSONStream
 
 /// One open object or list of the response.

@@ -69,6 +69,20 @@ struct Staging: ~Copyable {
     return full
   }
 
+  /// The staged records, handed over for good.
+  mutating func release() -> RecordTable {
+    let full = table
+    table = RecordTable()
+    tentative = []
+    return full
+  }
+
+  /// Forgets what is staged: nobody wants it.
+  mutating func discard() {
+    table = RecordTable()
+    tentative = []
+  }
+
   /// Turns what is still tentative into plain nulls.
   mutating func settleNulls() {
     for index in tentative {

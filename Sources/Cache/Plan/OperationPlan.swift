@@ -110,6 +110,11 @@ private struct Flattening {
     guard open.insert(name).inserted else {
       throw CacheError(.invalidOperation, "fragment \"\(name)\" contains itself")
     }
+    guard open.count <= 256 else {
+      throw CacheError(
+        .invalidOperation,
+        "fragments are nested more than 256 deep at \"\(name)\"", location: spread.location)
+    }
     let inner = try contributions(of: fragment.selectionSet)
     open.remove(name)
     let result = conditional(inner, on: fragment.typeCondition.value)

@@ -1,5 +1,5 @@
 import GraphQL
-public import JSONStream
+import JSONStream
 
 /// Holds given variable values against what an operation declares, before anything is sent.
 ///
@@ -14,7 +14,7 @@ struct VariableCoercion {
   /// The variables to send: those given, and the defaults of those that are absent.
   func coerce(_ given: JSONObject) throws(CacheError) -> JSONObject {
     let declared = operation.variables.map(\.name.value)
-    for (name, _) in given where !declared.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+    for name in given.keys where !declared.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
       throw CacheError(
         .invalidVariables,
         "variable \"$\(name)\" is not declared by \(title); "
@@ -106,10 +106,10 @@ extension JSONValue {
   }
 
   /// The value of a literal without variables; enum values become strings, as they travel in JSON.
-  init(constant literal: Value) {
+  init(constant literal: GraphQL.Value) {
     switch literal {
     case .variable, .null: self = .null
-    case .int(let text, _), .float(let text, _): self = .number(JSONNumber(text: text))
+    case .int(let text, _), .float(let text, _): self = JSONNumber(text: text).map { .number($0) } ?? .null
     case .string(let string): self = .string(string.value)
     case .boolean(let flag, _): self = .boolean(flag)
     case .enumeration(let name): self = .string(name.value)

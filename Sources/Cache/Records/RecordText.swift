@@ -99,7 +99,9 @@ package enum RecordText {
 
   /// What a stored value is.
   package enum Kind {
-    case null, scalar, opaque, reference, segments, object, list
+    case null, scalar, opaque, reference, object, list
+    /// A long list of objects, and one of leaf values.
+    case segments, values
   }
 
   @inline(__always)
@@ -110,6 +112,7 @@ package enum RecordText {
       guard value.count > 2, value.start[2] == UInt8(ascii: "$") else { return .object }
       if value.hasPrefix("{\"$ref\":") { return .reference }
       if value.hasPrefix("{\"$segments\":") { return .segments }
+      if value.hasPrefix("{\"$values\":") { return .values }
       return .object
     case UInt8(ascii: "["): return .list
     case UInt8(ascii: " "): return .opaque
@@ -123,6 +126,19 @@ package enum RecordText {
   package static func referenceText(_ value: Bytes) -> Bytes? {
     guard value.count > 10 else { return nil }
     return value[8..<(value.count - 1)]
+  }
+
+  /// The name of an object's type as it stands in its text, without quotes; empty when it has none.
+  @inline(__always)
+  package static func typename(of object: Bytes) -> Bytes {
+    var cursor = FieldCursor(object)
+    while let field = cursor.next() {
+      if object[field.key].equals("\"__typename\"") {
+        return field.value.count > 2
+          ? object[(field.value.lowerBound + 1)..<(field.value.upperBound - 1)] : .empty
+      }
+    }
+    return .empty
   }
 
   /// Calls `body` with the bytes that the JSON string `quoted` (with its quotes) denotes.
@@ -198,14 +214,15 @@ package enum RecordText {
 /// Walks the fields of an object's text, in order.
 package struct FieldCursor {
   package let text: Bytes
-  private var position: Int
+  /// Where the next field begins, or the end of the object.
+  package private(set) var position: Int
   package private(set) var isMalformed = false
 
-  /// A cursor over `text`, which starts with `{`.
+  /// A cursor over `text`, which starts with `{`, from the field at `start` on.
   @inline(__always)
-  package init(_ text: Bytes) {
+  package init(_ text: Bytes, from start: Int = 1) {
     self.text = text
-    position = 1
+    position = start
     isMalformed = text.count < 2 || text.start[0] != UInt8(ascii: "{")
   }
 
