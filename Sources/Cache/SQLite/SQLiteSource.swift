@@ -5,17 +5,16 @@ import GRDBSQLite
 /// stays valid while the records it refers to are read.
 struct SQLiteSource: RecordSource {
   private let db: Database
-  private var statements: [Statement] = []
-  private var handles: [OpaquePointer] = []
+  private let statements = OpenStatements()
   private(set) var failure: CacheError?
 
   init(_ db: Database) { self.db = db }
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? {
-    while depth >= handles.count {
+    while depth >= statements.handles.count {
       guard prepare() else { return nil }
     }
-    let handle = handles[depth]
+    let handle = statements.handles[depth]
     sqlite3_reset(handle)
     SQLiteText.bind(handle, 1, key)
     let code = sqlite3_step(handle)
@@ -40,13 +39,27 @@ struct SQLiteSource: RecordSource {
     do {
       // A comment makes the statements of different depths different to GRDB's cache.
       let statement = try db.cachedStatement(
-        sql: "SELECT data, checksum FROM records WHERE key = ? -- depth \(handles.count)")
+        sql: "SELECT data, checksum FROM records WHERE key = ? -- depth \(statements.handles.count)")
       statements.append(statement)
-      handles.append(statement.sqliteStatement)
       return true
     } catch {
       failure = failure ?? CacheError(.storage, "cannot read the cache: \(error)")
       return false
     }
+  }
+}
+
+/// Statements that stand on a row; reset when the read is over, or their snapshot would stay open.
+private final class OpenStatements {
+  private var statements: [Statement] = []
+  private(set) var handles: [OpaquePointer] = []
+
+  func append(_ statement: Statement) {
+    statements.append(statement)
+    handles.append(statement.sqliteStatement)
+  }
+
+  deinit {
+    for handle in handles { sqlite3_reset(handle) }
   }
 }
