@@ -42,51 +42,58 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   }
 
   private mutating func readRoot() -> Bool {
-    let plan = table.plans[Int(table.root)]
+    let fields = table.plans[Int(table.root)].fields
     out.append(UInt8(ascii: "{"))
     var isFirst = true
-    for index in 0..<plan.fieldCount {
-      let field = plan.fields[index]
-      guard field.isAsked else { continue }
-      guard let record = source.text(key: field.rootKey, depth: 0) else {
-        if field.isTypename {
+    for index in 0..<table.plans[Int(table.root)].fieldCount {
+      let field = fields + index
+      guard field.pointee.isAsked else { continue }
+      guard let record = source.text(key: field.pointee.rootKey, depth: 0) else {
+        if field.pointee.isTypename {
           appendPrefix(field, &isFirst)
           out.append(utf8: "\"\(table.plan.rootType)\"")
           continue
         }
-        if field.fragments >= 0 { continue }
+        if field.pointee.fragments >= 0 { continue }
         return missing(field, recordKey: RootRecord.queryKey)
       }
       var cursor = FieldCursor(record)
-      guard let entry = cursor.next() else { return malformed(field.rootKey) }
+      guard let entry = cursor.next() else { return malformed(field.pointee.rootKey) }
       appendPrefix(field, &isFirst)
-      guard value(record[entry.value], field, depth: 1, recordKey: field.rootKey) else {
-        return false
-      }
+      let end = value(
+        record, entry.value.lowerBound, field, depth: 1, recordKey: field.pointee.rootKey)
+      guard end >= 0 else { return false }
     }
     out.append(UInt8(ascii: "}"))
     return true
   }
 
   @inline(__always)
-  private mutating func appendPrefix(_ field: FieldPlan, _ isFirst: inout Bool) {
+  private mutating func appendPrefix(
+    _ field: UnsafeMutablePointer<FieldPlan>, _ isFirst: inout Bool
+  ) {
     if !isFirst { out.append(UInt8(ascii: ",")) }
     isFirst = false
-    out.append(field.resultPrefix)
+    out.append(field.pointee.resultPrefix.start, field.pointee.resultPrefix.count)
   }
 
   // MARK: Objects
 
+  /// Writes the object that starts at `start` of `text`; returns its end, or -1 on a miss or failure.
+  ///
+  /// The end of a record is its text's, so that only embedded objects look for theirs.
   private mutating func object(
-    _ text: Bytes, node: Int32, depth: Int, recordKey: Bytes
-  ) -> Bool {
-    let number = table.variant(of: node, typename: RecordText.typename(of: text))
+    _ text: Bytes, _ start: Int, node: Int32, depth: Int, recordKey: Bytes, isRecord: Bool
+  ) -> Int {
+    let number = table.variant(of: node, typename: RecordText.typename(of: text, at: start))
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
-    let unmatched = unmatchedFragments(text, fields, count)
+    let unmatched = unmatchedFragments(text, start, fields, count)
     out.append(UInt8(ascii: "{"))
     var isFirst = true
-    var position = 1
+    // Where the next field is expected, and whether all fields before it were passed in order.
+    var position = start &+ 1
+    var isInOrder = true
     var index = 0
     while index < count {
       let field = fields + index
@@ -97,53 +104,68 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       {
         continue
       }
-      guard let value = find(field.pointee.storedPrefix, in: text, from: &position) else {
-        return missing(field.pointee, recordKey: recordKey.string)
+      let prefix = field.pointee.storedPrefix
+      let valueStart: Int
+      if position &+ prefix.count < text.count,
+        compareBytes(text.start + position, prefix.start, prefix.count)
+      {
+        valueStart = position &+ prefix.count
+      } else {
+        let found = search(prefix, in: text, object: start, from: position)
+        guard found >= 0 else {
+          _ = missing(field, recordKey: recordKey.string)
+          return -1
+        }
+        if found < position { isInOrder = false }
+        valueStart = found
       }
-      appendPrefix(field.pointee, &isFirst)
-      guard self.value(text[value], field.pointee, depth: depth, recordKey: recordKey) else {
-        return false
-      }
+      appendPrefix(field, &isFirst)
+      let end = value(text, valueStart, field, depth: depth, recordKey: recordKey)
+      guard end >= 0 else { return -1 }
+      position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
     }
     out.append(UInt8(ascii: "}"))
-    if out.count > 128 << 10 { return flush() }
-    return true
+    if out.count > 128 << 10, !flush() { return -1 }
+    if isRecord { return text.count }
+    return endOfObject(text, start, from: isInOrder ? position : start &+ 1, recordKey)
   }
 
-  /// The value of a field, looked for at `position` first; moves `position` behind it.
+  /// The end of the object at `start`, whose fields before `position` have been passed.
   @inline(__always)
-  private func find(_ prefix: Bytes, in text: Bytes, from position: inout Int) -> Range<Int>? {
-    if position &+ prefix.count < text.count,
-      compareBytes(text.start + position, prefix.start, prefix.count)
-    {
-      let start = position &+ prefix.count
-      guard let end = RecordText.endOfValue(text, from: start) else { return nil }
-      position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
-      return start..<end
+  private mutating func endOfObject(
+    _ text: Bytes, _ start: Int, from position: Int, _ recordKey: Bytes
+  ) -> Int {
+    if position < text.count, text.start[position] == UInt8(ascii: "}") { return position &+ 1 }
+    var cursor = FieldCursor(text, from: position)
+    while cursor.next() != nil {}
+    guard !cursor.isMalformed, cursor.position < text.count else {
+      _ = malformed(recordKey)
+      return -1
     }
-    return search(prefix, in: text, from: &position)
+    return cursor.position &+ 1
   }
 
-  /// Looks on from `position` to the end, and then from the start.
-  private func search(_ prefix: Bytes, in text: Bytes, from position: inout Int) -> Range<Int>? {
+  /// Where the value of a field begins, or -1: looks on from `position`, and then from the first field.
+  @inline(never)
+  private func search(
+    _ prefix: Bytes, in text: Bytes, object start: Int, from position: Int
+  ) -> Int {
     let key = prefix[0..<(prefix.count - 1)]
-    for start in [position, 1] {
-      var cursor = FieldCursor(text, from: start)
-      while let field = cursor.next() {
-        if text[field.key].equals(key) {
-          position = cursor.position
-          return field.value
-        }
-      }
-      if position == 1 { break }
+    var cursor = FieldCursor(text, from: position)
+    while let field = cursor.next() {
+      if text[field.key].equals(key) { return field.value.lowerBound }
     }
-    return nil
+    cursor = FieldCursor(text, from: start + 1)
+    while cursor.position < position, let field = cursor.next() {
+      if text[field.key].equals(key) { return field.value.lowerBound }
+    }
+    return -1
   }
 
   /// Without a schema a fragment on another type name applies if all its fields are there.
   @inline(__always)
   private func unmatchedFragments(
-    _ text: Bytes, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
+    _ text: Bytes, _ start: Int, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
   ) -> Set<Int32>? {
     var unmatched: Set<Int32>?
     var index = 0
@@ -152,8 +174,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       index &+= 1
       guard field.pointee.fragments >= 0 else { continue }
       if unmatched == nil { unmatched = [] }
-      var position = 1
-      if search(field.pointee.storedPrefix, in: text, from: &position) == nil {
+      if search(field.pointee.storedPrefix, in: text, object: start, from: start + 1) < 0 {
         unmatched?.formUnion(table.fragmentLists[Int(field.pointee.fragments)])
       }
     }
@@ -162,28 +183,33 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
 
   // MARK: Values
 
+  /// Writes the value that starts at `start`; returns its end, or -1.
   @inline(__always)
   private mutating func value(
-    _ value: Bytes, _ field: FieldPlan, depth: Int, recordKey: Bytes
-  ) -> Bool {
-    if field.child < 0 {
-      let first = value.start[0]
-      if first != UInt8(ascii: " ") && first != UInt8(ascii: "{") && first != UInt8(ascii: "[") {
-        out.append(value)
-        return true
+    _ text: Bytes, _ start: Int, _ field: UnsafeMutablePointer<FieldPlan>, depth: Int,
+    recordKey: Bytes
+  ) -> Int {
+    if field.pointee.child < 0 {
+      guard let end = RecordText.endOfValue(text, from: start) else {
+        _ = malformed(recordKey)
+        return -1
       }
-      return nestedLeaf(value, field, depth: depth, recordKey: recordKey)
+      let first = text.start[start]
+      if first != UInt8(ascii: " ") && first != UInt8(ascii: "{") && first != UInt8(ascii: "[") {
+        out.append(text.start + start, end &- start)
+        return end
+      }
+      return nestedLeaf(text[start..<end], field, depth: depth, recordKey: recordKey) ? end : -1
     }
-    path.append(.field(field.key))
-    guard composite(value, node: field.child, depth: depth, recordKey: recordKey) else {
-      return false
-    }
-    path.removeLast()
-    return true
+    path.append(.field(field.pointee.key))
+    let end = composite(
+      text, start, node: field.pointee.child, depth: depth, recordKey: recordKey)
+    if end >= 0 { path.removeLast() }
+    return end
   }
 
   private mutating func nestedLeaf(
-    _ value: Bytes, _ field: FieldPlan, depth: Int, recordKey: Bytes
+    _ value: Bytes, _ field: UnsafeMutablePointer<FieldPlan>, depth: Int, recordKey: Bytes
   ) -> Bool {
     switch RecordText.kind(value) {
     case .opaque:
@@ -195,7 +221,9 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       var isFirst = true
       for key in segments.keys {
         let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
-        guard let text = found, text.count >= 2 else { return missing(field, recordKey: recordKey.string) }
+        guard let text = found, text.count >= 2 else {
+          return missing(field, recordKey: recordKey.string)
+        }
         if !isFirst { out.append(UInt8(ascii: ",")) }
         isFirst = false
         out.append(text[1..<(text.count - 1)])
@@ -209,43 +237,63 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   }
 
   private mutating func composite(
-    _ value: Bytes, node: Int32, depth: Int, recordKey: Bytes
-  ) -> Bool {
-    switch RecordText.kind(value) {
-    case .null:
-      out.append(value)
-      return true
-    case .reference: return reference(value, node: node, depth: depth)
-    case .object: return object(value, node: node, depth: depth, recordKey: recordKey)
+    _ text: Bytes, _ start: Int, node: Int32, depth: Int, recordKey: Bytes
+  ) -> Int {
+    switch RecordText.kind(text, at: start) {
+    case .object:
+      return object(text, start, node: node, depth: depth, recordKey: recordKey, isRecord: false)
     case .list:
       out.append(UInt8(ascii: "["))
       path.append(.index(0))
       var count = 0
-      guard elements(value, &count, node: node, depth: depth, recordKey: recordKey) else {
-        return false
-      }
+      let end = elements(
+        text, start, &count, node: node, depth: depth, recordKey: recordKey)
+      guard end >= 0 else { return -1 }
       path.removeLast()
       out.append(UInt8(ascii: "]"))
-      return true
-    case .segments: return segments(value, node: node, depth: depth, recordKey: recordKey)
+      return end
+    case .null:
+      out.append(utf8: "null")
+      return start &+ 4
+    case .reference:
+      // {"$ref":"…"}
+      guard let quoteEnd = RecordText.endOfString(text, from: start &+ 8),
+        quoteEnd < text.count
+      else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      let key = text[(start &+ 8)..<quoteEnd]
+      return reference(key, node: node, depth: depth) ? quoteEnd &+ 1 : -1
+    case .segments:
+      guard let end = RecordText.endOfValue(text, from: start) else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      return segments(text[start..<end], node: node, depth: depth, recordKey: recordKey) ? end : -1
     case .scalar, .opaque, .values:
-      return miss(recordKey: recordKey.string, field: nil)
+      _ = miss(recordKey: recordKey.string, field: nil)
+      return -1
     }
   }
 
+  /// Writes the elements of the list at `start`, separated by commas; returns the list's end, or -1.
   private mutating func elements(
-    _ list: Bytes, _ count: inout Int, node: Int32, depth: Int, recordKey: Bytes
-  ) -> Bool {
-    var cursor = ElementCursor(list)
-    while let element = cursor.next() {
+    _ text: Bytes, _ start: Int, _ count: inout Int, node: Int32, depth: Int, recordKey: Bytes
+  ) -> Int {
+    var position = start &+ 1
+    while position < text.count {
+      let byte = text.start[position]
+      if byte == UInt8(ascii: "]") { return position &+ 1 }
+      if byte == UInt8(ascii: ",") { position &+= 1 }
       if count > 0 { out.append(UInt8(ascii: ",")) }
-      path[path.count - 1] = .index(count)
+      path[path.count &- 1] = .index(count)
       count &+= 1
-      guard composite(list[element], node: node, depth: depth, recordKey: recordKey) else {
-        return false
-      }
+      position = composite(text, position, node: node, depth: depth, recordKey: recordKey)
+      guard position >= 0 else { return -1 }
     }
-    return !cursor.isMalformed || malformed(recordKey)
+    _ = malformed(recordKey)
+    return -1
   }
 
   private mutating func segments(
@@ -257,10 +305,11 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     var count = 0
     for key in segments.keys {
       let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
-      guard let text = found else { return miss(recordKey: recordKey.string, field: nil) }
-      guard elements(text, &count, node: node, depth: depth + 1, recordKey: recordKey) else {
-        return false
+      guard let text = found, text.count >= 2 else {
+        return miss(recordKey: recordKey.string, field: nil)
       }
+      let end = elements(text, 0, &count, node: node, depth: depth &+ 1, recordKey: recordKey)
+      guard end >= 0 else { return false }
     }
     path.removeLast()
     out.append(UInt8(ascii: "]"))
@@ -268,25 +317,23 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func reference(_ value: Bytes, node: Int32, depth: Int) -> Bool {
-    guard let quoted = RecordText.referenceText(value), quoted.count >= 2 else {
-      return malformed(value)
-    }
-    let inner = quoted[1..<(quoted.count - 1)]
+  private mutating func reference(_ quoted: Bytes, node: Int32, depth: Int) -> Bool {
+    guard quoted.count >= 2 else { return malformed(quoted) }
+    let inner = quoted[1..<(quoted.count &- 1)]
     if RecordText.memchrBackslash(inner) == nil {
-      guard let text = source.text(key: inner, depth: depth) else {
-        return miss(recordKey: inner.string, field: nil)
-      }
-      return object(text, node: node, depth: depth + 1, recordKey: inner)
+      return record(inner, node: node, depth: depth)
     }
     let key = RecordText.withUnescaped(quoted, &keyScratch) { $0.array }
-    return key.withUnsafeBufferPointer { buffer in
-      let key = Bytes(buffer)
-      guard let text = source.text(key: key, depth: depth) else {
-        return miss(recordKey: key.string, field: nil)
-      }
-      return object(text, node: node, depth: depth + 1, recordKey: key)
+    return key.withUnsafeBufferPointer { record(Bytes($0), node: node, depth: depth) }
+  }
+
+  @inline(__always)
+  private mutating func record(_ key: Bytes, node: Int32, depth: Int) -> Bool {
+    guard let text = source.text(key: key, depth: depth) else {
+      return miss(recordKey: key.string, field: nil)
     }
+    return object(
+      text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true) >= 0
   }
 
   // MARK: Failures
@@ -302,9 +349,12 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     }
   }
 
-  private mutating func missing(_ field: FieldPlan, recordKey: String) -> Bool {
-    path.append(.field(field.key))
-    let stored = field.storedPrefix[0..<(field.storedPrefix.count - 1)]
+  private mutating func missing(
+    _ field: UnsafeMutablePointer<FieldPlan>, recordKey: String
+  ) -> Bool {
+    path.append(.field(field.pointee.key))
+    let prefix = field.pointee.storedPrefix
+    let stored = prefix[0..<(prefix.count - 1)]
     let name = RecordText.withUnescaped(stored, &keyScratch) { $0.string }
     return miss(recordKey: recordKey, field: name)
   }

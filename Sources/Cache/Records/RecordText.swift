@@ -75,19 +75,23 @@ package enum RecordText {
     return nil
   }
 
-  /// The first `"` or `\` at or after `from`, or the text's count.
+  /// The first `"` or `\` at or after `from`, or the text's count. Eight bytes a step.
   @inline(__always)
   static func indexOfQuoteOrBackslash(_ text: Bytes, from: Int) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let highs: UInt64 = 0x8080_8080_8080_8080
     var position = from
     let raw = UnsafeRawPointer(text.start)
-    while position &+ 16 <= text.count {
-      let block = raw.loadUnaligned(fromByteOffset: position, as: SIMD16<UInt8>.self)
+    while position &+ 8 <= text.count {
+      let word = UInt64(
+        littleEndian: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+      let quotes = word ^ (ones &* UInt64(quote))
+      let backslashes = word ^ (ones &* UInt64(backslash))
+      // The lowest marked byte is exact; those above it may be carried over from it.
       let hits =
-        (block .== SIMD16(repeating: quote)) .| (block .== SIMD16(repeating: backslash))
-      let words = unsafeBitCast(hits, to: SIMD2<UInt64>.self)
-      if words[0] != 0 { return position &+ words[0].trailingZeroBitCount / 8 }
-      if words[1] != 0 { return position &+ 8 &+ words[1].trailingZeroBitCount / 8 }
-      position &+= 16
+        (((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)) & highs
+      if hits != 0 { return position &+ hits.trailingZeroBitCount &>> 3 }
+      position &+= 8
     }
     while position < text.count {
       let byte = text.start[position]
@@ -105,14 +109,17 @@ package enum RecordText {
   }
 
   @inline(__always)
-  package static func kind(_ value: Bytes) -> Kind {
-    guard value.count > 0 else { return .scalar }
-    switch value.start[0] {
+  package static func kind(_ value: Bytes, at start: Int = 0) -> Kind {
+    guard value.count > start else { return .scalar }
+    switch value.start[start] {
     case UInt8(ascii: "{"):
-      guard value.count > 2, value.start[2] == UInt8(ascii: "$") else { return .object }
-      if value.hasPrefix("{\"$ref\":") { return .reference }
-      if value.hasPrefix("{\"$segments\":") { return .segments }
-      if value.hasPrefix("{\"$values\":") { return .values }
+      guard value.count > start &+ 2, value.start[start &+ 2] == UInt8(ascii: "$") else {
+        return .object
+      }
+      let rest = value[start..<value.count]
+      if rest.hasPrefix("{\"$ref\":") { return .reference }
+      if rest.hasPrefix("{\"$segments\":") { return .segments }
+      if rest.hasPrefix("{\"$values\":") { return .values }
       return .object
     case UInt8(ascii: "["): return .list
     case UInt8(ascii: " "): return .opaque
@@ -130,8 +137,20 @@ package enum RecordText {
 
   /// The name of an object's type as it stands in its text, without quotes; empty when it has none.
   @inline(__always)
-  package static func typename(of object: Bytes) -> Bytes {
-    var cursor = FieldCursor(object)
+  package static func typename(of object: Bytes, at start: Int = 0) -> Bytes {
+    let prefix: StaticString = "{\"__typename\":\""
+    let opening = start &+ 14
+    if object.count > opening, compareBytes(object.start + start, prefix.utf8Start, 15),
+      let end = endOfString(object, from: opening)
+    {
+      return object[(opening &+ 1)..<(end &- 1)]
+    }
+    return otherTypename(of: object, at: start)
+  }
+
+  @inline(never)
+  private static func otherTypename(of object: Bytes, at start: Int) -> Bytes {
+    var cursor = FieldCursor(object, from: start + 1)
     while let field = cursor.next() {
       if object[field.key].equals("\"__typename\"") {
         return field.value.count > 2
@@ -218,12 +237,19 @@ package struct FieldCursor {
   package private(set) var position: Int
   package private(set) var isMalformed = false
 
-  /// A cursor over `text`, which starts with `{`, from the field at `start` on.
+  /// A cursor over `text`, which starts with `{`.
   @inline(__always)
-  package init(_ text: Bytes, from start: Int = 1) {
+  package init(_ text: Bytes) {
+    self.text = text
+    position = 1
+    isMalformed = text.count < 2 || text.start[0] != UInt8(ascii: "{")
+  }
+
+  /// A cursor inside a larger text, at the first field of an object.
+  @inline(__always)
+  package init(_ text: Bytes, from start: Int) {
     self.text = text
     position = start
-    isMalformed = text.count < 2 || text.start[0] != UInt8(ascii: "{")
   }
 
   /// The next field as ranges of `text`: its key with quotes, and its value. `nil` at the end.
