@@ -106,10 +106,7 @@ extension Parser {
     -> OperationTypeDefinition
   {
     let start = token.location
-    guard let operation = operationType else {
-      if !peek(.name) { try expect(.name) }
-      throw unexpected()
-    }
+    guard let operation = operationType else { throw try unexpectedName() }
     try advance()
     try expect(.colon)
     return OperationTypeDefinition(operation: operation, type: try name(), location: start)
@@ -135,11 +132,17 @@ extension Parser {
 
   private mutating func directiveLocation() throws(GraphQLSyntaxError) -> DirectiveLocation {
     guard peek(.name), let location = DirectiveLocation(rawValue: lexer.source(of: token)) else {
-      if !peek(.name) { try expect(.name) }
-      throw unexpected()
+      throw try unexpectedName()
     }
     try advance()
     return location
+  }
+
+  /// The error of a name that is none of those allowed; what cannot be a token comes first.
+  private mutating func unexpectedName() throws(GraphQLSyntaxError) -> GraphQLSyntaxError {
+    let error = unexpected()
+    try expect(.name)
+    return error
   }
 
   /// `implements &? NamedType (& NamedType)*`, or nothing.

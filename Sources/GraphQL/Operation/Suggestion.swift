@@ -19,6 +19,8 @@ package func suggestions(for input: String, in options: [String]) -> [String] {
       close.append((option, 0))
       continue
     }
+    // UTF-8 is at most four bytes a scalar; what is far longer is not close.
+    guard option.utf8.count <= 4 * (folded.count + threshold) else { continue }
     let candidate = Array(option.lowercased().unicodeScalars)
     let distance = candidate == folded ? 1 : editDistance(folded, candidate, atMost: threshold)
     if let distance, distance <= threshold { close.append((option, distance)) }

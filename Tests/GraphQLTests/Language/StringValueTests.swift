@@ -52,9 +52,9 @@ import Testing
         let string = StringValue(text, isBlock: isBlock, at: location)
         let literal = Value.string(string).printed()
         #expect(try value(of: literal) == text, "\(literal.debugDescription)")
-        let nested = Value.list([.object([
-          ObjectField(name: Name("a", at: location), value: .string(string), location: location)
-        ], location)], location)
+        let field = ObjectField(
+          name: Name("a", at: location), value: .string(string), location: location)
+        let nested = Value.list([.object([field], location)], location)
         #expect(try Value(parsing: nested.printed()).printed() == nested.printed())
       }
     }

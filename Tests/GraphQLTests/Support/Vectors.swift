@@ -93,3 +93,15 @@ struct Random: RandomNumberGenerator {
     return value ^ (value >> 31)
   }
 }
+
+struct ValidationVector: Decodable {
+  struct Problem: Decodable {
+    var message: String
+    var locations: [[Int]]
+  }
+
+  var schema: String
+  var document: String
+  var rules: [String]?
+  var errors: [Problem]
+}
