@@ -225,18 +225,18 @@ extension JSONParser {
     case .byteOrderMark:
       return fail(
         .invalidText,
-        "the text starts with a byte order mark (\(name(byte))); send UTF-8 without one", at: parsed)
+        "the text starts with a byte order mark (\(byte.shownName)); send UTF-8 without one", at: parsed)
     case .control where byte == 0 && parsed < 4:
       return fail(.invalidText, "the text looks like UTF-16 or UTF-32; send UTF-8", at: parsed)
     case .control:
-      return fail(.syntax, "control character \(name(byte))", at: parsed)
+      return fail(.syntax, "control character \(byte.shownName)", at: parsed)
     case .utf8:
-      return fail(.invalidText, "\(name(byte)) is not valid UTF-8 here", at: parsed)
+      return fail(.invalidText, "\(byte.shownName) is not valid UTF-8 here", at: parsed)
     case .escape:
-      return fail(.syntax, "\(name(byte)) after a backslash is not an escape", at: parsed)
+      return fail(.syntax, "\(byte.shownName) after a backslash is not an escape", at: parsed)
     case .hexDigit:
       return fail(
-        .syntax, "expected four hexadecimal digits after \\u, found \(name(byte))", at: parsed)
+        .syntax, "expected four hexadecimal digits after \\u, found \(byte.shownName)", at: parsed)
     case .loneHighSurrogate:
       return fail(
         .invalidText, "a high surrogate escape without a low surrogate after it", at: parsed)
@@ -249,7 +249,7 @@ extension JSONParser {
   }
 
   private mutating func trailing(_ byte: UInt8) -> JSONError {
-    fail(.trailingData, "\(name(byte)) after the end of the value", at: parsed)
+    fail(.trailingData, "\(byte.shownName) after the end of the value", at: parsed)
   }
 
   /// The error for a handler that returned 0.
@@ -277,64 +277,31 @@ extension JSONParser {
     }
   }
 
-  /// The error for what yajl refused, at the offending byte or the last byte of the offending token.
+  /// The error for what yajl refused, at the offending byte or the start of the offending token.
   private mutating func grammarError(in bytes: UnsafeRawBufferPointer, end: Int) -> JSONError {
-    let complaint = yajlComplaint()
-    // In these cases yajl stops before the byte, in all others after it.
-    let stopsBefore =
-      complaint.hasPrefix("malformed number") || complaint.hasPrefix("invalid string")
-      || complaint.hasPrefix("invalid character inside")
-    let place = stopsBefore ? end : end - 1
+    guard let complaint = complaint() else {
+      return fail(.syntax, "not JSON", at: parsed + end)
+    }
+    let place = complaint.place(in: bytes, consumed: end)
     let byte = bytes.indices.contains(place) ? bytes[place] : lastByte
-    return fail(.syntax, explanation(of: complaint, byte), at: parsed + place)
+    return fail(.syntax, complaint.explanation(found: byte), at: parsed + place)
   }
 
-  /// The error for a text that ended where yajl wanted more.
+  /// The error for a text that ended where yajl wanted more, or whose last number is out of place.
   private mutating func endError() -> JSONError {
-    let complaint = yajlComplaint()
-    if complaint.hasPrefix("premature EOF") || complaint.hasPrefix("malformed number")
-      || complaint.hasPrefix("invalid string")
-    {
-      return fail(.unexpectedEnd, at: parsed)
+    switch complaint() {
+    case .afterElement?: return fail(.syntax, "expected ',' or ']' after an element", at: parsed)
+    case .afterMember?: return fail(.syntax, "expected ',' or '}' after a member", at: parsed)
+    case .colon?: return fail(.syntax, "expected ':' after an object key", at: parsed)
+    case .key?: return fail(.syntax, "expected an object key in quotes", at: parsed)
+    default: return fail(.unexpectedEnd, at: parsed)
     }
-    return fail(.syntax, explanation(of: complaint, lastByte), at: parsed - 1)
   }
 
-  /// yajl's own words for what is wrong, without "lexical error: " or "parse error: ".
-  private func yajlComplaint() -> String {
-    guard let text = yajl_get_error(handle, 0, nil, 0) else { return "" }
+  private func complaint() -> YajlComplaint? {
+    guard let text = yajl_get_error(handle, 0, nil, 0) else { return nil }
     defer { yajl_free_error(handle, text) }
-    let complaint = String(decodingCString: text, as: UTF8.self)
-    guard let colon = complaint.firstIndex(of: ":") else { return complaint }
-    return String(complaint[complaint.index(after: colon)...].drop { $0 == " " })
-  }
-
-  private func explanation(of complaint: String, _ byte: UInt8) -> String {
-    if complaint.hasPrefix("invalid char in") { return "unexpected \(name(byte))" }
-    if complaint.hasPrefix("invalid character inside") {
-      return "\(name(byte)) must be escaped in a string"
-    }
-    if complaint.hasPrefix("invalid string") {
-      return "expected true, false or null, found \(name(byte))"
-    }
-    if complaint.hasPrefix("malformed number") {
-      return "expected a digit, found \(name(byte))"
-    }
-    if complaint.hasPrefix("probable comment") { return "comments are not allowed in JSON" }
-    let token = tokenName(byte)
-    if complaint.hasPrefix("object key and value") {
-      return "expected ':' after an object key, found \(token)"
-    }
-    if complaint.hasPrefix("after key and value") {
-      return "expected ',' or '}' after a member, found \(token)"
-    }
-    if complaint.hasPrefix("after array element") {
-      return "expected ',' or ']' after an element, found \(token)"
-    }
-    if complaint.hasPrefix("invalid object key") {
-      return "expected an object key in quotes, found \(token)"
-    }
-    return "unexpected \(token)"
+    return YajlComplaint(message: String(decodingCString: text, as: UTF8.self))
   }
 
   private mutating func fail(
@@ -343,23 +310,6 @@ extension JSONParser {
     let error = JSONError(code: code, message: message, offset: offset)
     failed = error
     return error
-  }
-}
-
-/// A byte as it can be shown: the character if it is printable ASCII, its value otherwise.
-private func name(_ byte: UInt8) -> String {
-  if byte > 0x20 && byte < 0x7F { return "'\(Character(Unicode.Scalar(byte)))'" }
-  let hex = String(byte, radix: 16, uppercase: true)
-  return byte < 0x10 ? "byte 0x0\(hex)" : "byte 0x\(hex)"
-}
-
-/// A token as it can be shown, told by its last byte.
-private func tokenName(_ last: UInt8) -> String {
-  switch last {
-  case UInt8(ascii: "\""): "a string"
-  case UInt8(ascii: "0")...UInt8(ascii: "9"): "a number"
-  case UInt8(ascii: "a")...UInt8(ascii: "z"): "a literal"
-  default: name(last)
   }
 }
 

@@ -50,15 +50,22 @@ struct SeededRandom: RandomNumberGenerator {
 }
 
 /// What came of reading a text: the events as a transcript, and the error if there was one.
-struct Reading: Equatable {
+struct Reading {
   var transcript: [UInt8] = []
   var error: JSONError?
   var scope = JSONEventScope()
   /// How many bytes yajl looked at.
   var scanned = 0
 
-  static func == (left: Self, right: Self) -> Bool {
-    left.transcript == right.transcript && left.error == right.error
+  /// Whether this reading of a text that was cut says the same as the reading of the whole.
+  ///
+  /// Events and error code must be equal. So must the offset, except that of an offending token which was
+  /// cut: then it is in that token, not at its start.
+  func agrees(with whole: Reading) -> Bool {
+    guard transcript == whole.transcript, error?.code == whole.error?.code else { return false }
+    guard let error, let wholeError = whole.error else { return true }
+    if error.offset == wholeError.offset { return true }
+    return error.code == .syntax && error.offset > wholeError.offset
   }
 }
 
