@@ -73,84 +73,75 @@ extension JSONGuard {
     _ base: UnsafeRawPointer, from start: Int, to count: Int
   ) -> Int {
     var place = start
-    while true {
-      place = skipClean(base, from: place, to: count)
-      if place == count { return count }
-      let byte = base.load(fromByteOffset: place, as: UInt8.self)
-      let length: Int
-      if byte >= 0x80 {
-        length = wholeCharacters(base, at: place, to: count)
-      } else if byte == 0x5C {
-        length = wholeEscape(base, at: place, to: count)
-      } else {
-        length = 0
+    while place &+ 64 <= count {
+      var marks = JSONGuard.suspects(in: base + place)
+      let block = place
+      place &+= 64
+      while marks != 0 {
+        let suspect = block &+ marks.trailingZeroBitCount
+        let next = skipSuspects(base, from: suspect, to: count)
+        if next == suspect { return suspect }
+        let done = next &- block
+        if done >= 64 {
+          place = next
+          break
+        }
+        marks &= ~0 &<< UInt64(truncatingIfNeeded: done)
       }
-      if length == 0 { return place }
-      place &+= length
-      assert(place <= count)
-    }
-  }
-
-  /// Skips ASCII that is neither a backslash nor a refused control character.
-  @inline(__always)
-  private func skipClean(_ base: UnsafeRawPointer, from start: Int, to count: Int) -> Int {
-    var place = start
-    while place &+ 32 <= count {
-      let low = suspects(base.loadUnaligned(fromByteOffset: place, as: SIMD16<Int8>.self))
-      let high = suspects(base.loadUnaligned(fromByteOffset: place &+ 16, as: SIMD16<Int8>.self))
-      let either = low | high
-      if either[0] | either[1] != 0 {
-        if low[0] != 0 { return place &+ low[0].trailingZeroBitCount &>> 3 }
-        if low[1] != 0 { return place &+ 8 &+ low[1].trailingZeroBitCount &>> 3 }
-        if high[0] != 0 { return place &+ 16 &+ high[0].trailingZeroBitCount &>> 3 }
-        return place &+ 24 &+ high[1].trailingZeroBitCount &>> 3
-      }
-      place &+= 32
     }
     while place < count {
       let byte = base.load(fromByteOffset: place, as: UInt8.self)
-      if byte >= 0x80 || byte == 0x5C || (byte < 0x20 && !isWhiteSpace(byte)) { return place }
-      place &+= 1
+      if byte >= 0x80 || byte == 0x5C {
+        let next = skipSuspects(base, from: place, to: count)
+        if next == place { return place }
+        place = next
+      } else {
+        if byte < 0x20 && !isWhiteSpace(byte) { return place }
+        place &+= 1
+      }
     }
+    assert(place == count)
     return count
   }
 
-  /// Marks with ones the bytes that are not clean.
+  /// Skips the right and whole escapes and UTF-8 sequences that stand here without ASCII between them.
   @inline(__always)
-  private func suspects(_ bytes: SIMD16<Int8>) -> SIMD2<UInt64> {
-    // As signed numbers, non-ASCII bytes are below the space, too.
-    let belowSpace = bytes .< SIMD16(repeating: 0x20)
-    let backslash = bytes .== SIMD16(repeating: 0x5C)
-    let whiteSpace =
-      (bytes .== SIMD16(repeating: 0x0A)) .| (bytes .== SIMD16(repeating: 0x0D))
-      .| (bytes .== SIMD16(repeating: 0x09))
-    return unsafeBitCast((belowSpace .& .!whiteSpace) .| backslash, to: SIMD2<UInt64>.self)
-  }
-
-  /// The length of the right and whole UTF-8 sequences of more than one byte that start here.
-  @inline(__always)
-  private func wholeCharacters(_ base: UnsafeRawPointer, at start: Int, to count: Int) -> Int {
+  private mutating func skipSuspects(
+    _ base: UnsafeRawPointer, from start: Int, to count: Int
+  ) -> Int {
     var place = start
     while place &+ 4 <= count {
       // The next four bytes, the first of them lowest.
       let word = UInt32(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt32.self))
-      if word & 0xC0E0 == 0x80C0 {
-        if word & 0x1E == 0 { break }  // overlong
-        place &+= 2
-      } else if word & 0xC0C0F0 == 0x8080E0 {
-        let second = word & 0x200F
-        if second == 0 || second == 0x200D { break }  // overlong, surrogate
-        place &+= 3
-      } else if word & 0xC0C0_C0F8 == 0x8080_80F0 {
-        let second = word & 0x3007
-        if second == 0 { break }  // overlong
-        if second & 7 > 4 || (second & 7 == 4 && second & 0x3000 != 0) { break }  // > U+10FFFF
-        place &+= 4
+      let length: Int
+      if word & 0xFF == 0x5C {
+        length = wholeEscape(base, at: place, to: count)
+      } else if word & 0x80 != 0 {
+        length = wholeCharacter(word)
       } else {
         break
       }
+      if length == 0 { break }
+      place &+= length
     }
-    return place &- start
+    return place
+  }
+
+  /// The length of the UTF-8 sequence in these four bytes if it is right and longer than one byte, else 0.
+  @inline(__always)
+  private func wholeCharacter(_ word: UInt32) -> Int {
+    if word & 0xC0E0 == 0x80C0 {
+      return word & 0x1E == 0 ? 0 : 2  // overlong
+    }
+    if word & 0xC0C0F0 == 0x8080E0 {
+      let high = word & 0x200F
+      return high == 0 || high == 0x200D ? 0 : 3  // overlong, surrogate
+    }
+    if word & 0xC0C0_C0F8 == 0x8080_80F0 {
+      let high = (word & 0x07) << 2 | (word & 0x3000) >> 12
+      return high == 0 || high > 0x10 ? 0 : 4  // overlong, above U+10FFFF
+    }
+    return 0
   }
 
   /// The length of the right and whole escape that starts here; 0 if it is cut or wrong.
@@ -190,6 +181,68 @@ extension JSONGuard {
       unit = unit &<< 4 | value & 0xF
     }
     return wrong > 0xF ? nil : unit
+  }
+}
+
+// MARK: - Blocks of 64 bytes
+
+extension JSONGuard {
+  /// Marks, a bit a byte, those of the next 64 bytes that are not clean: neither ASCII text nor white space, or a
+  /// backslash.
+  @inline(__always)
+  private static func suspects(in base: UnsafeRawPointer) -> UInt64 {
+    let low = base.loadUnaligned(as: SIMD4<UInt64>.self)
+    let high = base.loadUnaligned(fromByteOffset: 32, as: SIMD4<UInt64>.self)
+    var lowFound = suspects(low)
+    var highFound = suspects(high)
+    if isZero(lowFound | highFound) { return 0 }
+    lowFound = lowFound & notWhiteSpace(low)
+    highFound = highFound & notWhiteSpace(high)
+    if isZero(lowFound | highFound) { return 0 }
+    return UInt64(gather(lowFound)) | UInt64(gather(highFound)) &<< 32
+  }
+
+  /// Sets the highest bit of each byte that is a control character, a backslash or not ASCII.
+  @inline(__always)
+  private static func suspects(_ bytes: SIMD4<UInt64>) -> SIMD4<UInt64> {
+    // With the highest bit set, no subtraction borrows from the next byte; it stays set where the other
+    // seven bits are not less than what is subtracted.
+    let filled = bytes | repeated(0x80)
+    let notControl = filled &- repeated(0x20)
+    let notBackslash = (filled ^ repeated(0x5C)) &- repeated(1)
+    return (bytes | ~(notControl & notBackslash)) & repeated(0x80)
+  }
+
+  /// Sets the highest bit of each byte that is not a tab, a line feed or a carriage return.
+  @inline(__always)
+  private static func notWhiteSpace(_ bytes: SIMD4<UInt64>) -> SIMD4<UInt64> {
+    let filled = bytes | repeated(0x80)
+    let notTab = (filled ^ repeated(0x09)) &- repeated(1)
+    let notLineFeed = (filled ^ repeated(0x0A)) &- repeated(1)
+    let notReturn = (filled ^ repeated(0x0D)) &- repeated(1)
+    return (notTab & notLineFeed & notReturn) | bytes
+  }
+
+  @inline(__always)
+  private static func repeated(_ byte: UInt8) -> SIMD4<UInt64> {
+    SIMD4(repeating: UInt64(byte) &* 0x0101_0101_0101_0101)
+  }
+
+  @inline(__always)
+  private static func isZero(_ words: SIMD4<UInt64>) -> Bool {
+    words[0] | words[1] | words[2] | words[3] == 0
+  }
+
+  /// The highest bits of the 32 bytes, the first of them lowest.
+  @inline(__always)
+  private static func gather(_ words: SIMD4<UInt64>) -> UInt32 {
+    // Moves bit 8 i to bit 56 + i; the products of other bits fall elsewhere.
+    var bits: UInt64 = 0
+    for word in 0..<4 {
+      let eight = (words[word].littleEndian &>> 7) &* 0x0102_0408_1020_4080
+      bits |= (eight &>> 56) &<< UInt64(8 &* word)
+    }
+    return UInt32(truncatingIfNeeded: bits)
   }
 }
 
@@ -304,14 +357,13 @@ private func isWhiteSpace(_ byte: UInt8) -> Bool {
   byte == 0x0A || byte == 0x0D || byte == 0x09
 }
 
+/// Whether this is one of `"/\bfnrt`: a look-up in two words, because a branch would often be mispredicted.
 @inline(__always)
 private func isEscapeLetter(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "n"), UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"),
-    UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-    true
-  default: false
-  }
+  let low: UInt64 = 1 << 0x22 | 1 << 0x2F
+  let high: UInt64 = 1 << 0x1C | 1 << 0x22 | 1 << 0x26 | 1 << 0x2E | 1 << 0x32 | 1 << 0x34
+  let letters = byte & 0x40 == 0 ? low : high
+  return byte < 0x80 && letters &>> UInt64(byte & 0x3F) & 1 != 0
 }
 
 /// The value of a hexadecimal digit, or more than 15.
