@@ -73,7 +73,7 @@ public struct DemoExecutor: Sendable {
     } catch {
       throw RequestError(.parseFailed, error.message, at: [error.location])
     }
-    let problems = DocumentValidator.validate(document, against: schema)
+    let problems = document.requestErrors(against: schema)
     guard problems.isEmpty else { throw RequestErrors(problems) }
     let operation = try Self.operation(request.operationName, in: document)
     guard let root = schema.rootType(for: operation.type) else {

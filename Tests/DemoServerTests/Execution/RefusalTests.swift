@@ -119,4 +119,83 @@ import Testing
   func `no operation to execute`(_ refused: Refused) throws {
     try check(refused)
   }
+
+  private static func invalid(_ query: String, says message: String) -> Refused {
+    Refused(query, says: message, code: "GRAPHQL_VALIDATION_FAILED")
+  }
+
+  @Test(arguments: [
+    invalid("{ x }", says: #"Cannot query field "x" on type "Query"."#),
+    invalid(
+      "{ country(code: \"CA\") { nam } }",
+      says: #"Cannot query field "nam" on type "Country". Did you mean "name"?"#),
+    invalid(
+      "{ node(id: \"x\") { login } }",
+      says: #"Cannot query field "login" on type "Node". "#
+        + #"Did you mean to use an inline fragment on "User"?"#),
+    invalid(
+      "{ search(text: \"x\") { id } }",
+      says: #"Cannot query field "id" on type "SearchResult". "#
+        + #"Did you mean to use an inline fragment on "Node", "Post", or "User"?"#),
+    invalid(
+      "{ country { name } }",
+      says: #"Field "country" argument "code" of type "ID!" is required, but it was not provided."#),
+    invalid(
+      "{ country(code: \"CA\", cod: 1) { name } }",
+      says: #"Unknown argument "cod" on field "Query.country". Did you mean "code"?"#),
+    invalid(
+      "{ feed(first: \"many\") { totalCount } }",
+      says: #"Int cannot represent non-integer value: "many""#),
+    invalid(
+      "{ feed(first: null) { totalCount } }",
+      says: #"Expected value of type "Int!", found null."#),
+    invalid(
+      "{ country(code: \"CA\") }",
+      says: #"Field "country" of type "Country" must have a selection of subfields. "#
+        + #"Did you mean "country { ... }"?"#),
+    invalid(
+      "{ country(code: \"CA\") { name { first } } }",
+      says: #"Field "name" must not have a selection since type "String!" has no subfields."#),
+    invalid("{ ...F }", says: #"Unknown fragment "F"."#),
+    invalid("{ __typename } fragment F on Query { __typename }", says: #"Fragment "F" is never used."#),
+    invalid(
+      "{ ...F } fragment F on Query { ...F }", says: #"Cannot spread fragment "F" within itself."#),
+    invalid(
+      "{ ...F } fragment F on Land { name }", says: #"Unknown type "Land"."#),
+    invalid(
+      "{ country(code: \"CA\") { ... on User { id } } }",
+      says: #"Fragment cannot be spread here as objects of type "Country" can never be of type "User"."#),
+    invalid("{ country(code: $c) { name } }", says: #"Variable "$c" is not defined."#),
+    invalid("query Q($c: ID) { __typename }", says: #"Variable "$c" is never used in operation "Q"."#),
+    invalid(
+      "query ($c: ID) { country(code: $c) { name } }",
+      says: #"Variable "$c" of type "ID" used in position expecting type "ID!"."#),
+    invalid("{ __typename @x }", says: #"Unknown directive "@x"."#),
+    invalid(
+      "{ __typename @skip }",
+      says: #"Directive "@skip" argument "if" of type "Boolean!" is required, but it was not provided."#),
+    invalid(
+      "{ a: country(code: \"CA\") { code } a: country(code: \"JP\") { code } }",
+      says: #"Fields "a" conflict because they have differing arguments. "#
+        + "Use different aliases on the fields to fetch both if this was intentional."),
+    invalid("type Query { x: Int } { x }", says: #"The "Query" definition is not executable."#),
+    invalid(
+      "subscription { x }",
+      says: "Schema is not configured to execute subscription operation."),
+  ])
+  func `invalid documents`(_ refused: Refused) throws {
+    try check(refused)
+  }
+
+  @Test func `errors have their places, and there may be several`() throws {
+    let response = DemoExecutor().execute("{ x\n  country(code: \"CA\") { y } }")
+    #expect(
+      String(decoding: response, as: UTF8.self)
+        == #"{"errors":[{"message":"Cannot query field \"x\" on type \"Query\".","#
+        + #""locations":[{"line":1,"column":3}],"#
+        + #""extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}},"#
+        + #"{"message":"Cannot query field \"y\" on type \"Country\".","#
+        + #""locations":[{"line":2,"column":25}],"#
+        + #""extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}"#)
+  }
 }

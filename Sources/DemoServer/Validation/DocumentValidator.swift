@@ -1,5 +1,0 @@
-import GraphQL
-
-struct DocumentValidator {
-  static func validate(_ document: Document, against schema: Schema) -> [RequestError] { [] }
-}
