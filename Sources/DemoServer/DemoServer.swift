@@ -1,5 +1,5 @@
-public import Logging
 import Hummingbird
+public import Logging
 import NIOCore
 
 /// A GraphQL server with data of its own, for first runs, examples and tests.

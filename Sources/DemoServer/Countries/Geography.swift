@@ -44,8 +44,12 @@ struct Geography: Sendable {
   func continent(_ code: String) -> Continent? { continentsByCode[code] }
   func country(_ code: String) -> Country? { countriesByCode[code] }
   func language(_ code: String) -> Language? { languagesByCode[code] }
-  func countries(of continent: Continent) -> [Country] { countriesByContinent[continent.code] ?? [] }
-  func countries(speaking language: Language) -> [Country] { countriesByLanguage[language.code] ?? [] }
+  func countries(of continent: Continent) -> [Country] {
+    countriesByContinent[continent.code] ?? []
+  }
+  func countries(speaking language: Language) -> [Country] {
+    countriesByLanguage[language.code] ?? []
+  }
 
   /// The languages into which the names of all countries are translated, besides English.
   var translatedLanguages: [String] { translations.keys.sorted() }

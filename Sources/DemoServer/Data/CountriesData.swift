@@ -1,4 +1,5 @@
 // swift-format-ignore-file: the lines of the data are longer than lines of code.
+
 /// The countries of the world, their continents, languages and some of their states, as JSON.
 ///
 /// Countries are those of ISO 3166-1 and Kosovo (`XK`); a flag is not stored, because it follows from

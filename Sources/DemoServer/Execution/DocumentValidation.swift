@@ -33,5 +33,6 @@ private func doublyQuoted(_ message: String) -> String {
 }
 
 private func isPartOfName(_ character: Character) -> Bool {
-  character.isASCII && (character.isLetter || character.isNumber || "_![]@$. {}".contains(character))
+  character.isASCII
+    && (character.isLetter || character.isNumber || "_![]@$. {}".contains(character))
 }

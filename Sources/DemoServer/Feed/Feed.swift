@@ -29,7 +29,8 @@ struct Feed: Sendable {
 
 /// Which kind of thing a number is drawn for, so that equal numbers do not give equal texts.
 enum FeedTopic: UInt64 {
-  case post = 1, user, comment
+  case post = 1
+  case user, comment
 }
 
 /// A post of the feed, by its number from 0.

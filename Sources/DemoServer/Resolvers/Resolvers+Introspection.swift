@@ -12,7 +12,9 @@ extension Resolvers {
     "mutationType": node { _, _, schema in root(.mutation, schema) },
     "subscriptionType": node { _, _, schema in root(.subscription, schema) },
     "directives": node { _, _, schema in
-      .list(schema.directiveNames.compactMap(schema.directive)) { .object(.introspection(.directive($0))) }
+      .list(schema.directiveNames.compactMap(schema.directive)) {
+        .object(.introspection(.directive($0)))
+      }
     },
   ]
 

@@ -51,7 +51,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [(-1, 2, 0..<2), (1, 5, 2..<7), (7, 5, 8..<10), (9, 1, 10..<10), (50, 1, 10..<10)])
+  @Test(arguments: [
+    (-1, 2, 0..<2), (1, 5, 2..<7), (7, 5, 8..<10), (9, 1, 10..<10), (50, 1, 10..<10),
+  ])
   func `pages end with the feed`(_ after: Int, first: Int, page: Range<Int>) {
     #expect(Feed(size: 10).page(after: after, first: first) == page)
   }

@@ -44,7 +44,8 @@ import Testing
       #expect(country.capital != "" && country.currency != "", "\(code)")
       #expect(!country.phones.isEmpty, "\(code)")
       #expect(
-        country.phones.allSatisfy { $0.utf8.allSatisfy { (48...57).contains($0) } && $0.count <= 4 })
+        country.phones.allSatisfy { $0.utf8.allSatisfy { (48...57).contains($0) } && $0.count <= 4 }
+      )
       #expect(
         country.currencies.allSatisfy { $0.utf8.count == 3 && $0 == $0.uppercased() }, "\(code)")
     }

@@ -19,8 +19,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("A*", "Austria", true), ("A*", "Bahamas", false), ("*land", "Poland", true), ("P?ru", "Peru", true),
-    ("P?ru", "Pru", false), ("*", "", true), ("a.c", "abc", false), ("[a]", "[a]", true), ("", "", true),
+    ("A*", "Austria", true), ("A*", "Bahamas", false), ("*land", "Poland", true),
+    ("P?ru", "Peru", true),
+    ("P?ru", "Pru", false), ("*", "", true), ("a.c", "abc", false), ("[a]", "[a]", true),
+    ("", "", true),
   ])
   func `globs match the whole text`(_ pattern: String, text: String, expected: Bool) throws {
     #expect(try StringPattern(glob: pattern).matches(text) == expected)

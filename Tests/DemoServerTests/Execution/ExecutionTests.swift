@@ -1,6 +1,7 @@
-@testable import DemoServer
 import JSONStream
 import Testing
+
+@testable import DemoServer
 
 @Suite struct ExecutionTests {
   @Test(arguments: [

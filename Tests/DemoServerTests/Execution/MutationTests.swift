@@ -1,6 +1,7 @@
-@testable import DemoServer
 import JSONStream
 import Testing
+
+@testable import DemoServer
 
 @Suite struct MutationTests {
   private let executor = DemoExecutor(feedSize: 100)

@@ -53,7 +53,7 @@ import Testing
       "query ($n: Int!) { feed(first: $n) { totalCount } }", variables: ["n": "5"],
       says: #"Variable "$n" got invalid value "5"; Int cannot represent non-integer value: "5""#),
     Refused(
-      "query ($n: Int!) { feed(first: $n) { totalCount } }", variables: ["n": 2147483648],
+      "query ($n: Int!) { feed(first: $n) { totalCount } }", variables: ["n": 2_147_483_648],
       says: #"Variable "$n" got invalid value 2147483648; "#
         + "Int cannot represent non 32-bit signed integer value: 2147483648"),
     Refused(
@@ -64,10 +64,14 @@ import Testing
       says: #"Variable "$t" got invalid value 5; String cannot represent a non string value: 5"#),
     Refused(
       "query ($y: Boolean!) { __typename @skip(if: $y) }", variables: ["y": "yes"],
-      says: #"Variable "$y" got invalid value "yes"; Boolean cannot represent a non boolean value: "yes""#),
+      says:
+        #"Variable "$y" got invalid value "yes"; Boolean cannot represent a non boolean value: "yes""#
+    ),
     Refused(
       "query ($f: CountryFilterInput) { countries(filter: $f) { code } }", variables: ["f": "CA"],
-      says: #"Variable "$f" got invalid value "CA"; Expected type "CountryFilterInput" to be an object."#),
+      says:
+        #"Variable "$f" got invalid value "CA"; Expected type "CountryFilterInput" to be an object."#
+    ),
     Refused(
       "query ($f: CountryFilterInput) { countries(filter: $f) { code } }",
       variables: ["f": ["code": ["in": ["CA", 5]]]],
@@ -84,7 +88,8 @@ import Testing
       says: #"Variable "$f" got invalid value {"cod":{"eq":"CA"}}; "#
         + #"Field "cod" is not defined by type "CountryFilterInput". Did you mean "code"?"#),
     Refused(
-      "mutation ($i: AddCommentInput!) { addComment(input: $i) { id } }", variables: ["i": ["body": "x"]],
+      "mutation ($i: AddCommentInput!) { addComment(input: $i) { id } }",
+      variables: ["i": ["body": "x"]],
       says: #"Variable "$i" got invalid value {"body":"x"}; "#
         + #"Field "postId" of required type "ID!" was not provided."#),
   ])
@@ -111,10 +116,12 @@ import Testing
     Refused(
       "{ __typename }", operationName: "C", says: #"Unknown operation named "C"."#,
       code: "OPERATION_RESOLUTION_FAILURE"),
-    Refused("{ country(", says: "Syntax Error: Expected Name, found <EOF>.", code: "GRAPHQL_PARSE_FAILED"),
+    Refused(
+      "{ country(", says: "Syntax Error: Expected Name, found <EOF>.", code: "GRAPHQL_PARSE_FAILED"),
     Refused("", says: "Syntax Error: Unexpected <EOF>.", code: "GRAPHQL_PARSE_FAILED"),
     Refused("{", says: "Syntax Error: Expected Name, found <EOF>.", code: "GRAPHQL_PARSE_FAILED"),
-    Refused("{ é }", says: "Syntax Error: Unexpected character: U+00E9.", code: "GRAPHQL_PARSE_FAILED"),
+    Refused(
+      "{ é }", says: "Syntax Error: Unexpected character: U+00E9.", code: "GRAPHQL_PARSE_FAILED"),
   ])
   func `no operation to execute`(_ refused: Refused) throws {
     try check(refused)
@@ -157,23 +164,29 @@ import Testing
       "{ country(code: \"CA\") { name { first } } }",
       says: #"Field "name" must not have a selection since type "String!" has no subfields."#),
     invalid("{ ...F }", says: #"Unknown fragment "F"."#),
-    invalid("{ __typename } fragment F on Query { __typename }", says: #"Fragment "F" is never used."#),
+    invalid(
+      "{ __typename } fragment F on Query { __typename }", says: #"Fragment "F" is never used."#),
     invalid(
       "{ ...F } fragment F on Query { ...F }", says: #"Cannot spread fragment "F" within itself."#),
     invalid(
       "{ ...F } fragment F on Land { name }", says: #"Unknown type "Land"."#),
     invalid(
       "{ country(code: \"CA\") { ... on User { id } } }",
-      says: #"Fragment cannot be spread here as objects of type "Country" can never be of type "User"."#),
+      says:
+        #"Fragment cannot be spread here as objects of type "Country" can never be of type "User"."#
+    ),
     invalid("{ country(code: $c) { name } }", says: #"Variable "$c" is not defined."#),
-    invalid("query Q($c: ID) { __typename }", says: #"Variable "$c" is never used in operation "Q"."#),
+    invalid(
+      "query Q($c: ID) { __typename }", says: #"Variable "$c" is never used in operation "Q"."#),
     invalid(
       "query ($c: ID) { country(code: $c) { name } }",
       says: #"Variable "$c" of type "ID" used in position expecting type "ID!"."#),
     invalid("{ __typename @x }", says: #"Unknown directive "@x"."#),
     invalid(
       "{ __typename @skip }",
-      says: #"Directive "@skip" argument "if" of type "Boolean!" is required, but it was not provided."#),
+      says:
+        #"Directive "@skip" argument "if" of type "Boolean!" is required, but it was not provided."#
+    ),
     invalid(
       "{ a: country(code: \"CA\") { code } a: country(code: \"JP\") { code } }",
       says: #"Fields "a" conflict because they have differing arguments. "#

@@ -75,7 +75,10 @@ import Testing
     (nil, "application/graphql-response+json"),
     ("*/*", "application/graphql-response+json"),
     ("application/json", "application/json"),
-    ("application/graphql-response+json, application/json;q=0.9", "application/graphql-response+json"),
+    (
+      "application/graphql-response+json, application/json;q=0.9",
+      "application/graphql-response+json"
+    ),
     ("application/graphql-response+json;q=0.5, application/json", "application/json"),
     ("text/html, application/*;q=0.1", "application/graphql-response+json"),
     ("application/json;q=0, */*", "application/graphql-response+json"),

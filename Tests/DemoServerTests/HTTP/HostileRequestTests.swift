@@ -31,11 +31,13 @@ import Testing
   }
 
   @Test(arguments: [
-    Array("{\"query\":\"{ a\u{0} }\"}".utf8), [0xFF, 0xFE, 0x00], Array(repeating: 0x5B, count: 100_000),
+    Array("{\"query\":\"{ a\u{0} }\"}".utf8), [0xFF, 0xFE, 0x00],
+    Array(repeating: 0x5B, count: 100_000),
     Array(#"{"query":"\uD800"}"#.utf8),
-    Array((#"{"query":"query ($x: CountryFilterInput) { countries(filter: $x) { code } }","#
-      + #""variables":{"x":"# + String(repeating: "[", count: 500)
-      + String(repeating: "]", count: 500) + "}}").utf8),
+    Array(
+      (#"{"query":"query ($x: CountryFilterInput) { countries(filter: $x) { code } }","#
+        + #""variables":{"x":"# + String(repeating: "[", count: 500)
+        + String(repeating: "]", count: 500) + "}}").utf8),
     Array(#"{"query":"{__typename}","variables":{"a":1e999999999,"b":-0.0e-99999999}}"#.utf8),
   ])
   func `bodies that are none`(_ body: [UInt8]) async throws {
@@ -92,7 +94,9 @@ import Testing
     ("many directives", "{ __typename " + String(repeating: "@x ", count: 5000) + "}"),
   ]
 
-  private static func nested(_ count: Int, _ open: String, _ core: String, _ close: String) -> String {
+  private static func nested(_ count: Int, _ open: String, _ core: String, _ close: String)
+    -> String
+  {
     String(repeating: open, count: count) + core + String(repeating: close, count: count)
   }
 

@@ -14,7 +14,8 @@ import Testing
     let url = try #require(await ready.first { _ in true })
     let port = try #require(Int(url.dropFirst("http://127.0.0.1:".count).prefix { $0 != "/" }))
     #expect(url == "http://127.0.0.1:\(port)/graphql")
-    let live = LiveDemoServer(host: "127.0.0.1", port: port, state: ServerState(misbehaviour: .init()))
+    let live = LiveDemoServer(
+      host: "127.0.0.1", port: port, state: ServerState(misbehaviour: .init()))
     let reply = try await RawClient(live).post("{ __typename }")
     #expect(reply.status == 200)
     #expect(server.log.requestCount == 1)

@@ -34,7 +34,8 @@ import Testing
       let before = residentMemory()
       var largest = before
       var reply = HTTPReply(keepsBody: false)
-      let body = #"{"query":\#(JSONValue.string(ExecutionTests.benchmark)),"variables":\#(Self.feed)}"#
+      let body =
+        #"{"query":\#(JSONValue.string(ExecutionTests.benchmark)),"variables":\#(Self.feed)}"#
       let request = RawClient.request(
         "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
       try await RawClient(server).connect { inbound, outbound in
@@ -55,7 +56,8 @@ import Testing
   @Test func `a client that does not read holds the server back`() async throws {
     try await DemoServer.withServer { server in
       let client = RawClient(server)
-      let body = #"{"query":\#(JSONValue.string(ExecutionTests.benchmark)),"variables":{"first":1000000}}"#
+      let body =
+        #"{"query":\#(JSONValue.string(ExecutionTests.benchmark)),"variables":{"first":1000000}}"#
       let request = RawClient.request(
         "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
       try await client.connect { inbound, outbound in

@@ -13,7 +13,11 @@ struct HTTPReply: Sendable {
   private var state = State.head
 
   private enum State {
-    case head, length(Int), chunkSize, chunk(Int), chunkEnd, untilClose, done
+    case head
+    case length(Int)
+    case chunkSize
+    case chunk(Int)
+    case chunkEnd, untilClose, done
   }
 
   init(keepsBody: Bool = true) {
