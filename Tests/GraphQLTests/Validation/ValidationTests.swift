@@ -79,6 +79,7 @@ import Testing
     var document: String
     var errors: [ValidationVector.Problem]
     var sdl: Bool?
+    var rules: [String]?
   }
 
   @Test(.enabled(if: ProcessInfo.processInfo.environment["GQLRUN_DIFFERENTIAL"] != nil))
@@ -96,7 +97,9 @@ import Testing
         let schema =
           try schemas[line.schema] ?? Schema(sdl: try Document(parsing: line.schema))
         schemas[line.schema] = schema
-        errors = document.validate(against: schema)
+        let rules = line.rules?.compactMap(ValidationRule.init)
+        errors = document.validate(
+          against: schema, options: rules.map { ValidationOptions(rules: $0) } ?? ValidationOptions())
       }
       let own = errors.map { "\($0.message) \($0.locations.map { [$0.line, $0.column] })" }
       #expect(own == line.errors.map { "\($0.message) \($0.locations)" }, "\(line.document)")

@@ -63,7 +63,7 @@ final class FieldConflicts {
   private func enter() -> Bool {
     steps -= 1
     // Fragments in a chain nest without limit, and this is a stack.
-    if steps < 0 || depth >= 600 { isExhausted = true }
+    if steps < 0 || depth >= 512 { isExhausted = true }
     guard !isExhausted else { return false }
     depth += 1
     return true
@@ -187,7 +187,7 @@ final class FieldConflicts {
           key: key, reason: "'\(a.name)' and '\(b.name)' are different fields",
           first: [a.location], second: [b.location])
       }
-      if a.arguments != b.arguments {
+      if !index.haveSameArguments(a, b) {
         return Conflict(
           key: key, reason: "they have differing arguments", first: [a.location],
           second: [b.location])

@@ -7,8 +7,11 @@ final class SelectionIndex {
     var location: SourceLocation
     /// The number of its selection set.
     var selectionSet: Int?
-    /// The number of its arguments: the same for the same arguments in whatever order.
+    /// The number of its arguments: the same for the same arguments in whatever order; one of its
+    /// own for arguments that repeat a name.
     var arguments: Int
+    /// The arguments themselves, if they repeat a name.
+    var repeatedArguments: [Argument]?
     /// The number of the type it is selected from, 0 for none.
     var parent: Int
     var type: TypeReference?
@@ -38,6 +41,8 @@ final class SelectionIndex {
   private(set) var typeIsObject: [Bool] = [false]
   private var shapes: [String: Int] = [:]
   private var argumentNumbers: [String: Int] = [:]
+  /// By number, less one: the arguments first seen to have it.
+  private var numberedArguments: [[Argument]] = []
   private var spreadNumbers: [String: Int] = [:]
 
   init(_ context: ValidationContext) {
@@ -96,11 +101,16 @@ final class SelectionIndex {
 
   private func add(_ field: Field, _ parent: String?, _ parentNumber: Int) -> Int {
     let definition = parent.flatMap { context.schema?.field(field.name.value, on: $0) }
-    let entry = Entry(
-      key: field.responseKey, name: field.name.value, location: field.location,
-      selectionSet: nil, arguments: argumentNumber(field.arguments), parent: parentNumber,
-      type: definition?.type, shape: shape(definition?.type))
     let number = fields.count
+    var entry = Entry(
+      key: field.responseKey, name: field.name.value, location: field.location,
+      arguments: 0, parent: parentNumber, type: definition?.type, shape: shape(definition?.type))
+    if Set(field.arguments.map(\.name.value)).count < field.arguments.count {
+      entry.arguments = -1 - number
+      entry.repeatedArguments = field.arguments
+    } else {
+      entry.arguments = argumentNumber(field.arguments)
+    }
     fields.append(entry)
     if let selectionSet = field.selectionSet {
       fields[number].selectionSet = add(selectionSet, definition?.type.namedType.value)
@@ -144,13 +154,34 @@ final class SelectionIndex {
 
   private func argumentNumber(_ arguments: [Argument]) -> Int {
     guard !arguments.isEmpty else { return 0 }
-    let text = arguments.map { "\($0.name.value):\($0.value.sorted.printed())" }
-      .sorted().joined(separator: ",")
+    let text = arguments.map(\.canonical).sorted().joined(separator: ",")
     if let known = argumentNumbers[text] { return known }
     let number = argumentNumbers.count + 1
     argumentNumbers[text] = number
+    numberedArguments.append(arguments)
     return number
   }
+
+  /// Whether two fields have the same arguments, in the sense of the reference implementation
+  /// where they repeat a name.
+  func haveSameArguments(_ first: Entry, _ second: Entry) -> Bool {
+    if first.repeatedArguments == nil, second.repeatedArguments == nil {
+      return first.arguments == second.arguments
+    }
+    let (own, others) = (arguments(of: first), arguments(of: second))
+    guard own.count == others.count else { return false }
+    var last: [String: String] = [:]
+    for argument in others { last[argument.name.value] = argument.canonical }
+    return own.allSatisfy { last[$0.name.value] == $0.canonical }
+  }
+
+  private func arguments(of entry: Entry) -> [Argument] {
+    entry.repeatedArguments ?? (entry.arguments == 0 ? [] : numberedArguments[entry.arguments - 1])
+  }
+}
+
+extension Argument {
+  fileprivate var canonical: String { "\(name.value):\(value.sorted.printed())" }
 }
 
 extension Value {
