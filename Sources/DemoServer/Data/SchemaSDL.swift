@@ -33,8 +33,10 @@ enum SchemaSDL {
       "Nodes in the order of the ids, with null for those there are not."
       nodes(ids: [ID!]!): [Node]!
       user(id: ID!): User
+      "The first users, of all roles or of one, among the first thousand."
+      users(role: Role, first: Int! = 10): [User!]!
       post(id: ID!): Post
-      "Posts and users whose title or login contains the text."
+      "Posts and users whose title or login contains the text, among the first thousand of each."
       search(text: String!, first: Int! = 10): [SearchResult!]!
       "Fields that fail, to see errors, partial data and null propagation."
       trouble: Trouble

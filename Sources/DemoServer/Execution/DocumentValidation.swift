@@ -6,33 +6,35 @@ extension Document {
   /// Messages quote names the way servers in JavaScript do: `Cannot query field "x" on type "Y".`
   func requestErrors(against schema: Schema) -> [RequestError] {
     validate(against: schema).map { error in
-      RequestError(
-        .validationFailed, doublyQuoted(error.message), at: error.locations)
+      RequestError(.validationFailed, error.message.doublyQuoted, at: error.locations)
     }
   }
 }
 
-/// The message with names quoted by `"` instead of `'`.
-///
-/// Only names, types and what is made of them are taken for quoted: apostrophes elsewhere stay.
-private func doublyQuoted(_ message: String) -> String {
-  var result = ""
-  var rest = message[...]
-  while let open = rest.firstIndex(of: "'") {
-    result += rest[..<open]
-    let quoted = rest[rest.index(after: open)...]
-    guard let close = quoted.firstIndex(of: "'"), quoted[..<close].allSatisfy(isPartOfName) else {
-      result += "'"
-      rest = quoted
-      continue
+extension String {
+  /// The message with names quoted by `"` instead of `'`.
+  ///
+  /// Only names, types and what is made of them are taken for quoted: apostrophes elsewhere stay.
+  var doublyQuoted: String {
+    var result = ""
+    var rest = self[...]
+    while let open = rest.firstIndex(of: "'") {
+      result += rest[..<open]
+      let quoted = rest[rest.index(after: open)...]
+      guard let close = quoted.firstIndex(of: "'"), quoted[..<close].allSatisfy(isPartOfName)
+      else {
+        result += "'"
+        rest = quoted
+        continue
+      }
+      result += "\"\(quoted[..<close])\""
+      rest = quoted[quoted.index(after: close)...]
     }
-    result += "\"\(quoted[..<close])\""
-    rest = quoted[quoted.index(after: close)...]
+    return result + rest
   }
-  return result + rest
 }
 
 private func isPartOfName(_ character: Character) -> Bool {
-  character.isASCII
-    && (character.isLetter || character.isNumber || "_![]@$. {}".contains(character))
+  let isAlphanumeric = character.isASCII && (character.isLetter || character.isNumber)
+  return isAlphanumeric || "_![]@$. {}".contains(character)
 }

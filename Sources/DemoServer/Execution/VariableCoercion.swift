@@ -92,7 +92,7 @@ struct VariableCoercion {
       }
       let names = definition.values.names
       guard names.contains(text) else {
-        let hint = didYouMean(text, names, quoted: { "the enum value \"\($0)\"" })
+        let hint = Self.hint(for: text, in: names, "the enum value")
         return refuse(value, "Value \"\(text)\" does not exist in \"\(name)\" enum.\(hint)")
       }
       return value
@@ -129,7 +129,7 @@ struct VariableCoercion {
     }
     let known = definition.fields.names
     for key in members.keys where !known.contains(key) {
-      let hint = didYouMean(key, known, quoted: { "\"\($0)\"" })
+      let hint = Self.hint(for: key, in: known)
       _ = refuse(value, "Field \"\(key)\" is not defined by type \"\(name)\".\(hint)")
     }
     return .object(result)
@@ -157,6 +157,12 @@ struct VariableCoercion {
   private var typeText: String { current?.type.printed() ?? "" }
 
   private func shown(_ value: JSONValue) -> String { Scalar.shown(value) }
+
+  private static func hint(
+    for input: String, in options: [String], _ what: String = ""
+  ) -> String {
+    didYouMean(suggestions(for: input, in: options), what).doublyQuoted
+  }
 }
 
 /// Several errors at once.
@@ -166,11 +172,4 @@ struct RequestErrors: Error {
   init(_ all: [RequestError]) {
     self.all = all
   }
-}
-
-/// The words that suggest what was meant; empty when nothing is near.
-func didYouMean(
-  _ input: String, _ options: [String], quoted: (String) -> String
-) -> String {
-  suggestion(for: input, in: options).map { " Did you mean \(quoted($0))?" } ?? ""
 }

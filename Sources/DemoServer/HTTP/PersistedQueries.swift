@@ -6,7 +6,7 @@ import Synchronization
 /// A request names a document by `extensions.persistedQuery`; one that also brings the document
 /// registers it. Kept in memory and bounded, so that a client may be asked for a document again.
 final class PersistedQueries: Sendable {
-  static let maxDocuments = 1000
+  static let maxDocuments = 256
   static let maxDocumentBytes = 64 << 10
 
   private let documents = Mutex<[String: String]>([:])

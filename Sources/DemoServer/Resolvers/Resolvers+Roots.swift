@@ -49,6 +49,12 @@ extension Resolvers {
       guard case .user(let user)? = node(arguments.text("id"), context) else { return .null }
       return .object(.user(user))
     },
+    "users": root { arguments, context in
+      let role = arguments["role"]?.stringValue
+      let users = (0..<min(searched, context.feed.userCount)).map(User.init)
+      let found = users.filter { role == nil || $0.role == role }
+      return .list(Array(found.prefix(arguments["first"]?.intValue ?? 0))) { .object(.user($0)) }
+    }.refusing(negativeFirst),
     "post": root { arguments, context in
       guard let post = post(arguments.text("id"), context) else { return .null }
       return .object(.post(post))

@@ -105,6 +105,15 @@ import Testing
         #"{"data":{"user":{"role":"ADMIN","name":null,"followers":14156},"#
         + #""post":{"isPinned":false}}}"#),
     ExecutionCase(
+      "an enum as argument",
+      """
+      query ($role: Role = ADMIN) { a: users(role: GUEST, first: 2) { id role }
+        b: users(role: $role, first: 2) { id } c: users(first: 1) { id } }
+      """,
+      gives:
+        #"{"data":{"a":[{"id":"U_1","role":"GUEST"},{"id":"U_21","role":"GUEST"}],"#
+        + #""b":[{"id":"U_0"},{"id":"U_20"}],"c":[{"id":"U_0"}]}}"#),
+    ExecutionCase(
       "a page of the feed",
       """
       { feed(first: 2, after: "cDo5OTY=") { totalCount edges { cursor node { id } }

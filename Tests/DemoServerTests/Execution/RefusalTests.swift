@@ -88,6 +88,14 @@ import Testing
       says: #"Variable "$f" got invalid value {"cod":{"eq":"CA"}}; "#
         + #"Field "cod" is not defined by type "CountryFilterInput". Did you mean "code"?"#),
     Refused(
+      "query ($r: Role) { users(role: $r) { id } }", variables: ["r": "ADMN"],
+      says: #"Variable "$r" got invalid value "ADMN"; Value "ADMN" does not exist in "Role" enum. "#
+        + #"Did you mean the enum value "ADMIN"?"#),
+    Refused(
+      "query ($r: Role) { users(role: $r) { id } }", variables: ["r": 1],
+      says: #"Variable "$r" got invalid value 1; Enum "Role" cannot represent non-string value: 1."#
+    ),
+    Refused(
       "mutation ($i: AddCommentInput!) { addComment(input: $i) { id } }",
       variables: ["i": ["body": "x"]],
       says: #"Variable "$i" got invalid value {"body":"x"}; "#
