@@ -48,6 +48,7 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
+      .product(name: "NIOPosix", package: "swift-nio"),
     ],
     swiftSettings: settings),
   .target(
