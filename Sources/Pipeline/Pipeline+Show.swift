@@ -1,6 +1,6 @@
 extension Pipeline {
-  /// The pipeline as `gqlrun pipeline show` prints it: every entry with its options, defaults filled in, as the file
-  /// has them before expansion, secrets masked.
+  /// The pipeline as `gqlrun pipeline show` prints it: every entry with its options, defaults
+  /// filled in, as the file has them before expansion, secrets masked.
   public func show() -> String {
     var lines = ["pipeline \(name ?? "without name")" + (file.map { " (\($0))" } ?? "")]
     if let shown {
@@ -20,7 +20,8 @@ extension Pipeline {
     var head = "  - \(entry.id)"
     if let description = entry.description {
       if description.name != entry.id { head += " (\(description.name))" }
-      head += "  [\(description.kind.rawValue), "
+      head +=
+        "  [\(description.kind.rawValue), "
         + "\(description.stages.map(\.rawValue).joined(separator: " and "))]"
     }
     if entry.condition != .always { head += "  when \(entry.condition)" }

@@ -1,6 +1,8 @@
-/// How requests are run: where they go, which store they use, which interceptors they pass, in which order.
+/// How requests are run: where they go, which store they use, which interceptors they pass, in
+/// which order.
 ///
-/// Read from a file by ``PipelineFile``, or put together in code. A plain value: it holds no connection and no state.
+/// Read from a file by ``PipelineFile``, or put together in code. A plain value: it holds no
+/// connection and no state.
 public struct Pipeline: Sendable {
   public var name: String?
   /// The file it was read from, as the user named it.

@@ -2,8 +2,8 @@ public import HTTPTypes
 
 /// Why a chain did not bring a result.
 ///
-/// Transport, GraphQL and cache stay distinct in ``layer``; ``code`` says what happened. The message says what was
-/// being done, what was found and what would work; it holds no secrets.
+/// Transport, GraphQL and cache stay distinct in ``layer``; ``code`` says what happened. The
+/// message says what was being done, what was found and what would work; it holds no secrets.
 public struct ChainError: Error, Sendable {
   public var layer: Layer
   public var code: Code
@@ -97,8 +97,9 @@ extension ChainError.Code {
 }
 
 extension ChainError {
-  /// Whether the network or the server failed, so that `network-first` may answer from the cache: transport
-  /// failures and statuses of 500 and above, never 401, 403 or what the server means to say.
+  /// Whether the network or the server failed, so that `network-first` may answer from the cache:
+  /// transport failures and statuses of 500 and above, never 401, 403 or what the server means to
+  /// say.
   public var isNetworkFailure: Bool {
     guard layer == .transport else { return false }
     if let status = http?.status { return status >= 500 }
@@ -108,7 +109,8 @@ extension ChainError {
     ].contains(code)
   }
 
-  /// Whether trying again may help: network failures but TLS, and the statuses 429, 502, 503 and 504.
+  /// Whether trying again may help: network failures but TLS, and the statuses 429, 502, 503 and
+  /// 504.
   public var isTransient: Bool {
     guard layer == .transport else { return false }
     if let status = http?.status { return [429, 502, 503, 504].contains(status) }

@@ -12,7 +12,8 @@
 /// }
 /// ```
 ///
-/// Throwing ``ChainRetry``, here or in a closure given to the stream, starts the chain again at its first interceptor.
+/// Throwing ``ChainRetry``, here or in a closure given to the stream, starts the chain again at its
+/// first interceptor.
 public protocol GraphQLInterceptor: Sendable {
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
@@ -38,12 +39,14 @@ public protocol CacheInterceptor: Sendable {
 
   /// Opens the place where the parser puts the records of a response; `nil` keeps nothing.
   ///
-  /// Called once per attempt, when the head of the response is there and only when the policy writes.
+  /// Called once per attempt, when the head of the response is there and only when the policy
+  /// writes.
   func prepareWrite(
     for request: GraphQLRequest, context: ChainContext
   ) async throws -> (any CacheWriteTarget)?
 
-  /// Keeps a result: commits its pending write. Returning without doing so is a veto, and the chain rolls back.
+  /// Keeps a result: commits its pending write. Returning without doing so is a veto, and the chain
+  /// rolls back.
   ///
   /// Called after all GraphQL interceptors and before the result is delivered.
   func write(
@@ -89,7 +92,8 @@ public protocol ResponseParsingInterceptor: Sendable {
   ) async throws -> ResponseStream
 }
 
-/// Sees every error of whatever origin just before the caller does, and may put another in its place.
+/// Sees every error of whatever origin just before the caller does, and may put another in its
+/// place.
 public protocol ErrorTap: Sendable {
   func tap(
     _ error: any Error, request: GraphQLRequest, context: ChainContext

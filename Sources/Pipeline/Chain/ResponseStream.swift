@@ -1,7 +1,7 @@
 /// The results of an operation, read once and at the reader's pace.
 ///
-/// One result normally, several for `cache-and-network` and subscriptions. Mapping composes closures that run when a
-/// result is read; it starts no task. After an error the stream has ended.
+/// One result normally, several for `cache-and-network` and subscriptions. Mapping composes
+/// closures that run when a result is read; it starts no task. After an error the stream has ended.
 public struct ResponseStream: AsyncSequence, Sendable {
   public typealias Element = GraphQLResponse
 
@@ -69,8 +69,9 @@ extension ResponseStream {
     })
   }
 
-  /// The same stream with an error of any later step passed through `transform`, which has four ways out: throw the
-  /// same error, throw another, return a result in its place, or return `nil` to end the stream without an error.
+  /// The same stream with an error of any later step passed through `transform`, which has four
+  /// ways out: throw the same error, throw another, return a result in its place, or return `nil`
+  /// to end the stream without an error.
   ///
   /// A ``ChainRetry`` is on its way to the chain's start and passes by.
   public func mapErrors(
@@ -90,7 +91,8 @@ extension ResponseStream {
 
   /// The same stream, with a task-local value set whenever a result is read.
   ///
-  /// `$value.withValue(…) { await next(request) }` covers the way down and the first result; this covers all of them.
+  /// `$value.withValue(…) { await next(request) }` covers the way down and the first result; this
+  /// covers all of them.
   public func binding<Value: Sendable>(
     _ local: TaskLocal<Value>, to value: Value
   ) -> ResponseStream {
@@ -101,7 +103,8 @@ extension ResponseStream {
 
   /// The same stream with its first result, or error, already read.
   ///
-  /// Interceptors below have then run within whatever surrounds this call, task-local values above all.
+  /// Interceptors below have then run within whatever surrounds this call, task-local values above
+  /// all.
   func withFirstResultRead() async -> ResponseStream {
     let first: Result<GraphQLResponse?, any Error>
     do {

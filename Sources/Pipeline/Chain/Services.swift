@@ -8,7 +8,8 @@ public struct Services: Sendable {
   public var transport: (any HTTPTransport)?
   public var store: (any PipelineStore)?
   public var clock: ServiceClock
-  /// The time of day in seconds since 1970, for dates that servers send. May jump: never used for waiting.
+  /// The time of day in seconds since 1970, for dates that servers send. May jump: never used for
+  /// waiting.
   public var secondsSince1970: @Sendable () -> Double
   /// A random number from 0 up to, but not including, 1.
   public var random: @Sendable () -> Double

@@ -1,4 +1,5 @@
-/// The layout of a modern compiler: the message, the place, the line, what is meant, and what would work.
+/// The layout of a modern compiler: the message, the place, the line, what is meant, and what would
+/// work.
 struct HumanRenderer {
   let source: SourceText
   let colors: Bool

@@ -38,7 +38,8 @@ extension PipelineDiagnostics {
     case github
   }
 
-  /// The diagnostics in the given format, each line ended; empty when there are none, except for JSON.
+  /// The diagnostics in the given format, each line ended; empty when there are none, except for
+  /// JSON.
   public func rendered(as format: Format) -> String {
     switch format {
     case .human(let colors):

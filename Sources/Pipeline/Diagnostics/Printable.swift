@@ -1,4 +1,5 @@
-/// Makes text from outside safe for a terminal: control characters and changes of direction become visible.
+/// Makes text from outside safe for a terminal: control characters and changes of direction become
+/// visible.
 enum Printable {
   /// `text` on one line, each unprintable scalar replaced by one U+FFFD, tabs by a space.
   static func line(_ text: String) -> String {

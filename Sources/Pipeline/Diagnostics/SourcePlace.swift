@@ -1,4 +1,5 @@
-/// A stretch of one line of a file: what a diagnostic points at, and where an option's value was written.
+/// A stretch of one line of a file: what a diagnostic points at, and where an option's value was
+/// written.
 public struct SourcePlace: Sendable, Hashable {
   /// The file as the user named it.
   public var file: String

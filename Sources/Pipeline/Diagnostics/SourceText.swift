@@ -39,7 +39,8 @@ struct SourceText: Sendable {
     var length: Int
   }
 
-  /// The line of a place with the place's offset in it, cut to a readable width; `nil` outside the file.
+  /// The line of a place with the place's offset in it, cut to a readable width; `nil` outside the
+  /// file.
   func excerpt(at place: SourcePlace) -> Excerpt? {
     guard place.file == file, lines.indices.contains(place.line - 1) else { return nil }
     var line = lines[place.line - 1]

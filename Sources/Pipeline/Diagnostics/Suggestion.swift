@@ -1,13 +1,15 @@
 /// Finds the name that somebody meant.
 enum Suggestion {
-  /// The candidate closest to `name`, or `nil` when none is close: at most a third of the letters differ.
+  /// The candidate closest to `name`, or `nil` when none is close: at most a third of the letters
+  /// differ.
   ///
   /// Case, `-` and `_` do not count, and two swapped letters count once.
   static func closest(to name: String, among candidates: some Sequence<String>) -> String? {
     let wanted = folded(name)
     guard wanted.count <= 64 else { return nil }
     let limit = max(1, wanted.count / 3)
-    return candidates
+    return
+      candidates
       .map { (candidate: $0, distance: distance(wanted, folded($0))) }
       .filter { $0.distance <= limit && $0.distance < wanted.count }
       .min { $0.distance < $1.distance }?

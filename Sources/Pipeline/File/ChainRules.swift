@@ -2,7 +2,8 @@
 struct ChainRules {
   let drafts: [ChainDraft]
   let store: StoreConfiguration
-  /// Whether there are entries that name no known plugin, so that nothing can be said to be missing.
+  /// Whether there are entries that name no known plugin, so that nothing can be said to be
+  /// missing.
   let hasUnknown: Bool
   /// Where the chain begins.
   let place: SourcePlace
@@ -95,7 +96,8 @@ extension ChainRules {
     if let fetch = first(.fetch) {
       for index in parsers.prefix(1) where index < fetch {
         report(
-          .parse, index, "`\(drafts[index].name)` stands above \(named(fetch)), which brings what it parses",
+          .parse, index,
+          "`\(drafts[index].name)` stands above \(named(fetch)), which brings what it parses",
           "move it below `\(drafts[fetch].name)`")
       }
     }
@@ -134,7 +136,8 @@ extension ChainRules {
   ) {
     report(
       .stageOrder, index,
-      "`\(drafts[index].name)` works in the \(stage.rawValue) stage and belongs \(side) \(named(other))",
+      "`\(drafts[index].name)` works in the \(stage.rawValue) stage "
+        + "and belongs \(side) \(named(other))",
       "move it \(side) `\(drafts[other].name)`")
   }
 
@@ -150,12 +153,14 @@ extension ChainRules {
     let name = drafts[read].name
     if let fetch = first(.fetch), read > fetch {
       report(
-        .cacheRead, read, "`\(name)` stands below \(named(fetch)), so every request would go to the network",
+        .cacheRead, read,
+        "`\(name)` stands below \(named(fetch)), so every request would go to the network",
         "move it above `\(drafts[fetch].name)`")
     }
     if store.kind == .none {
       report(
-        .cacheRead, read, "`\(name)` has no store to read", "add `store: { kind: memory }` to the file")
+        .cacheRead, read, "`\(name)` has no store to read",
+        "add `store: { kind: memory }` to the file")
     } else if store.kind == .memory, first(.cacheWrite) == nil, !hasUnknown {
       report(
         .cacheRead, read, "nothing ever fills the store that `\(name)` reads",
@@ -180,7 +185,8 @@ extension ChainRules {
     }
     if let parse = first(.parse), write < parse {
       report(
-        .cacheWrite, write, "`\(name)` stands above \(named(parse)), before there is anything to write",
+        .cacheWrite, write,
+        "`\(name)` stands above \(named(parse)), before there is anything to write",
         "move it below `\(drafts[parse].name)`")
     }
   }
@@ -192,14 +198,16 @@ extension ChainRules {
       if let read = first(.cacheRead), index < read {
         report(
           .persistedQueries, index,
-          "`\(name)` stands above \(named(read)), where its second attempt would read the cache again",
+          "`\(name)` stands above \(named(read)), "
+            + "where its second attempt would read the cache again",
           "move it below `\(drafts[read].name)`")
       }
       guard let fetch = first(.fetch), index > fetch else { continue }
       if let parse = first(.parse), index > parse {
         report(
           .persistedQueries, index,
-          "`\(name)` stands below \(named(parse)), its place in Apollo iOS 1.x; here it surrounds the network",
+          "`\(name)` stands below \(named(parse)), its place in Apollo iOS 1.x; "
+            + "here it surrounds the network",
           "move it above `\(drafts[fetch].name)`")
       } else {
         report(
@@ -216,11 +224,13 @@ extension ChainRules {
       let name = drafts[index].name
       if let answering, index < answering {
         report(
-          .responseCode, index, "`\(name)` stands above \(named(answering)), before there is a response",
+          .responseCode, index,
+          "`\(name)` stands above \(named(answering)), before there is a response",
           "move it below `\(drafts[answering].name)`")
       } else if let parse = first(.parse), index > parse {
         report(
-          .responseCode, index, "`\(name)` stands below \(named(parse)), when the response is parsed already",
+          .responseCode, index,
+          "`\(name)` stands below \(named(parse)), when the response is parsed already",
           "move it above `\(drafts[parse].name)`")
       }
     }

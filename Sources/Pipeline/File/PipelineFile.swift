@@ -1,6 +1,7 @@
 /// Reads pipeline files: `*.pipeline.yaml`.
 ///
-/// Reading reaches no network. Everything that is wrong with a file is reported at once, each finding with its place.
+/// Reading reaches no network. Everything that is wrong with a file is reported at once, each
+/// finding with its place.
 public enum PipelineFile {
   /// A pipeline together with what was noticed about its file.
   public struct Loaded: Sendable {
@@ -35,7 +36,8 @@ public enum PipelineFile {
     return Loaded(pipeline: pipeline, warnings: loader.diagnostics)
   }
 
-  /// Everything that is wrong with a file. Runs no command: options with `${exec:…}` are taken to be right.
+  /// Everything that is wrong with a file. Runs no command: options with `${exec:…}` are taken to
+  /// be right.
   public static func check(
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process
   ) -> PipelineDiagnostics {

@@ -2,7 +2,8 @@ import Foundation
 
 /// What a pipeline file may reach while it is read: variables, files, commands.
 ///
-/// Tests hand in dictionaries; `gqlrun pipeline check` leaves `execute` out, so that checking a file runs nothing.
+/// Tests hand in dictionaries; `gqlrun pipeline check` leaves `execute` out, so that checking a
+/// file runs nothing.
 public struct PipelineFileEnvironment: Sendable {
   /// The value of an environment variable.
   public var variable: @Sendable (_ name: String) -> String?
@@ -55,7 +56,8 @@ extension PipelineFileEnvironment {
   private static func contents(of path: String) throws -> [UInt8] {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       throw Failure(
-        FileManager.default.fileExists(atPath: path) ? "it cannot be opened" : "there is no such file")
+        FileManager.default.fileExists(atPath: path)
+          ? "it cannot be opened" : "there is no such file")
     }
     defer { try? handle.close() }
     guard let data = try? handle.read(upToCount: maximumBytes + 1) else { return [] }

@@ -1,7 +1,8 @@
 import GraphQL
 import HTTPTypes
 
-/// Turns the bytes of one pipeline file into a pipeline, collecting everything that is wrong with it.
+/// Turns the bytes of one pipeline file into a pipeline, collecting everything that is wrong with
+/// it.
 struct PipelineLoader {
   let file: String
   let registry: PluginRegistry
@@ -19,7 +20,8 @@ struct PipelineLoader {
   mutating func load(_ bytes: [UInt8]) -> Pipeline? {
     guard let (root, source) = read(bytes) else { return nil }
     guard case .mapping(let members) = root.content else {
-      report(.wrongValue, "a pipeline file is a mapping, not \(root.kind)", root.place,
+      report(
+        .wrongValue, "a pipeline file is a mapping, not \(root.kind)", root.place,
         "begin with `version: 1`")
       finish(source)
       return nil
@@ -37,7 +39,9 @@ struct PipelineLoader {
       return nil
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      let line = 1 + String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
+      let line =
+        1
+        + String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
         .filter(\.isNewline).count
       report(
         .unreadable, "the file is not UTF-8 text",
@@ -117,7 +121,8 @@ extension PipelineLoader {
     guard let version = options.int(ifGiven: "version"), version != 1 else { return }
     report(
       .wrongValue, "this program reads version 1 of pipeline files",
-      options.place(of: "version"), version > 1 ? "a newer gqlrun may read it" : "write `version: 1`")
+      options.place(of: "version"),
+      version > 1 ? "a newer gqlrun may read it" : "write `version: 1`")
   }
 
   private mutating func endpoint(_ options: PluginOptions) -> Endpoint? {
@@ -171,7 +176,8 @@ extension PipelineLoader {
         .wrongValue, "a store of kind `\(kind.rawValue)` has no `path`",
         options.place(of: "path"), "write `kind: sqlite`, or remove the path")
     }
-    return StoreConfiguration(kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"))
+    return StoreConfiguration(
+      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"))
   }
 }
 
@@ -187,7 +193,8 @@ extension PipelineLoader {
       guard !decoder.findings.contains(where: { $0.hint == "did you mean `chain`?" }) else {
         return nil
       }
-      report(.wrongValue, "a pipeline file needs the key `chain`", root.place,
+      report(
+        .wrongValue, "a pipeline file needs the key `chain`", root.place,
         "add `chain:` and a list of plugins")
       return nil
     }
@@ -224,7 +231,8 @@ extension PipelineLoader {
         node.place, "name a plugin")
       return nil
     }
-    let named = members.first { registry[$0.key] != nil }
+    let named =
+      members.first { registry[$0.key] != nil }
       ?? members.first { !["id", "when"].contains($0.key) }
     guard let named else {
       report(.wrongValue, "this entry names no plugin", node.place, "write `- plugin: {options}`")
@@ -315,7 +323,8 @@ extension PipelineLoader {
 }
 
 extension PipelineLoader {
-  /// The entries with their interceptors; those whose options are not right or not known are left out.
+  /// The entries with their interceptors; those whose options are not right or not known are left
+  /// out.
   private mutating func entries(_ drafts: [ChainDraft], name: String?) -> [PipelineEntry] {
     let firstHTTP = drafts.firstIndex {
       !$0.description.stages.contains(.graphQL) && !$0.description.stages.contains(.cache)

@@ -18,13 +18,14 @@ struct YAMLComposer {
     findings = YAMLGuard(source).findings
     guard findings.isEmpty else { return nil }
     var attempt = text
-    // A parser stops at the first repeated key. It is renamed in place and the text parsed again, so that the
-    // repetitions behind it are found as well.
+    // A parser stops at the first repeated key. It is renamed in place and the text parsed again,
+    // so that the repetitions behind it are found as well.
     for round in 0..<100 {
       do {
         let parser = try Parser(yaml: attempt)
         guard let root = try parser.singleRoot() else {
-          report("the file is empty", SourcePlace(file: source.file, line: 1, column: 1),
+          report(
+            "the file is empty", SourcePlace(file: source.file, line: 1, column: 1),
             hint: "a pipeline begins with `version: 1`")
           return nil
         }
@@ -32,7 +33,8 @@ struct YAMLComposer {
         return withExtendedLifetime(parser) { node(root, depth: 0) }
       } catch YamlError.duplicatedKeysInMapping(_, let context) {
         guard let renamed = renamingKey(at: context.mark, in: attempt, round: round) else {
-          report("a key of this mapping is given twice", place(context.mark, length: 1), .duplicateKey)
+          report(
+            "a key of this mapping is given twice", place(context.mark, length: 1), .duplicateKey)
           return nil
         }
         attempt = renamed
@@ -41,7 +43,8 @@ struct YAMLComposer {
         return nil
       }
     }
-    report("too many keys are given twice", SourcePlace(file: source.file, line: 1, column: 1),
+    report(
+      "too many keys are given twice", SourcePlace(file: source.file, line: 1, column: 1),
       .duplicateKey)
     return nil
   }
@@ -51,7 +54,8 @@ extension YAMLComposer {
   private mutating func node(_ node: Node, depth: Int) -> YAMLNode? {
     let place = place(of: node)
     guard depth <= YAMLGuard.maximumDepth else {
-      report("nested more than \(YAMLGuard.maximumDepth) levels deep", place,
+      report(
+        "nested more than \(YAMLGuard.maximumDepth) levels deep", place,
         hint: "no pipeline file needs that")
       return nil
     }
@@ -113,7 +117,8 @@ extension YAMLComposer {
   /// The private use character that stands for the first letter of a renamed key.
   private static let firstStandIn: UInt32 = 0xF000
 
-  /// The text with one letter of the key at `mark` replaced, or `nil` when there is none to replace.
+  /// The text with one letter of the key at `mark` replaced, or `nil` when there is none to
+  /// replace.
   private func renamingKey(at mark: Mark, in text: String, round: Int) -> String? {
     guard source.lines.indices.contains(mark.line - 1),
       let standIn = Unicode.Scalar(Self.firstStandIn + UInt32(round))
@@ -198,9 +203,13 @@ extension YAMLComposer {
     guard let quote = line.first else { return 1 }
     var skip = false
     for (offset, scalar) in line.dropFirst().enumerated() {
-      if skip { skip = false }
-      else if scalar == "\\", quote == "\"" { skip = true }
-      else if scalar == quote { return offset + 2 }
+      if skip {
+        skip = false
+      } else if scalar == "\\", quote == "\"" {
+        skip = true
+      } else if scalar == quote {
+        return offset + 2
+      }
     }
     return trimmedLength(line)
   }
@@ -243,7 +252,8 @@ extension YAMLComposer {
       let context = context.map { "\($0.text) (line \($0.mark.line)), " } ?? ""
       report("not valid YAML: \(context)\(problem)", place, hint: hint(for: problem, place))
     case YamlError.composer(_, let problem, let mark, _) where problem.contains("another document"):
-      report("a pipeline file holds one YAML document", place(mark, length: 3),
+      report(
+        "a pipeline file holds one YAML document", place(mark, length: 3),
         hint: "put this one into a file of its own")
     case YamlError.composer(_, let problem, let mark, _):
       report("not valid YAML: \(problem)", place(mark, length: 1))

@@ -1,8 +1,10 @@
-/// Looks through YAML text for the parts of YAML that pipeline files do not have, before a YAML parser sees it.
+/// Looks through YAML text for the parts of YAML that pipeline files do not have, before a YAML
+/// parser sees it.
 ///
-/// Anchors and aliases let a small file grow without bound while it is parsed, tags change what a value is, and
-/// both hide from a reader what a line means. Everything found is reported with its place. The scan knows just
-/// enough YAML to tell an indicator from text: quotes, block scalars, comments, flow collections.
+/// Anchors and aliases let a small file grow without bound while it is parsed, tags change what a
+/// value is, and both hide from a reader what a line means. Everything found is reported with its
+/// place. The scan knows just enough YAML to tell an indicator from text: quotes, block scalars,
+/// comments, flow collections.
 struct YAMLGuard {
   static let maximumDepth = 64
 
@@ -30,7 +32,8 @@ struct YAMLGuard {
     var position = 0
     if openQuote == nil {
       let indent = line.prefix { $0 == " " }.count
-      guard let first = line.dropFirst(indent).first(where: { $0 != "\t" }), first != "#" || blockScalarIndent != nil
+      guard let first = line.dropFirst(indent).first(where: { $0 != "\t" }),
+        first != "#" || blockScalarIndent != nil
       else { return }
       if let parent = blockScalarIndent {
         if indent > parent { return }
@@ -76,11 +79,13 @@ struct YAMLGuard {
         position = reportWord("anchors (`&name`)", "repeat the text", line, index, position)
         continue
       case "*" where atNodeStart:
-        position = reportWord("aliases (`*name`)", "repeat the text, or quote it", line, index, position)
+        position = reportWord(
+          "aliases (`*name`)", "repeat the text, or quote it", line, index, position)
         atNodeStart = false
         continue
       case "!" where atNodeStart:
-        position = reportWord("tags (`!name`)", "remove it, or quote the text", line, index, position)
+        position = reportWord(
+          "tags (`!name`)", "remove it, or quote the text", line, index, position)
         continue
       case "'" where atNodeStart, "\"" where atNodeStart:
         openQuote = scalar
@@ -105,9 +110,11 @@ struct YAMLGuard {
       case "|" where atNodeStart && flowDepth == 0, ">" where atNodeStart && flowDepth == 0:
         blockScalarIndent = line.prefix { $0 == " " }.count
         return
-      case "-" where atNodeStart && flowDepth == 0 && nextIsBlank, "?" where atNodeStart && nextIsBlank:
+      case "-" where atNodeStart && flowDepth == 0 && nextIsBlank,
+        "?" where atNodeStart && nextIsBlank:
         break
-      case ":" where nextIsBlank || afterQuote || flowDepth > 0 && ",[]{}".unicodeScalars.contains(next):
+      case ":"
+      where nextIsBlank || afterQuote || flowDepth > 0 && ",[]{}".unicodeScalars.contains(next):
         atNodeStart = true
       default:
         atNodeStart = false
@@ -148,9 +155,10 @@ struct YAMLGuard {
       report(
         "the file begins with a byte order mark", 0, 0, 1, hint: "save it as UTF-8 without BOM")
     } else {
-      let number = String(line[position].value, radix: 16, uppercase: true)
+      let digits = String(line[position].value, radix: 16, uppercase: true)
+      let number = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
       report(
-        "the character U+\(String(repeating: "0", count: max(0, 4 - number.count)))\(number) is not allowed in YAML",
+        "the character U+\(number) is not allowed in YAML",
         index, position, 1, hint: "write it as an escape in double quotes")
     }
   }

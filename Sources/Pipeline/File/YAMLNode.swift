@@ -27,7 +27,8 @@ struct YAMLNode: Sendable {
   /// What stands here, with its article, for messages.
   var kind: String {
     switch content {
-    case .scalar(let text, let isPlain): isNull ? "nothing" : isPlain || !text.isEmpty ? "a scalar" : "empty text"
+    case .scalar(let text, let isPlain):
+      isNull ? "nothing" : isPlain || !text.isEmpty ? "a scalar" : "empty text"
     case .sequence: "a list"
     case .mapping: "a mapping"
     }

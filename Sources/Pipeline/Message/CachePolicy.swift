@@ -9,8 +9,8 @@
 /// | `cache-and-network` | before | always | yes; two results on a hit |
 /// | `network-first` | after a network failure | always | yes |
 ///
-/// Mutations never read the cache and do write it. Subscriptions run as `network-only` unless a request asks for
-/// `cache-and-network`.
+/// Mutations never read the cache and do write it. Subscriptions run as `network-only` unless a
+/// request asks for `cache-and-network`.
 public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   case cacheFirst = "cache-first"
   case networkOnly = "network-only"
@@ -19,7 +19,8 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   case cacheAndNetwork = "cache-and-network"
   case networkFirst = "network-first"
 
-  /// Reads the name of a policy in any vocabulary: kebab case, Apollo's camel case, or the names of Apollo iOS 1.x.
+  /// Reads the name of a policy in any vocabulary: kebab case, Apollo's camel case, or the names of
+  /// Apollo iOS 1.x.
   public init?(name: String) {
     if let policy = CachePolicy(rawValue: name) ?? Self.otherNames[name] {
       self = policy

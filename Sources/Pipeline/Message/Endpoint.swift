@@ -38,7 +38,8 @@ public struct Endpoint: Sendable, Hashable {
       throw InvalidURL(reason: "it names no host")
     }
     guard !authority.contains("@") else {
-      throw InvalidURL(reason: "a name or password in it would not be sent: set an Authorization header")
+      throw InvalidURL(
+        reason: "a name or password in it would not be sent: set an Authorization header")
     }
     let path = rest[authority.endIndex...].prefix { $0 != "#" }
     self.scheme = scheme

@@ -1,6 +1,7 @@
 public import HTTPTypes
 
-/// One result of an operation. Most operations have one; subscriptions and `cache-and-network` have several.
+/// One result of an operation. Most operations have one; subscriptions and `cache-and-network` have
+/// several.
 public struct GraphQLResponse: Sendable {
   /// Who answered.
   public enum Source: String, Sendable, Hashable {
@@ -21,7 +22,8 @@ public struct GraphQLResponse: Sendable {
   public var attempt: Int
   /// What lower interceptors tell those above, by typed keys.
   public var context: RequestContext
-  /// The records of this result, not yet visible to others. The chain commits them before it delivers the result.
+  /// The records of this result, not yet visible to others. The chain commits them before it
+  /// delivers the result.
   public var pendingWrite: (any PendingCacheWrite)?
 
   public init(

@@ -6,7 +6,8 @@ public struct HTTPBody: AsyncSequence, Sendable {
 
   /// A body whose next chunk is what `pull` returns, and that ends with `nil`.
   ///
-  /// - Parameter pull: Not called again after it returned `nil` or threw, and not called twice at a time.
+  /// - Parameter pull: Not called again after it returned `nil` or threw, and not called twice at a
+  ///   time.
   public init(pull: @escaping @Sendable () async throws -> (any BodyChunk)?) {
     self.pull = pull
   }
@@ -63,7 +64,8 @@ private actor IteratorOwner<Base: AsyncSequence & Sendable> {
     iterator = base.makeAsyncIterator()
   }
 
-  /// The iterator is out while it runs, so a second reader finds the end instead of disturbing the first.
+  /// The iterator is out while it runs, so a second reader finds the end instead of disturbing the
+  /// first.
   func next() async throws -> Base.Element? {
     guard var iterator = iterator.take() else { return nil }
     guard let element = try await iterator.next(isolation: self) else { return nil }

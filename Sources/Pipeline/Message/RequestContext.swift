@@ -1,7 +1,7 @@
 /// Values that travel with one request along its whole chain and through its retries.
 ///
-/// A value set by an interceptor is seen by every interceptor below it; nothing is shared between requests.
-/// Swift code uses typed keys; pipeline files name values, which are text.
+/// A value set by an interceptor is seen by every interceptor below it; nothing is shared between
+/// requests. Swift code uses typed keys; pipeline files name values, which are text.
 public struct RequestContext: Sendable {
   private var values: [ObjectIdentifier: any Sendable] = [:]
   /// Values that pipeline files can name, as in `${context:tenant}`.

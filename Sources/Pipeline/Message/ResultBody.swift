@@ -3,7 +3,8 @@ public protocol ResultBody: Sendable {
   /// The number of bytes.
   var count: Int { get }
 
-  /// Hands the bytes out in order, in pieces of any size. The pointer is valid during the call only.
+  /// Hands the bytes out in order, in pieces of any size. The pointer is valid during the call
+  /// only.
   func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws
 }
 

@@ -1,4 +1,5 @@
-/// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with them.
+/// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with
+/// them.
 struct OptionDecoder {
   /// The folder of the pipeline file.
   let folder: String
@@ -129,7 +130,8 @@ extension OptionDecoder {
     _ node: YAMLNode, _ option: OptionDescription, _ type: OptionType, label: String, name: String
   ) -> OptionValue? {
     if node.isNull {
-      if case .object = type {} else {
+      if case .object = type {
+      } else {
         return mismatch(node.place, label, type, hint: "no value is given")
       }
     }
@@ -214,7 +216,8 @@ extension OptionDecoder {
       return try OptionReader.content(of: text, as: type, folder: folder)
     } catch {
       // The text of an expansion may be secret: it is not repeated.
-      let hint = expansion.isLiteral
+      let hint =
+        expansion.isLiteral
         ? error.hint
         : "this expands to something else" + (error.isOutOfRange ? ": out of range" : "")
       _ = mismatch(node.place, label, type, hint: hint)
@@ -317,7 +320,9 @@ extension OptionDecoder {
           hint: meant.map { "did you mean `\($0)`?" },
           notes: [.init("expansions", Expansion.schemes.joined(separator: ", "))]))
     case .unnamed(let scheme):
-      report(.wrongValue, "`${\(scheme):}` in \(label) names nothing", place, "write a name after the colon")
+      report(
+        .wrongValue, "`${\(scheme):}` in \(label) names nothing", place,
+        "write a name after the colon")
     }
   }
 

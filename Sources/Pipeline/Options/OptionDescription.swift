@@ -3,9 +3,11 @@ public struct OptionDescription: Sendable, Hashable {
   /// The name as written in a pipeline file, in snake case.
   public var name: String
   public var type: OptionType
-  /// The value when the option is not given, as one would write it in a pipeline file. `nil` leaves it unset.
+  /// The value when the option is not given, as one would write it in a pipeline file. `nil` leaves
+  /// it unset.
   ///
-  /// An object takes its default from its own options; give `""` to have it present when it is not written.
+  /// An object takes its default from its own options; give `""` to have it present when it is not
+  /// written.
   public var defaultText: String?
   /// What the option does, in one sentence without a full stop.
   public var summary: String
@@ -32,6 +34,7 @@ public enum OptionSecrecy: Sendable, Hashable {
   case open
   /// Always printed as `•••`, and refused when it stands literally in a file (P019).
   case secret
-  /// A mapping of HTTP field names to values, some of which (`Authorization`, `X-Api-Key`) are secret.
+  /// A mapping of HTTP field names to values, some of which (`Authorization`, `X-Api-Key`) are
+  /// secret.
   case secretHeaders
 }

@@ -2,7 +2,8 @@
 enum OptionReader {
   /// Why a text is not of a type, with what would be.
   struct Mismatch: Error {
-    /// What to write instead. May repeat the text, so it is only shown when the text stands in the file.
+    /// What to write instead. May repeat the text, so it is only shown when the text stands in the
+    /// file.
     var hint: String
     /// Whether the text has the right form and only its value is not accepted.
     var isOutOfRange = false
@@ -66,7 +67,9 @@ enum OptionReader {
 
   private static func duration(_ text: String) throws(Mismatch) -> Duration {
     let units = Duration.optionUnits
-    let quantity = try quantity(text, example: "30s", zero: "0s") { "write `\(text)s` or `\(text)ms`" }
+    let quantity = try quantity(text, example: "30s", zero: "0s") {
+      "write `\(text)s` or `\(text)ms`"
+    }
     guard let unit = units.first(where: { $0.name == quantity.unit }) else {
       throw Mismatch(hint: "`\(quantity.unit)` is no unit of time: \(units.map(\.name).listed)")
     }
@@ -82,7 +85,8 @@ enum OptionReader {
     }
     let names = ByteSize.units.map(\.name)
     guard let unit = ByteSize.units.first(where: { $0.name == quantity.unit }) else {
-      let meant = names.first { $0.lowercased() == quantity.unit.lowercased() }
+      let meant =
+        names.first { $0.lowercased() == quantity.unit.lowercased() }
         ?? names.first { $0.lowercased() == quantity.unit.lowercased() + "b" }
       throw Mismatch(
         hint: meant.map { "write `\(text.dropLast(quantity.unit.count))\($0)`" }
@@ -116,7 +120,8 @@ enum OptionReader {
       }
     }
     guard !quantity.unit.isEmpty else {
-      throw Mismatch(hint: "the unit is missing: \(quantity.digits == 0 ? "write `\(zero)`" : withoutUnit())")
+      throw Mismatch(
+        hint: "the unit is missing: \(quantity.digits == 0 ? "write `\(zero)`" : withoutUnit())")
     }
     return quantity
   }

@@ -1,7 +1,7 @@
 /// What may stand in an option of a plugin, and within which bounds.
 ///
-/// An option's text is read by its own type and by nothing else, so what YAML 1.1 would make of `on`, `0123` or
-/// `1:30` never matters.
+/// An option's text is read by its own type and by nothing else, so what YAML 1.1 would make of
+/// `on`, `0123` or `1:30` never matters.
 public indirect enum OptionType: Sendable, Hashable {
   /// `true` or `false`.
   case bool

@@ -1,8 +1,9 @@
 /// The options of one plugin in one pipeline file: complete, typed, within bounds.
 ///
-/// Asking for an option that the plugin's table does not have, or as another type, is a mistake in the plugin and
-/// stops the program. The accessors come in two forms: `duration("timeout")` for an option that is required or has a
-/// default, `duration(ifGiven: "timeout")` for one that may be unset.
+/// Asking for an option that the plugin's table does not have, or as another type, is a mistake in
+/// the plugin and stops the program. The accessors come in two forms: `duration("timeout")` for an
+/// option that is required or has a default, `duration(ifGiven: "timeout")` for one that may be
+/// unset.
 public struct PluginOptions: Sendable {
   /// The values by name, in the order of the table; unset options are left out.
   public private(set) var values: [(name: String, value: OptionValue)]
@@ -23,12 +24,15 @@ public struct PluginOptions: Sendable {
     return values.first { $0.name == name }?.value
   }
 
-  /// Where an option was written; the plugin's place when it was not. A dotted name reaches into objects.
+  /// Where an option was written; the plugin's place when it was not. A dotted name reaches into
+  /// objects.
   public func place(of path: String) -> SourcePlace {
     var options = self
     var place = place
     for name in path.split(separator: ".") {
-      guard let value = options.values.first(where: { $0.name == name })?.value else { return place }
+      guard let value = options.values.first(where: { $0.name == name })?.value else {
+        return place
+      }
       place = value.place
       guard case .object(let inner) = value.content else { return place }
       options = inner

@@ -44,7 +44,8 @@ public struct Template: Sendable, Hashable {
     public var name: String
 
     public var description: String {
-      "the request's context has no value `\(name)`; set it, or give a default: ${context:\(name):-…}"
+      "the request's context has no value `\(name)`; "
+        + "set it, or give a default: ${context:\(name):-…}"
     }
   }
 }

@@ -6,8 +6,8 @@ public protocol Plugin: Sendable {
 
   /// Makes the interceptors for one entry of a chain.
   ///
-  /// Called when a pipeline is assembled: no network, no clock. The options are complete and within the bounds of the
-  /// table; what the table cannot say is checked here.
+  /// Called when a pipeline is assembled: no network, no clock. The options are complete and within
+  /// the bounds of the table; what the table cannot say is checked here.
   ///
   /// - Throws: ``PluginOptionError`` for options that do not go together.
   static func make(

@@ -23,7 +23,8 @@ extension PluginDescription {
       }
       if option.secrecy == .secret { remarks.append("secret") }
       let suffix = remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))"
-      let row = "\(indent)\(option.name): \(option.type.name)\(suffix)\n\(indent)    \(option.summary)"
+      let row =
+        "\(indent)\(option.name): \(option.type.name)\(suffix)\n\(indent)    \(option.summary)"
       guard case .object(let inner) = option.type else { return [row] }
       return [row] + rows(inner, indent: indent + "    ")
     }

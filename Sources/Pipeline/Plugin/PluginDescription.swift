@@ -1,4 +1,5 @@
-/// What a plugin is and which options it has: the one table behind parsing, errors, help and documentation.
+/// What a plugin is and which options it has: the one table behind parsing, errors, help and
+/// documentation.
 public struct PluginDescription: Sendable, Hashable {
   /// The name as written in a chain, in kebab case.
   public var name: String
@@ -28,7 +29,8 @@ public struct PluginDescription: Sendable, Hashable {
 
   /// How a plugin stands in a chain.
   public enum Kind: String, Sendable, Hashable {
-    /// Surrounds everything below it: sees the request on the way down and the responses on the way up.
+    /// Surrounds everything below it: sees the request on the way down and the responses on the way
+    /// up.
     case wrap
     /// Acts once, at its place.
     case step
@@ -65,7 +67,8 @@ public enum PluginRole: String, Sendable, Hashable, CaseIterable {
 extension PluginDescription {
   /// What is wrong with the description itself; empty for a good one.
   ///
-  /// A registry refuses a plugin whose description has problems, so a test of the registry tests the tables.
+  /// A registry refuses a plugin whose description has problems, so a test of the registry tests
+  /// the tables.
   public var problems: [String] {
     var problems: [String] = []
     if !Self.isName(name, separator: "-") || ["id", "when"].contains(name) {

@@ -6,7 +6,8 @@ public struct PluginInstance: Sendable {
     case cacheRead(any CacheInterceptor)
     /// A cache interceptor that is told of results.
     case cacheWrite(any CacheInterceptor)
-    /// An HTTP interceptor. One that stands below the fetch sees a response after all those above it have.
+    /// An HTTP interceptor. One that stands below the fetch sees a response after all those above
+    /// it have.
     case http(any HTTPInterceptor)
     /// The innermost HTTP interceptor, which sends the request and calls no other.
     case fetch(any HTTPInterceptor)

@@ -12,7 +12,8 @@ public struct PluginRegistry: Sendable {
 
   /// Adds a plugin.
   ///
-  /// A name that is taken, or a description with problems, is a mistake in the program and stops it.
+  /// A name that is taken, or a description with problems, is a mistake in the program and stops
+  /// it.
   public mutating func register(_ plugin: any Plugin.Type) {
     let description = plugin.description
     precondition(

@@ -42,8 +42,10 @@ struct FormatTests {
   @Test("long lines are cut around the place")
   func longLines() {
     let padding = String(repeating: "x", count: 500)
-    let text = check(file(chain: "  - fetch: { proxy: \(padding), timeuot: 1, ca_file: \(padding) }\n  - parse"))
-      .rendered(as: .human())
+    let text = check(
+      file(chain: "  - fetch: { proxy: \(padding), timeuot: 1, ca_file: \(padding) }\n  - parse")
+    )
+    .rendered(as: .human())
     let lines = text.split(separator: "\n")
     #expect(lines.count == 6)
     #expect(lines[3].count == 165)

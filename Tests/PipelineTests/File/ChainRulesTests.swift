@@ -46,7 +46,9 @@ struct ChainRulesTests {
         + (store.hasPrefix("{") ? "store: \(store)\n" : "")
         + "chain: [cache-read, fetch, parse, cache-write]\n")
     #expect(found.all.map(\.code) == [.cacheRead, .cacheWrite])
-    #expect(found.all.map(\.hint) == Array(repeating: "add `store: { kind: memory }` to the file", count: 2))
+    #expect(
+      found.all.map(\.hint)
+        == Array(repeating: "add `store: { kind: memory }` to the file", count: 2))
   }
 
   @Test("may read an SQLite store that another program fills")
@@ -104,7 +106,10 @@ struct ChainRulesTests {
 
   static let right: [[String]] = [
     ["fetch", "parse"],
-    ["logging", "max-retry", "cache-read", "token-refresh", "apq", "headers", "fetch", "response-code", "parse", "cache-write"],
+    [
+      "logging", "max-retry", "cache-read", "token-refresh", "apq", "headers", "fetch",
+      "response-code", "parse", "cache-write",
+    ],
     ["apq", "fetch", "parse", "cache-write"],
     ["cache-read: { policy: cache-only }", "cache-write"],
     ["cache-read: { policy: returnCacheDataDontFetch }", "cache-write"],
@@ -118,30 +123,96 @@ struct ChainRulesTests {
   ]
 
   static let wrong: [Wrong] = [
-    Wrong(["parse"], "P010 0: no plugin of this chain fetches → add `- fetch`, and `- parse` below it"),
-    Wrong(["cache-read", "parse", "cache-write"], "P010 0: no plugin of this chain fetches → add `- fetch`, and `- parse` below it"),
-    Wrong(["fetch", "fetch", "parse"], "P010 2: a chain fetches once, and `fetch` (line 5) does already → remove one of them"),
-    Wrong(["fetch"], "P011 0: nothing parses what `fetch` (line 5) brings → add `- parse` below `fetch`"),
-    Wrong(["record-replay"], "P011 0: nothing parses what `record-replay` (line 5) brings → add `- parse` below `record-replay`"),
-    Wrong(["fetch", "parse", "parse"], "P011 3: a chain parses once, and `parse` (line 6) does already → remove one of them"),
-    Wrong(["parse", "fetch"], "P011 1: `parse` stands above `fetch` (line 6), which brings what it parses → move it below `fetch`"),
-    Wrong(["cache-write", "fetch", "parse"], "P012 1: `cache-write` stands above `parse` (line 7), before there is anything to write → move it below `parse`"),
-    Wrong(["fetch", "parse", "cache-write", "cache-write"], "P012 4: a chain writes the cache once, and `cache-write` (line 7) does already → remove one of them"),
-    Wrong(["fetch", "cache-read", "parse", "cache-write"], "P013 2: `cache-read` stands below `fetch` (line 5), so every request would go to the network → move it above `fetch`"),
-    Wrong(["cache-read", "fetch", "parse"], "P013? 1: nothing ever fills the store that `cache-read` reads → add `- cache-write` below the parser"),
-    Wrong(["cache-read", "cache-read", "fetch", "parse", "cache-write"], "P013 2: a chain reads the cache once, and `cache-read` (line 5) does already → remove one of them"),
-    Wrong(["apq", "cache-read", "fetch", "parse", "cache-write"], "P014 1: `apq` stands above `cache-read` (line 6), where its second attempt would read the cache again → move it below `cache-read`"),
-    Wrong(["fetch", "apq", "parse"], "P014 2: `apq` stands below `fetch` (line 5), too late to change what is sent → move it above `fetch`"),
-    Wrong(["fetch", "parse", "apq"], "P014 3: `apq` stands below `parse` (line 6), its place in Apollo iOS 1.x; here it surrounds the network → move it above `fetch`"),
-    Wrong(["response-code", "fetch", "parse"], "P016 1: `response-code` stands above `fetch` (line 6), before there is a response → move it below `fetch`"),
-    Wrong(["fetch", "parse", "response-code"], "P016 3: `response-code` stands below `parse` (line 6), when the response is parsed already → move it above `parse`"),
-    Wrong(["logging: { headers: true }", "headers", "fetch", "parse"], "P018? 1: `logging` shows headers before `headers` (line 6) changes them → add another `logging` below `headers`"),
-    Wrong(["headers", "max-retry", "fetch", "parse"], "P009 2: `max-retry` works in the GraphQL stage and belongs above `headers` (line 5) → move it above `headers`"),
-    Wrong(["fetch", "max-retry", "parse"], "P009 2: `max-retry` works in the GraphQL stage and belongs above `fetch` (line 5) → move it above `fetch`"),
-    Wrong(["fetch", "headers", "parse"], "P009 2: `headers` works in the HTTP stage and belongs above `fetch` (line 5) → move it above `fetch`"),
-    Wrong(["headers", "cache-read", "fetch", "parse", "cache-write"], "P009 1: `headers` works in the HTTP stage and belongs below `cache-read` (line 6) → move it below `cache-read`"),
-    Wrong(["fetch", "parse", "logging"], "P009 3: `logging` works in the GraphQL stage and belongs above `fetch` (line 5) → move it above `fetch`"),
-    Wrong(["headers", "picky: { stage: graphql }", "fetch", "parse"], "P009 2: `picky`, with these options, works in the GraphQL stage → move it above `headers` (line 5)"),
+    Wrong(
+      ["parse"], "P010 0: no plugin of this chain fetches → add `- fetch`, and `- parse` below it"),
+    Wrong(
+      ["cache-read", "parse", "cache-write"],
+      "P010 0: no plugin of this chain fetches → add `- fetch`, and `- parse` below it"),
+    Wrong(
+      ["fetch", "fetch", "parse"],
+      "P010 2: a chain fetches once, and `fetch` (line 5) does already → remove one of them"),
+    Wrong(
+      ["fetch"], "P011 0: nothing parses what `fetch` (line 5) brings → add `- parse` below `fetch`"
+    ),
+    Wrong(
+      ["record-replay"],
+      "P011 0: nothing parses what `record-replay` (line 5) brings → add `- parse` below `record-replay`"
+    ),
+    Wrong(
+      ["fetch", "parse", "parse"],
+      "P011 3: a chain parses once, and `parse` (line 6) does already → remove one of them"),
+    Wrong(
+      ["parse", "fetch"],
+      "P011 1: `parse` stands above `fetch` (line 6), which brings what it parses → move it below `fetch`"
+    ),
+    Wrong(
+      ["cache-write", "fetch", "parse"],
+      "P012 1: `cache-write` stands above `parse` (line 7), before there is anything to write → move it below `parse`"
+    ),
+    Wrong(
+      ["fetch", "parse", "cache-write", "cache-write"],
+      "P012 4: a chain writes the cache once, and `cache-write` (line 7) does already → remove one of them"
+    ),
+    Wrong(
+      ["fetch", "cache-read", "parse", "cache-write"],
+      "P013 2: `cache-read` stands below `fetch` (line 5), so every request would go to the network → move it above `fetch`"
+    ),
+    Wrong(
+      ["cache-read", "fetch", "parse"],
+      "P013? 1: nothing ever fills the store that `cache-read` reads → add `- cache-write` below the parser"
+    ),
+    Wrong(
+      ["cache-read", "cache-read", "fetch", "parse", "cache-write"],
+      "P013 2: a chain reads the cache once, and `cache-read` (line 5) does already → remove one of them"
+    ),
+    Wrong(
+      ["apq", "cache-read", "fetch", "parse", "cache-write"],
+      "P014 1: `apq` stands above `cache-read` (line 6), where its second attempt would read the cache again → move it below `cache-read`"
+    ),
+    Wrong(
+      ["fetch", "apq", "parse"],
+      "P014 2: `apq` stands below `fetch` (line 5), too late to change what is sent → move it above `fetch`"
+    ),
+    Wrong(
+      ["fetch", "parse", "apq"],
+      "P014 3: `apq` stands below `parse` (line 6), its place in Apollo iOS 1.x; here it surrounds the network → move it above `fetch`"
+    ),
+    Wrong(
+      ["response-code", "fetch", "parse"],
+      "P016 1: `response-code` stands above `fetch` (line 6), before there is a response → move it below `fetch`"
+    ),
+    Wrong(
+      ["fetch", "parse", "response-code"],
+      "P016 3: `response-code` stands below `parse` (line 6), when the response is parsed already → move it above `parse`"
+    ),
+    Wrong(
+      ["logging: { headers: true }", "headers", "fetch", "parse"],
+      "P018? 1: `logging` shows headers before `headers` (line 6) changes them → add another `logging` below `headers`"
+    ),
+    Wrong(
+      ["headers", "max-retry", "fetch", "parse"],
+      "P009 2: `max-retry` works in the GraphQL stage and belongs above `headers` (line 5) → move it above `headers`"
+    ),
+    Wrong(
+      ["fetch", "max-retry", "parse"],
+      "P009 2: `max-retry` works in the GraphQL stage and belongs above `fetch` (line 5) → move it above `fetch`"
+    ),
+    Wrong(
+      ["fetch", "headers", "parse"],
+      "P009 2: `headers` works in the HTTP stage and belongs above `fetch` (line 5) → move it above `fetch`"
+    ),
+    Wrong(
+      ["headers", "cache-read", "fetch", "parse", "cache-write"],
+      "P009 1: `headers` works in the HTTP stage and belongs below `cache-read` (line 6) → move it below `cache-read`"
+    ),
+    Wrong(
+      ["fetch", "parse", "logging"],
+      "P009 3: `logging` works in the GraphQL stage and belongs above `fetch` (line 5) → move it above `fetch`"
+    ),
+    Wrong(
+      ["headers", "picky: { stage: graphql }", "fetch", "parse"],
+      "P009 2: `picky`, with these options, works in the GraphQL stage → move it above `headers` (line 5)"
+    ),
     Wrong(["fetch", "pars"], "P001 2: there is no plugin `pars` → did you mean `parse`?"),
   ]
 }

@@ -19,8 +19,11 @@ struct OptionValuesTests {
         OptionDescription("choice", .choice(["on", "off", "Null"]), "A choice"),
         OptionDescription("list", .list(.string), "A list"),
         OptionDescription("map", .map(.list(.string)), "A map"),
-        OptionDescription("object", .object([OptionDescription("x", .int(), default: "7", "An x")]), default: "{}", "An object"),
-        OptionDescription("objects", .list(.object([OptionDescription("x", .int(), "An x")])), "Objects"),
+        OptionDescription(
+          "object", .object([OptionDescription("x", .int(), default: "7", "An x")]), default: "{}",
+          "An object"),
+        OptionDescription(
+          "objects", .list(.object([OptionDescription("x", .int(), "An x")])), "Objects"),
         OptionDescription("template", .template, "A template"),
         OptionDescription("secret", .string, secrecy: .secret, "A secret"),
       ])
@@ -35,7 +38,8 @@ struct OptionValuesTests {
   private let registry = PluginRegistry([Everything.self])
 
   private func read(_ options: String) -> Result<PluginOptions, PipelineDiagnostics> {
-    // Unknown plugins keep what else is missing out of the way; a second file without them gives the options.
+    // Unknown plugins keep what else is missing out of the way; a second file without them gives
+    // the options.
     let yaml = "version: 1\nchain:\n  - everything: { \(options) }\n  - replay\n"
     var registry = registry
     registry.register(Replay.self)
@@ -121,25 +125,32 @@ struct OptionValuesTests {
   @Test(
     "that are not what the option takes say what would be",
     arguments: [
-      ("bool: on", "write `true`"), ("bool: No", "write `false`"), ("bool: maybe", "write `true` or `false`"),
+      ("bool: on", "write `true`"), ("bool: No", "write `false`"),
+      ("bool: maybe", "write `true` or `false`"),
       ("int: 0123", "write `123`, without leading zeros"), ("int: 1_000", "write `1000`"),
-      ("int: 0x1F", "write digits only"), ("int: 1.5", "write digits only"), ("int: +5", "write `5`"),
+      ("int: 0x1F", "write digits only"), ("int: 1.5", "write digits only"),
+      ("int: +5", "write `5`"),
       ("int: 1:30", "write digits only"), ("int: ''", "write digits only"),
       ("int: 99999999999999999999", "too large"), ("int: ~", "no value is given"),
       ("int: null", "no value is given"), ("string:", "no value is given"),
-      ("double: .inf", "write a decimal number such as `1.5`"), ("double: 1e999", "write a decimal number such as `1.5`"),
-      ("double: nan", "write a decimal number such as `1.5`"), ("double: 0x10", "write a decimal number such as `1.5`"),
+      ("double: .inf", "write a decimal number such as `1.5`"),
+      ("double: 1e999", "write a decimal number such as `1.5`"),
+      ("double: nan", "write a decimal number such as `1.5`"),
+      ("double: 0x10", "write a decimal number such as `1.5`"),
       ("duration: 30", "the unit is missing: write `30s` or `30ms`"),
       ("duration: 0", "the unit is missing: write `0s`"),
       ("duration: 1:30", "`:30` is no unit of time: ms, s, m and h"),
       ("duration: -1s", "write a number and a unit, such as `30s`"),
       ("duration: 1 s", "` s` is no unit of time: ms, s, m and h"),
-      ("duration: 9999999999999999s", "too many digits"), ("duration: 999999999999999h", "too large, or finer than a nanosecond"),
-      ("size: 10", "the unit is missing: write `10B`, `10KiB` or `10MiB`"), ("size: 10mb", "write `10MB`"),
+      ("duration: 9999999999999999s", "too many digits"),
+      ("duration: 999999999999999h", "too large, or finer than a nanosecond"),
+      ("size: 10", "the unit is missing: write `10B`, `10KiB` or `10MiB`"),
+      ("size: 10mb", "write `10MB`"),
       ("size: 10M", "write `10MB`"), ("size: 0.5B", "too large, or no whole number of bytes"),
       ("percentage: 5", "the unit is missing: write `5%`"), ("percentage: 101%", "at most 100%"),
       ("choice: no", "did you mean `on`?"), ("choice: other", "not one of these"),
-      ("list: a", "write a list: `[a]`"), ("map: a", "write `name: value` pairs"), ("map: [a]", "this is a list"),
+      ("list: a", "write a list: `[a]`"), ("map: a", "write `name: value` pairs"),
+      ("map: [a]", "this is a list"),
       ("string: [a]", "this is a list"), ("template: {}", "this is a mapping"),
       ("objects: [1]", "write `{ x: … }`"),
     ])
@@ -165,8 +176,10 @@ struct OptionValuesTests {
       ("string: \"${env:NO:-x}\"", "x"), ("string: \"${env:EMPTY:-x}\"", "x"),
       ("string: \"${env:NO:-}\"", ""), ("string: \"${env:EMPTY}\"", ""),
       ("string: \"${file:token.txt}\"", "hunter2"), ("string: a$b$$c$", "a$b$c$"),
-      ("string: \"$${env:TOKEN}\"", "${env:TOKEN}"), ("string: \"${exec:print {hunter2}}\"", "hunter2"),
-      ("string: \"${env:NO:-a:-b}\"", "a:-b"), ("string: \"${env:TOKEN}${env:TOKEN}\"", "hunter2hunter2"),
+      ("string: \"$${env:TOKEN}\"", "${env:TOKEN}"),
+      ("string: \"${exec:print {hunter2}}\"", "hunter2"),
+      ("string: \"${env:NO:-a:-b}\"", "a:-b"),
+      ("string: \"${env:TOKEN}${env:TOKEN}\"", "hunter2hunter2"),
     ])
   func expansion(option: String, expected: String) throws {
     #expect(try read(option).get().string("string") == expected)
@@ -186,12 +199,21 @@ struct OptionValuesTests {
       ("string: \"${file:binary}\"", "P030 the file `binary` cannot be used"),
       ("string: \"${exec:false}\"", "P030 the command of `string` of `everything` failed"),
       ("string: \"${env:}\"", "P003 `${env:}` in `string` of `everything` names nothing"),
-      ("string: \"${TOKEN}\"", "P003 `${TOKEN}` in `string` of `everything` does not say what it is"),
+      (
+        "string: \"${TOKEN}\"",
+        "P003 `${TOKEN}` in `string` of `everything` does not say what it is"
+      ),
       ("string: \"${env:TOKEN\"", "P003 `${` in `string` of `everything` is not closed"),
       ("string: \"${environ:X}\"", "P001 nothing is known to expand `${environ:…}`"),
-      ("string: \"${context:x}\"", "P003 `string` of `everything` is read once, so it cannot hold `${context:x}`"),
+      (
+        "string: \"${context:x}\"",
+        "P003 `string` of `everything` is read once, so it cannot hold `${context:x}`"
+      ),
       ("int: \"${env:BAD}\"", "P003 `int` of `everything` takes an integer"),
-      ("duration: \"${env:BAD}\"", "P003 `duration` of `everything` takes a duration such as 300ms, 1.5s, 2m or 1h"),
+      (
+        "duration: \"${env:BAD}\"",
+        "P003 `duration` of `everything` takes a duration such as 300ms, 1.5s, 2m or 1h"
+      ),
       ("choice: \"${file:token.txt}\"", "P003 `choice` of `everything` takes on, off or Null"),
       ("list: \"${env:BAD}\"", "P003 `list` of `everything` takes a list of text"),
     ])
@@ -208,8 +230,10 @@ struct OptionValuesTests {
 
   @Test("are expanded per request where the option says so")
   func templates() throws {
-    let template = try read("template: \"${env:TIMEOUT}/${context:tenant}/${context:user:-nobody}\"")
-      .get().template("template")
+    let template = try read(
+      "template: \"${env:TIMEOUT}/${context:tenant}/${context:user:-nobody}\""
+    )
+    .get().template("template")
     #expect(template.requiredNames == ["tenant"])
     #expect(try template.text { ["tenant": "acme"][$0] } == "45s/acme/nobody")
     #expect(try template.text { ["tenant": "a", "user": "u"][$0] } == "45s/a/u")
@@ -257,11 +281,13 @@ struct OptionValuesTests {
     _ = try read("string: skeleton-key, list: [ghp_, eyJ.a.b], secret: ''").get()
   }
 
-  @Test("print as they are written", arguments: [
-    (Duration.milliseconds(300), "300ms"), (.seconds(90), "90s"), (.seconds(120), "2m"),
-    (.milliseconds(1500), "1500ms"), (.zero, "0s"), (.seconds(7200), "2h"),
-    (.microseconds(1500), "1.5ms"), (.nanoseconds(1_000_000_001), "1.000000001s"),
-  ])
+  @Test(
+    "print as they are written",
+    arguments: [
+      (Duration.milliseconds(300), "300ms"), (.seconds(90), "90s"), (.seconds(120), "2m"),
+      (.milliseconds(1500), "1500ms"), (.zero, "0s"), (.seconds(7200), "2h"),
+      (.microseconds(1500), "1.5ms"), (.nanoseconds(1_000_000_001), "1.000000001s"),
+    ])
   func durationText(duration: Duration, text: String) {
     #expect(duration.optionText == text)
   }

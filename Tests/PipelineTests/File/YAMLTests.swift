@@ -15,8 +15,18 @@ struct YAMLTests {
       ("", ["P000 1:1 the file is empty"]),
       ("# only a comment\n", ["P000 1:1 the file is empty"]),
       ("a: b: c", ["P000 1:5 not valid YAML: mapping values are not allowed in this context"]),
-      ("a: [1", ["P000 1:6 not valid YAML: while parsing a flow sequence (line 1), did not find expected ',' or ']'"]),
-      ("a: @x", ["P000 1:4 not valid YAML: while scanning for the next token (line 1), found character that cannot start any token"]),
+      (
+        "a: [1",
+        [
+          "P000 1:6 not valid YAML: while parsing a flow sequence (line 1), did not find expected ',' or ']'"
+        ]
+      ),
+      (
+        "a: @x",
+        [
+          "P000 1:4 not valid YAML: while scanning for the next token (line 1), found character that cannot start any token"
+        ]
+      ),
       ("- x", ["P003 1:1 a pipeline file is a mapping, not a list"]),
       ("x", ["P003 1:1 a pipeline file is a mapping, not a scalar"]),
       ("version: 1\n---\nversion: 1\n", ["P000 2:1 a pipeline file holds one YAML document"]),
@@ -110,7 +120,8 @@ struct YAMLTests {
   @Test("may be JSON")
   func json() throws {
     let pipeline = try load(
-      #"{"version":1,"endpoint":{"url":"http:\/\/x\/y"},"chain":[{"fetch":{"timeout":"3s"}},"parse"]}"#)
+      #"{"version":1,"endpoint":{"url":"http:\/\/x\/y"},"chain":[{"fetch":{"timeout":"3s"}},"parse"]}"#
+    )
     #expect(pipeline.entries.map(\.id) == ["fetch", "parse"])
     #expect(pipeline.endpoint?.path == "/y")
   }

@@ -37,7 +37,8 @@ struct PluginRegistryTests {
           - logging: { level: debug }
 
         """)
-    #expect(TestPlugins.MaxRetry.description.text.contains("      base: duration (default 300ms)\n"))
+    #expect(
+      TestPlugins.MaxRetry.description.text.contains("      base: duration (default 300ms)\n"))
   }
 
   @Test("whose tables are wrong are found out")
@@ -48,7 +49,9 @@ struct PluginRegistryTests {
         OptionDescription("one-two", .bool, "Not in snake case"),
         OptionDescription("a", .duration(), default: "30", "A default without unit"),
         OptionDescription("a", .int(), default: "1", required: true, "Twice"),
-        OptionDescription("o", .object([OptionDescription("x", .int(in: 0...1), default: "2", "X")]), default: "{}", "An object"),
+        OptionDescription(
+          "o", .object([OptionDescription("x", .int(in: 0...1), default: "2", "X")]), default: "{}",
+          "An object"),
         OptionDescription("l", .list(.int()), default: "[1, x]", "A list"),
       ])
     #expect(
