@@ -1,0 +1,248 @@
+/// Records in memory, gone with the process.
+///
+/// With a size limit, the records that were used longest ago go first; a later read that needs one is
+/// a miss.
+public actor MemoryStore: RecordStore {
+  public nonisolated let segmentSeed: UInt64 = processSeed
+  public nonisolated let takesWholeResponses = true
+
+  /// The most bytes of keys and record text to keep, or `nil` for no limit.
+  public let maxSize: Int?
+  private let collectsChanges: Bool
+  private var table = RecordTable()
+  private var use: UInt32 = 0
+  private let gate = WriterGate()
+
+  /// - Parameters:
+  ///   - maxSize: The most bytes of keys and record text to keep; `nil`, the default, is no limit.
+  ///   - collectsChanges: Whether a write tells which fields changed. `false` by default.
+  public init(maxSize: Int? = nil, collectsChanges: Bool = false) {
+    self.maxSize = maxSize
+    self.collectsChanges = collectsChanges
+  }
+
+  public func begin() async throws(CacheError) -> any RecordTransaction {
+    await gate.acquire()
+    return MemoryTransaction(store: self, gate: gate)
+  }
+
+  public func read(_ operation: PreparedOperation) throws(CacheError) -> CacheReadResult {
+    use &+= 1
+    let reader = RecordReader(operation.plan, source: MemorySource(table: table, use: use))
+    return try reader.read()
+  }
+
+  public func record(forKey key: String) throws(CacheError) -> String? {
+    do {
+      return try RecordLookup.text(of: key, in: sortedKeys, source: MemorySource(table: table)) {
+        self.table.find($0).map { self.table.text(at: $0) }
+      }
+    } catch let error as CacheError {
+      throw error
+    } catch {
+      throw CacheError(.storage, "\(error)")
+    }
+  }
+
+  private func sortedKeys(_ body: (Bytes, Bytes) throws -> Void) throws {
+    for index in table.sortedByKey() { try body(table.key(at: index), table.text(at: index)) }
+  }
+
+  public func dump(
+    _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    var writer = DumpWriter(source: MemorySource(table: table), write: write)
+    try sortedKeys { try writer.add(key: $0, text: $1) }
+    try writer.finish()
+  }
+
+  public func statistics() -> StoreStatistics {
+    var statistics = StoreStatistics()
+    for index in table.entries.indices where table.entries[index].isLive {
+      statistics.count(key: table.key(at: index), textCount: Int(table.entries[index].textCount))
+    }
+    return statistics
+  }
+
+  public func clear() { table = RecordTable() }
+
+  // MARK: Writing
+
+  fileprivate func commit(_ batches: [RecordTable]) throws(CacheError) -> WriteSummary {
+    use &+= 1
+    var summary = WriteSummary()
+    for batch in batches {
+      if table.isEmpty && !collectsChanges {
+        table = batch
+        summary.newRecords += batch.liveCount
+      } else {
+        join(batch, &summary)
+      }
+    }
+    if let maxSize, table.liveBytes > maxSize { evict(to: maxSize / 10 * 9) }
+    if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
+    return summary
+  }
+
+  private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {
+    let segments = StagedSegments(table: table, seed: segmentSeed)
+    // Segments first: merging lists looks them up here.
+    for onlySegments in [true, false] {
+      for index in batch.entries.indices where batch.entries[index].isLive {
+        let key = batch.key(at: index)
+        guard Segments.isSegment(key: key) == onlySegments else { continue }
+        join(key, batch.entries[index].hash, batch.text(at: index), segments, &summary)
+      }
+    }
+  }
+
+  private func join(
+    _ key: Bytes, _ hash: UInt64, _ text: Bytes, _ segments: StagedSegments,
+    _ summary: inout WriteSummary
+  ) {
+    guard let index = table.find(key, hash: hash) else {
+      table.insert(key, hash: hash, text: text, lastUse: use)
+      summary.newRecords += 1
+      if collectsChanges { noteAll(key, text, &summary) }
+      return
+    }
+    table.touch(at: index, use: use)
+    if table.text(at: index).equals(text) {
+      summary.unchangedRecords += 1
+      return
+    }
+    var merge = Merge(access: segments)
+    var merged = ByteStack(capacity: text.count + 64)
+    var changed: [[UInt8]] = []
+    let collects = collectsChanges
+    let differs = merge.records(old: table.text(at: index), new: text, into: &merged) { field in
+      if collects { changed.append(field.array) }
+    }
+    guard differs else {
+      summary.unchangedRecords += 1
+      return
+    }
+    table.replace(at: index, text: merged.all)
+    summary.changedRecords += 1
+    for field in changed {
+      field.withUnsafeBufferPointer { note(key, Bytes($0), &summary) }
+    }
+  }
+
+  private func noteAll(_ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary) {
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() { note(key, text[field.key], &summary) }
+  }
+
+  private func note(_ key: Bytes, _ field: Bytes, _ summary: inout WriteSummary) {
+    if Segments.isSegment(key: key) { return }
+    summary.changes.insert(FieldChange(key: key, quotedField: field))
+  }
+
+  /// Removes the records that were used longest ago until `size` bytes are left.
+  private func evict(to size: Int) {
+    let oldestFirst = table.entries.indices.filter { table.entries[$0].isLive }.sorted {
+      table.entries[$0].lastUse < table.entries[$1].lastUse
+    }
+    for index in oldestFirst {
+      if table.liveBytes <= size { break }
+      table.remove(at: index)
+    }
+    table = table.compacted()
+  }
+}
+
+extension FieldChange {
+  /// A change as merging reports it: the quoted stored key, and root records by their parts.
+  init(key: Bytes, quotedField: Bytes) {
+    var scratch = ByteStack(capacity: 64)
+    let field = RecordText.withUnescaped(quotedField, &scratch) { $0.string }
+    let isRoot = key.hasPrefix("QUERY_ROOT.")
+    self.init(recordKey: isRoot ? RootRecord.queryKey : key.string, field: field)
+  }
+}
+
+struct MemorySource: RecordSource {
+  let table: RecordTable
+  var use: UInt32?
+  var failure: CacheError? { nil }
+
+  init(table: RecordTable, use: UInt32? = nil) {
+    self.table = table
+    self.use = use
+  }
+
+  mutating func text(key: Bytes, depth: Int) -> Bytes? {
+    guard let index = table.find(key) else { return nil }
+    if let use { table.touch(at: index, use: use) }
+    return table.text(at: index)
+  }
+}
+
+private actor MemoryTransaction: RecordTransaction {
+  private let store: MemoryStore
+  private let gate: WriterGate
+  private var batches: [RecordTable] = []
+  private var isOpen = true
+
+  init(store: MemoryStore, gate: WriterGate) {
+    self.store = store
+    self.gate = gate
+  }
+
+  deinit {
+    if isOpen {
+      let gate = gate
+      Task { await gate.release() }
+    }
+  }
+
+  func merge(_ records: RecordBatch) { batches.append(records.table) }
+
+  func resolve(_ nulls: NullResolutionRequest) {
+    guard let table = batches.last else { return }
+    nulls.resolution.run(StagedRecords(table: table, seed: store.segmentSeed))
+  }
+
+  func commit() async throws(CacheError) -> WriteSummary {
+    isOpen = false
+    let summary: WriteSummary
+    do {
+      summary = try await store.commit(batches)
+    } catch {
+      await gate.release()
+      throw error
+    }
+    await gate.release()
+    return summary
+  }
+
+  func rollback() async {
+    guard isOpen else { return }
+    isOpen = false
+    batches = []
+    await gate.release()
+  }
+}
+
+/// Lets one transaction at a time into a store; the others wait in order.
+actor WriterGate {
+  private var isTaken = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func acquire() async {
+    if !isTaken {
+      isTaken = true
+      return
+    }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  func release() {
+    if waiting.isEmpty {
+      isTaken = false
+    } else {
+      waiting.removeFirst().resume()
+    }
+  }
+}

@@ -1,0 +1,472 @@
+import JSONStream
+
+/// Objects and lists.
+extension NormalizerState {
+  @inline(__always)
+  mutating func onStartObject() -> Bool {
+    switch mode {
+    case .object:
+      if awaitsTypename { return fail(typenameIsContainer()) }
+      guard let field = current else { return beginSkip() }
+      guard field.pointee.child >= 0 else { return beginCapture(.leaf, UInt8(ascii: "{")) }
+      if wantsResult {
+        beginResultMember(field)
+        result.append(UInt8(ascii: "{"))
+        resultNeedsComma = false
+      }
+      top.pointee.field = field
+      return beginObject(node: field.pointee.child)
+    case .list:
+      let node = top.pointee.node
+      if needsComma { text.append(UInt8(ascii: ",")) }
+      guard node >= 0 else { return beginCapture(.element, UInt8(ascii: "{")) }
+      if wantsResult {
+        if resultNeedsComma { result.append(UInt8(ascii: ",")) }
+        result.append(UInt8(ascii: "{"))
+        resultNeedsComma = false
+      }
+      return beginObject(node: node)
+    case .capture: return captureStarted(UInt8(ascii: "{"))
+    case .skip:
+      nested &+= 1
+      return true
+    case .envelope: return envelopeObject()
+    }
+  }
+
+  @inline(__always)
+  mutating func onEndObject() -> Bool {
+    switch mode {
+    case .object:
+      let frame = top
+      return frame.pointee.kind == .root ? endRoot() : endObject(frame)
+    case .capture: return captureEnded(UInt8(ascii: "}"))
+    case .skip: return skipEnded()
+    case .envelope: return true
+    case .list: return true
+    }
+  }
+
+  @inline(__always)
+  mutating func onStartArray() -> Bool {
+    switch mode {
+    case .object:
+      if awaitsTypename { return fail(typenameIsContainer()) }
+      guard let field = current else { return beginSkip() }
+      if wantsResult && field.pointee.isAsked {
+        beginResultMember(field)
+        result.append(UInt8(ascii: "["))
+        resultNeedsComma = false
+      }
+      top.pointee.field = field
+      return beginList(node: field.pointee.child)
+    case .list:
+      let node = top.pointee.node
+      if needsComma { text.append(UInt8(ascii: ",")) }
+      guard node >= 0 else { return beginCapture(.element, UInt8(ascii: "[")) }
+      if wantsResult {
+        if resultNeedsComma { result.append(UInt8(ascii: ",")) }
+        result.append(UInt8(ascii: "["))
+        resultNeedsComma = false
+      }
+      return beginList(node: node)
+    case .capture: return captureStarted(UInt8(ascii: "["))
+    case .skip:
+      nested &+= 1
+      return true
+    case .envelope: return envelopeArray()
+    }
+  }
+
+  @inline(__always)
+  mutating func onEndArray() -> Bool {
+    switch mode {
+    case .list: return endList()
+    case .capture: return captureEnded(UInt8(ascii: "]"))
+    case .skip: return skipEnded()
+    case .object, .envelope: return true
+    }
+  }
+
+  // MARK: Objects
+
+  @inline(__always)
+  private mutating func beginObject(node: Int32) -> Bool {
+    objects &+= 1
+    var frame = Frame(kind: .object)
+    frame.node = node
+    frame.textStart = text.count
+    text.append(UInt8(ascii: "{"))
+    needsComma = false
+    current = nil
+    push(frame)
+    if !table.nodes[Int(node)].isConditional {
+      begin(top, plan: table.nodes[Int(node)].union)
+      // An unconditional selection with one meaning per key is complete without the type;
+      // otherwise the first key decides.
+    }
+    mode = .object
+    return true
+  }
+
+  /// Ends the top frame's object: a record and a reference when it has an identity, else it stays.
+  @inline(__always)
+  private mutating func endObject(_ frame: UnsafeMutablePointer<Frame>) -> Bool {
+    if awaitsTypename { return fail(typenameIsContainer()) }
+    text.append(UInt8(ascii: "}"))
+    if frame.pointee.plan >= 0 {
+      let plan = frame.pointee.plan
+      if table.plans[Int(plan)].hasStoredDuplicates { foldDuplicates(from: frame.pointee.textStart) }
+      if frame.pointee.typenameStart >= 0 {
+        // `"User"` on the stack: the quotes are not part of the name.
+        let typename = text.bytes(
+          (frame.pointee.typenameStart &+ 1)..<(frame.pointee.typenameEnd &- 1))
+        let index = table.keyEntry(of: plan, typename: typename)
+        identify(frame, plan, index)
+      }
+      wordsCount = frame.pointee.wordsBase
+    }
+    if wantsResult {
+      result.append(UInt8(ascii: "}"))
+      resultNeedsComma = true
+    }
+    depth &-= 1
+    return valueEnded()
+  }
+
+  /// Stages the top frame's object under its key and leaves a reference, if all key fields are there.
+  @inline(__always)
+  private mutating func identify(
+    _ frame: UnsafeMutablePointer<Frame>, _ plan: Int32, _ index: Int
+  ) {
+    let start = frame.pointee.textStart
+    let object = table.plans + Int(plan)
+    let partCount = object.pointee.keyEntries[index].parts.count
+    guard partCount > 0 else {
+      if let field = object.pointee.keyEntries[index].missingField { diagnose(plan, index, field) }
+      return
+    }
+    let end = text.count
+    let prefix = object.pointee.keyEntries[index].prefix
+    text.append(prefix)
+    var part = 0
+    while part < partCount {
+      let candidate = Int(object.pointee.keyEntries[index].parts[part])
+      let slot = frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2 &* candidate
+      let valueStart = words[slot]
+      let valueEnd = words[slot &+ 1]
+      if part > 0 { text.append(UInt8(ascii: "+")) }
+      guard valueEnd > valueStart, appendKeyPart(valueStart..<valueEnd, isOneOf: partCount) else {
+        text.truncate(to: end)
+        missing(plan, index, part)
+        return
+      }
+      part &+= 1
+    }
+    let key = end..<text.count
+    staging.stage(key: text.bytes(key), text: text.bytes(start..<end))
+    replaceByReference(start, key)
+  }
+
+  /// Appends one value of a key; false when the value cannot identify anything.
+  @inline(__always)
+  private mutating func appendKeyPart(_ value: Range<Int>, isOneOf count: Int) -> Bool {
+    let first = text[value.lowerBound]
+    if first == UInt8(ascii: "\"") {
+      let inner = (value.lowerBound &+ 1)..<(value.upperBound &- 1)
+      // Room first: the source stands on the same stack.
+      text.reserve(2 &* inner.count &+ 32)
+      let bytes = text.bytes(inner)
+      if count == 1 {
+        if RecordText.memchrBackslash(bytes) == nil {
+          text.append(bytes.start, bytes.count)
+        } else {
+          RecordText.appendUnescaped(bytes, to: &text)
+        }
+        return true
+      }
+      appendJoinedKeyPart(bytes)
+      return true
+    }
+    if first == UInt8(ascii: "n") || first == UInt8(ascii: " ") || first == UInt8(ascii: "{")
+      || first == UInt8(ascii: "[")
+    {
+      return false
+    }
+    text.reserve(value.count &+ 32)
+    let bytes = text.bytes(value)
+    text.append(bytes.start, bytes.count)
+    return true
+  }
+
+  @inline(never)
+  private mutating func appendJoinedKeyPart(_ quotedInner: Bytes) {
+    var plain = ByteStack(capacity: quotedInner.count + 16)
+    RecordText.appendUnescaped(quotedInner, to: &plain)
+    for i in 0..<plain.count {
+      let byte = plain[i]
+      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "\\") {
+        text.append(UInt8(ascii: "\\"))
+      }
+      text.append(byte)
+    }
+  }
+
+  /// Cuts the object at `start` from the stack and writes a reference to `key` in its place.
+  @inline(__always)
+  private mutating func replaceByReference(_ start: Int, _ key: Range<Int>) {
+    let bytes = text.bytes(key)
+    var needsEscape = false
+    var i = 0
+    while i < bytes.count {
+      let byte = bytes.start[i]
+      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+        needsEscape = true
+        break
+      }
+      i &+= 1
+    }
+    if needsEscape { return replaceByEscapedReference(start, key) }
+    // The object is longer than its key: `{"__typename":"T","id":"k"}` against `{"$ref":"T:k"}`,
+    // but a rule may say otherwise, so the reference is built behind and moved down.
+    let mark = text.count
+    text.reserve(bytes.count &+ 64)
+    text.append(utf8: "{\"$ref\":\"")
+    text.append(text.bytes(key).start, key.count)
+    text.append(utf8: "\"}")
+    text.remove(start..<mark)
+  }
+
+  @inline(never)
+  private mutating func replaceByEscapedReference(_ start: Int, _ key: Range<Int>) {
+    var reference = ByteStack(capacity: 256)
+    reference.append(utf8: "{\"$ref\":\"")
+    appendEscaped(text.bytes(key), to: &reference)
+    reference.append(utf8: "\"}")
+    text.truncate(to: start)
+    text.append(reference.all)
+  }
+
+  @inline(never)
+  private mutating func diagnose(_ plan: Int32, _ index: Int, _ field: String) {
+    guard diagnostics.count < 256 else { return }
+    let entry = table.plans[Int(plan)].keyEntries[index]
+    diagnostics.insert(CacheDiagnostic(typename: entry.typename.string, keyField: field))
+    table.plans[Int(plan)].keyEntries[index].missingField = nil
+  }
+
+  @inline(never)
+  private mutating func missing(_ plan: Int32, _ index: Int, _ part: Int) {
+    guard diagnostics.count < 256 else { return }
+    let entry = table.plans[Int(plan)].keyEntries[index]
+    let typename = entry.typename.string
+    let fields = self.table.plan.keys.fields(of: typename)
+    if part < fields.count {
+      diagnostics.insert(CacheDiagnostic(typename: typename, keyField: fields[part]))
+    }
+  }
+
+  /// Rewrites the object at `start` so that each stored key stands once; the later value wins.
+  @inline(never)
+  private mutating func foldDuplicates(from start: Int) {
+    let source = text.bytes(start..<text.count).array
+    var folded = ByteStack(capacity: source.count + 64)
+    source.withUnsafeBufferPointer { buffer in
+      Merge.fold(Bytes(buffer), into: &folded)
+    }
+    let frame = top
+    text.truncate(to: start)
+    text.append(folded.all)
+    // The ranges of identifying values moved: find them again.
+    let object = table.plans + Int(frame.pointee.plan)
+    var cursor = FieldCursor(folded.all)
+    while let field = cursor.next() {
+      let key = folded.bytes(field.key)
+      for index in 0..<object.pointee.fieldCount {
+        let plan = object.pointee.fields[index]
+        guard plan.storedPrefix[0..<(plan.storedPrefix.count - 1)].equals(key) else { continue }
+        if plan.candidate >= 0 {
+          let slot = frame.pointee.wordsBase + object.pointee.seenWords + 2 * Int(plan.candidate)
+          words[slot] = start + field.value.lowerBound
+          words[slot + 1] = start + field.value.upperBound
+        }
+        if plan.isTypename {
+          frame.pointee.typenameStart = start + field.value.lowerBound
+          frame.pointee.typenameEnd = start + field.value.upperBound
+        }
+      }
+    }
+  }
+
+  private func typenameIsContainer() -> CacheError {
+    CacheError(
+      .malformedResponse,
+      "the response has a __typename at \(location) that is not a string", place: path())
+  }
+
+  /// A value that is not a scalar ended: its container goes on.
+  @inline(__always)
+  mutating func valueEnded() -> Bool {
+    needsComma = true
+    let frame = top
+    switch frame.pointee.kind {
+    case .object:
+      mode = .object
+      current = nil
+      return true
+    case .list:
+      mode = .list
+      return elementEnded(frame)
+    case .root:
+      mode = .object
+      if let field = frame.pointee.field { finishRootField(frame, field) }
+      current = nil
+      return true
+    case .envelope:
+      mode = .envelope
+      return true
+    }
+  }
+
+  // MARK: Root
+
+  /// Stages the root field that just ended as a record of its own.
+  @inline(__always)
+  mutating func finishRootField(
+    _ frame: UnsafeMutablePointer<Frame>, _ field: UnsafeMutablePointer<FieldPlan>
+  ) {
+    text.append(UInt8(ascii: "}"))
+    if storesRoot {
+      staging.stage(
+        key: field.pointee.rootKey, text: text.bytes(frame.pointee.textStart..<text.count))
+    }
+    text.truncate(to: frame.pointee.textStart)
+    text.append(UInt8(ascii: "{"))
+    needsComma = false
+  }
+
+  mutating func beginRoot() -> Bool {
+    objects &+= 1
+    var frame = Frame(kind: .root)
+    frame.textStart = text.count
+    text.append(UInt8(ascii: "{"))
+    needsComma = false
+    current = nil
+    push(frame)
+    begin(top, plan: table.root)
+    mode = .object
+    if wantsResult {
+      result.append(UInt8(ascii: "{"))
+      resultNeedsComma = false
+    }
+    return true
+  }
+
+  private mutating func endRoot() -> Bool {
+    let frame = top
+    text.truncate(to: frame.pointee.textStart)
+    wordsCount = frame.pointee.wordsBase
+    depth &-= 1
+    if wantsResult { result.append(UInt8(ascii: "}")) }
+    mode = .envelope
+    return true
+  }
+
+  // MARK: Lists
+
+  @inline(__always)
+  private mutating func beginList(node: Int32) -> Bool {
+    var frame = Frame(kind: .list)
+    frame.node = node
+    frame.textStart = text.count
+    // The space marks a list of leaf values as opaque: it is replaced, never merged.
+    if node < 0 { text.append(UInt8(ascii: " ")) }
+    text.append(UInt8(ascii: "["))
+    frame.segmentStart = text.count
+    frame.firstSegment = segmentNames.count
+    needsComma = false
+    push(frame)
+    mode = .list
+    return true
+  }
+
+  /// A scalar or null element ended that began at `start`.
+  @inline(__always)
+  mutating func leafElementEnded(_ start: Int) -> Bool {
+    needsComma = true
+    if wantsResult { appendResultElement(start) }
+    return elementEnded(top)
+  }
+
+  mutating func appendResultElement(_ start: Int) {
+    if resultNeedsComma { result.append(UInt8(ascii: ",")) }
+    result.append(text.bytes(withoutMark(start)..<text.count))
+    resultNeedsComma = true
+  }
+
+  @inline(__always)
+  mutating func elementEnded(_ frame: UnsafeMutablePointer<Frame>) -> Bool {
+    frame.pointee.elementCount &+= 1
+    if text.count &- frame.pointee.segmentStart > Segments.size { cutSegment(frame) }
+    return true
+  }
+
+  /// Moves the elements since the last cut into a segment record.
+  @inline(never)
+  private mutating func cutSegment(_ frame: UnsafeMutablePointer<Frame>) {
+    let start = frame.pointee.segmentStart
+    let name = staging.stageSegment(elements: text.bytes(start..<text.count))
+    segmentNames.append(name)
+    text.truncate(to: start)
+    needsComma = false
+  }
+
+  @inline(__always)
+  private mutating func endList() -> Bool {
+    let frame = top
+    if segmentNames.count > frame.pointee.firstSegment {
+      endSegmentedList(frame)
+    } else {
+      text.append(UInt8(ascii: "]"))
+    }
+    if wantsResult {
+      result.append(UInt8(ascii: "]"))
+      resultNeedsComma = true
+    }
+    depth &-= 1
+    return valueEnded()
+  }
+
+  @inline(never)
+  private mutating func endSegmentedList(_ frame: UnsafeMutablePointer<Frame>) {
+    if text.count > frame.pointee.segmentStart { cutSegment(frame) }
+    text.truncate(to: frame.pointee.textStart)
+    Segments.append(
+      names: segmentNames[frame.pointee.firstSegment...], count: frame.pointee.elementCount,
+      isLeaf: frame.pointee.node < 0, to: &text)
+    segmentNames.removeSubrange(frame.pointee.firstSegment...)
+  }
+
+  // MARK: Results and skipping
+
+  @inline(__always)
+  private mutating func beginResultMember(_ field: UnsafeMutablePointer<FieldPlan>) {
+    if resultNeedsComma { result.append(UInt8(ascii: ",")) }
+    result.append(field.pointee.resultPrefix.start, field.pointee.resultPrefix.count)
+  }
+
+  private mutating func beginSkip() -> Bool {
+    mode = .skip
+    nested = 1
+    return true
+  }
+
+  private mutating func skipEnded() -> Bool {
+    nested &-= 1
+    if nested == 0 {
+      let kind = top.pointee.kind
+      mode = kind == .envelope ? .envelope : kind == .list ? .list : .object
+    }
+    return true
+  }
+}

@@ -1,0 +1,370 @@
+import JSONStream
+
+/// Scalars and keys.
+extension NormalizerState {
+  // MARK: Keys
+
+  @inline(__always)
+  mutating func onKey(_ key: Bytes) -> Bool {
+    switch mode {
+    case .object: return objectKey(key)
+    case .capture: return capturedKey(key)
+    case .skip: return true
+    case .envelope: return envelopeKey(key)
+    case .list: return true
+    }
+  }
+
+  @inline(__always)
+  private mutating func objectKey(_ key: Bytes) -> Bool {
+    let frame = top
+    if frame.pointee.plan < 0 { return firstKey(key) }
+    let plan = table.plans + Int(frame.pointee.plan)
+    let words = keyWords(key)
+    var index = frame.pointee.next
+    if !(index < plan.pointee.fieldCount && matches(plan.pointee.fields + index, key, words)) {
+      index = search(plan, key, words, from: index)
+      if index < 0 {
+        current = nil
+        unknownFields &+= 1
+        return true
+      }
+    }
+    frame.pointee.next = index &+ 1
+    let seen = self.words + (frame.pointee.wordsBase &+ index >> 6)
+    let bit = 1 << (index & 63)
+    if seen.pointee & bit != 0 { return duplicateKey(key) }
+    seen.pointee |= bit
+    let field = plan.pointee.fields + index
+    current = field
+    fields &+= 1
+    if needsComma { text.append(UInt8(ascii: ",")) }
+    text.append(field.pointee.storedPrefix.start, field.pointee.storedPrefix.count)
+    return true
+  }
+
+  @inline(__always)
+  private func matches(
+    _ field: UnsafeMutablePointer<FieldPlan>, _ key: Bytes, _ words: (head: UInt64, tail: UInt64)
+  ) -> Bool {
+    field.pointee.key.count == key.count && field.pointee.head == words.head
+      && field.pointee.tail == words.tail
+      && (key.count <= 16
+        || compareBytes(field.pointee.key.start + 8, key.start + 8, key.count &- 16))
+  }
+
+  @inline(never)
+  private func search(
+    _ plan: UnsafeMutablePointer<ObjectPlan>, _ key: Bytes, _ words: (head: UInt64, tail: UInt64),
+    from start: Int
+  ) -> Int {
+    let count = plan.pointee.fieldCount
+    var index = start
+    for _ in 0..<count {
+      if index >= count { index = 0 }
+      if matches(plan.pointee.fields + index, key, words) { return index }
+      index &+= 1
+    }
+    return -1
+  }
+
+  /// The first key of an object whose type decides its fields.
+  @inline(never)
+  private mutating func firstKey(_ key: Bytes) -> Bool {
+    if key.equals("__typename") {
+      awaitsTypename = true
+      text.append(utf8: "\"__typename\":")
+      return true
+    }
+    let frame = top
+    let union = table.nodes[Int(frame.pointee.node)].union
+    guard union >= 0 else {
+      // Only the type can say what this key means, and it comes later: keep the object for the end.
+      mode = .capture
+      captureTarget = .deferred
+      captureStart = frame.pointee.textStart
+      nested = 1
+      beginCaptureLevel()
+      return capturedKey(key)
+    }
+    begin(frame, plan: union)
+    return objectKey(key)
+  }
+
+  @inline(never)
+  private mutating func duplicateKey(_ key: Bytes) -> Bool {
+    current = nil
+    let name = String(key.string.prefix(80))
+    return fail(
+      CacheError(
+        .malformedResponse,
+        "the response has the key \(JSONValue.string(name).canonicalText) twice in one object at "
+          + "\(location); JSON objects need different keys", place: path()))
+  }
+
+  /// Gives the top frame its plan: its seen bits and candidate ranges start empty.
+  @inline(__always)
+  mutating func begin(_ frame: UnsafeMutablePointer<Frame>, plan: Int32) {
+    frame.pointee.plan = plan
+    frame.pointee.wordsBase = wordsCount
+    let object = table.plans + Int(plan)
+    let count = object.pointee.seenWords &+ 2 &* object.pointee.candidateCount
+    reserveWords(count)
+    var i = 0
+    while i < count {
+      words[wordsCount &+ i] = 0
+      i &+= 1
+    }
+    wordsCount &+= count
+  }
+
+  var location: String {
+    let path = path()
+    return path.isEmpty ? "the top" : path
+  }
+
+  // MARK: Scalars
+
+  @inline(__always)
+  mutating func onString(_ string: Bytes) -> Bool {
+    switch mode {
+    case .object:
+      if awaitsTypename { return typename(string) }
+      guard let field = current else { return true }
+      guard field.pointee.child < 0 else { return wrongShape("a string") }
+      let start = text.count
+      appendString(string)
+      return scalarEnded(field, start)
+    case .list:
+      guard top.pointee.node < 0 else { return wrongShape("a string") }
+      let start = beginElement()
+      appendString(string)
+      return leafElementEnded(start)
+    case .capture:
+      if needsComma { text.append(UInt8(ascii: ",")) }
+      appendString(string)
+      needsComma = true
+      return checkCapture()
+    case .skip: return skipped()
+    case .envelope: return envelopeScalar("a string")
+    }
+  }
+
+  @inline(__always)
+  mutating func onLiteral(_ literal: Bytes, _ shape: StaticString) -> Bool {
+    switch mode {
+    case .object:
+      if awaitsTypename { return wrongTypename() }
+      guard let field = current else { return true }
+      guard field.pointee.child < 0 else { return wrongShape(shape) }
+      let start = text.count
+      text.append(literal)
+      return scalarEnded(field, start)
+    case .list:
+      guard top.pointee.node < 0 else { return wrongShape(shape) }
+      let start = beginElement()
+      text.append(literal)
+      return leafElementEnded(start)
+    case .capture:
+      if needsComma { text.append(UInt8(ascii: ",")) }
+      text.append(literal)
+      needsComma = true
+      return checkCapture()
+    case .skip: return skipped()
+    case .envelope: return envelopeScalar(shape)
+    }
+  }
+
+  @inline(__always)
+  mutating func onNull() -> Bool {
+    switch mode {
+    case .object:
+      if awaitsTypename { return wrongTypename() }
+      guard let field = current else { return true }
+      let start = text.count
+      text.append(utf8: "null")
+      return scalarEnded(field, start)
+    case .list:
+      let start = beginElement()
+      text.append(utf8: "null")
+      return leafElementEnded(start)
+    case .capture:
+      if needsComma { text.append(UInt8(ascii: ",")) }
+      text.append(utf8: "null")
+      needsComma = true
+      return checkCapture()
+    case .skip: return skipped()
+    case .envelope: return envelopeNull()
+    }
+  }
+
+  /// A scalar of the current field stands on the stack from `start` on.
+  @inline(__always)
+  mutating func scalarEnded(_ field: UnsafeMutablePointer<FieldPlan>, _ start: Int) -> Bool {
+    let frame = top
+    needsComma = true
+    if field.pointee.candidate >= 0 {
+      let object = table.plans + Int(frame.pointee.plan)
+      let slot = frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
+        &* Int(field.pointee.candidate)
+      words[slot] = start
+      words[slot &+ 1] = text.count
+    }
+    if field.pointee.isTypename {
+      frame.pointee.typenameStart = start
+      frame.pointee.typenameEnd = text.count
+    }
+    if wantsResult && field.pointee.isAsked { appendResult(field, start) }
+    if frame.pointee.kind == .root { finishRootField(frame, field) }
+    current = nil
+    return true
+  }
+
+  @inline(__always)
+  func _isPlain(_ string: Bytes) -> Bool {
+    let address = UInt(bitPattern: string.start)
+    return address >= chunkStart && address < chunkEnd
+  }
+
+  /// Appends `string` as JSON. Inside the chunk being parsed it had no escapes, and needs none.
+  @inline(__always)
+  mutating func appendString(_ string: Bytes) {
+    text.append(UInt8(ascii: "\""))
+    if _isPlain(string) {
+      text.append(string.start, string.count)
+    } else {
+      appendEscaped(string, to: &text)
+    }
+    text.append(UInt8(ascii: "\""))
+  }
+
+  /// Copies a value that stands on the stack into the result, under the caller's key.
+  @inline(__always)
+  mutating func appendResult(_ field: UnsafeMutablePointer<FieldPlan>, _ start: Int) {
+    if resultNeedsComma { result.append(UInt8(ascii: ",")) }
+    result.append(field.pointee.resultPrefix.start, field.pointee.resultPrefix.count)
+    result.append(text.bytes(withoutMark(start)..<text.count))
+    resultNeedsComma = true
+  }
+
+  /// Skips the space that marks an opaque value.
+  @inline(__always)
+  func withoutMark(_ start: Int) -> Int {
+    start < text.count && text[start] == UInt8(ascii: " ") ? start &+ 1 : start
+  }
+
+  @inline(__always)
+  mutating func beginElement() -> Int {
+    if needsComma { text.append(UInt8(ascii: ",")) }
+    return text.count
+  }
+
+  /// The value that decides the type of the top frame's object.
+  @inline(never)
+  private mutating func typename(_ string: Bytes) -> Bool {
+    awaitsTypename = false
+    let frame = top
+    let plan = table.variant(of: frame.pointee.node, typename: string)
+    begin(frame, plan: plan)
+    let start = text.count
+    appendString(string)
+    frame.pointee.typenameStart = start
+    frame.pointee.typenameEnd = text.count
+    needsComma = true
+    fields &+= 1
+    let object = table.plans + Int(plan)
+    let key = Bytes(start: Self.typenameKey.utf8Start, count: 10)
+    let index = search(object, key, keyWords(key), from: 0)
+    if index >= 0 {
+      frame.pointee.next = index &+ 1
+      let seen = words + (frame.pointee.wordsBase &+ index >> 6)
+      seen.pointee |= 1 << (index & 63)
+      let field = object.pointee.fields + index
+      if field.pointee.candidate >= 0 {
+        let slot = frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
+          &* Int(field.pointee.candidate)
+        words[slot] = start
+        words[slot &+ 1] = text.count
+      }
+      if wantsResult && field.pointee.isAsked { appendResult(field, start) }
+    }
+    return true
+  }
+
+  static var typenameKey: StaticString { "__typename" }
+
+  private mutating func wrongTypename() -> Bool {
+    fail(
+      CacheError(
+        .malformedResponse,
+        "the response has a __typename at \(location) that is not a string", place: path()))
+  }
+
+  @inline(never)
+  mutating func wrongShape(_ found: StaticString) -> Bool {
+    fail(
+      CacheError(
+        .malformedResponse,
+        "the response has \(found) at \(location), where the operation selects the fields of an "
+          + "object", place: path()))
+  }
+
+  /// A skipped value without content ended.
+  @inline(__always)
+  func skipped() -> Bool { true }
+}
+
+/// Appends `bytes` as the inside of a JSON string, escaped as the dump format says (`semantics.md` 15).
+package func appendEscaped(_ bytes: Bytes, to out: inout ByteStack) {
+  var runStart = 0
+  var i = 0
+  while i < bytes.count {
+    // Eight bytes at a time while none needs an escape.
+    if i &+ 8 <= bytes.count {
+      let word = UnsafeRawPointer(bytes.start).loadUnaligned(fromByteOffset: i, as: UInt64.self)
+      if !needsEscape(word) {
+        i &+= 8
+        continue
+      }
+    }
+    let byte = bytes.start[i]
+    if byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
+      i &+= 1
+      continue
+    }
+    out.append(bytes.start + runStart, i &- runStart)
+    appendEscape(of: byte, to: &out)
+    i &+= 1
+    runStart = i
+  }
+  out.append(bytes.start + runStart, bytes.count &- runStart)
+}
+
+/// Whether one of eight bytes is a quote, a backslash or a control character.
+@inline(__always)
+private func needsEscape(_ word: UInt64) -> Bool {
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  let highs: UInt64 = 0x8080_8080_8080_8080
+  let quote = word ^ (ones &* 0x22)
+  let backslash = word ^ (ones &* 0x5c)
+  let control = (word &- ones &* 0x20) & ~word
+  let zeroes = ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
+  return (zeroes | control) & highs != 0
+}
+
+private func appendEscape(of byte: UInt8, to out: inout ByteStack) {
+  let hex: StaticString = "0123456789abcdef"
+  out.append(UInt8(ascii: "\\"))
+  switch byte {
+  case UInt8(ascii: "\""), UInt8(ascii: "\\"): out.append(byte)
+  case 8: out.append(UInt8(ascii: "b"))
+  case 9: out.append(UInt8(ascii: "t"))
+  case 10: out.append(UInt8(ascii: "n"))
+  case 12: out.append(UInt8(ascii: "f"))
+  case 13: out.append(UInt8(ascii: "r"))
+  default:
+    out.append(utf8: "u00")
+    out.append(hex.utf8Start[Int(byte >> 4)])
+    out.append(hex.utf8Start[Int(byte & 15)])
+  }
+}

@@ -1,0 +1,291 @@
+public import JSONStream
+
+/// What becomes of nulls that stand for errors.
+public enum ErrorPolicy: String, Sendable, Hashable, CaseIterable {
+  /// They are not stored and do not overwrite what is stored; everything else is written.
+  case skipErrored = "skip-errored"
+  /// A response with errors writes nothing.
+  case discard
+  /// Nulls are written as they are.
+  case keep
+}
+
+/// Reads one response as its bytes arrive: into staged records, into the result the caller asked for,
+/// or both, in one pass and with memory that does not grow with the response.
+///
+/// ```swift
+/// let normalizer = try ResponseNormalizer(operation, store: store)
+/// for chunk in chunks {
+///   try normalizer.feed(chunk)
+///   if normalizer.needsFlush { try await normalizer.flush() }
+/// }
+/// let response = try await normalizer.finish()
+/// let summary = try await response.write?.commit()
+/// ```
+/// Nothing reaches other readers of the store before ``PendingWrite/commit()``. Used by one task.
+public final class ResponseNormalizer {
+  public struct Options: Sendable {
+    /// Whether the `data` of the response is collected as the caller's result. `true` by default.
+    public var wantsResult = true
+    public var errorPolicy = ErrorPolicy.skipErrored
+    public var limits = ResponseLimits()
+    /// How many bytes of staged records are collected before they go to the store. 1 MiB by default.
+    public var flushThreshold = 1 << 20
+
+    public init() {}
+  }
+
+  private let operation: PreparedOperation
+  private let store: (any RecordStore)?
+  private let options: Options
+  private let state: UnsafeMutablePointer<NormalizerState>
+  private var parser: JSONParser
+  private var spool = ResultSpool()
+  private var transaction: (any RecordTransaction)?
+  /// Bytes fed so far.
+  public private(set) var bytesRead = 0
+
+  /// A normalizer for one response of `operation`. Without a store, nothing is staged for long: the
+  /// response is parsed, checked and turned into its result only.
+  public init(
+    _ operation: PreparedOperation, store: (any RecordStore)?, options: Options = Options()
+  ) throws(CacheError) {
+    self.operation = operation
+    self.store = store
+    self.options = options
+    state = .allocate(capacity: 1)
+    state.initialize(
+      to: NormalizerState(
+        plan: operation.plan, staging: Staging(segmentSeed: store?.segmentSeed ?? processSeed),
+        wantsResult: options.wantsResult, limits: options.limits))
+    do {
+      parser = try JSONParser(handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state))
+    } catch {
+      state.deinitialize(count: 1)
+      state.deallocate()
+      throw CacheError(.storage, "cannot start a JSON parser: \(error.message)")
+    }
+  }
+
+  deinit {
+    // The parser goes first in `parser`'s own deinit only after this body: it does not touch its
+    // context when it is freed.
+    state.deinitialize(count: 1)
+    state.deallocate()
+  }
+
+  /// Takes the next bytes of the response. They are not needed after the call.
+  ///
+  /// - Throws: ``CacheError``: `invalidJSON` with the byte offset, `malformedResponse` with the path.
+  public func feed(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
+    state.pointee.chunkStart = UInt(bitPattern: bytes.baseAddress)
+    state.pointee.chunkEnd = state.pointee.chunkStart + UInt(bytes.count)
+    defer {
+      state.pointee.chunkStart = 0
+      state.pointee.chunkEnd = 0
+    }
+    bytesRead += bytes.count
+    do {
+      try parser.feed(bytes)
+    } catch {
+      throw describe(error)
+    }
+    if state.pointee.result.count > 64 << 10 { try spoolResult() }
+  }
+
+  /// Whether ``flush()`` should be called before the next ``feed(_:)``.
+  public var needsFlush: Bool { state.pointee.staging.table.arenaBytes >= options.flushThreshold }
+
+  /// Hands the staged records to the store, inside its transaction, while the next bytes are parsed.
+  public func flush() async throws(CacheError) {
+    guard let store else { return state.pointee.staging.discard() }
+    // A memory store holds everything in any case: it takes the whole response at once.
+    if store.takesWholeResponses { return }
+    if transaction == nil { transaction = try await store.begin() }
+    state.pointee.staging.settleNulls()
+    let batch = RecordBatch(state.pointee.staging.take())
+    try await transaction?.merge(batch)
+  }
+
+  /// Says that the response has ended.
+  ///
+  /// - Throws: ``CacheError`` when the response is cut off or not a GraphQL response. Then, and when
+  ///   the normalizer is dropped without a call, the store is as it was.
+  public func finish() async throws(CacheError) -> NormalizedResponse {
+    do throws(CacheError) {
+      try end()
+      return try await completed()
+    } catch {
+      await abandon()
+      throw error
+    }
+  }
+
+  private func end() throws(CacheError) {
+    if bytesRead == 0 {
+      throw CacheError(
+        .malformedResponse, "the response is empty; a GraphQL response is a JSON object")
+    }
+    do { try parser.finish() } catch { throw describe(error) }
+    try spoolResult()
+  }
+
+  /// Gives up: the store stays as it was.
+  public func abandon() async {
+    await transaction?.rollback()
+    transaction = nil
+  }
+
+  private func completed() async throws(CacheError) -> NormalizedResponse {
+    let hasMember = state.pointee.hasData || state.pointee.dataIsNull
+    guard hasMember || state.pointee.errorsText != nil else {
+      throw CacheError(
+        .malformedResponse, "the response has neither \"data\" nor \"errors\", so it is not a "
+          + "GraphQL response")
+    }
+    let errors = try members(state.pointee.errorsText, "errors").map { $0.arrayValue ?? [] } ?? []
+    let extensions = try members(state.pointee.extensionsText, "extensions")
+    if hasMember == false && errors.isEmpty {
+      throw CacheError(
+        .malformedResponse, "the response has no \"data\" and an empty list of \"errors\"")
+    }
+    var response = NormalizedResponse(
+      errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.hasData,
+      statistics: statistics, diagnostics: Array(state.pointee.diagnostics))
+    if options.wantsResult, state.pointee.hasData {
+      let finished = consumeSpool()
+      response.data = finished
+    }
+    response.write = try await pendingWrite(errors)
+    return response
+  }
+
+  private func consumeSpool() -> ResultBody {
+    var taken = ResultSpool()
+    swap(&taken, &spool)
+    return taken.finish()
+  }
+
+  private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
+    guard let store, state.pointee.hasData else {
+      await abandon()
+      return nil
+    }
+    if !errors.isEmpty && options.errorPolicy == .discard {
+      await abandon()
+      return nil
+    }
+    let resolution = NullResolution(
+      plan: operation.plan, errors: options.errorPolicy == .keep ? [] : errors)
+    if let transaction {
+      state.pointee.staging.settleNulls()
+      try await transaction.merge(RecordBatch(state.pointee.staging.take()))
+      if !resolution.isEmpty {
+        try await transaction.resolve(NullResolutionRequest(resolution))
+      }
+      self.transaction = nil
+      return PendingWrite(open: transaction)
+    }
+    if !resolution.isEmpty {
+      resolution.run(
+        StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
+    }
+    state.pointee.staging.settleNulls()
+    return PendingWrite(store: store, batch: RecordBatch(state.pointee.staging.release()))
+  }
+
+  private func members(_ text: [UInt8]?, _ name: String) throws(CacheError) -> JSONValue? {
+    guard let text else { return nil }
+    do {
+      return try JSONValue(parsing: text)
+    } catch {
+      throw CacheError(.invalidJSON, "\"\(name)\" of the response: \(error.message)")
+    }
+  }
+
+  private func spoolResult() throws(CacheError) {
+    try spool.append(state.pointee.result.all)
+    state.pointee.result.truncate(to: 0)
+  }
+
+  /// What the response consisted of, so far.
+  public var statistics: ResponseStatistics {
+    ResponseStatistics(
+      bytes: bytesRead, events: state.pointee.scope.events, objects: state.pointee.objects,
+      fields: state.pointee.fields, unknownFields: state.pointee.unknownFields)
+  }
+
+  private func describe(_ error: JSONError) -> CacheError {
+    if let own = state.pointee.error {
+      var own = own
+      own.byteOffset = own.byteOffset ?? error.offset
+      return own
+    }
+    return CacheError(
+      .invalidJSON, "the response is not valid JSON at byte \(error.offset): \(error.message)",
+      byteOffset: error.offset)
+  }
+}
+
+/// Counts of one response.
+public struct ResponseStatistics: Sendable, Hashable {
+  public var bytes: Int
+  /// JSON events: values, keys, starts and ends.
+  public var events: Int
+  /// Objects of the data, with and without identity.
+  public var objects: Int
+  /// Field values of the data that the operation asks for.
+  public var fields: Int
+  /// Fields of the response that the operation does not ask for; they are dropped.
+  public var unknownFields: Int
+}
+
+/// A response that has been read to its end.
+public struct NormalizedResponse: Sendable {
+  /// The `errors` of the response; empty without any.
+  public var errors: [JSONValue]
+  public var extensions: JSONObject?
+  /// Whether `data` was an object. It may be null or absent when there are errors.
+  public var hasData: Bool
+  /// The `data` of the response, exactly the fields asked for; `nil` without data or when not wanted.
+  public var data: ResultBody?
+  public var statistics: ResponseStatistics
+  public var diagnostics: [CacheDiagnostic]
+  /// What is to be written to the store; `nil` when there is nothing to write.
+  public var write: PendingWrite?
+}
+
+/// The records of a response that has ended well, waiting for the decision to keep them.
+public struct PendingWrite: Sendable {
+  private enum Content: Sendable {
+    case open(any RecordTransaction)
+    case staged(any RecordStore, RecordBatch)
+  }
+
+  private let content: Content
+
+  init(open transaction: any RecordTransaction) { content = .open(transaction) }
+
+  init(store: any RecordStore, batch: RecordBatch) { content = .staged(store, batch) }
+
+  /// Makes the records visible, all at once.
+  public func commit() async throws(CacheError) -> WriteSummary {
+    switch content {
+    case .open(let transaction): return try await transaction.commit()
+    case .staged(let store, let batch):
+      let transaction = try await store.begin()
+      do {
+        try await transaction.merge(batch)
+        return try await transaction.commit()
+      } catch {
+        await transaction.rollback()
+        throw error
+      }
+    }
+  }
+
+  /// Forgets the records; the store stays as it was.
+  public func rollback() async {
+    if case .open(let transaction) = content { await transaction.rollback() }
+  }
+}

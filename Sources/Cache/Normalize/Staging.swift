@@ -1,0 +1,135 @@
+/// The records of a response before they are committed: each once, in its latest form.
+///
+/// The same entity met again is compared first; an identical repeat costs one lookup. What was flushed
+/// to the store in the middle of a large response is remembered in a small direct-mapped table, so that
+/// later repeats are skipped, too.
+struct Staging: ~Copyable {
+  private(set) var table = RecordTable()
+  /// Records whose text holds a ``TentativeNull``.
+  private(set) var tentative: Set<Int> = []
+  let segmentSeed: UInt64
+  private var scratch = ByteStack(capacity: 1024)
+  private var recent: UnsafeMutablePointer<(key: UInt64, text: UInt64)>?
+  private static let recentCount = 1 << 16
+
+  init(segmentSeed: UInt64) { self.segmentSeed = segmentSeed }
+
+  deinit { recent?.deallocate() }
+
+  /// Adds a record, or joins it with what this response said of it before.
+  @inline(__always)
+  mutating func stage(key: Bytes, text: Bytes) {
+    let hash = RecordTable.hash(key)
+    if let index = table.find(key, hash: hash) {
+      if !table.text(at: index).equals(text) { join(index, text) }
+      return
+    }
+    if let recent {
+      let slot = recent + Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))
+      let content = hashBytes(text.start, text.count, seed: hash)
+      if slot.pointee == (hash, content) { return }
+      slot.pointee = (hash, content)
+    }
+    table.insert(key, hash: hash, text: text)
+  }
+
+  @inline(never)
+  private mutating func join(_ index: Int, _ text: Bytes) {
+    scratch.truncate(to: 0)
+    var merge = Merge(
+      nullsAreTentative: true, access: StagedSegments(table: table, seed: segmentSeed))
+    guard merge.records(old: table.text(at: index), new: text, into: &scratch) else { return }
+    if merge.hasTentativeNulls { tentative.insert(index) }
+    table.replace(at: index, text: scratch.all)
+  }
+
+  /// Adds a segment of a long list and tells its name.
+  mutating func stageSegment(elements: Bytes) -> UInt64 {
+    StagedSegments(table: table, seed: segmentSeed).addSegment(elements: elements)
+  }
+
+  /// The staged records, handed over; staging starts anew and remembers what it gave away.
+  mutating func take() -> RecordTable {
+    let full = table
+    table = RecordTable()
+    if recent == nil {
+      recent = .allocate(capacity: Self.recentCount)
+      recent?.initialize(repeating: (0, 0), count: Self.recentCount)
+    }
+    if let recent {
+      for entry in full.entries.indices {
+        let hash = full.entries[entry].hash
+        let text = full.text(at: entry)
+        recent[Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))] = (
+          hash, hashBytes(text.start, text.count, seed: hash)
+        )
+      }
+    }
+    tentative = []
+    return full
+  }
+
+  /// The staged records, handed over for good.
+  mutating func release() -> RecordTable {
+    let full = table
+    table = RecordTable()
+    tentative = []
+    return full
+  }
+
+  /// Forgets what is staged: nobody wants it.
+  mutating func discard() {
+    table = RecordTable()
+    tentative = []
+  }
+
+  /// Turns what is still tentative into plain nulls.
+  mutating func settleNulls() {
+    for index in tentative {
+      scratch.truncate(to: 0)
+      NullResolution.settle(table.text(at: index), into: &scratch)
+      table.replace(at: index, text: scratch.all)
+    }
+    tentative = []
+  }
+}
+
+/// Segments among the staged records.
+final class StagedSegments: SegmentAccess {
+  private let table: RecordTable
+  private let seed: UInt64
+
+  init(table: RecordTable, seed: UInt64) {
+    self.table = table
+    self.seed = seed
+  }
+
+  func segment(key: [UInt8]) -> [UInt8]? {
+    key.withUnsafeBufferPointer { key in
+      table.find(Bytes(key)).map { table.text(at: $0).array }
+    }
+  }
+
+  func addSegment(elements: Bytes) -> UInt64 {
+    var name = hashBytes(elements.start, elements.count, seed: seed)
+    var key = ByteStack(capacity: 64)
+    while true {
+      key.truncate(to: 0)
+      Segments.appendKey(name, to: &key)
+      let hash = RecordTable.hash(key.all)
+      guard let index = table.find(key.all, hash: hash) else {
+        var text = ByteStack(capacity: elements.count + 2)
+        text.append(UInt8(ascii: "["))
+        text.append(elements)
+        text.append(UInt8(ascii: "]"))
+        table.insert(key.all, hash: hash, text: text.all)
+        return name
+      }
+      let known = table.text(at: index)
+      if known.count == elements.count + 2, known[1..<(known.count - 1)].equals(elements) {
+        return name
+      }
+      name &+= 1
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import GraphQL
+
+/// Adds to an operation what identifies its objects, and what it added is remembered by
+/// ``GraphQL/SourceLocation/added`` so that the caller never sees it.
+///
+/// `__typename` stands first in every selection set but the root's. Key fields follow where the type is
+/// known to have them: with a schema everywhere, without one in fragments whose type has a key rule of
+/// its own (a field that the type does not have would make the server refuse the whole operation).
+struct Augmentation {
+  let keys: KeyRules
+  let facts: TypeFacts?
+
+  func augment(_ document: Document) -> Document {
+    var result = document
+    result.definitions = document.definitions.map { definition in
+      switch definition {
+      case .operation(var operation):
+        let root = facts?.rootType(operation.type)
+        operation.selectionSet = augment(operation.selectionSet, type: root, isRoot: true)
+        return .operation(operation)
+      case .fragment(var fragment):
+        let type = fragment.typeCondition.value
+        fragment.selectionSet = augment(
+          fragment.selectionSet, type: type, isRoot: isRootType(type))
+        return .fragment(fragment)
+      case .typeSystem: return definition
+      }
+    }
+    return result
+  }
+
+  private func isRootType(_ type: String) -> Bool {
+    OperationType.allCases.contains { (facts ?? TypeFacts()).rootType($0) == type }
+  }
+
+  private func augment(
+    _ set: SelectionSet, type: String?, isRoot: Bool, isInline: Bool = false
+  ) -> SelectionSet {
+    var result = set
+    result.selections = set.selections.map { selection in
+      switch selection {
+      case .field(var field):
+        if let inner = field.selectionSet {
+          let fieldType = type.flatMap { facts?.fields[$0]?[field.name.value] }
+          field.selectionSet = augment(inner, type: fieldType, isRoot: false)
+        }
+        return .field(field)
+      case .inlineFragment(var fragment):
+        let condition = fragment.typeCondition?.value
+        fragment.selectionSet = augment(
+          fragment.selectionSet, type: condition ?? type,
+          isRoot: isRoot && (condition.map { isRootType($0) } ?? true), isInline: true)
+        return .inlineFragment(fragment)
+      case .fragmentSpread: return selection
+      }
+    }
+    guard !isRoot else { return result }
+    var added: [Selection] = []
+    // An inline fragment stands inside a set that already asks for the type's name.
+    if !isInline, !asksPlainly(for: "__typename", in: set) {
+      added.append(field("__typename", in: set))
+    }
+    for name in type.map({ addedKeyFields(of: $0) }) ?? []
+    where !asksPlainly(for: name, in: set, anyAlias: true) { added.append(field(name, in: set)) }
+    result.selections = added + result.selections
+    return result
+  }
+
+  private func addedKeyFields(of type: String) -> [String] {
+    let fields = keys.fields(of: type)
+    guard let facts else { return keys.types[type] ?? [] }
+    guard let known = facts.fields[type] else { return [] }
+    return fields.allSatisfy { known[$0] != nil } ? fields : []
+  }
+
+  /// Whether `set` itself asks for `name`, unconditionally, without arguments.
+  private func asksPlainly(
+    for name: String, in set: SelectionSet, anyAlias: Bool = false
+  ) -> Bool {
+    set.selections.contains {
+      guard case .field(let field) = $0 else { return false }
+      return field.name.value == name && field.arguments.isEmpty && field.directives.isEmpty
+        && (anyAlias || field.responseKey == name)
+    }
+  }
+
+  /// The field to add; under an alias when the response key is taken by another field.
+  private func field(_ name: String, in set: SelectionSet) -> Selection {
+    let isTaken = set.selections.contains {
+      guard case .field(let field) = $0 else { return false }
+      return field.responseKey == name && field.name.value != name
+    }
+    return .field(
+      Field(
+        alias: isTaken ? Name("gqlrun_\(name)", at: .added) : nil,
+        name: Name(name, at: .added), location: .added))
+  }
+}
+
+extension SourceLocation {
+  /// The place of what was not in the source but added by the cache.
+  static let added = SourceLocation(line: 0, column: 0, offset: -1)
+}

@@ -1,0 +1,59 @@
+/// Which fields identify the objects of a type.
+///
+/// An object's cache key is its `__typename`, a colon, and the values of its key fields
+/// (`User:1`, `Country:DE`). Several fields are joined by `+`, with `+` and `\` inside a value escaped
+/// by `\`. An object that lacks one of them has no identity and belongs to the place where it stands.
+public struct KeyRules: Sendable, Hashable {
+  /// The key fields of types without a rule of their own. `["id"]` by default.
+  public var defaultFields: [String]
+  /// The key fields per type name; an empty list says that the type has no identity.
+  public var types: [String: [String]]
+  /// Prefixes that replace the type name in keys, so that several types share one identity space.
+  public var groups: [String: String]
+
+  public init(
+    default defaultFields: [String] = ["id"], types: [String: [String]] = [:],
+    groups: [String: String] = [:]
+  ) {
+    self.defaultFields = defaultFields
+    self.types = types
+    self.groups = groups
+  }
+
+  /// The key fields of `type`.
+  public func fields(of type: String) -> [String] { types[type] ?? defaultFields }
+
+  /// What stands before the colon in keys of `type`.
+  public func prefix(of type: String) -> String { groups[type] ?? type }
+
+  /// Every field name that some rule mentions.
+  var allFields: Set<String> {
+    types.values.reduce(into: Set(defaultFields)) { $0.formUnion($1) }
+  }
+
+  /// Reads one rule in the form of the command line: `Country=code` or `Order=shop,number`.
+  ///
+  /// - Throws: ``CacheError`` with what is wrong and an example.
+  public mutating func add(rule text: String) throws(CacheError) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let fields =
+      parts.count == 2
+      ? parts[1].split(separator: ",").map { String($0) }.filter { !$0.isEmpty } : []
+    guard parts.count == 2, isName(parts[0]), fields.allSatisfy({ isName($0[...]) }),
+      !fields.isEmpty
+    else {
+      throw CacheError(
+        .invalidKeyRule,
+        "cannot read the key rule \"\(text)\"; write it as Type=field or Type=field,field")
+    }
+    types[String(parts[0])] = fields
+  }
+}
+
+private func isName(_ text: Substring) -> Bool {
+  guard let first = text.utf8.first else { return false }
+  let isLetter = { (byte: UInt8) in
+    (65...90).contains(byte) || (97...122).contains(byte) || byte == 95
+  }
+  return isLetter(first) && text.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) }
+}

@@ -1,0 +1,185 @@
+import GraphQL
+import JSONStream
+
+/// What every field of an operation's response becomes: the operation's selections, flattened and with
+/// its variables applied.
+///
+/// The plan itself is immutable and shared. Which fields an object has depends on its type, which only
+/// the response tells; those variants are compiled when they are met (``PlanTable``).
+package final class OperationPlan: Sendable {
+  /// One field as one selection set contributes it.
+  struct Contribution: Sendable {
+    /// The type conditions of the fragments around it.
+    var conditions: [String]
+    var responseKey: String
+    var fieldName: String
+    var storedKey: String
+    /// The flattened selection set of its value, for fields of composite types.
+    var childSet: Int?
+    /// Whether the cache asked for it, not the caller.
+    var isAdded: Bool
+    /// The innermost conditional fragment it stands in, or -1.
+    var fragment: Int32
+  }
+
+  let sets: [[Contribution]]
+  let rootSet: Int
+  let rootType: String
+  let operationType: OperationType
+  let keys: KeyRules
+  let facts: TypeFacts?
+
+  init(
+    document: Document, operation: OperationDefinition, variables: JSONObject, keys: KeyRules,
+    facts: TypeFacts?
+  ) throws(CacheError) {
+    var flattening = Flattening(
+      fragments: document.fragments, fieldKey: FieldKey(variables: variables),
+      variables: variables)
+    rootSet = try flattening.flatten(operation.selectionSet)
+    sets = flattening.sets
+    rootType = (facts ?? TypeFacts()).rootType(operation.type)
+    operationType = operation.type
+    self.keys = keys
+    self.facts = facts
+  }
+}
+
+/// Turns nested selection sets into flat lists of contributions, once per set.
+private struct Flattening {
+  typealias Contribution = OperationPlan.Contribution
+
+  let fragments: [FragmentDefinition]
+  let fieldKey: FieldKey
+  let variables: JSONObject
+  var sets: [[Contribution]] = []
+  var byFragment: [String: [Contribution]] = [:]
+  var open: Set<String> = []
+  var fragmentCount: Int32 = 0
+
+  init(fragments: [FragmentDefinition], fieldKey: FieldKey, variables: JSONObject) {
+    self.fragments = fragments
+    self.fieldKey = fieldKey
+    self.variables = variables
+  }
+
+  mutating func flatten(_ set: SelectionSet) throws(CacheError) -> Int {
+    let contributions = try contributions(of: set)
+    sets.append(contributions)
+    return sets.count - 1
+  }
+
+  private mutating func contributions(
+    of set: SelectionSet
+  ) throws(CacheError) -> [Contribution] {
+    var result: [Contribution] = []
+    var seen: Set<String> = []
+    for selection in set.selections {
+      switch selection {
+      case .field(let field):
+        guard try isIncluded(field.directives) else { continue }
+        var child: Int?
+        if let inner = field.selectionSet { child = try flatten(inner) }
+        result.append(
+          Contribution(
+            conditions: [], responseKey: field.responseKey, fieldName: field.name.value,
+            storedKey: fieldKey.key(of: field), childSet: child,
+            isAdded: field.location == .added, fragment: -1))
+      case .inlineFragment(let fragment):
+        guard try isIncluded(fragment.directives) else { continue }
+        let inner = try contributions(of: fragment.selectionSet)
+        result += conditional(inner, on: fragment.typeCondition?.value)
+      case .fragmentSpread(let spread):
+        guard try isIncluded(spread.directives), seen.insert(spread.name.value).inserted else {
+          continue
+        }
+        result += try contributions(ofFragment: spread)
+      }
+    }
+    return deduplicated(result)
+  }
+
+  private mutating func contributions(
+    ofFragment spread: FragmentSpread
+  ) throws(CacheError) -> [Contribution] {
+    let name = spread.name.value
+    if let known = byFragment[name] { return known }
+    guard let fragment = fragments.first(where: { $0.name.value == name }) else {
+      throw CacheError(.invalidOperation, "fragment \"\(name)\" is not defined in the document")
+    }
+    guard open.insert(name).inserted else {
+      throw CacheError(.invalidOperation, "fragment \"\(name)\" contains itself")
+    }
+    guard open.count <= 256 else {
+      throw CacheError(
+        .invalidOperation,
+        "fragments are nested more than 256 deep at \"\(name)\"", location: spread.location)
+    }
+    let inner = try contributions(of: fragment.selectionSet)
+    open.remove(name)
+    let result = conditional(inner, on: fragment.typeCondition.value)
+    byFragment[name] = result
+    return result
+  }
+
+  private mutating func conditional(
+    _ contributions: [Contribution], on type: String?
+  ) -> [Contribution] {
+    guard let type else { return contributions }
+    fragmentCount += 1
+    let id = fragmentCount
+    return contributions.map { contribution in
+      var result = contribution
+      if !result.conditions.contains(type) { result.conditions.append(type) }
+      if result.fragment < 0 { result.fragment = id }
+      return result
+    }
+  }
+
+  /// Drops what stands twice, so that fragments spread many times over do not multiply.
+  private func deduplicated(_ contributions: [Contribution]) -> [Contribution] {
+    struct Identity: Hashable {
+      var conditions: [String]
+      var responseKey: String
+      var storedKey: String
+      var child: Int?
+      var isAdded: Bool
+    }
+    var seen: Set<Identity> = []
+    return contributions.filter {
+      seen.insert(
+        Identity(
+          conditions: $0.conditions, responseKey: $0.responseKey, storedKey: $0.storedKey,
+          child: $0.childSet, isAdded: $0.isAdded)
+      ).inserted
+    }
+  }
+
+  /// https://spec.graphql.org/September2025/#sec--include
+  private func isIncluded(_ directives: [Directive]) throws(CacheError) -> Bool {
+    for directive in directives {
+      switch directive.name.value {
+      case "skip": if try condition(of: directive) { return false }
+      case "include": if try !condition(of: directive) { return false }
+      default: continue
+      }
+    }
+    return true
+  }
+
+  private func condition(of directive: Directive) throws(CacheError) -> Bool {
+    let place = "\(directive.location.line):\(directive.location.column)"
+    switch directive.arguments.first(where: { $0.name.value == "if" })?.value {
+    case .boolean(let flag, _): return flag
+    case .variable(let name):
+      if case .boolean(let flag)? = variables[name.value] { return flag }
+      throw CacheError(
+        .invalidVariables,
+        "\(place): @\(directive.name.value) needs the Boolean variable \"$\(name.value)\"")
+    default:
+      throw CacheError(
+        .invalidOperation,
+        "\(place): @\(directive.name.value) needs an argument \"if\" of type Boolean")
+    }
+  }
+}

@@ -1,0 +1,51 @@
+public import GraphQL
+public import JSONStream
+
+/// One operation, ready to be sent, stored and read: chosen by name, variables checked, identifying
+/// fields added, plan made.
+public struct PreparedOperation: Sendable {
+  /// The operation's name; `nil` when it is anonymous.
+  public let name: String?
+  public let type: OperationType
+  /// The document to send: the operation and its fragments, with identifying fields, canonically printed.
+  public let document: String
+  /// The document the caller wrote, reduced to the operation, canonically printed.
+  public let callerDocument: String
+  /// The variables to send: the given ones and the defaults of the absent ones.
+  public let variables: JSONObject
+  package let plan: OperationPlan
+
+  /// Prepares the operation named `operationName`, or the only one.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidOperation` (no such operation, undefined or cyclic
+  ///   fragments) or `invalidVariables`.
+  public init(
+    document: Document, operationName: String? = nil, variables: JSONObject = JSONObject(),
+    keys: KeyRules = KeyRules(), facts: TypeFacts? = nil
+  ) throws(CacheError) {
+    let operation: OperationDefinition
+    let reduced: Document
+    do {
+      operation = try document.operation(named: operationName)
+      reduced = try document.reduced(to: operation)
+    } catch let error as OperationSelectionError {
+      throw CacheError(.invalidOperation, error.message, location: error.location)
+    } catch let error as FragmentError {
+      throw CacheError(.invalidOperation, error.message, location: error.location)
+    } catch {
+      throw CacheError(.invalidOperation, "\(error)")
+    }
+    let coerced = try VariableCoercion(operation: operation).coerce(variables)
+    let augmented = Augmentation(keys: keys, facts: facts).augment(reduced)
+    name = operation.name?.value
+    type = operation.type
+    callerDocument = reduced.printed()
+    self.document = augmented.printed()
+    self.variables = coerced
+    guard let sent = augmented.operations.first else {
+      throw CacheError(.invalidOperation, "the document has no operation")
+    }
+    plan = try OperationPlan(
+      document: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
+  }
+}

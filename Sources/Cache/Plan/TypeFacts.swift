@@ -1,0 +1,32 @@
+package import GraphQL
+
+/// What the cache needs to know of a schema: which fields a type has, and which types a type can be.
+///
+/// Without a schema nothing is known; then type conditions are exact by name, and otherwise decided by
+/// the fields that are there (`docs/decisions/0003-without-a-schema.md`).
+public struct TypeFacts: Sendable {
+  /// Field name to the name of its (unwrapped) type, per object and interface type.
+  package var fields: [String: [String: String]] = [:]
+  /// The object types that an interface, union or object type can be.
+  package var possibleTypes: [String: Set<String>] = [:]
+  /// The names of the root operation types.
+  package var roots: [OperationType: String] = [:]
+
+  public init() {}
+
+  /// Whether an object of type `object` satisfies the condition `type`; `nil` when nothing is known.
+  package func isPossible(_ object: String, for type: String) -> Bool? {
+    if object == type { return true }
+    guard let possible = possibleTypes[type] else { return nil }
+    return possible.contains(object)
+  }
+
+  package func rootType(_ operation: OperationType) -> String {
+    if let name = roots[operation] { return name }
+    return switch operation {
+    case .query: "Query"
+    case .mutation: "Mutation"
+    case .subscription: "Subscription"
+    }
+  }
+}

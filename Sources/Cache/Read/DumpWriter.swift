@@ -1,0 +1,119 @@
+/// Writes records in the dump format (`semantics.md` 15): a form that depends on the facts alone, not
+/// on store, field order or chunking.
+struct DumpWriter<Source: RecordSource>: ~Copyable {
+  private var source: Source
+  private var out = ByteStack(capacity: 64 << 10)
+  private var scratch = ByteStack(capacity: 256)
+  private let write: (UnsafeRawBufferPointer) throws -> Void
+  /// Whether the last record belonged to the root, whose line is still open.
+  private var isInRoot = false
+  private var rootIsEmpty = true
+
+  init(source: Source, write: @escaping (UnsafeRawBufferPointer) throws -> Void) {
+    self.source = source
+    self.write = write
+  }
+
+  /// Adds a record; records come in the order of their keys' bytes.
+  mutating func add(key: Bytes, text: Bytes) throws {
+    if Segments.isSegment(key: key) { return }
+    if key.hasPrefix("QUERY_ROOT.") {
+      if !isInRoot {
+        out.append(utf8: "{\"key\":\"QUERY_ROOT\",\"fields\":{")
+        isInRoot = true
+        rootIsEmpty = true
+      }
+      var cursor = FieldCursor(text)
+      guard let field = cursor.next() else { throw damaged(key) }
+      if text[field.key].equals("\"__typename\"") { return }
+      if !rootIsEmpty { out.append(UInt8(ascii: ",")) }
+      rootIsEmpty = false
+      out.append(text[field.key])
+      out.append(UInt8(ascii: ":"))
+      try value(text[field.value], key: key)
+      return
+    }
+    try endRoot()
+    out.append(utf8: "{\"key\":\"")
+    appendEscaped(key, to: &out)
+    out.append(utf8: "\",\"fields\":")
+    try object(text, key: key)
+    out.append(utf8: "}\n")
+    if out.count > 64 << 10 { try flush() }
+  }
+
+  mutating func finish() throws {
+    try endRoot()
+    try flush()
+  }
+
+  private mutating func endRoot() throws {
+    guard isInRoot else { return }
+    out.append(utf8: "}}\n")
+    isInRoot = false
+  }
+
+  private mutating func flush() throws {
+    try write(UnsafeRawBufferPointer(out.all.buffer))
+    out.truncate(to: 0)
+  }
+
+  private mutating func object(_ text: Bytes, key: Bytes) throws {
+    var fields: [(name: [UInt8], key: Range<Int>, value: Range<Int>)] = []
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() {
+      let name = RecordText.withUnescaped(text[field.key], &scratch) { $0.array }
+      fields.append((name, field.key, field.value))
+    }
+    if cursor.isMalformed { throw damaged(key) }
+    fields.sort { $0.name.lexicographicallyPrecedes($1.name) }
+    out.append(UInt8(ascii: "{"))
+    for (index, field) in fields.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(text[field.key])
+      out.append(UInt8(ascii: ":"))
+      try value(text[field.value], key: key)
+    }
+    out.append(UInt8(ascii: "}"))
+  }
+
+  private mutating func value(_ value: Bytes, key: Bytes) throws {
+    switch RecordText.kind(value) {
+    case .null, .scalar, .reference: out.append(value)
+    case .opaque: out.append(value[1..<value.count])
+    case .object: try object(value, key: key)
+    case .list:
+      out.append(UInt8(ascii: "["))
+      var isFirst = true
+      try elements(value, &isFirst, key: key)
+      out.append(UInt8(ascii: "]"))
+    case .segments, .values:
+      guard let segments = Segments.keys(of: value) else { throw damaged(key) }
+      out.append(UInt8(ascii: "["))
+      var isFirst = true
+      for segment in segments.keys {
+        let text = segment.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
+        guard let text else { throw damaged(key) }
+        try text.withUnsafeBufferPointer { try elements(Bytes($0), &isFirst, key: key) }
+      }
+      out.append(UInt8(ascii: "]"))
+    }
+  }
+
+  private mutating func elements(_ list: Bytes, _ isFirst: inout Bool, key: Bytes) throws {
+    var cursor = ElementCursor(list)
+    while let element = cursor.next() {
+      if !isFirst { out.append(UInt8(ascii: ",")) }
+      isFirst = false
+      try value(list[element], key: key)
+      if out.count > 64 << 10 { try flush() }
+    }
+    if cursor.isMalformed { throw damaged(key) }
+  }
+
+  private func damaged(_ key: Bytes) -> CacheError {
+    source.failure
+      ?? CacheError(
+        .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
+  }
+}

@@ -1,0 +1,379 @@
+/// Where a reader finds records. Texts are borrowed: valid until the next lookup at the same depth.
+protocol RecordSource {
+  /// The text of the record with `key`, or `nil`. Lookups at different depths do not disturb each other.
+  mutating func text(key: Bytes, depth: Int) -> Bytes?
+  /// What went wrong in a lookup, apart from a record that is not there.
+  var failure: CacheError? { get }
+}
+
+/// Answers an operation from records: follows the plan, copies stored text, resolves references.
+///
+/// Values stand in the records as they go out, so a leaf costs a comparison and a copy. The first field
+/// that is missing ends the read.
+struct RecordReader<Source: RecordSource>: ~Copyable {
+  private enum Step {
+    case field(Bytes)
+    case index(Int)
+  }
+
+  private(set) var source: Source
+  private var table: PlanTable
+  private var out = ByteStack(capacity: 4096)
+  private var spool = ResultSpool()
+  private var keyScratch = ByteStack(capacity: 128)
+  private var path: [Step] = []
+  private(set) var miss: CacheMiss?
+  private(set) var failure: CacheError?
+
+  init(_ plan: OperationPlan, source: Source) {
+    self.source = source
+    table = PlanTable(plan)
+  }
+
+  /// Reads the whole operation.
+  consuming func read() throws(CacheError) -> CacheReadResult {
+    guard readRoot() else {
+      if let failure = failure ?? source.failure { throw failure }
+      if let miss { return .miss(miss) }
+      throw CacheError(.damagedDatabase, "a record of the cache cannot be read")
+    }
+    try spool.append(out.all)
+    return .hit(spool.finish())
+  }
+
+  private mutating func readRoot() -> Bool {
+    let fields = table.plans[Int(table.root)].fields
+    out.append(UInt8(ascii: "{"))
+    var isFirst = true
+    for index in 0..<table.plans[Int(table.root)].fieldCount {
+      let field = fields + index
+      guard field.pointee.isAsked else { continue }
+      guard let record = source.text(key: field.pointee.rootKey, depth: 0) else {
+        if field.pointee.isTypename {
+          appendPrefix(field, &isFirst)
+          out.append(utf8: "\"\(table.plan.rootType)\"")
+          continue
+        }
+        if field.pointee.fragments >= 0 { continue }
+        return missing(field, recordKey: RootRecord.queryKey)
+      }
+      var cursor = FieldCursor(record)
+      guard let entry = cursor.next() else { return malformed(field.pointee.rootKey) }
+      appendPrefix(field, &isFirst)
+      let end = value(
+        record, entry.value.lowerBound, field, depth: 1, recordKey: field.pointee.rootKey)
+      guard end >= 0 else { return false }
+    }
+    out.append(UInt8(ascii: "}"))
+    return true
+  }
+
+  @inline(__always)
+  private mutating func appendPrefix(
+    _ field: UnsafeMutablePointer<FieldPlan>, _ isFirst: inout Bool
+  ) {
+    if !isFirst { out.append(UInt8(ascii: ",")) }
+    isFirst = false
+    out.append(field.pointee.resultPrefix.start, field.pointee.resultPrefix.count)
+  }
+
+  // MARK: Objects
+
+  /// Writes the object that starts at `start` of `text`; returns its end, or -1 on a miss or failure.
+  ///
+  /// The end of a record is its text's, so that only embedded objects look for theirs.
+  private mutating func object(
+    _ text: Bytes, _ start: Int, node: Int32, depth: Int, recordKey: Bytes, isRecord: Bool
+  ) -> Int {
+    let number = table.variant(of: node, typename: RecordText.typename(of: text, at: start))
+    let fields = table.plans[Int(number)].fields
+    let count = table.plans[Int(number)].fieldCount
+    let unmatched = unmatchedFragments(text, start, fields, count)
+    out.append(UInt8(ascii: "{"))
+    var isFirst = true
+    // Where the next field is expected, and whether all fields before it were passed in order.
+    var position = start &+ 1
+    var isInOrder = true
+    var index = 0
+    while index < count {
+      let field = fields + index
+      index &+= 1
+      guard field.pointee.isAsked else { continue }
+      if let unmatched, field.pointee.fragments >= 0,
+        table.fragmentLists[Int(field.pointee.fragments)].allSatisfy({ unmatched.contains($0) })
+      {
+        continue
+      }
+      let prefix = field.pointee.storedPrefix
+      let valueStart: Int
+      if position &+ prefix.count < text.count,
+        compareBytes(text.start + position, prefix.start, prefix.count)
+      {
+        valueStart = position &+ prefix.count
+      } else {
+        let found = search(prefix, in: text, object: start, from: position)
+        guard found >= 0 else {
+          _ = missing(field, recordKey: recordKey.string)
+          return -1
+        }
+        if found < position { isInOrder = false }
+        valueStart = found
+      }
+      appendPrefix(field, &isFirst)
+      let end = value(text, valueStart, field, depth: depth, recordKey: recordKey)
+      guard end >= 0 else { return -1 }
+      position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
+    }
+    out.append(UInt8(ascii: "}"))
+    if out.count > 128 << 10, !flush() { return -1 }
+    if isRecord { return text.count }
+    return endOfObject(text, start, from: isInOrder ? position : start &+ 1, recordKey)
+  }
+
+  /// The end of the object at `start`, whose fields before `position` have been passed.
+  @inline(__always)
+  private mutating func endOfObject(
+    _ text: Bytes, _ start: Int, from position: Int, _ recordKey: Bytes
+  ) -> Int {
+    if position < text.count, text.start[position] == UInt8(ascii: "}") { return position &+ 1 }
+    var cursor = FieldCursor(text, from: position)
+    while cursor.next() != nil {}
+    guard !cursor.isMalformed, cursor.position < text.count else {
+      _ = malformed(recordKey)
+      return -1
+    }
+    return cursor.position &+ 1
+  }
+
+  /// Where the value of a field begins, or -1: looks on from `position`, and then from the first field.
+  @inline(never)
+  private func search(
+    _ prefix: Bytes, in text: Bytes, object start: Int, from position: Int
+  ) -> Int {
+    let key = prefix[0..<(prefix.count - 1)]
+    var cursor = FieldCursor(text, from: position)
+    while let field = cursor.next() {
+      if text[field.key].equals(key) { return field.value.lowerBound }
+    }
+    cursor = FieldCursor(text, from: start + 1)
+    while cursor.position < position, let field = cursor.next() {
+      if text[field.key].equals(key) { return field.value.lowerBound }
+    }
+    return -1
+  }
+
+  /// Without a schema a fragment on another type name applies if all its fields are there.
+  @inline(__always)
+  private func unmatchedFragments(
+    _ text: Bytes, _ start: Int, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
+  ) -> Set<Int32>? {
+    var unmatched: Set<Int32>?
+    var index = 0
+    while index < count {
+      let field = fields + index
+      index &+= 1
+      guard field.pointee.fragments >= 0 else { continue }
+      if unmatched == nil { unmatched = [] }
+      if search(field.pointee.storedPrefix, in: text, object: start, from: start + 1) < 0 {
+        unmatched?.formUnion(table.fragmentLists[Int(field.pointee.fragments)])
+      }
+    }
+    return unmatched
+  }
+
+  // MARK: Values
+
+  /// Writes the value that starts at `start`; returns its end, or -1.
+  @inline(__always)
+  private mutating func value(
+    _ text: Bytes, _ start: Int, _ field: UnsafeMutablePointer<FieldPlan>, depth: Int,
+    recordKey: Bytes
+  ) -> Int {
+    if field.pointee.child < 0 {
+      guard let end = RecordText.endOfValue(text, from: start) else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      let first = text.start[start]
+      if first != UInt8(ascii: " ") && first != UInt8(ascii: "{") && first != UInt8(ascii: "[") {
+        out.append(text.start + start, end &- start)
+        return end
+      }
+      return nestedLeaf(text[start..<end], field, depth: depth, recordKey: recordKey) ? end : -1
+    }
+    path.append(.field(field.pointee.key))
+    let end = composite(
+      text, start, node: field.pointee.child, depth: depth, recordKey: recordKey)
+    if end >= 0 { path.removeLast() }
+    return end
+  }
+
+  private mutating func nestedLeaf(
+    _ value: Bytes, _ field: UnsafeMutablePointer<FieldPlan>, depth: Int, recordKey: Bytes
+  ) -> Bool {
+    switch RecordText.kind(value) {
+    case .opaque:
+      out.append(value[1..<value.count])
+      return out.count > 128 << 10 ? flush() : true
+    case .values:
+      out.append(UInt8(ascii: "["))
+      guard let segments = Segments.keys(of: value) else { return malformed(recordKey) }
+      var isFirst = true
+      for key in segments.keys {
+        let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
+        guard let text = found, text.count >= 2 else {
+          return missing(field, recordKey: recordKey.string)
+        }
+        if !isFirst { out.append(UInt8(ascii: ",")) }
+        isFirst = false
+        out.append(text[1..<(text.count - 1)])
+        if out.count > 128 << 10, !flush() { return false }
+      }
+      out.append(UInt8(ascii: "]"))
+      return true
+    // The stored value has fields to select: this operation asks for it as a leaf.
+    default: return missing(field, recordKey: recordKey.string)
+    }
+  }
+
+  private mutating func composite(
+    _ text: Bytes, _ start: Int, node: Int32, depth: Int, recordKey: Bytes
+  ) -> Int {
+    switch RecordText.kind(text, at: start) {
+    case .object:
+      return object(text, start, node: node, depth: depth, recordKey: recordKey, isRecord: false)
+    case .list:
+      out.append(UInt8(ascii: "["))
+      path.append(.index(0))
+      var count = 0
+      let end = elements(
+        text, start, &count, node: node, depth: depth, recordKey: recordKey)
+      guard end >= 0 else { return -1 }
+      path.removeLast()
+      out.append(UInt8(ascii: "]"))
+      return end
+    case .null:
+      out.append(utf8: "null")
+      return start &+ 4
+    case .reference:
+      // {"$ref":"…"}
+      guard let quoteEnd = RecordText.endOfString(text, from: start &+ 8),
+        quoteEnd < text.count
+      else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      let key = text[(start &+ 8)..<quoteEnd]
+      return reference(key, node: node, depth: depth) ? quoteEnd &+ 1 : -1
+    case .segments:
+      guard let end = RecordText.endOfValue(text, from: start) else {
+        _ = malformed(recordKey)
+        return -1
+      }
+      return segments(text[start..<end], node: node, depth: depth, recordKey: recordKey) ? end : -1
+    case .scalar, .opaque, .values:
+      _ = miss(recordKey: recordKey.string, field: nil)
+      return -1
+    }
+  }
+
+  /// Writes the elements of the list at `start`, separated by commas; returns the list's end, or -1.
+  private mutating func elements(
+    _ text: Bytes, _ start: Int, _ count: inout Int, node: Int32, depth: Int, recordKey: Bytes
+  ) -> Int {
+    var position = start &+ 1
+    while position < text.count {
+      let byte = text.start[position]
+      if byte == UInt8(ascii: "]") { return position &+ 1 }
+      if byte == UInt8(ascii: ",") { position &+= 1 }
+      if count > 0 { out.append(UInt8(ascii: ",")) }
+      path[path.count &- 1] = .index(count)
+      count &+= 1
+      position = composite(text, position, node: node, depth: depth, recordKey: recordKey)
+      guard position >= 0 else { return -1 }
+    }
+    _ = malformed(recordKey)
+    return -1
+  }
+
+  private mutating func segments(
+    _ value: Bytes, node: Int32, depth: Int, recordKey: Bytes
+  ) -> Bool {
+    guard let segments = Segments.keys(of: value) else { return malformed(recordKey) }
+    out.append(UInt8(ascii: "["))
+    path.append(.index(0))
+    var count = 0
+    for key in segments.keys {
+      let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
+      guard let text = found, text.count >= 2 else {
+        return miss(recordKey: recordKey.string, field: nil)
+      }
+      let end = elements(text, 0, &count, node: node, depth: depth &+ 1, recordKey: recordKey)
+      guard end >= 0 else { return false }
+    }
+    path.removeLast()
+    out.append(UInt8(ascii: "]"))
+    return true
+  }
+
+  @inline(__always)
+  private mutating func reference(_ quoted: Bytes, node: Int32, depth: Int) -> Bool {
+    guard quoted.count >= 2 else { return malformed(quoted) }
+    let inner = quoted[1..<(quoted.count &- 1)]
+    if RecordText.memchrBackslash(inner) == nil {
+      return record(inner, node: node, depth: depth)
+    }
+    let key = RecordText.withUnescaped(quoted, &keyScratch) { $0.array }
+    return key.withUnsafeBufferPointer { record(Bytes($0), node: node, depth: depth) }
+  }
+
+  @inline(__always)
+  private mutating func record(_ key: Bytes, node: Int32, depth: Int) -> Bool {
+    guard let text = source.text(key: key, depth: depth) else {
+      return miss(recordKey: key.string, field: nil)
+    }
+    return object(
+      text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true) >= 0
+  }
+
+  // MARK: Failures
+
+  private mutating func flush() -> Bool {
+    do throws(CacheError) {
+      try spool.append(out.all)
+      out.truncate(to: 0)
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  private mutating func missing(
+    _ field: UnsafeMutablePointer<FieldPlan>, recordKey: String
+  ) -> Bool {
+    path.append(.field(field.pointee.key))
+    let prefix = field.pointee.storedPrefix
+    let stored = prefix[0..<(prefix.count - 1)]
+    let name = RecordText.withUnescaped(stored, &keyScratch) { $0.string }
+    return miss(recordKey: recordKey, field: name)
+  }
+
+  private mutating func miss(recordKey: String, field: String?) -> Bool {
+    var text = ""
+    for step in path {
+      switch step {
+      case .field(let key): text += (text.isEmpty ? "" : ".") + key.string
+      case .index(let index): text += "[\(index)]"
+      }
+    }
+    if miss == nil { miss = CacheMiss(path: text, recordKey: recordKey, field: field) }
+    return false
+  }
+
+  private mutating func malformed(_ key: Bytes) -> Bool {
+    failure = CacheError(
+      .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
+    return false
+  }
+}

@@ -1,0 +1,142 @@
+/// Where normalized records live: in memory or in a SQLite file.
+///
+/// Every store passes the same contract test. A response is written in one transaction: other readers
+/// see the state before it, or all of it.
+public protocol RecordStore: Sendable {
+  /// The seed of segment names in this store.
+  var segmentSeed: UInt64 { get }
+
+  /// Whether a response is handed over only when it has ended, however large it is.
+  var takesWholeResponses: Bool { get }
+
+  /// Starts the transaction of one response. One at a time: others wait.
+  func begin() async throws(CacheError) -> any RecordTransaction
+
+  /// Answers an operation from the records, or says which field is missing.
+  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult
+
+  /// The record with `key` in the dump format, or `nil`. Joins the parts of `QUERY_ROOT`.
+  func record(forKey key: String) async throws(CacheError) -> String?
+
+  /// Calls `write` with the pieces of the dump: one JSON object per line and record, sorted by key.
+  func dump(_ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) async throws
+
+  func statistics() async throws(CacheError) -> StoreStatistics
+
+  /// Removes every record.
+  func clear() async throws(CacheError)
+}
+
+/// One response on its way into a store.
+public protocol RecordTransaction: Sendable {
+  /// Joins staged records with the stored ones.
+  func merge(_ records: RecordBatch) async throws(CacheError)
+  /// Takes back the nulls of errors among what was merged.
+  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError)
+  /// Makes everything merged visible, durably where the store is durable.
+  func commit() async throws(CacheError) -> WriteSummary
+  /// Leaves the store as it was before ``RecordStore/begin()``.
+  func rollback() async
+}
+
+/// Staged records on their way into a store.
+public struct RecordBatch: Sendable {
+  package let table: RecordTable
+
+  package init(_ table: RecordTable) { self.table = table }
+}
+
+/// The errors whose nulls are to be taken back.
+public struct NullResolutionRequest: Sendable {
+  package let resolution: NullResolution
+
+  package init(_ resolution: NullResolution) { self.resolution = resolution }
+}
+
+/// What a transaction changed.
+public struct WriteSummary: Sendable, Hashable {
+  /// Records that were not there before.
+  public var newRecords = 0
+  /// Records of which at least one field differs now.
+  public var changedRecords = 0
+  /// Records that stayed as they were.
+  public var unchangedRecords = 0
+  /// The fields that differ, as record key and stored field name. Collected by stores asked to.
+  public var changes: Set<FieldChange> = []
+
+  public init() {}
+}
+
+/// A field of a record whose value differs after a write.
+public struct FieldChange: Sendable, Hashable {
+  public var recordKey: String
+  public var field: String
+
+  public init(recordKey: String, field: String) {
+    self.recordKey = recordKey
+    self.field = field
+  }
+}
+
+/// What a store holds.
+public struct StoreStatistics: Sendable, Hashable {
+  /// Records, where `QUERY_ROOT` counts as one and segments not at all.
+  public var records = 0
+  /// Bytes of keys and record text.
+  public var bytes = 0
+  /// Segments of long lists.
+  public var segments = 0
+  /// Records and bytes per type (the part of the key before the colon).
+  public var types: [String: TypeStatistics] = [:]
+  /// The size of the database file, for stores that have one.
+  public var fileBytes: Int?
+
+  public init() {}
+
+  public struct TypeStatistics: Sendable, Hashable {
+    public var records = 0
+    public var bytes = 0
+
+    public init() {}
+  }
+
+  mutating func count(key: Bytes, textCount: Int) {
+    bytes += key.count + textCount
+    if Segments.isSegment(key: key) {
+      segments += 1
+      return
+    }
+    let isRoot = key.hasPrefix("QUERY_ROOT.")
+    let end = (0..<key.count).first { key.start[$0] == UInt8(ascii: ":") } ?? key.count
+    let type = isRoot ? RootRecord.queryKey : key[0..<end].string
+    if isRoot && types[type] != nil {
+      types[type]?.bytes += key.count + textCount
+      return
+    }
+    records += 1
+    types[type, default: .init()].records += 1
+    types[type, default: .init()].bytes += key.count + textCount
+  }
+}
+
+/// What the cache says to an operation.
+public enum CacheReadResult: Sendable {
+  /// Every field is there; the JSON object of `data`, exactly the fields asked for.
+  case hit(ResultBody)
+  case miss(CacheMiss)
+}
+
+/// The first field an operation asks for that the cache does not have.
+public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The response path of the field: `feed.edges[3].node.title`.
+  public var path: String
+  /// The record that lacks the field, or that is missing itself.
+  public var recordKey: String
+  /// The stored field name, or `nil` when the whole record is missing.
+  public var field: String?
+
+  public var description: String {
+    field.map { "the cache has no field \($0) of \(recordKey), asked for at \(path)" }
+      ?? "the cache has no record \(recordKey), asked for at \(path)"
+  }
+}

@@ -1,0 +1,200 @@
+/// A growable run of bytes that is written at its end, read anywhere, and cut back.
+///
+/// The normalizer and the reader build all JSON text on such a stack. Every read and write is checked
+/// against the bounds; growing doubles the capacity, so appending is constant time on average and the
+/// hot paths allocate nothing.
+package struct ByteStack: ~Copyable {
+  @usableFromInline package private(set) var base: UnsafeMutablePointer<UInt8>
+  @usableFromInline package private(set) var count: Int
+  @usableFromInline package private(set) var capacity: Int
+
+  package init(capacity: Int = 4096) {
+    base = .allocate(capacity: max(capacity, 64))
+    count = 0
+    self.capacity = max(capacity, 64)
+  }
+
+  deinit { base.deallocate() }
+
+  /// Makes room for `extra` more bytes.
+  @inline(__always)
+  package mutating func reserve(_ extra: Int) {
+    if capacity &- count < extra { grow(extra) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ extra: Int) {
+    precondition(extra >= 0)
+    var wanted = capacity
+    while wanted - count < extra { wanted *= 2 }
+    let bigger = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
+    bigger.update(from: base, count: count)
+    base.deallocate()
+    base = bigger
+    capacity = wanted
+  }
+
+  @inline(__always)
+  package mutating func append(_ byte: UInt8) {
+    reserve(1)
+    base[count] = byte
+    count &+= 1
+  }
+
+  @inline(__always)
+  package mutating func append(_ source: UnsafePointer<UInt8>, _ length: Int) {
+    precondition(length >= 0)
+    reserve(length &+ 16)
+    let target = base + count
+    if length <= 16 {
+      appendShort(source, length, target)
+    } else {
+      target.update(from: source, count: length)
+    }
+    count &+= length
+  }
+
+  /// Copies at most 16 bytes without a call: two overlapping word copies.
+  @inline(__always)
+  private func appendShort(
+    _ source: UnsafePointer<UInt8>, _ length: Int, _ target: UnsafeMutablePointer<UInt8>
+  ) {
+    let from = UnsafeRawPointer(source)
+    let to = UnsafeMutableRawPointer(target)
+    if length >= 8 {
+      let head = from.loadUnaligned(as: UInt64.self)
+      let tail = from.loadUnaligned(fromByteOffset: length &- 8, as: UInt64.self)
+      to.storeBytes(of: head, as: UInt64.self)
+      to.storeBytes(of: tail, toByteOffset: length &- 8, as: UInt64.self)
+    } else if length >= 4 {
+      let head = from.loadUnaligned(as: UInt32.self)
+      let tail = from.loadUnaligned(fromByteOffset: length &- 4, as: UInt32.self)
+      to.storeBytes(of: head, as: UInt32.self)
+      to.storeBytes(of: tail, toByteOffset: length &- 4, as: UInt32.self)
+    } else {
+      var i = 0
+      while i < length {
+        target[i] = source[i]
+        i &+= 1
+      }
+    }
+  }
+
+  @inline(__always)
+  package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+    if let start = bytes.baseAddress { append(start, bytes.count) }
+  }
+
+  package mutating func append(_ bytes: Bytes) { append(bytes.start, bytes.count) }
+
+  package mutating func append(utf8 text: StaticString) {
+    append(text.utf8Start, text.utf8CodeUnitCount)
+  }
+
+  package mutating func append(utf8 text: String) {
+    var text = text
+    text.withUTF8 { append($0) }
+  }
+
+  /// Copies `range` of this stack to its end.
+  package mutating func appendCopy(of range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    reserve(range.count)
+    (base + count).update(from: base + range.lowerBound, count: range.count)
+    count += range.count
+  }
+
+  /// Cuts the stack back to its first `newCount` bytes.
+  @inline(__always)
+  package mutating func truncate(to newCount: Int) {
+    precondition(newCount >= 0 && newCount <= count)
+    count = newCount
+  }
+
+  /// Removes the bytes of `range`, closing the gap.
+  package mutating func remove(_ range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    let tail = count - range.upperBound
+    (base + range.lowerBound).update(from: base + range.upperBound, count: tail)
+    count -= range.count
+  }
+
+  /// The bytes of `range`; valid until the stack changes.
+  @inline(__always)
+  package func bytes(_ range: Range<Int>) -> Bytes {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    return Bytes(start: UnsafePointer(base + range.lowerBound), count: range.count)
+  }
+
+  package var all: Bytes { bytes(0..<count) }
+
+  @inline(__always)
+  package subscript(index: Int) -> UInt8 {
+    precondition(index >= 0 && index < count)
+    return base[index]
+  }
+}
+
+/// A borrowed run of bytes: valid only as long as its owner keeps it.
+///
+/// Reading past the end is a trap, never undefined: offsets come from text that a damaged file or a
+/// hostile server may have shaped.
+package struct Bytes {
+  package var start: UnsafePointer<UInt8>
+  package var count: Int
+
+  @inline(__always)
+  package init(start: UnsafePointer<UInt8>, count: Int) {
+    self.start = start
+    self.count = count
+  }
+
+  @inline(__always)
+  package init(_ buffer: UnsafeBufferPointer<UInt8>) {
+    self.start = buffer.baseAddress ?? Bytes.emptyStart
+    self.count = buffer.count
+  }
+
+  package static var emptyStart: UnsafePointer<UInt8> {
+    let empty: StaticString = ""
+    return empty.utf8Start
+  }
+
+  package static var empty: Bytes { Bytes(start: emptyStart, count: 0) }
+
+  @inline(__always)
+  package subscript(index: Int) -> UInt8 {
+    precondition(index >= 0 && index < count)
+    return start[index]
+  }
+
+  @inline(__always)
+  package subscript(range: Range<Int>) -> Bytes {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    return Bytes(start: start + range.lowerBound, count: range.count)
+  }
+
+  package var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: start, count: count) }
+
+  package var string: String { String(decoding: buffer, as: UTF8.self) }
+
+  package var array: [UInt8] { Array(buffer) }
+
+  @inline(__always)
+  package func equals(_ other: Bytes) -> Bool {
+    count == other.count && compareBytes(start, other.start, count)
+  }
+
+  package func equals(_ text: StaticString) -> Bool {
+    count == text.utf8CodeUnitCount && compareBytes(start, text.utf8Start, count)
+  }
+
+  package func equals(_ other: [UInt8]) -> Bool {
+    other.withUnsafeBufferPointer { equals(Bytes($0)) }
+  }
+
+  package func hasPrefix(_ text: StaticString) -> Bool {
+    count >= text.utf8CodeUnitCount
+      && compareBytes(start, text.utf8Start, text.utf8CodeUnitCount)
+  }
+}

@@ -1,0 +1,68 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+@inline(__always)
+func compareBytes(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+  if count == 0 { return true }
+  if count >= 8 && count <= 16 {
+    let x = UnsafeRawPointer(a)
+    let y = UnsafeRawPointer(b)
+    return x.loadUnaligned(as: UInt64.self) == y.loadUnaligned(as: UInt64.self)
+      && x.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+        == y.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+  }
+  return memcmp(a, b, count) == 0
+}
+
+/// A fast 64-bit hash of bytes, in the manner of wyhash: 16 bytes a step, folded by a 128-bit product.
+///
+/// Not cryptographic. Tables seed it per process; what is stored (checksums, segment names) uses the
+/// fixed seed and is always verified against the bytes themselves.
+@inline(__always)
+package func hashBytes(_ start: UnsafePointer<UInt8>, _ count: Int, seed: UInt64) -> UInt64 {
+  let p0: UInt64 = 0xa076_1d64_78bd_642f
+  let p1: UInt64 = 0xe703_7ed1_a0b4_28db
+  let raw = UnsafeRawPointer(start)
+  var state = seed ^ p0
+  var a: UInt64
+  var b: UInt64
+  if count <= 16 {
+    if count >= 8 {
+      a = raw.loadUnaligned(as: UInt64.self)
+      b = raw.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+    } else if count >= 4 {
+      a = UInt64(raw.loadUnaligned(as: UInt32.self))
+      b = UInt64(raw.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
+    } else if count > 0 {
+      a =
+        UInt64(start[0]) << 16 | UInt64(start[count &>> 1]) << 8 | UInt64(start[count &- 1])
+      b = 0
+    } else {
+      a = 0
+      b = 0
+    }
+  } else {
+    var i = 0
+    while i &+ 16 < count {
+      state = fold(
+        raw.loadUnaligned(fromByteOffset: i, as: UInt64.self) ^ p1,
+        raw.loadUnaligned(fromByteOffset: i &+ 8, as: UInt64.self) ^ state)
+      i &+= 16
+    }
+    a = raw.loadUnaligned(fromByteOffset: count &- 16, as: UInt64.self)
+    b = raw.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+  }
+  return fold(p1 ^ UInt64(truncatingIfNeeded: count), fold(a ^ p1, b ^ state))
+}
+
+@inline(__always)
+private func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
+  let product = a.multipliedFullWidth(by: b)
+  return product.high ^ product.low
+}
+
+/// The seed of in-memory tables: random per process, so that a server cannot choose colliding keys.
+package let processSeed: UInt64 = .random(in: .min ... .max)

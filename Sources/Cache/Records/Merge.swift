@@ -1,0 +1,325 @@
+/// Joins what is stored with what arrived, field by field: the last write wins.
+///
+/// - Scalars, references and lists of them are replaced.
+/// - An object without identity merges with the stored one at its place when both have the same
+///   `__typename`; in lists, element by element, if the lists have equal length and no element
+///   contradicts (another type, another entity). Otherwise the new value replaces.
+/// - A field that did not arrive stays: absent is not null.
+struct Merge: ~Copyable {
+  /// Whether a null may yet turn out to be an error's: then the value it replaces is kept beside it,
+  /// as `{"$null":value}`, until the end of the response tells.
+  let nullsAreTentative: Bool
+  /// For lists in segments. Without it, ``needsSegments`` says that it would have been needed.
+  let access: (any SegmentAccess)?
+  private(set) var needsSegments = false
+  private(set) var hasTentativeNulls = false
+
+  init(nullsAreTentative: Bool = false, access: (any SegmentAccess)? = nil) {
+    self.nullsAreTentative = nullsAreTentative
+    self.access = access
+  }
+
+  /// Appends the merge of two records to `out`; returns whether it differs from `old`.
+  ///
+  /// `changed` is called with the quoted stored key of every field whose value differs.
+  mutating func records(
+    old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)? = nil
+  ) -> Bool {
+    objects(old: old, new: new, into: &out, changed: changed)
+  }
+
+  private mutating func objects(
+    old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)?
+  ) -> Bool {
+    let mark = out.count
+    if let result = lockstep(old: old, new: new, into: &out, changed: changed) { return result }
+    out.truncate(to: mark)
+    return general(old: old, new: new, into: &out, changed: changed)
+  }
+
+  /// The common case: both have the same fields in the same order. `nil` when they have not.
+  private mutating func lockstep(
+    old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)?
+  ) -> Bool? {
+    var left = FieldCursor(old)
+    var right = FieldCursor(new)
+    // The keys first: what is reported as changed must not be reported again by the general way.
+    while true {
+      let a = left.next()
+      let b = right.next()
+      guard let a, let b else {
+        if a == nil && b == nil && !left.isMalformed && !right.isMalformed { break }
+        return nil
+      }
+      guard old[a.key].equals(new[b.key]) else { return nil }
+    }
+    left = FieldCursor(old)
+    right = FieldCursor(new)
+    var differs = false
+    out.append(UInt8(ascii: "{"))
+    var isFirst = true
+    while let a = left.next(), let b = right.next() {
+      if !isFirst { out.append(UInt8(ascii: ",")) }
+      isFirst = false
+      out.append(old[a.key])
+      out.append(UInt8(ascii: ":"))
+      if values(old: old[a.value], new: new[b.value], into: &out) {
+        differs = true
+        changed?(old[a.key])
+      }
+    }
+    out.append(UInt8(ascii: "}"))
+    return differs
+  }
+
+  private mutating func general(
+    old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)?
+  ) -> Bool {
+    var arrived = FieldIndex(new)
+    var differs = false
+    var isFirst = true
+    out.append(UInt8(ascii: "{"))
+    var left = FieldCursor(old)
+    while let field = left.next() {
+      if !isFirst { out.append(UInt8(ascii: ",")) }
+      isFirst = false
+      out.append(old[field.key])
+      out.append(UInt8(ascii: ":"))
+      guard let value = arrived.take(old[field.key]) else {
+        out.append(old[field.value])
+        continue
+      }
+      if values(old: old[field.value], new: new[value], into: &out) {
+        differs = true
+        changed?(old[field.key])
+      }
+    }
+    for field in arrived.remaining {
+      if !isFirst { out.append(UInt8(ascii: ",")) }
+      isFirst = false
+      out.append(new[field.key])
+      out.append(UInt8(ascii: ":"))
+      out.append(new[field.value])
+      differs = true
+      changed?(new[field.key])
+    }
+    out.append(UInt8(ascii: "}"))
+    return differs
+  }
+
+  /// Appends the merge of two values of one field; returns whether it differs from `old`.
+  private mutating func values(old: Bytes, new: Bytes, into out: inout ByteStack) -> Bool {
+    if old.equals(new) {
+      out.append(old)
+      return false
+    }
+    let oldKind = RecordText.kind(old)
+    switch (oldKind, RecordText.kind(new)) {
+    case (_, .null) where nullsAreTentative:
+      hasTentativeNulls = true
+      // A null over a tentative null says nothing new.
+      if old.hasPrefix(TentativeNull.prefix) {
+        out.append(old)
+        return false
+      }
+      TentativeNull.append(over: old, to: &out)
+      return true
+    case (.object, .object):
+      guard sameType(old, new), !old.hasPrefix(TentativeNull.prefix) else { break }
+      return objects(old: old, new: new, into: &out, changed: nil)
+    case (.list, .list), (.list, .segments), (.segments, .list), (.segments, .segments):
+      if let result = lists(old: old, new: new, into: &out) { return result }
+    default: break
+    }
+    out.append(new)
+    return true
+  }
+
+  private func sameType(_ old: Bytes, _ new: Bytes) -> Bool {
+    let a = typename(of: old)
+    let b = typename(of: new)
+    guard let a, let b else { return a == nil && b == nil }
+    return a.equals(b)
+  }
+
+  private func typename(of object: Bytes) -> Bytes? {
+    var cursor = FieldCursor(object)
+    while let field = cursor.next() {
+      if object[field.key].equals("\"__typename\"") { return object[field.value] }
+    }
+    return nil
+  }
+
+  /// Merges by position, or `nil` when the new list replaces the old one.
+  private mutating func lists(old: Bytes, new: Bytes, into out: inout ByteStack) -> Bool? {
+    if access == nil,
+      RecordText.kind(old) == .segments || RecordText.kind(new) == .segments
+    {
+      needsSegments = true
+      return nil
+    }
+    guard let left = ListReader(old, access: access), let right = ListReader(new, access: access),
+      left.count == right.count
+    else { return nil }
+    var (a, b) = (left, right)
+    while let x = a.next(), let y = b.next() {
+      if contradict(x, y) { return nil }
+    }
+    if a.isBroken || b.isBroken { return nil }
+    (a, b) = (left, right)
+    var writer = ListWriter(access: access)
+    var differs = false
+    var element = ByteStack(capacity: 256)
+    while let x = a.next(), let y = b.next() {
+      element.truncate(to: 0)
+      x.withUnsafeBufferPointer { x in
+        y.withUnsafeBufferPointer { y in
+          if values(old: Bytes(x), new: Bytes(y), into: &element) { differs = true }
+        }
+      }
+      writer.append(element.all)
+    }
+    if !differs {
+      out.append(old)
+      return false
+    }
+    writer.finish(into: &out)
+    return true
+  }
+
+  private func contradict(_ old: [UInt8], _ new: [UInt8]) -> Bool {
+    old.withUnsafeBufferPointer { old in
+      new.withUnsafeBufferPointer { new in
+        let (old, new) = (Bytes(old), Bytes(new))
+        switch (RecordText.kind(old), RecordText.kind(new)) {
+        case (.object, .object): return !sameType(old, new)
+        case (.reference, .reference): return !old.equals(new)
+        case (.reference, .object), (.object, .reference): return true
+        default: return false
+        }
+      }
+    }
+  }
+
+  /// Appends `object` with each stored key once; the later value wins, embedded objects join.
+  static func fold(_ object: Bytes, into out: inout ByteStack) {
+    var seen: [[UInt8]] = []
+    var values: [[UInt8]] = []
+    var merge = Merge()
+    var cursor = FieldCursor(object)
+    while let field = cursor.next() {
+      let key = object[field.key].array
+      guard let index = seen.firstIndex(of: key) else {
+        seen.append(key)
+        values.append(object[field.value].array)
+        continue
+      }
+      var joined = ByteStack(capacity: 256)
+      values[index].withUnsafeBufferPointer { old in
+        _ = merge.values(old: Bytes(old), new: object[field.value], into: &joined)
+      }
+      values[index] = joined.all.array
+    }
+    out.append(UInt8(ascii: "{"))
+    for index in seen.indices {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      seen[index].withUnsafeBufferPointer { out.append($0) }
+      out.append(UInt8(ascii: ":"))
+      values[index].withUnsafeBufferPointer { out.append($0) }
+    }
+    out.append(UInt8(ascii: "}"))
+  }
+}
+
+/// `{"$null":value}`: a null arrived over `value` in the same response, and whether it is an error's is
+/// not known yet. Stands only in staged records, never in a store.
+enum TentativeNull {
+  static let prefix: StaticString = "{\"$null\":"
+
+  static func append(over old: Bytes, to out: inout ByteStack) {
+    out.append(utf8: prefix)
+    out.append(old)
+    out.append(UInt8(ascii: "}"))
+  }
+
+  /// The value that the null replaced.
+  static func value(_ text: Bytes) -> Bytes { text[9..<(text.count - 1)] }
+}
+
+/// The fields of an object by key, for merging objects whose fields stand in different orders.
+private struct FieldIndex {
+  private let text: Bytes
+  private var fields: [(key: Range<Int>, value: Range<Int>)] = []
+  private var isTaken: [Bool] = []
+  private var byHash: [UInt64: [Int]]?
+  private var next = 0
+
+  init(_ text: Bytes) {
+    self.text = text
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() { fields.append(field) }
+    isTaken = Array(repeating: false, count: fields.count)
+    guard fields.count > 16 else { return }
+    var index: [UInt64: [Int]] = [:]
+    for (number, field) in fields.enumerated() { index[hash(text[field.key]), default: []].append(number) }
+    byHash = index
+  }
+
+  private func hash(_ key: Bytes) -> UInt64 { hashBytes(key.start, key.count, seed: processSeed) }
+
+  mutating func take(_ key: Bytes) -> Range<Int>? {
+    if next < fields.count, !isTaken[next], text[fields[next].key].equals(key) { return use(next) }
+    if let byHash {
+      guard let found = byHash[hash(key)]?.first(where: { text[fields[$0].key].equals(key) }) else {
+        return nil
+      }
+      return use(found)
+    }
+    guard let found = fields.firstIndex(where: { text[$0.key].equals(key) }) else { return nil }
+    return use(found)
+  }
+
+  private mutating func use(_ index: Int) -> Range<Int> {
+    isTaken[index] = true
+    next = index + 1
+    return fields[index].value
+  }
+
+  var remaining: [(key: Range<Int>, value: Range<Int>)] {
+    fields.indices.filter { !isTaken[$0] }.map { fields[$0] }
+  }
+}
+
+/// Writes a list, cutting it into segments as it grows.
+struct ListWriter: ~Copyable {
+  private let access: (any SegmentAccess)?
+  private var elements = ByteStack(capacity: 1024)
+  private var names: [UInt64] = []
+  private var count = 0
+
+  init(access: (any SegmentAccess)?) { self.access = access }
+
+  mutating func append(_ element: Bytes) {
+    if elements.count > 0 { elements.append(UInt8(ascii: ",")) }
+    elements.append(element)
+    count += 1
+    if elements.count > Segments.size { cut() }
+  }
+
+  private mutating func cut() {
+    guard let access, elements.count > 0 else { return }
+    names.append(access.addSegment(elements: elements.all))
+    elements.truncate(to: 0)
+  }
+
+  mutating func finish(into out: inout ByteStack) {
+    if names.isEmpty {
+      out.append(UInt8(ascii: "["))
+      out.append(elements.all)
+      out.append(UInt8(ascii: "]"))
+    } else {
+      cut()
+      Segments.append(names: names[...], count: count, isLeaf: false, to: &out)
+    }
+  }
+}

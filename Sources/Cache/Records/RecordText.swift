@@ -1,0 +1,305 @@
+/// Reading the JSON text of records.
+///
+/// Record text is what this library wrote itself: compact JSON, with three additions that plain JSON
+/// tools read without noticing (`docs/decisions/0002-record-text.md`):
+/// - `{"$ref":"User:1"}` is a reference to another record;
+/// - `{"$segments":["…","…"],"count":N}` is a long list whose elements stand in segment records;
+/// - one space before a value marks it as opaque: a custom scalar's object or array, kept as it came.
+///
+/// The text may still come from a damaged file, so nothing here reads out of bounds, and every
+/// function says "malformed" instead of trapping.
+package enum RecordText {
+  package static let quote = UInt8(ascii: "\"")
+  package static let backslash = UInt8(ascii: "\\")
+
+  /// The end of the value that starts at `start`, or `nil` when the text is malformed.
+  @inline(__always)
+  package static func endOfValue(_ text: Bytes, from start: Int) -> Int? {
+    guard start < text.count else { return nil }
+    switch text.start[start] {
+    case quote: return endOfString(text, from: start)
+    case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: " "):
+      return endOfNested(text, from: start)
+    default: return endOfScalar(text, from: start)
+    }
+  }
+
+  /// The end of the string whose opening quote is at `start`.
+  @inline(__always)
+  package static func endOfString(_ text: Bytes, from start: Int) -> Int? {
+    var position = start &+ 1
+    while true {
+      position = indexOfQuoteOrBackslash(text, from: position)
+      guard position < text.count else { return nil }
+      if text.start[position] == quote { return position &+ 1 }
+      position &+= 2
+    }
+  }
+
+  @inline(__always)
+  static func endOfScalar(_ text: Bytes, from start: Int) -> Int? {
+    var position = start
+    while position < text.count {
+      let byte = text.start[position]
+      if byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") {
+        break
+      }
+      position &+= 1
+    }
+    return position > start ? position : nil
+  }
+
+  @inline(never)
+  static func endOfNested(_ text: Bytes, from start: Int) -> Int? {
+    var position = start
+    if text.start[position] == UInt8(ascii: " ") {
+      position += 1
+      guard position < text.count else { return nil }
+    }
+    var depth = 0
+    while position < text.count {
+      switch text.start[position] {
+      case quote:
+        guard let end = endOfString(text, from: position) else { return nil }
+        position = end
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        depth -= 1
+        if depth == 0 { return position + 1 }
+        if depth < 0 { return nil }
+      default: break
+      }
+      position += 1
+    }
+    return nil
+  }
+
+  /// The first `"` or `\` at or after `from`, or the text's count. Eight bytes a step.
+  @inline(__always)
+  static func indexOfQuoteOrBackslash(_ text: Bytes, from: Int) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let highs: UInt64 = 0x8080_8080_8080_8080
+    var position = from
+    let raw = UnsafeRawPointer(text.start)
+    while position &+ 8 <= text.count {
+      let word = UInt64(
+        littleEndian: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+      let quotes = word ^ (ones &* UInt64(quote))
+      let backslashes = word ^ (ones &* UInt64(backslash))
+      // The lowest marked byte is exact; those above it may be carried over from it.
+      let hits =
+        (((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)) & highs
+      if hits != 0 { return position &+ hits.trailingZeroBitCount &>> 3 }
+      position &+= 8
+    }
+    while position < text.count {
+      let byte = text.start[position]
+      if byte == quote || byte == backslash { return position }
+      position &+= 1
+    }
+    return text.count
+  }
+
+  /// What a stored value is.
+  package enum Kind {
+    case null, scalar, opaque, reference, object, list
+    /// A long list of objects, and one of leaf values.
+    case segments, values
+  }
+
+  @inline(__always)
+  package static func kind(_ value: Bytes, at start: Int = 0) -> Kind {
+    guard value.count > start else { return .scalar }
+    switch value.start[start] {
+    case UInt8(ascii: "{"):
+      guard value.count > start &+ 2, value.start[start &+ 2] == UInt8(ascii: "$") else {
+        return .object
+      }
+      let rest = value[start..<value.count]
+      if rest.hasPrefix("{\"$ref\":") { return .reference }
+      if rest.hasPrefix("{\"$segments\":") { return .segments }
+      if rest.hasPrefix("{\"$values\":") { return .values }
+      return .object
+    case UInt8(ascii: "["): return .list
+    case UInt8(ascii: " "): return .opaque
+    case UInt8(ascii: "n"): return .null
+    default: return .scalar
+    }
+  }
+
+  /// The quoted key text of a reference: `"User:1"` of `{"$ref":"User:1"}`.
+  @inline(__always)
+  package static func referenceText(_ value: Bytes) -> Bytes? {
+    guard value.count > 10 else { return nil }
+    return value[8..<(value.count - 1)]
+  }
+
+  /// The name of an object's type as it stands in its text, without quotes; empty when it has none.
+  @inline(__always)
+  package static func typename(of object: Bytes, at start: Int = 0) -> Bytes {
+    let prefix: StaticString = "{\"__typename\":\""
+    let opening = start &+ 14
+    if object.count > opening, compareBytes(object.start + start, prefix.utf8Start, 15),
+      let end = endOfString(object, from: opening)
+    {
+      return object[(opening &+ 1)..<(end &- 1)]
+    }
+    return otherTypename(of: object, at: start)
+  }
+
+  @inline(never)
+  private static func otherTypename(of object: Bytes, at start: Int) -> Bytes {
+    var cursor = FieldCursor(object, from: start + 1)
+    while let field = cursor.next() {
+      if object[field.key].equals("\"__typename\"") {
+        return field.value.count > 2
+          ? object[(field.value.lowerBound + 1)..<(field.value.upperBound - 1)] : .empty
+      }
+    }
+    return .empty
+  }
+
+  /// Calls `body` with the bytes that the JSON string `quoted` (with its quotes) denotes.
+  package static func withUnescaped<R>(
+    _ quoted: Bytes, _ scratch: inout ByteStack, _ body: (Bytes) throws -> R
+  ) rethrows -> R {
+    guard quoted.count >= 2 else { return try body(.empty) }
+    let inner = quoted[1..<(quoted.count - 1)]
+    if memchrBackslash(inner) == nil { return try body(inner) }
+    let mark = scratch.count
+    appendUnescaped(inner, to: &scratch)
+    let result = try body(scratch.bytes(mark..<scratch.count))
+    scratch.truncate(to: mark)
+    return result
+  }
+
+  static func memchrBackslash(_ bytes: Bytes) -> Int? {
+    var i = 0
+    while i < bytes.count {
+      if bytes.start[i] == backslash { return i }
+      i &+= 1
+    }
+    return nil
+  }
+
+  /// Appends what the inside of a JSON string denotes. Escapes are those the writer makes, and `\u`.
+  package static func appendUnescaped(_ inner: Bytes, to out: inout ByteStack) {
+    var i = 0
+    while i < inner.count {
+      let byte = inner[i]
+      i += 1
+      guard byte == backslash, i < inner.count else {
+        out.append(byte)
+        continue
+      }
+      let escape = inner[i]
+      i += 1
+      switch escape {
+      case UInt8(ascii: "b"): out.append(8)
+      case UInt8(ascii: "f"): out.append(12)
+      case UInt8(ascii: "n"): out.append(10)
+      case UInt8(ascii: "r"): out.append(13)
+      case UInt8(ascii: "t"): out.append(9)
+      case UInt8(ascii: "u"):
+        var scalar = hexValue(inner, at: i) ?? 0xfffd
+        i = min(i + 4, inner.count)
+        if scalar >= 0xd800, scalar < 0xdc00, i + 6 <= inner.count,
+          inner[i] == backslash, inner[i + 1] == UInt8(ascii: "u"),
+          let low = hexValue(inner, at: i + 2), low >= 0xdc00, low < 0xe000
+        {
+          scalar = 0x10000 + (scalar - 0xd800) << 10 + (low - 0xdc00)
+          i += 6
+        }
+        for unit in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{fffd}") ?? UTF8.encode("\u{fffd}")! {
+          out.append(unit)
+        }
+      default: out.append(escape)
+      }
+    }
+  }
+
+  private static func hexValue(_ bytes: Bytes, at start: Int) -> UInt32? {
+    guard start + 4 <= bytes.count else { return nil }
+    var value: UInt32 = 0
+    for i in start..<(start + 4) {
+      guard let digit = Character(Unicode.Scalar(bytes[i])).hexDigitValue else { return nil }
+      value = value << 4 | UInt32(digit)
+    }
+    return value
+  }
+}
+
+/// Walks the fields of an object's text, in order.
+package struct FieldCursor {
+  package let text: Bytes
+  /// Where the next field begins, or the end of the object.
+  package private(set) var position: Int
+  package private(set) var isMalformed = false
+
+  /// A cursor over `text`, which starts with `{`.
+  @inline(__always)
+  package init(_ text: Bytes) {
+    self.text = text
+    position = 1
+    isMalformed = text.count < 2 || text.start[0] != UInt8(ascii: "{")
+  }
+
+  /// A cursor inside a larger text, at the first field of an object.
+  @inline(__always)
+  package init(_ text: Bytes, from start: Int) {
+    self.text = text
+    position = start
+  }
+
+  /// The next field as ranges of `text`: its key with quotes, and its value. `nil` at the end.
+  @inline(__always)
+  package mutating func next() -> (key: Range<Int>, value: Range<Int>)? {
+    guard !isMalformed, position < text.count, text.start[position] != UInt8(ascii: "}") else {
+      return nil
+    }
+    guard text.start[position] == RecordText.quote,
+      let keyEnd = RecordText.endOfString(text, from: position),
+      keyEnd < text.count, text.start[keyEnd] == UInt8(ascii: ":"),
+      let valueEnd = RecordText.endOfValue(text, from: keyEnd &+ 1), valueEnd < text.count
+    else {
+      isMalformed = true
+      return nil
+    }
+    let key = position..<keyEnd
+    position = valueEnd
+    if text.start[position] == UInt8(ascii: ",") { position &+= 1 }
+    return (key, (keyEnd &+ 1)..<valueEnd)
+  }
+}
+
+/// Walks the elements of a list's text, in order.
+package struct ElementCursor {
+  package let text: Bytes
+  private var position: Int
+  package private(set) var isMalformed = false
+
+  /// A cursor over `text`, which starts with `[`.
+  @inline(__always)
+  package init(_ text: Bytes) {
+    self.text = text
+    position = 1
+    isMalformed = text.count < 2 || text.start[0] != UInt8(ascii: "[")
+  }
+
+  /// The next element as a range of `text`, or `nil` at the end.
+  @inline(__always)
+  package mutating func next() -> Range<Int>? {
+    guard !isMalformed, position < text.count, text.start[position] != UInt8(ascii: "]") else {
+      return nil
+    }
+    guard let end = RecordText.endOfValue(text, from: position), end < text.count else {
+      isMalformed = true
+      return nil
+    }
+    let element = position..<end
+    position = end
+    if text.start[position] == UInt8(ascii: ",") { position &+= 1 }
+    return element
+  }
+}

@@ -1,0 +1,123 @@
+/// Long lists, cut into records of bounded size.
+///
+/// A list that grows past ``size`` bytes is stored as `{"$segments":["<name>",…],"count":N}` (lists of
+/// leaf values: `$values`), and its elements stand in segment records, `$segment:<name>` → `[…]`. A
+/// segment's name is the hash of its content: a list that comes again unchanged writes nothing, and the
+/// normalizer need not know whose list it is when it cuts it.
+package enum Segments {
+  /// The number of bytes at which a list is cut, at the end of an element.
+  package static let size = 64 << 10
+  package static let keyPrefix: StaticString = "$segment:"
+
+  static func append(
+    names: ArraySlice<UInt64>, count: Int, isLeaf: Bool, to out: inout ByteStack
+  ) {
+    out.append(utf8: isLeaf ? "{\"$values\":[" : "{\"$segments\":[")
+    for (index, name) in names.enumerated() {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      out.append(UInt8(ascii: "\""))
+      appendHex(name, to: &out)
+      out.append(UInt8(ascii: "\""))
+    }
+    out.append(utf8: "],\"count\":\(count)}")
+  }
+
+  static func appendKey(_ name: UInt64, to out: inout ByteStack) {
+    out.append(utf8: keyPrefix)
+    appendHex(name, to: &out)
+  }
+
+  package static func isSegment(key: Bytes) -> Bool { key.hasPrefix(keyPrefix) }
+
+  private static func appendHex(_ name: UInt64, to out: inout ByteStack) {
+    let digits: StaticString = "0123456789abcdef"
+    for shift in stride(from: 60, through: 0, by: -4) {
+      out.append(digits.utf8Start[Int(name >> UInt64(shift) & 15)])
+    }
+  }
+
+  /// The record keys of the segments of a segmented list's text, and its element count.
+  package static func keys(of value: Bytes) -> (keys: [[UInt8]], count: Int)? {
+    var cursor = FieldCursor(value)
+    guard let list = cursor.next(), let count = cursor.next(),
+      let number = Int(value[count.value].string)
+    else { return nil }
+    var keys: [[UInt8]] = []
+    let names = value[list.value]
+    var elements = ElementCursor(names)
+    while let element = elements.next() {
+      guard element.count == 18 else { return nil }
+      let name = names[(element.lowerBound + 1)..<(element.upperBound - 1)]
+      keys.append(Array("$segment:".utf8) + name.array)
+    }
+    return elements.isMalformed ? nil : (keys, number)
+  }
+}
+
+/// Where the segments of long lists are found, and where new ones go.
+protocol SegmentAccess: AnyObject {
+  /// The text of a segment record, `[…]`, or `nil` when it is not there.
+  func segment(key: [UInt8]) -> [UInt8]?
+  /// Stores elements (joined by commas) as a segment, and tells its name.
+  func addSegment(elements: Bytes) -> UInt64
+}
+
+/// Walks the elements of a list, inline or segmented.
+struct ListReader {
+  private let inline: [UInt8]?
+  private var keys: [[UInt8]] = []
+  private var nextKey = 0
+  private var current: [UInt8]
+  private var position = 1
+  private let access: (any SegmentAccess)?
+  private(set) var isBroken = false
+  /// How many elements the list has; counted for inline lists.
+  let count: Int
+
+  init?(_ value: Bytes, access: (any SegmentAccess)?) {
+    self.access = access
+    if RecordText.kind(value) == .list {
+      inline = value.array
+      current = inline ?? []
+      var cursor = ElementCursor(value)
+      var count = 0
+      while cursor.next() != nil { count += 1 }
+      if cursor.isMalformed { return nil }
+      self.count = count
+    } else {
+      guard access != nil, let segments = Segments.keys(of: value) else { return nil }
+      inline = nil
+      keys = segments.keys
+      count = segments.count
+      current = []
+    }
+  }
+
+  /// The next element's text, or `nil` at the end or when a segment is missing.
+  mutating func next() -> [UInt8]? {
+    while true {
+      let text = current
+      if position < text.count, text[position] != UInt8(ascii: "]") {
+        let element = text.withUnsafeBufferPointer { buffer -> Range<Int>? in
+          guard let end = RecordText.endOfValue(Bytes(buffer), from: position) else { return nil }
+          return position..<end
+        }
+        guard let element, element.upperBound < text.count else {
+          isBroken = true
+          return nil
+        }
+        position = element.upperBound
+        if text[position] == UInt8(ascii: ",") { position += 1 }
+        return Array(text[element])
+      }
+      guard inline == nil, nextKey < keys.count else { return nil }
+      guard let segment = access?.segment(key: keys[nextKey]) else {
+        isBroken = true
+        return nil
+      }
+      nextKey += 1
+      current = segment
+      position = 1
+    }
+  }
+}

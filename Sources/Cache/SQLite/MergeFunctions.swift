@@ -1,0 +1,108 @@
+import GRDB
+import GRDBSQLite
+
+/// The SQL functions of the upsert: a new row pays nothing, a known one is merged where it stands.
+///
+/// `gqlrun_merge(key, old, new)` is the merged text; `gqlrun_merge_checksum(key, old, new)` its
+/// checksum. SQLite evaluates the assignments of an update in column order, and `data` stands before
+/// `checksum`, so the second finds what the first made; were it not so, it would merge again.
+final class MergeFunctions {
+  private var merged = ByteStack(capacity: 4096)
+  private var isFresh = false
+  /// What the last upsert did.
+  private(set) var differs = false
+  /// Whether the last upsert found the record.
+  private(set) var wasMerged = false
+  /// The last upsert met a list in segments, which needs more than the two texts.
+  private(set) var needsSegments = false
+  /// The fields that differ, collected when asked.
+  var changed: [[UInt8]] = []
+  var collectsChanges = false
+
+  func prepare() {
+    isFresh = false
+    differs = false
+    wasMerged = false
+    needsSegments = false
+    changed.removeAll(keepingCapacity: true)
+  }
+
+  private func merge(_ old: Bytes, _ new: Bytes) {
+    merged.truncate(to: 0)
+    changed.removeAll(keepingCapacity: true)
+    var merge = Merge()
+    let collects = collectsChanges
+    differs = merge.records(old: old, new: new, into: &merged) { field in
+      if collects { self.changed.append(field.array) }
+    }
+    needsSegments = merge.needsSegments
+    if needsSegments {
+      merged.truncate(to: 0)
+      merged.append(old)
+      differs = false
+    }
+    isFresh = true
+    wasMerged = true
+  }
+
+  /// Registers the functions, and the object that holds their state, with a connection.
+  static func register(in db: Database) throws {
+    let context = Unmanaged.passRetained(MergeFunctions())
+    let flags = SQLITE_UTF8 | SQLITE_DIRECTONLY
+    let code = sqlite3_create_function_v2(
+      db.sqliteConnection, "gqlrun_merge", 3, flags, context.toOpaque(),
+      { context, count, values in
+        guard let functions = MergeFunctions.of(context), count == 3, let values,
+          let old = values[1], let new = values[2]
+        else { return }
+        functions.merge(MergeFunctions.text(old), MergeFunctions.text(new))
+        let result = functions.merged.all
+        sqlite3_result_text64(
+          context, UnsafeRawPointer(result.start).assumingMemoryBound(to: CChar.self),
+          UInt64(result.count), MergeFunctions.transient, UInt8(SQLITE_UTF8))
+      }, nil, nil, { Unmanaged<MergeFunctions>.fromOpaque($0!).release() })
+    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    let second = sqlite3_create_function_v2(
+      db.sqliteConnection, "gqlrun_merge_checksum", 3, flags, context.toOpaque(),
+      { context, count, values in
+        guard let functions = MergeFunctions.of(context), count == 3, let values,
+          let key = values[0], let old = values[1], let new = values[2]
+        else { return }
+        if !functions.isFresh { functions.merge(MergeFunctions.text(old), MergeFunctions.text(new)) }
+        functions.isFresh = false
+        sqlite3_result_int64(
+          context, SQLiteText.checksum(key: MergeFunctions.text(key), text: functions.merged.all))
+      }, nil, nil, nil)
+    guard second == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: second)) }
+    // The state is found again under the connection, by asking for it.
+    let third = sqlite3_create_function_v2(
+      db.sqliteConnection, "gqlrun_merge_state", 0, flags, context.toOpaque(),
+      { context, _, _ in
+        let pointer = sqlite3_user_data(context)
+        sqlite3_result_int64(context, Int64(Int(bitPattern: pointer)))
+      }, nil, nil, nil)
+    guard third == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: third)) }
+  }
+
+  /// The state registered with a connection.
+  static func state(of db: Database) throws -> MergeFunctions {
+    guard let address = try Int64.fetchOne(db, sql: "SELECT gqlrun_merge_state()"),
+      let pointer = UnsafeRawPointer(bitPattern: Int(address))
+    else { throw DatabaseError(resultCode: .SQLITE_INTERNAL) }
+    return Unmanaged<MergeFunctions>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  private static func of(_ context: OpaquePointer?) -> MergeFunctions? {
+    guard let pointer = sqlite3_user_data(context) else { return nil }
+    return Unmanaged<MergeFunctions>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  /// `SQLITE_TRANSIENT`, a macro that Swift does not import: SQLite copies the bytes.
+  fileprivate static let transient = unsafeBitCast(
+    -1, to: (@convention(c) (UnsafeMutableRawPointer?) -> Void).self)
+
+  fileprivate static func text(_ value: OpaquePointer) -> Bytes {
+    guard let start = sqlite3_value_text(value) else { return .empty }
+    return Bytes(start: start, count: Int(sqlite3_value_bytes(value)))
+  }
+}

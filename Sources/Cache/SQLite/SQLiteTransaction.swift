@@ -1,0 +1,319 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// One response on its way into a SQLite file.
+///
+/// Batches are written on the writer connection's own queue while the next bytes of the response are
+/// parsed; at most one batch waits.
+actor SQLiteTransaction: RecordTransaction {
+  private let store: SQLiteStore
+  private var inFlight: Task<Void, any Error>?
+  private var summary = WriteSummary()
+  private var isOpen = true
+
+  init(store: SQLiteStore) { self.store = store }
+
+  deinit {
+    guard isOpen else { return }
+    let (store, inFlight) = (store, inFlight)
+    Task { await Self.rollback(store, after: inFlight) }
+  }
+
+  func merge(_ records: RecordBatch) async throws(CacheError) {
+    try await settle()
+    let store = store
+    inFlight = Task {
+      let written = try await store.pool.writeWithoutTransaction { db in
+        try RecordWriter(db, collectsChanges: store.collectsChanges, seed: store.segmentSeed)
+          .write(records.table)
+      }
+      add(written)
+    }
+  }
+
+  private func add(_ written: WriteSummary) {
+    summary.newRecords += written.newRecords
+    summary.changedRecords += written.changedRecords
+    summary.unchangedRecords += written.unchangedRecords
+    summary.changes.formUnion(written.changes)
+  }
+
+  /// Waits for the batch that is being written.
+  private func settle() async throws(CacheError) {
+    do {
+      try await inFlight?.value
+      inFlight = nil
+    } catch {
+      inFlight = nil
+      throw SQLiteFile.describe(error, "write to the cache", store.path)
+    }
+  }
+
+  func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
+    try await settle()
+    let store = store
+    do {
+      try await store.pool.writeWithoutTransaction { db in
+        let records = StoredRecords(
+          db, pool: store.pool,
+          writer: try RecordWriter(db, collectsChanges: false, seed: store.segmentSeed))
+        nulls.resolution.run(records)
+        if let failure = records.failure { throw failure }
+      }
+    } catch {
+      throw SQLiteFile.describe(error, "write to the cache", store.path)
+    }
+  }
+
+  func commit() async throws(CacheError) -> WriteSummary {
+    try await settle()
+    do {
+      try await store.pool.writeWithoutTransaction { try $0.commit() }
+    } catch {
+      throw SQLiteFile.describe(error, "commit to the cache", store.path)
+    }
+    isOpen = false
+    await store.gate.release()
+    return summary
+  }
+
+  func rollback() async {
+    guard isOpen else { return }
+    isOpen = false
+    await Self.rollback(store, after: inFlight)
+  }
+
+  private static func rollback(_ store: SQLiteStore, after inFlight: Task<Void, any Error>?) async {
+    _ = await inFlight?.result
+    // A failed rollback leaves nothing open: SQLite has rolled back by itself.
+    try? await store.pool.writeWithoutTransaction { db in
+      if db.isInsideTransaction { try db.rollback() }
+    }
+    await store.gate.release()
+  }
+}
+
+/// Writes staged records into the records table, on the writer connection.
+struct RecordWriter {
+  private let db: Database
+  private let functions: MergeFunctions
+  private let upsert: OpaquePointer
+  private let select: OpaquePointer
+  private let collectsChanges: Bool
+  private let received: Int64
+  let seed: UInt64
+  /// Keeps the prepared statements.
+  private let statements: [Statement]
+
+  init(_ db: Database, collectsChanges: Bool, seed: UInt64) throws {
+    self.db = db
+    self.collectsChanges = collectsChanges
+    self.seed = seed
+    functions = try MergeFunctions.state(of: db)
+    functions.collectsChanges = collectsChanges
+    let upsert = try db.cachedStatement(
+      sql: """
+        INSERT INTO records (key, received, data, checksum) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (key) DO UPDATE SET
+          received = excluded.received,
+          data = gqlrun_merge(key, data, excluded.data),
+          checksum = gqlrun_merge_checksum(key, data, excluded.data)
+        WHERE data IS NOT excluded.data
+        """)
+    let select = try db.cachedStatement(sql: "SELECT data, checksum FROM records WHERE key = ?1")
+    statements = [upsert, select]
+    self.upsert = upsert.sqliteStatement
+    self.select = select.sqliteStatement
+    received = Int64(Date().timeIntervalSince1970)
+  }
+
+  /// Writes `table` in key order, so that neighbours land on the same pages.
+  func write(_ table: RecordTable) throws -> WriteSummary {
+    var summary = WriteSummary()
+    for index in table.sortedByKey() {
+      try write(table.key(at: index), table.text(at: index), &summary)
+    }
+    return summary
+  }
+
+  private func write(_ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary) throws {
+    functions.prepare()
+    let before = sqlite3_total_changes(db.sqliteConnection)
+    try put(key, text)
+    let isWritten = sqlite3_total_changes(db.sqliteConnection) != before
+    if functions.needsSegments {
+      return try mergeWithSegments(key, text, &summary)
+    }
+    if !isWritten {
+      summary.unchangedRecords += 1
+    } else if functions.wasMerged {
+      if functions.differs { summary.changedRecords += 1 } else { summary.unchangedRecords += 1 }
+      for field in functions.changed {
+        field.withUnsafeBufferPointer {
+          _ = summary.changes.insert(FieldChange(key: key, quotedField: Bytes($0)))
+        }
+      }
+    } else {
+      summary.newRecords += 1
+      if collectsChanges, !Segments.isSegment(key: key) {
+        var cursor = FieldCursor(text)
+        while let field = cursor.next() {
+          summary.changes.insert(FieldChange(key: key, quotedField: text[field.key]))
+        }
+      }
+    }
+  }
+
+  /// Inserts or merges one record.
+  func put(_ key: Bytes, _ text: Bytes) throws {
+    SQLiteText.bind(upsert, 1, key)
+    sqlite3_bind_int64(upsert, 2, received)
+    SQLiteText.bind(upsert, 3, text)
+    sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
+    let code = sqlite3_step(upsert)
+    sqlite3_reset(upsert)
+    guard code == SQLITE_DONE else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
+    }
+  }
+
+  /// The stored text of a record, its checksum verified.
+  func text(of key: Bytes) throws -> [UInt8]? {
+    SQLiteText.bind(select, 1, key)
+    defer { sqlite3_reset(select) }
+    let code = sqlite3_step(select)
+    if code == SQLITE_DONE { return nil }
+    guard code == SQLITE_ROW else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
+    }
+    let text = SQLiteText.column(select, 0)
+    guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
+      throw SQLiteText.mismatch(key)
+    }
+    return text.array
+  }
+
+  /// Replaces a record's text.
+  func replace(_ key: Bytes, _ text: Bytes) throws {
+    try db.execute(
+      sql: "UPDATE records SET received = ?, data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
+      arguments: [
+        received, Data(text.buffer), SQLiteText.checksum(key: key, text: text), Data(key.buffer),
+      ])
+  }
+
+  private func mergeWithSegments(
+    _ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary
+  ) throws {
+    guard let old = try self.text(of: key) else { return }
+    let segments = StoredSegments(self, seed: seed)
+    var merge = Merge(access: segments)
+    var merged = ByteStack(capacity: text.count + 64)
+    var changed: [[UInt8]] = []
+    let differs = old.withUnsafeBufferPointer { old in
+      merge.records(old: Bytes(old), new: text, into: &merged) { changed.append($0.array) }
+    }
+    if let failure = segments.failure { throw failure }
+    guard differs else {
+      summary.unchangedRecords += 1
+      return
+    }
+    try replace(key, merged.all)
+    summary.changedRecords += 1
+    guard collectsChanges else { return }
+    for field in changed {
+      field.withUnsafeBufferPointer {
+        _ = summary.changes.insert(FieldChange(key: key, quotedField: Bytes($0)))
+      }
+    }
+  }
+}
+
+/// Segments in the records table.
+final class StoredSegments: SegmentAccess {
+  private let writer: RecordWriter
+  private let seed: UInt64
+  private(set) var failure: (any Error)?
+
+  init(_ writer: RecordWriter, seed: UInt64) {
+    self.writer = writer
+    self.seed = seed
+  }
+
+  func segment(key: [UInt8]) -> [UInt8]? {
+    do {
+      return try key.withUnsafeBufferPointer { try writer.text(of: Bytes($0)) }
+    } catch {
+      failure = failure ?? error
+      return nil
+    }
+  }
+
+  func addSegment(elements: Bytes) -> UInt64 {
+    var name = hashBytes(elements.start, elements.count, seed: seed)
+    var text = ByteStack(capacity: elements.count + 2)
+    text.append(UInt8(ascii: "["))
+    text.append(elements)
+    text.append(UInt8(ascii: "]"))
+    do {
+      while true {
+        var key = ByteStack(capacity: 64)
+        Segments.appendKey(name, to: &key)
+        guard let known = try writer.text(of: key.all) else {
+          try writer.put(key.all, text.all)
+          return name
+        }
+        if text.all.equals(known) { return name }
+        name &+= 1
+      }
+    } catch {
+      failure = failure ?? error
+      return name
+    }
+  }
+}
+
+/// Records in the file, for settling nulls of a response that was flushed before it ended.
+private final class StoredRecords: RecordAccess {
+  private let writer: RecordWriter
+  private let segments: StoredSegments
+  private let pool: DatabasePool
+  private(set) var failure: (any Error)?
+
+  init(_ db: Database, pool: DatabasePool, writer: RecordWriter) {
+    self.writer = writer
+    self.pool = pool
+    segments = StoredSegments(writer, seed: writer.seed)
+  }
+
+  func record(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
+
+  /// Other connections see the state before the transaction.
+  func recordBefore(key: [UInt8]) -> [UInt8]? {
+    do {
+      return try pool.unsafeReentrantRead { db in
+        var source = SQLiteSource(db)
+        let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
+        if let failure = source.failure { throw failure }
+        return text
+      }
+    } catch {
+      failure = failure ?? error
+      return nil
+    }
+  }
+
+  func setRecord(key: [UInt8], text: [UInt8]) {
+    do {
+      try key.withUnsafeBufferPointer { key in
+        try text.withUnsafeBufferPointer { try writer.replace(Bytes(key), Bytes($0)) }
+      }
+    } catch {
+      failure = failure ?? error
+    }
+  }
+
+  func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
+  func addSegment(elements: Bytes) -> UInt64 { segments.addSegment(elements: elements) }
+}

@@ -1,0 +1,376 @@
+/// Checks, over the same bytes as yajl and before it, what yajl lets pass.
+///
+/// Together they accept exactly RFC 8259. The guard refuses wrong UTF-8 (overlong, surrogates, above
+/// U+10FFFF), byte order marks, control characters other than tab, line feed and carriage return, and
+/// backslash escapes that are wrong or lone surrogates. It needs no knowledge of strings: a backslash
+/// or a non-ASCII byte outside a string is an error of yajl's anyway.
+///
+/// The text may be cut anywhere. Clean ASCII is skipped 32 bytes at a time; whole escapes and UTF-8
+/// sequences are taken in one step; only those that are cut or wrong go through the state machine.
+struct JSONGuard {
+  /// What was wrong at the offending byte.
+  enum Finding {
+    case byteOrderMark
+    case control
+    case utf8
+    case escape
+    case hexDigit
+    case loneHighSurrogate
+    case loneLowSurrogate
+  }
+
+  /// Where the guard is between two bytes: in plain text, or inside a sequence.
+  private enum State {
+    case start
+    case plain
+    case continuation
+    case escape
+    case hex
+    case lowBackslash
+    case lowU
+    case lowHex
+  }
+
+  private var state = State.start
+  /// Continuation bytes or hexadecimal digits that are still to come.
+  private var remaining = 0
+  /// The range of the next continuation byte.
+  private var lowest: UInt8 = 0x80
+  private var highest: UInt8 = 0xBF
+  /// The hexadecimal digits so far.
+  private var unit: UInt16 = 0
+
+  /// What was wrong where the last scan stopped.
+  private(set) var finding: Finding?
+
+  /// How many bytes shorter the text so far would be without its escapes.
+  private(set) var escapeOverhead = 0
+
+  /// Whether the text so far does not end within an escape or a UTF-8 sequence.
+  var isBetweenCharacters: Bool { state == .plain || state == .start }
+
+  /// Checks the next piece. Returns the index of the offending byte, or the count if there is none.
+  mutating func scan(_ bytes: UnsafeRawBufferPointer) -> Int {
+    guard let base = bytes.baseAddress else { return 0 }
+    let count = bytes.count
+    var place = 0
+    while true {
+      if state == .plain {
+        place = skipPlain(base, from: place, to: count)
+      }
+      if place == count { return count }
+      guard step(base.load(fromByteOffset: place, as: UInt8.self)) else { return place }
+      place &+= 1
+    }
+  }
+}
+
+// MARK: - Whole sequences
+
+extension JSONGuard {
+  /// Skips everything that is right and whole. Returns where something is cut or wrong, or the count.
+  private mutating func skipPlain(
+    _ base: UnsafeRawPointer, from start: Int, to count: Int
+  ) -> Int {
+    var place = start
+    while place &+ 64 <= count {
+      var marks = JSONGuard.suspects(in: base + place)
+      let block = place
+      place &+= 64
+      while marks != 0 {
+        let suspect = block &+ marks.trailingZeroBitCount
+        let next = skipSuspects(base, from: suspect, to: count)
+        if next == suspect { return suspect }
+        let done = next &- block
+        if done >= 64 {
+          place = next
+          break
+        }
+        marks &= ~0 &<< UInt64(truncatingIfNeeded: done)
+      }
+    }
+    while place < count {
+      let byte = base.load(fromByteOffset: place, as: UInt8.self)
+      if byte >= 0x80 || byte == 0x5C {
+        let next = skipSuspects(base, from: place, to: count)
+        if next == place { return place }
+        place = next
+      } else {
+        if byte < 0x20 && !isWhiteSpace(byte) { return place }
+        place &+= 1
+      }
+    }
+    assert(place == count)
+    return count
+  }
+
+  /// Skips the right and whole escapes and UTF-8 sequences that stand here without ASCII between them.
+  @inline(__always)
+  private mutating func skipSuspects(
+    _ base: UnsafeRawPointer, from start: Int, to count: Int
+  ) -> Int {
+    var place = start
+    while place &+ 4 <= count {
+      // The next four bytes, the first of them lowest.
+      let word = UInt32(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+      let length: Int
+      if word & 0xFF == 0x5C {
+        length = wholeEscape(base, at: place, to: count)
+      } else if word & 0x80 != 0 {
+        length = wholeCharacter(word)
+      } else {
+        break
+      }
+      if length == 0 { break }
+      place &+= length
+    }
+    return place
+  }
+
+  /// The length of the UTF-8 sequence in these four bytes if it is right and longer than one byte, else 0.
+  @inline(__always)
+  private func wholeCharacter(_ word: UInt32) -> Int {
+    if word & 0xC0E0 == 0x80C0 {
+      return word & 0x1E == 0 ? 0 : 2  // overlong
+    }
+    if word & 0xC0C0F0 == 0x8080E0 {
+      let high = word & 0x200F
+      return high == 0 || high == 0x200D ? 0 : 3  // overlong, surrogate
+    }
+    if word & 0xC0C0_C0F8 == 0x8080_80F0 {
+      let high = (word & 0x07) << 2 | (word & 0x3000) >> 12
+      return high == 0 || high > 0x10 ? 0 : 4  // overlong, above U+10FFFF
+    }
+    return 0
+  }
+
+  /// The length of the right and whole escape that starts here; 0 if it is cut or wrong.
+  @inline(__always)
+  private mutating func wholeEscape(
+    _ base: UnsafeRawPointer, at start: Int, to count: Int
+  ) -> Int {
+    guard start &+ 2 <= count else { return 0 }
+    let letter = base.load(fromByteOffset: start &+ 1, as: UInt8.self)
+    if isEscapeLetter(letter) {
+      escapeOverhead &+= 1
+      return 2
+    }
+    guard letter == UInt8(ascii: "u"), start &+ 6 <= count,
+      let unit = hexUnit(base, at: start &+ 2)
+    else { return 0 }
+    if unit & 0xF800 != 0xD800 {
+      escapeOverhead &+= Self.overhead(of: unit)
+      return 6
+    }
+    guard unit < 0xDC00, start &+ 12 <= count,
+      base.load(fromByteOffset: start &+ 6, as: UInt8.self) == 0x5C,
+      base.load(fromByteOffset: start &+ 7, as: UInt8.self) == UInt8(ascii: "u"),
+      let low = hexUnit(base, at: start &+ 8), low & 0xFC00 == 0xDC00
+    else { return 0 }
+    escapeOverhead &+= 8
+    return 12
+  }
+
+  @inline(__always)
+  private func hexUnit(_ base: UnsafeRawPointer, at place: Int) -> UInt16? {
+    var unit: UInt16 = 0
+    var wrong: UInt16 = 0
+    for digit in 0..<4 {
+      let value = hexValue(base.load(fromByteOffset: place &+ digit, as: UInt8.self))
+      wrong |= value
+      unit = unit &<< 4 | value & 0xF
+    }
+    return wrong > 0xF ? nil : unit
+  }
+}
+
+// MARK: - Blocks of 64 bytes
+
+extension JSONGuard {
+  /// Marks, a bit a byte, those of the next 64 bytes that are not clean: neither ASCII text nor white space, or a
+  /// backslash.
+  @inline(__always)
+  private static func suspects(in base: UnsafeRawPointer) -> UInt64 {
+    let low = base.loadUnaligned(as: SIMD4<UInt64>.self)
+    let high = base.loadUnaligned(fromByteOffset: 32, as: SIMD4<UInt64>.self)
+    var lowFound = suspects(low)
+    var highFound = suspects(high)
+    if isZero(lowFound | highFound) { return 0 }
+    lowFound = lowFound & notWhiteSpace(low)
+    highFound = highFound & notWhiteSpace(high)
+    if isZero(lowFound | highFound) { return 0 }
+    return UInt64(gather(lowFound)) | UInt64(gather(highFound)) &<< 32
+  }
+
+  /// Sets the highest bit of each byte that is a control character, a backslash or not ASCII.
+  @inline(__always)
+  private static func suspects(_ bytes: SIMD4<UInt64>) -> SIMD4<UInt64> {
+    // With the highest bit set, no subtraction borrows from the next byte; it stays set where the other
+    // seven bits are not less than what is subtracted.
+    let filled = bytes | repeated(0x80)
+    let notControl = filled &- repeated(0x20)
+    let notBackslash = (filled ^ repeated(0x5C)) &- repeated(1)
+    return (bytes | ~(notControl & notBackslash)) & repeated(0x80)
+  }
+
+  /// Sets the highest bit of each byte that is not a tab, a line feed or a carriage return.
+  @inline(__always)
+  private static func notWhiteSpace(_ bytes: SIMD4<UInt64>) -> SIMD4<UInt64> {
+    let filled = bytes | repeated(0x80)
+    let notTab = (filled ^ repeated(0x09)) &- repeated(1)
+    let notLineFeed = (filled ^ repeated(0x0A)) &- repeated(1)
+    let notReturn = (filled ^ repeated(0x0D)) &- repeated(1)
+    return (notTab & notLineFeed & notReturn) | bytes
+  }
+
+  @inline(__always)
+  private static func repeated(_ byte: UInt8) -> SIMD4<UInt64> {
+    SIMD4(repeating: UInt64(byte) &* 0x0101_0101_0101_0101)
+  }
+
+  @inline(__always)
+  private static func isZero(_ words: SIMD4<UInt64>) -> Bool {
+    words[0] | words[1] | words[2] | words[3] == 0
+  }
+
+  /// The highest bits of the 32 bytes, the first of them lowest.
+  @inline(__always)
+  private static func gather(_ words: SIMD4<UInt64>) -> UInt32 {
+    // Moves bit 8 i to bit 56 + i; the products of other bits fall elsewhere.
+    var bits: UInt64 = 0
+    for word in 0..<4 {
+      let eight = (words[word].littleEndian &>> 7) &* 0x0102_0408_1020_4080
+      bits |= (eight &>> 56) &<< UInt64(8 &* word)
+    }
+    return UInt32(truncatingIfNeeded: bits)
+  }
+}
+
+// MARK: - Byte by byte
+
+extension JSONGuard {
+  /// Takes one byte. Returns false, and sets `finding`, if it is wrong here.
+  private mutating func step(_ byte: UInt8) -> Bool {
+    switch state {
+    case .start:
+      state = .plain
+      if byte == 0xEF || byte == 0xFE || byte == 0xFF { return refuse(.byteOrderMark) }
+      return stepPlain(byte)
+    case .plain:
+      return stepPlain(byte)
+    case .continuation:
+      guard byte >= lowest && byte <= highest else { return refuse(.utf8) }
+      lowest = 0x80
+      highest = 0xBF
+      remaining -= 1
+      if remaining == 0 { state = .plain }
+    case .escape:
+      if byte == UInt8(ascii: "u") {
+        expectHex(.hex)
+      } else if isEscapeLetter(byte) {
+        escapeOverhead += 1
+        state = .plain
+      } else {
+        return refuse(.escape)
+      }
+    case .hex:
+      return stepHex(byte)
+    case .lowBackslash:
+      guard byte == 0x5C else { return refuse(.loneHighSurrogate) }
+      state = .lowU
+    case .lowU:
+      guard byte == UInt8(ascii: "u") else { return refuse(.loneHighSurrogate) }
+      expectHex(.lowHex)
+    case .lowHex:
+      return stepHex(byte)
+    }
+    return true
+  }
+
+  private mutating func stepPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x5C: state = .escape
+    case 0x20...0x7F, 0x09, 0x0A, 0x0D: break
+    case 0xC2...0xDF: expectContinuation(1)
+    case 0xE0: expectContinuation(2, from: 0xA0)
+    case 0xED: expectContinuation(2, to: 0x9F)
+    case 0xE1...0xEF: expectContinuation(2)
+    case 0xF0: expectContinuation(3, from: 0x90)
+    case 0xF1...0xF3: expectContinuation(3)
+    case 0xF4: expectContinuation(3, to: 0x8F)
+    case 0x80...0xFF: return refuse(.utf8)
+    default: return refuse(.control)
+    }
+    return true
+  }
+
+  private mutating func stepHex(_ byte: UInt8) -> Bool {
+    let value = hexValue(byte)
+    guard value <= 0xF else { return refuse(.hexDigit) }
+    unit = unit << 4 | value
+    remaining -= 1
+    if state == .hex {
+      if remaining == 2 && unit & 0xFC == 0xDC { return refuse(.loneLowSurrogate) }
+      if remaining > 0 { return true }
+      if unit & 0xFC00 == 0xD800 {
+        state = .lowBackslash
+      } else {
+        escapeOverhead += Self.overhead(of: unit)
+        state = .plain
+      }
+    } else {
+      if remaining == 2 && unit & 0xFC != 0xDC { return refuse(.loneHighSurrogate) }
+      if remaining > 0 { return true }
+      escapeOverhead += 8
+      state = .plain
+    }
+    return true
+  }
+
+  private mutating func expectContinuation(
+    _ count: Int, from lowest: UInt8 = 0x80, to highest: UInt8 = 0xBF
+  ) {
+    state = .continuation
+    remaining = count
+    self.lowest = lowest
+    self.highest = highest
+  }
+
+  private mutating func expectHex(_ state: State) {
+    self.state = state
+    remaining = 4
+    unit = 0
+  }
+
+  private mutating func refuse(_ finding: Finding) -> Bool {
+    self.finding = finding
+    return false
+  }
+
+  private static func overhead(of unit: UInt16) -> Int {
+    unit < 0x80 ? 5 : unit < 0x800 ? 4 : 3
+  }
+}
+
+@inline(__always)
+private func isWhiteSpace(_ byte: UInt8) -> Bool {
+  byte == 0x0A || byte == 0x0D || byte == 0x09
+}
+
+/// Whether this is one of `"/\bfnrt`: a look-up in two words, because a branch would often be mispredicted.
+@inline(__always)
+private func isEscapeLetter(_ byte: UInt8) -> Bool {
+  let low: UInt64 = 1 << 0x22 | 1 << 0x2F
+  let high: UInt64 = 1 << 0x1C | 1 << 0x22 | 1 << 0x26 | 1 << 0x2E | 1 << 0x32 | 1 << 0x34
+  let letters = byte & 0x40 == 0 ? low : high
+  return byte < 0x80 && letters &>> UInt64(byte & 0x3F) & 1 != 0
+}
+
+/// The value of a hexadecimal digit, or more than 15.
+@inline(__always)
+private func hexValue(_ byte: UInt8) -> UInt16 {
+  let digit = byte &- UInt8(ascii: "0")
+  if digit < 10 { return UInt16(digit) }
+  let letter = (byte | 0x20) &- UInt8(ascii: "a")
+  return letter < 6 ? UInt16(letter) + 10 : 0xFF
+}

@@ -1,0 +1,126 @@
+/// A number as the text that was sent, so that 64-bit integers and decimals stay exact.
+///
+/// Two numbers are equal when their texts are: `1`, `1.0` and `1e0` are three numbers.
+public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
+  /// The text, in the grammar of RFC 8259 section 6.
+  public let text: String
+
+  public init(_ value: some BinaryInteger) {
+    text = String(value)
+  }
+
+  /// Creates the shortest number that reads back as this value; nil for infinities and NaN.
+  public init?(_ value: Double) {
+    guard value.isFinite else { return nil }
+    if value == value.rounded(), abs(value) < 1e15, !(value == 0 && value.sign == .minus) {
+      text = String(Int64(value))
+    } else {
+      text = value.description
+    }
+  }
+
+  /// Creates a number from its text; nil if it is not a JSON number.
+  public init?(text: String) {
+    guard Self.isNumber(text.utf8) else { return nil }
+    self.text = text
+  }
+
+  /// Creates a number from a text that a parser has already accepted.
+  init(verified text: String) {
+    self.text = text
+  }
+
+  public var description: String { text }
+
+  /// The value if it is a whole number that fits, however it is written (`12`, `1.2e1`, `-0`).
+  public var intValue: Int? {
+    if let value = Int(text) { return value }
+    return wholeValue()
+  }
+
+  /// The nearest double; nil if it is larger than any finite one.
+  public var doubleValue: Double? {
+    guard let value = Double(text), value.isFinite else { return nil }
+    return value
+  }
+
+  /// Whether the text is written without fraction and exponent.
+  public var isInteger: Bool {
+    text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || isDigit($0) }
+  }
+
+  private func wholeValue() -> Int? {
+    var digits: [UInt8] = []
+    var scale = 0
+    var exponent = 0
+    var negative = false
+    var part = 0
+    var exponentNegative = false
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "-"): if part == 2 { exponentNegative = true } else { negative = true }
+      case UInt8(ascii: "+"): break
+      case UInt8(ascii: "."): part = 1
+      case UInt8(ascii: "e"), UInt8(ascii: "E"): part = 2
+      default:
+        let digit = byte - UInt8(ascii: "0")
+        if part == 2 {
+          exponent = min(exponent * 10 + Int(digit), 1 << 20)
+        } else {
+          digits.append(digit)
+          if part == 1 { scale += 1 }
+        }
+      }
+    }
+    var shift = (exponentNegative ? -exponent : exponent) - scale
+    while shift < 0, let last = digits.last {
+      guard last == 0 else { return nil }
+      digits.removeLast()
+      shift += 1
+    }
+    var value = 0
+    for digit in digits {
+      let (product, tooLarge) = value.multipliedReportingOverflow(by: 10)
+      let signed = negative ? -Int(digit) : Int(digit)
+      let (sum, overflow) = product.addingReportingOverflow(signed)
+      if tooLarge || overflow { return nil }
+      value = sum
+    }
+    while shift > 0, value != 0 {
+      let (product, tooLarge) = value.multipliedReportingOverflow(by: 10)
+      if tooLarge { return nil }
+      value = product
+      shift -= 1
+    }
+    return value
+  }
+
+  private static func isNumber(_ text: String.UTF8View) -> Bool {
+    var rest = text[...]
+    func takeDigits() -> Bool {
+      let end = rest.firstIndex { !isDigit($0) } ?? rest.endIndex
+      defer { rest = rest[end...] }
+      return end != rest.startIndex
+    }
+    if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+    if rest.first == UInt8(ascii: "0") {
+      rest.removeFirst()
+    } else if !takeDigits() {
+      return false
+    }
+    if rest.first == UInt8(ascii: ".") {
+      rest.removeFirst()
+      if !takeDigits() { return false }
+    }
+    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
+      rest.removeFirst()
+      if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+      if !takeDigits() { return false }
+    }
+    return rest.isEmpty
+  }
+}
+
+private func isDigit(_ byte: UInt8) -> Bool {
+  byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+}

@@ -1,0 +1,54 @@
+extension JSONValue: CustomStringConvertible {
+  /// Writes this value as the next one of a text.
+  public func write(to writer: inout JSONWriter) {
+    write(to: &writer, sorted: false)
+  }
+
+  /// This value as JSON text, with members in their order.
+  public func jsonText(pretty: Bool = false) -> String {
+    var writer = JSONWriter(layout: pretty ? .pretty : .compact)
+    write(to: &writer)
+    return writer.text
+  }
+
+  /// This value as JSON text in bytes, with members in their order.
+  public func jsonBytes(pretty: Bool = false) -> [UInt8] {
+    var writer = JSONWriter(layout: pretty ? .pretty : .compact)
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  /// The one text of this value: members sorted by the bytes of their keys, no white space.
+  ///
+  /// Equal values have equal canonical texts, and the other way round.
+  public var canonicalText: String {
+    var writer = JSONWriter()
+    write(to: &writer, sorted: true)
+    return writer.text
+  }
+
+  public var description: String { jsonText() }
+
+  private func write(to writer: inout JSONWriter, sorted: Bool) {
+    switch self {
+    case .null: writer.writeNull()
+    case .boolean(let value): writer.writeBool(value)
+    case .number(let number): writer.writeNumber(number)
+    case .string(let text): writer.writeString(text)
+    case .array(let elements):
+      writer.beginArray()
+      for element in elements { element.write(to: &writer, sorted: sorted) }
+      writer.endArray()
+    case .object(let object):
+      writer.beginObject()
+      let members =
+        sorted
+        ? object.members.sorted { UTF8Text($0.key) < UTF8Text($1.key) } : object.members
+      for member in members {
+        writer.key(member.key)
+        member.value.write(to: &writer, sorted: sorted)
+      }
+      writer.endObject()
+    }
+  }
+}

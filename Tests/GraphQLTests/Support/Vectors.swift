@@ -1,0 +1,107 @@
+import Foundation
+import GraphQL
+import Testing
+
+/// The conformance data shared between worktrees: `$GQLRUN_SHARED`, else `../shared` next to the
+/// package. Suites that need it are skipped where it is absent.
+enum Shared {
+  static let directory: String = {
+    if let path = ProcessInfo.processInfo.environment["GQLRUN_SHARED"] { return path }
+    var root = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { root.deleteLastPathComponent() }
+    return root.deletingLastPathComponent().appendingPathComponent("shared").path
+  }()
+
+  static let isPresent = FileManager.default.fileExists(atPath: directory + "/conformance/graphql")
+
+  static let whenPresent: any SuiteTrait & TestTrait = ConditionTrait.enabled(
+    if: isPresent, "no conformance data at \(directory); set GQLRUN_SHARED")
+
+  /// One decoded value per line.
+  static func lines<Line: Decodable>(_ name: String, as _: Line.Type = Line.self) throws -> [Line] {
+    let data = try Data(
+      contentsOf: URL(fileURLWithPath: directory + "/conformance/graphql/" + name))
+    return try data.split(separator: UInt8(ascii: "\n"))
+      .map { try JSONDecoder().decode(Line.self, from: Data($0)) }
+  }
+
+  static func real(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: directory + "/real/" + name)))
+  }
+}
+
+struct ParseVector: Decodable {
+  var source: String
+  var ok: Bool?
+  var error: String?
+  var locations: [[Int]]?
+}
+
+struct PrintVector: Decodable {
+  var source: String
+  var printed: String
+}
+
+extension Document {
+  /// The structure of the document without its locations, and without whether a query was
+  /// written in the short form, which printing decides anew.
+  var structure: String {
+    func write(_ value: Any, to text: inout String) {
+      if value is GraphQL.SourceLocation { return }
+      let mirror = Mirror(reflecting: value)
+      if mirror.children.isEmpty {
+        text += String(reflecting: value)
+        return
+      }
+      text += "\(mirror.subjectType)("
+      for child in mirror.children where child.label != "isShorthand" {
+        text += (child.label ?? "") + ":"
+        write(child.value, to: &text)
+        text += " "
+      }
+      text += ")"
+    }
+    var text = ""
+    write(self, to: &text)
+    return text
+  }
+}
+
+/// The error of parsing `source`; a recorded issue when it parses.
+func syntaxError(
+  _ source: String, options: ParseOptions = ParseOptions(),
+  sourceLocation: Testing.SourceLocation = #_sourceLocation
+) -> GraphQLSyntaxError? {
+  do throws(GraphQLSyntaxError) {
+    let document = try Document(parsing: source, options: options)
+    Issue.record("parsed as \(document.printed())", sourceLocation: sourceLocation)
+    return nil
+  } catch {
+    return error
+  }
+}
+
+/// A small, repeatable source of randomness.
+struct Random: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+}
+
+struct ValidationVector: Decodable {
+  struct Problem: Decodable {
+    var message: String
+    var locations: [[Int]]
+  }
+
+  var schema: String
+  var document: String
+  var rules: [String]?
+  var errors: [Problem]
+}

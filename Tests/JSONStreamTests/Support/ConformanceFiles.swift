@@ -1,0 +1,45 @@
+import Foundation
+
+/// The parsing files of JSONTestSuite, where this machine has them.
+///
+/// Looked for in `$GQLRUN_SHARED/conformance/json`, else in `../shared/conformance/json` beside the package.
+enum ConformanceFiles {
+  struct File: Sendable, CustomStringConvertible {
+    var name: String
+    var bytes: [UInt8]
+    var description: String { name }
+  }
+
+  /// What we decide where the suite leaves the choice: numbers of any size stay exact, so they are accepted,
+  /// and so are 500 levels; text that is not well-formed Unicode is refused.
+  static let acceptedByChoice: Set<String> = [
+    "i_number_double_huge_neg_exp.json", "i_number_huge_exp.json",
+    "i_number_neg_int_huge_exp.json", "i_number_pos_double_huge_exp.json",
+    "i_number_real_neg_overflow.json", "i_number_real_pos_overflow.json",
+    "i_number_real_underflow.json", "i_number_too_big_neg_int.json",
+    "i_number_too_big_pos_int.json", "i_number_very_big_negative_int.json",
+    "i_structure_500_nested_arrays.json",
+  ]
+
+  static func isAccepted(_ name: String) -> Bool {
+    name.hasPrefix("y_") || acceptedByChoice.contains(name)
+  }
+
+  static let folder: URL = {
+    if let shared = ProcessInfo.processInfo.environment["GQLRUN_SHARED"] {
+      return URL(fileURLWithPath: shared).appending(path: "conformance/json")
+    }
+    var package = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { package.deleteLastPathComponent() }
+    return package.deletingLastPathComponent().appending(path: "shared/conformance/json")
+  }()
+
+  static let all: [File] = {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return names.filter { $0.hasSuffix(".json") }.sorted().compactMap { name in
+      (try? Data(contentsOf: folder.appending(path: name))).map {
+        File(name: name, bytes: Array($0))
+      }
+    }
+  }()
+}

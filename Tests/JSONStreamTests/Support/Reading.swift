@@ -1,0 +1,177 @@
+@testable import JSONStream
+
+/// How a text arrives: the lengths of its pieces.
+struct Cuts: Sendable, CustomStringConvertible {
+  var description: String
+  var lengths: @Sendable (_ total: Int) -> [Int]
+
+  static let whole = Cuts(description: "in one piece") { [$0] }
+
+  static func every(_ length: Int) -> Cuts {
+    Cuts(description: "in pieces of \(length)") { total in
+      stride(from: 0, to: total, by: length).map { min(length, total - $0) }
+    }
+  }
+
+  static func at(_ place: Int) -> Cuts {
+    Cuts(description: "cut at \(place)") { [min(place, $0), max($0 - place, 0)] }
+  }
+
+  static func random(seed: UInt64) -> Cuts {
+    Cuts(description: "cut at random, seed \(seed)") { total in
+      var random = SeededRandom(seed: seed)
+      var lengths: [Int] = []
+      var rest = total
+      while rest > 0 {
+        let length = min(rest, Int.random(in: 1...17, using: &random))
+        lengths.append(length)
+        rest -= length
+      }
+      return lengths
+    }
+  }
+}
+
+/// A small generator with a seed, so that every run sees the same numbers (SplitMix64).
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+/// What came of reading a text: the events as a transcript, and the error if there was one.
+struct Reading {
+  var transcript: [UInt8] = []
+  var error: JSONError?
+  var scope = JSONEventScope()
+  /// How many bytes yajl looked at.
+  var scanned = 0
+
+  /// Whether this reading of a text that was cut says the same as the reading of the whole.
+  ///
+  /// Events and error code must be equal. So must the offset, except that of an offending token which was
+  /// cut: then it is in that token, not at its start.
+  func agrees(with whole: Reading) -> Bool {
+    guard transcript == whole.transcript, error?.code == whole.error?.code else { return false }
+    guard let error, let wholeError = whole.error else { return true }
+    if error.offset == wholeError.offset { return true }
+    return error.code == .syntax && error.offset > wholeError.offset
+  }
+}
+
+/// The context of the transcribing handlers.
+private struct Transcript {
+  var scope: JSONEventScope
+  var bytes: [UInt8] = []
+  /// Cancel at this event; never if 0.
+  var cancelAt: Int
+
+  mutating func note(_ mark: Character, _ text: UnsafeRawBufferPointer? = nil) -> Int32 {
+    bytes.append(mark.asciiValue!)
+    if let text {
+      bytes.append(contentsOf: String(text.count).utf8)
+      bytes.append(UInt8(ascii: ":"))
+      bytes.append(contentsOf: text)
+    }
+    return cancelAt != 0 && scope.events >= cancelAt ? 0 : 1
+  }
+}
+
+private func transcript(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<Transcript> {
+  context!.assumingMemoryBound(to: Transcript.self)
+}
+
+extension JSONEventHandlers {
+  /// Writes every event down.
+  fileprivate static var transcribing: JSONEventHandlers {
+    JSONEventHandlers(
+      null: {
+        transcript($0).pointee.scope.count()
+        return transcript($0).pointee.note("n")
+      },
+      boolean: {
+        transcript($0).pointee.scope.count()
+        return transcript($0).pointee.note($1 == 0 ? "f" : "t")
+      },
+      number: {
+        guard transcript($0).pointee.scope.checkNumber($2) else { return 0 }
+        return transcript($0).pointee.note("#", UnsafeRawBufferPointer(start: $1, count: $2))
+      },
+      string: {
+        guard transcript($0).pointee.scope.checkString($2) else { return 0 }
+        return transcript($0).pointee.note("s", UnsafeRawBufferPointer(start: $1, count: $2))
+      },
+      startObject: {
+        guard transcript($0).pointee.scope.enter() else { return 0 }
+        return transcript($0).pointee.note("{")
+      },
+      key: {
+        guard transcript($0).pointee.scope.checkKey($2) else { return 0 }
+        return transcript($0).pointee.note("k", UnsafeRawBufferPointer(start: $1, count: $2))
+      },
+      endObject: {
+        transcript($0).pointee.scope.leave()
+        return transcript($0).pointee.note("}")
+      },
+      startArray: {
+        guard transcript($0).pointee.scope.enter() else { return 0 }
+        return transcript($0).pointee.note("[")
+      },
+      endArray: {
+        transcript($0).pointee.scope.leave()
+        return transcript($0).pointee.note("]")
+      })
+  }
+}
+
+/// Reads a text that arrives in pieces.
+///
+/// Each piece is copied to memory of exactly its size, so that the address sanitizer sees a read beyond it.
+func read(
+  _ text: [UInt8], _ cuts: Cuts = .whole, limits: JSONLimits = JSONLimits(),
+  options: JSONParser.Options = JSONParser.Options(), cancelAt: Int = 0
+) -> Reading {
+  let context = UnsafeMutablePointer<Transcript>.allocate(capacity: 1)
+  context.initialize(to: Transcript(scope: JSONEventScope(limits: limits), cancelAt: cancelAt))
+  defer {
+    context.deinitialize(count: 1)
+    context.deallocate()
+  }
+  var reading = Reading()
+  do throws(JSONError) {
+    var parser = try JSONParser(handlers: .transcribing, context: context, options: options)
+    do throws(JSONError) {
+      var place = 0
+      for length in cuts.lengths(text.count) {
+        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 1)
+        defer { piece.deallocate() }
+        piece.copyBytes(from: text[place..<place + length])
+        try parser.feed(UnsafeRawBufferPointer(piece))
+        place += length
+      }
+      try parser.finish()
+    } catch {
+      reading.error = error
+    }
+    reading.scanned = parser.scanned
+  } catch {
+    reading.error = error
+  }
+  reading.transcript = context.pointee.bytes
+  reading.scope = context.pointee.scope
+  return reading
+}
+
+func read(_ text: String, _ cuts: Cuts = .whole) -> Reading {
+  read(Array(text.utf8), cuts)
+}
