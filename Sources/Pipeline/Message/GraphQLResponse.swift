@@ -1,0 +1,61 @@
+public import HTTPTypes
+
+/// One result of an operation. Most operations have one; subscriptions and `cache-and-network` have
+/// several.
+public struct GraphQLResponse: Sendable {
+  /// Who answered.
+  public enum Source: String, Sendable, Hashable {
+    case cache, server
+  }
+
+  public var source: Source
+  /// The result as bytes, or `nil` when nobody asked for them.
+  public var body: (any ResultBody)?
+  /// The errors that the server reported beside the data.
+  public var errors: [GraphQLError]
+  /// The members of the response's `extensions`.
+  public var extensions: [String: JSONText]
+  /// `nil` for a result from the cache.
+  public var http: HTTPResponse?
+  public var timing: ResponseTiming
+  /// The attempt that brought this result, from 1.
+  public var attempt: Int
+  /// What lower interceptors tell those above, by typed keys.
+  public var context: RequestContext
+  /// The records of this result, not yet visible to others. The chain commits them before it
+  /// delivers the result.
+  public var pendingWrite: (any PendingCacheWrite)?
+
+  public init(
+    source: Source, body: (any ResultBody)? = nil, errors: [GraphQLError] = [],
+    extensions: [String: JSONText] = [:], http: HTTPResponse? = nil,
+    timing: ResponseTiming = ResponseTiming(), attempt: Int = 1,
+    context: RequestContext = RequestContext(), pendingWrite: (any PendingCacheWrite)? = nil
+  ) {
+    self.source = source
+    self.body = body
+    self.errors = errors
+    self.extensions = extensions
+    self.http = http
+    self.timing = timing
+    self.attempt = attempt
+    self.context = context
+    self.pendingWrite = pendingWrite
+  }
+}
+
+/// How long a result took.
+public struct ResponseTiming: Sendable, Hashable {
+  /// From the start of the attempt until the result was there.
+  public var total: Duration
+  /// From sending the request until the head of the response was there; `nil` without network.
+  public var firstByte: Duration?
+  /// The bytes of the response's body as received, after decompression.
+  public var receivedBytes: Int
+
+  public init(total: Duration = .zero, firstByte: Duration? = nil, receivedBytes: Int = 0) {
+    self.total = total
+    self.firstByte = firstByte
+    self.receivedBytes = receivedBytes
+  }
+}
