@@ -1,4 +1,5 @@
 import Cache
+import Logging
 public import Pipeline
 
 /// Answers from the cache, as the policy says.

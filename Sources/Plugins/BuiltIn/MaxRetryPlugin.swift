@@ -1,3 +1,5 @@
+import HTTPTypes
+import Logging
 public import Pipeline
 
 /// Retries what may succeed the next time, and bounds the retries that other plugins ask for.
@@ -48,7 +50,7 @@ public struct MaxRetryPlugin: Plugin {
     return .graphQL(
       MaxRetryInterceptor(
         maxRetries: options.int("max_retries"),
-        triggers: Set(options["on"]?.texts ?? []),
+        triggers: Set(options.strings("on")),
         backoff: Backoff(
           base: backoff.duration("base"), factor: backoff.double("factor"),
           max: backoff.duration("max"),

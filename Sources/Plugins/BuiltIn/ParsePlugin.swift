@@ -1,5 +1,7 @@
 import Cache
+import HTTPTypes
 import JSONStream
+import Logging
 public import Pipeline
 
 /// Reads responses as they arrive: into records and into the result.

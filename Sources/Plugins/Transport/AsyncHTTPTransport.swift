@@ -1,7 +1,8 @@
-public import AsyncHTTPClient
+import AsyncHTTPClient
 import HTTPTypes
-import NIOCore
+public import NIOCore
 import NIOHTTP1
+import NIOHTTPCompression
 import NIOPosix
 public import Pipeline
 
