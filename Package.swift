@@ -61,7 +61,6 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
       .product(name: "NIOCore", package: "swift-nio"),
     ],
-    resources: [.embedInCode("Data/countries.json"), .embedInCode("Data/schema.graphql")],
     swiftSettings: settings),
   .executableTarget(
     name: "gqlrun",
@@ -84,7 +83,12 @@ let networked: [Target] = [
     ],
     swiftSettings: settings),
   .testTarget(
-    name: "DemoServerTests", dependencies: ["DemoServer", "JSONStream", "GraphQL"],
+    name: "DemoServerTests",
+    dependencies: [
+      "DemoServer", "JSONStream", "GraphQL",
+      .product(name: "NIOCore", package: "swift-nio"),
+      .product(name: "NIOPosix", package: "swift-nio"),
+    ],
     swiftSettings: settings),
   .testTarget(
     name: "gqlrunTests",
