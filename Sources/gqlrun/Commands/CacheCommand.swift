@@ -1,5 +1,5 @@
-import ArgumentParser
-import Cache
+public import ArgumentParser
+public import Cache
 import Foundation
 import JSONStream
 

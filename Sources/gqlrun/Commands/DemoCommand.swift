@@ -194,7 +194,7 @@ private struct GuidedTour {
 
   private static var peakMiB: Int {
     var usage = rusage()
-    getrusage(RUSAGE_SELF, &usage)
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     return Int(usage.ru_maxrss) / 1024
   }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import GraphQL
 import Pipeline
 import Plugins
 

@@ -1,10 +1,10 @@
-import ArgumentParser
+public import ArgumentParser
 import Cache
 import Foundation
 import GraphQL
 import HTTPTypes
 import Logging
-import Pipeline
+public import Pipeline
 import Plugins
 
 struct RunCommand: AsyncParsableCommand {
@@ -21,7 +21,7 @@ struct RunCommand: AsyncParsableCommand {
           --var 'code="DE"' --store sqlite:cache.db
       """)
 
-  @Argument(help: "The GraphQL document; - is standard input.")
+  @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
   var document: String
 
   @Option(name: .shortAndLong, help: "The pipeline file.")
