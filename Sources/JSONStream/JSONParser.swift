@@ -14,7 +14,8 @@ public struct JSONParser: ~Copyable {
   public struct Options: Hashable, Sendable {
     /// Pieces smaller than this are collected before they are parsed. 4 KiB by default.
     public var minimumPiece: Int
-    /// How many bytes are checked and parsed in one go, so that they stay in the processor's cache. 64 KiB by default.
+    /// How many bytes are checked and parsed in one go, so that they stay in the processor's cache.
+    /// 64 KiB by default.
     public var slice: Int
 
     public init(minimumPiece: Int = 4 << 10, slice: Int = 64 << 10) {
@@ -198,7 +199,9 @@ extension JSONParser {
     guard certain > limit else { return }
     guard certain - (textGuard.escapeOverhead - certainOverhead) > limit else { return }
     scope.pointee.fail(.stringTooLong)
-    throw cancellation(at: parsed)
+    throw fail(
+      .limitExceeded, "a string or a run of white space is longer than the limit of \(limit) bytes",
+      at: parsed)
   }
 
   /// Accepts only white space, after the end of the value.
@@ -221,31 +224,10 @@ extension JSONParser {
   private mutating func refusal(of byte: UInt8) throws(JSONError) -> JSONError {
     try parseHeld()
     if isComplete { return trailing(byte) }
-    switch textGuard.finding {
-    case .byteOrderMark:
-      return fail(
-        .invalidText,
-        "the text starts with a byte order mark (\(byte.shownName)); send UTF-8 without one", at: parsed)
-    case .control where byte == 0 && parsed < 4:
-      return fail(.invalidText, "the text looks like UTF-16 or UTF-32; send UTF-8", at: parsed)
-    case .control:
-      return fail(.syntax, "control character \(byte.shownName)", at: parsed)
-    case .utf8:
-      return fail(.invalidText, "\(byte.shownName) is not valid UTF-8 here", at: parsed)
-    case .escape:
-      return fail(.syntax, "\(byte.shownName) after a backslash is not an escape", at: parsed)
-    case .hexDigit:
-      return fail(
-        .syntax, "expected four hexadecimal digits after \\u, found \(byte.shownName)", at: parsed)
-    case .loneHighSurrogate:
-      return fail(
-        .invalidText, "a high surrogate escape without a low surrogate after it", at: parsed)
-    case .loneLowSurrogate:
-      return fail(
-        .invalidText, "a low surrogate escape without a high surrogate before it", at: parsed)
-    case nil:
+    guard let finding = textGuard.finding else {
       preconditionFailure("the guard refuses with a finding")
     }
+    return fail(finding.code, finding.explanation(of: byte, at: parsed), at: parsed)
   }
 
   private mutating func trailing(_ byte: UInt8) -> JSONError {
@@ -254,27 +236,8 @@ extension JSONParser {
 
   /// The error for a handler that returned 0.
   private mutating func cancellation(at offset: Int) -> JSONError {
-    let limits = scope.pointee.limits
-    switch scope.pointee.failure {
-    case .depthExceeded:
-      return fail(
-        .limitExceeded, "nested deeper than the limit of \(limits.maxDepth) levels", at: offset)
-    case .stringTooLong:
-      return fail(
-        .limitExceeded, "a string is longer than the limit of \(limits.maxStringBytes) bytes",
-        at: offset)
-    case .keyTooLong:
-      return fail(
-        .limitExceeded, "a key is longer than the limit of \(limits.maxKeyBytes) bytes", at: offset)
-    case .numberTooLong:
-      return fail(
-        .limitExceeded, "a number is longer than the limit of \(limits.maxNumberBytes) bytes",
-        at: offset)
-    case .duplicateKey:
-      return fail(.duplicateKey, "an object has two members with the same key", at: offset)
-    default:
-      return fail(.cancelled, "reading was cancelled", at: offset)
-    }
+    let scope = scope.pointee
+    return fail(scope.failure.code, scope.failure.explanation(scope.limits), at: offset)
   }
 
   /// The error for what yajl refused, at the offending byte or the start of the offending token.
