@@ -34,8 +34,6 @@ public struct JSONParser: ~Copyable {
 
   /// The bytes that yajl has read, or that we have read after the end of the value.
   private var parsed = 0
-  /// The last of them; a space before the first.
-  private var lastByte = UInt8(ascii: " ")
   /// An upper bound of the token yajl has not finished, in bytes.
   private var pending = 0
   /// A lower bound of it if it is a string, while it is long: the bytes read since the last event.
@@ -150,7 +148,7 @@ extension JSONParser {
   }
 
   private mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
-    guard let base = bytes.baseAddress, let last = bytes.last else { return }
+    guard let base = bytes.baseAddress else { return }
     if isComplete { return try skipWhiteSpace(bytes) }
     let eventsBefore = scope.pointee.events
     scanned += pending + bytes.count
@@ -161,7 +159,6 @@ extension JSONParser {
       throw grammarError(in: bytes, end: consumed)
     }
     parsed += consumed
-    lastByte = last
     let (events, depth) = (scope.pointee.events, scope.pointee.depth)
     if consumed < bytes.count || (events > 0 && depth == 0) {
       isComplete = true
@@ -246,8 +243,8 @@ extension JSONParser {
       return fail(.syntax, "not JSON", at: parsed + end)
     }
     let place = complaint.place(in: bytes, consumed: end)
-    let byte = bytes.indices.contains(place) ? bytes[place] : lastByte
-    return fail(.syntax, complaint.explanation(found: byte), at: parsed + place)
+    return fail(
+      .syntax, complaint.explanation(in: bytes, at: place, end: end), at: parsed + place)
   }
 
   /// The error for a text that ended where yajl wanted more, or whose last number is out of place.
