@@ -33,9 +33,9 @@ public struct JSONParser: ~Copyable {
   private var failed: JSONError?
 
   /// The bytes that yajl has read, or that we have read after the end of the value.
-  private var parsed = 0
+  private(set) var parsed = 0
   /// An upper bound of the token yajl has not finished, in bytes.
-  private var pending = 0
+  private(set) var pending = 0
   /// A lower bound of it if it is a string, while it is long: the bytes read since the last event.
   private var certain = 0
   /// How much escapes took before `certain` began, and before the oldest held byte.
