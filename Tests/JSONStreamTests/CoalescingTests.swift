@@ -28,7 +28,8 @@ struct CoalescingTests {
     #expect(once.scanned < 3 * count + 10_000)
   }
 
-  @Test("looks at ordinary text hardly more than once", arguments: [1, 100, 1000, 5000, 16384, 100_000])
+  @Test(
+    "looks at ordinary text hardly more than once", arguments: [1, 100, 1000, 5000, 16384, 100_000])
   func ordinary(_ piece: Int) {
     let item = #"{"id":"User:12345","name":"Ada \"Countess\" Lovelace","n":[1,2.5,null]},"#
     let bytes = Array(("[" + String(repeating: item, count: 3000) + "0]").utf8)

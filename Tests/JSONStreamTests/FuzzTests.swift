@@ -3,7 +3,8 @@ import Testing
 
 @Suite("JSON fuzz")
 struct FuzzTests {
-  @Test("agrees with the strict oracle about damaged texts, however they are cut", arguments: 0..<40)
+  @Test(
+    "agrees with the strict oracle about damaged texts, however they are cut", arguments: 0..<40)
   func damaged(_ seed: Int) {
     var fuzz = JSONFuzz(seed: UInt64(seed))
     for _ in 0..<150 {
@@ -37,7 +38,9 @@ struct FuzzTests {
       (fuzz.cuts(), JSONParser.Options(minimumPiece: 5)), (fuzz.cuts(), JSONParser.Options()),
     ] {
       let cut = read(text, cuts, options: options)
-      #expect(cut.agrees(with: whole), "\(shown(text)) \(cuts): \(cut.error as Any) \(whole.error as Any)")
+      #expect(
+        cut.agrees(with: whole), "\(shown(text)) \(cuts): \(cut.error as Any) \(whole.error as Any)"
+      )
     }
   }
 

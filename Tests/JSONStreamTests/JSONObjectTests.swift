@@ -9,7 +9,8 @@ struct JSONObjectTests {
     return object
   }
 
-  @Test("finds every key, in small objects and in large ones", arguments: [0, 1, 11, 12, 13, 14, 1000])
+  @Test(
+    "finds every key, in small objects and in large ones", arguments: [0, 1, 11, 12, 13, 14, 1000])
   func lookUp(_ count: Int) {
     let object = object(count)
     #expect(object.count == count)

@@ -115,7 +115,8 @@ struct JSONParserTests {
       ("[\"\\ud800\\ud800\"]", 11, "a high surrogate escape has no low surrogate after it"),
       ("[\"\\udc00\"]", 5, "a low surrogate escape has no high surrogate before it"),
       (
-        "\u{FEFF}[]", 0, "the text starts with a byte order mark (byte 0xEF); send UTF-8 without one"
+        "\u{FEFF}[]", 0,
+        "the text starts with a byte order mark (byte 0xEF); send UTF-8 without one"
       ),
       ("\0[", 0, "byte 0x00 at the start looks like UTF-16 or UTF-32; send UTF-8"),
       ("[\0", 1, "byte 0x00 at the start looks like UTF-16 or UTF-32; send UTF-8"),

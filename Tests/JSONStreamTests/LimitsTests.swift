@@ -5,7 +5,8 @@ import Testing
 @Suite("JSON limits")
 struct LimitsTests {
   private func nested(_ open: String, _ close: String, _ depth: Int) -> [UInt8] {
-    Array((String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)).utf8)
+    Array(
+      (String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)).utf8)
   }
 
   @Test("allow 512 levels and refuse the next", arguments: [("[", "]"), ("{\"a\":", "}")])
@@ -45,7 +46,8 @@ struct LimitsTests {
   @Test(
     "allow a token of just the length and refuse one byte more",
     arguments: [
-      ("[\"", "abcdefghij", "\"]", JSONFailureCode.stringTooLong), ("{\"", "abcdefgh", "\":1}", .keyTooLong),
+      ("[\"", "abcdefghij", "\"]", JSONFailureCode.stringTooLong),
+      ("{\"", "abcdefgh", "\":1}", .keyTooLong),
       ("[", "123456", "]", .numberTooLong), ("", "123456", "", .numberTooLong),
       ("[\"", "\\u0041\\n23456789", "\"]", .stringTooLong),
     ])
@@ -53,7 +55,8 @@ struct LimitsTests {
     let limits = JSONLimits(maxStringBytes: 10, maxKeyBytes: 8, maxNumberBytes: 6)
     for cuts in [Cuts.whole, .every(1), .every(3)] {
       for options in [JSONParser.Options(), .init(minimumPiece: 1)] {
-        let fits = read(Array((before + token + after).utf8), cuts, limits: limits, options: options)
+        let fits = read(
+          Array((before + token + after).utf8), cuts, limits: limits, options: options)
         #expect(fits.error == nil)
         let long = read(
           Array((before + token + "7" + after).utf8), cuts, limits: limits, options: options)
@@ -66,7 +69,8 @@ struct LimitsTests {
   @Test("stop an endless string before it fills the memory", arguments: [1, 1000, 16384, 1 << 20])
   func endless(_ piece: Int) {
     let limits = JSONLimits(maxStringBytes: 50_000)
-    let text = [UInt8](repeating: UInt8(ascii: "\""), count: 1)
+    let text =
+      [UInt8](repeating: UInt8(ascii: "\""), count: 1)
       + [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
     let reading = read(text, .every(piece), limits: limits)
     #expect(reading.error?.code == .limitExceeded)

@@ -41,14 +41,18 @@ struct JSONFuzz {
     .random(seed: random.next())
   }
 
-  private static let splinters: [[UInt8]] = [
-    "\"", "\\", "\\u", "\\u0", "\\ud800", "\\udc00", "\\ud83d\\ude00", "\\\"", "\\\\", "[", "]", "{",
-    "}", ",", ":", "-", "+", ".", "e", "E1", "0", "00", "1", "true", "fals", "null", "NaN", "//", "/**/",
-    " ", "\n", "\t", "\r", "\u{0C}", "\u{0B}", "\u{7F}", "é", "😀", "\u{FEFF}", "\u{2028}", "'", "#",
-  ].map { Array($0.utf8) } + [
-    [0x00], [0x1F], [0x80], [0xC0, 0x80], [0xC3], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80],
-    [0xF4, 0x90, 0x80, 0x80], [0xF0, 0x9F], [0xFF],
-  ]
+  private static let splinters: [[UInt8]] =
+    [
+      "\"", "\\", "\\u", "\\u0", "\\ud800", "\\udc00", "\\ud83d\\ude00", "\\\"", "\\\\", "[", "]",
+      "{",
+      "}", ",", ":", "-", "+", ".", "e", "E1", "0", "00", "1", "true", "fals", "null", "NaN", "//",
+      "/**/",
+      " ", "\n", "\t", "\r", "\u{0C}", "\u{0B}", "\u{7F}", "é", "😀", "\u{FEFF}", "\u{2028}", "'",
+      "#",
+    ].map { Array($0.utf8) } + [
+      [0x00], [0x1F], [0x80], [0xC0, 0x80], [0xC3], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80],
+      [0xF4, 0x90, 0x80, 0x80], [0xF0, 0x9F], [0xFF],
+    ]
 
   private mutating func space(_ text: inout [UInt8]) {
     guard Int.random(in: 0..<4, using: &random) == 0 else { return }
