@@ -1,3 +1,4 @@
+import Cache
 import HTTPTypes
 import Pipeline
 import Testing
