@@ -167,6 +167,7 @@ extension PipelineLoader {
     guard let options = options.object(ifGiven: "store") else { return StoreConfiguration() }
     let kind = options.choice(ifGiven: "kind", as: StoreConfiguration.Kind.self) ?? .memory
     let path = options.string(ifGiven: "path")
+    if options["kind"]?.isUnknown == true { return StoreConfiguration(kind: kind, path: path) }
     if kind == .sqlite, path == nil, options["path"] == nil {
       report(
         .wrongValue, "a store of kind `sqlite` needs a `path`", options.place(of: "kind"),
