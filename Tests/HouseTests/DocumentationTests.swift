@@ -39,7 +39,9 @@ struct DocumentationTests {
   func mainJobs() throws {
     let readme = try #require(Self.documents.first { $0.path == "README.md" })
     let shown = Set(readme.commandLines.map { $0.words.prefix(3).joined(separator: " ") })
-    for start in ["make demo", "make test", "gqlrun run", "gqlrun cache import", "gqlrun cache dump"] {
+    for start in [
+      "make demo", "make test", "gqlrun run", "gqlrun cache import", "gqlrun cache dump",
+    ] {
       #expect(shown.contains { $0.hasPrefix(start) }, "README shows no \(start)")
     }
   }
@@ -145,8 +147,8 @@ struct DocumentationTests {
   @Test(
     "a machine path is found",
     arguments: [
-      ("see \(machineFolders[0])main", 1), ("\"\(machineFolders[1])usr", 1), ("net\(machineFolders[0])", 0),
-      ("/workshop", 0),
+      ("see \(machineFolders[0])main", 1), ("\"\(machineFolders[1])usr", 1),
+      ("net\(machineFolders[0])", 0), ("/workshop", 0),
     ])
   func findsMachinePaths(text: String, count: Int) {
     #expect(Self.machinePaths(in: text, path: "a").count == count)

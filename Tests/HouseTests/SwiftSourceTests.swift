@@ -3,32 +3,34 @@ import Testing
 /// The reading of sources that the other tests of this target rely on.
 @Suite("Reading sources")
 struct SwiftSourceTests {
-  @Test("imports are found wherever they stand", arguments: [
-    ("import A", ["A"]),
-    ("  import A", ["A"]),
-    ("@testable import A", ["A"]),
-    ("@_spi(Testing) public import A", ["A"]),
-    ("public import A", ["A"]),
-    ("package import A", ["A"]),
-    ("internal import A", ["A"]),
-    ("import struct A.B", ["A"]),
-    ("private import func A.B.c", ["A"]),
-    ("import A.B", ["A"]),
-    ("import `A`", ["A"]),
-    ("import A; import B", ["A", "B"]),
-    ("import A // and import B", ["A"]),
-    ("/* import A */ import B", ["B"]),
-    ("/* import A /* */ import B */", []),
-    ("let text = \"\"\"\n  import A\n  \"\"\"", []),
-    ("let text = \"\\\"\"; import A", ["A"]),
-    ("let text = #\"\\\"#; import A", ["A"]),
-    ("let text = \"\\(f(\"import \"))\"; import A", ["A"]),
-    ("let text = \"//\"; import A", ["A"]),
-    ("let text = #/\"/#; import A", ["A"]),
-    ("#if canImport(A)\n#endif", []),
-    ("let important = 1", []),
-    ("importer()", []),
-  ])
+  @Test(
+    "imports are found wherever they stand",
+    arguments: [
+      ("import A", ["A"]),
+      ("  import A", ["A"]),
+      ("@testable import A", ["A"]),
+      ("@_spi(Testing) public import A", ["A"]),
+      ("public import A", ["A"]),
+      ("package import A", ["A"]),
+      ("internal import A", ["A"]),
+      ("import struct A.B", ["A"]),
+      ("private import func A.B.c", ["A"]),
+      ("import A.B", ["A"]),
+      ("import `A`", ["A"]),
+      ("import A; import B", ["A", "B"]),
+      ("import A // and import B", ["A"]),
+      ("/* import A */ import B", ["B"]),
+      ("/* import A /* */ import B */", []),
+      ("let text = \"\"\"\n  import A\n  \"\"\"", []),
+      ("let text = \"\\\"\"; import A", ["A"]),
+      ("let text = #\"\\\"#; import A", ["A"]),
+      ("let text = \"\\(f(\"import \"))\"; import A", ["A"]),
+      ("let text = \"//\"; import A", ["A"]),
+      ("let text = #/\"/#; import A", ["A"]),
+      ("#if canImport(A)\n#endif", []),
+      ("let important = 1", []),
+      ("importer()", []),
+    ])
   func imports(text: String, modules: [String]) {
     #expect(SwiftSource(text).imports.map(\.module) == modules)
   }

@@ -73,7 +73,9 @@ struct Manifest {
     func argument(_ label: String) -> Text? {
       var rest = self
       while !rest.bytes.isEmpty {
-        rest.bytes = rest.bytes.drop { $0.code == UInt8(ascii: " ") || $0.code == UInt8(ascii: "\n") }
+        rest.bytes = rest.bytes.drop {
+          $0.code == UInt8(ascii: " ") || $0.code == UInt8(ascii: "\n")
+        }
         if rest.starts(with: label + ":") {
           rest.bytes = rest.bytes.dropFirst(label.utf8.count + 1)
           return Text(rest.bytes.prefix(rest.lengthOfArgument))
@@ -85,7 +87,9 @@ struct Manifest {
 
     /// Drops everything up to the end of the next string literal, and tells its contents.
     mutating func popString() -> String? {
-      guard let start = bytes.firstIndex(where: { $0.code == UInt8(ascii: "\"") }) else { return nil }
+      guard let start = bytes.firstIndex(where: { $0.code == UInt8(ascii: "\"") }) else {
+        return nil
+      }
       let inner = bytes[(start + 1)...]
       guard let end = inner.firstIndex(where: { $0.code == UInt8(ascii: "\"") }) else { return nil }
       bytes = bytes[(end + 1)...]

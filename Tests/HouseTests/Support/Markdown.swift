@@ -64,7 +64,8 @@ struct Markdown: Sendable {
 
   private mutating func addText(_ text: Substring, line: Int) {
     // Every second piece stands in backticks.
-    for (index, piece) in text.split(separator: "`", omittingEmptySubsequences: false).enumerated() {
+    for (index, piece) in text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+    {
       if index % 2 == 0 {
         addLinks(piece, line: line)
       } else if piece.hasPrefix("gqlrun ") || piece.hasPrefix("make ") {

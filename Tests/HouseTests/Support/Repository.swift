@@ -50,7 +50,9 @@ enum Repository {
     }
   }
 
-  static let swiftFiles: [File] = files(in: "Sources", suffix: ".swift")
+  /// The Swift files of Sources.
+  static let sources: [(path: String, source: SwiftSource)] = files(in: "Sources", suffix: ".swift")
+    .map { ($0.path, SwiftSource($0.text)) }
 
   private static func isIgnored(_ path: String, _ name: String) -> Bool {
     [".git", ".swiftpm", ".DS_Store", "Package.resolved"].contains(name)

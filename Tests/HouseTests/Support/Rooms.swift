@@ -55,7 +55,7 @@ struct Room {
       rooms: [
         "Batch", "Profile", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
       ],
-      modules: ["ArgumentParser", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
+      modules: ["ArgumentParser", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
   ]
 
   static func named(_ name: String) -> Room? { all.first { $0.name == name } }

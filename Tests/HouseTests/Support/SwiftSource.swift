@@ -107,6 +107,9 @@ private struct Scanner {
 
   /// Scans a string or extended regex literal; false when none begins here.
   private mutating func scanLiteral() -> Bool {
+    guard byte(at: position) == UInt8(ascii: "\"") || byte(at: position) == UInt8(ascii: "#") else {
+      return false
+    }
     var pounds = 0
     while byte(at: position + pounds) == UInt8(ascii: "#") { pounds += 1 }
     let fence = String(repeating: "#", count: pounds)
@@ -157,7 +160,10 @@ private struct Scanner {
 
   private func byte(at index: Int) -> UInt8? { index < text.count ? text[index] : nil }
 
-  private func starts(with prefix: String) -> Bool { text[position...].starts(with: prefix.utf8) }
+  private func starts(with prefix: String) -> Bool {
+    position < text.count && text[position] == prefix.utf8.first
+      && text[position...].starts(with: prefix.utf8)
+  }
 
   private mutating func blank(_ range: Range<Int>, isComment: Bool) {
     for index in range where text[index] != UInt8(ascii: "\n") {
