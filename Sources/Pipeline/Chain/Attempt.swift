@@ -40,8 +40,8 @@ struct Attempt: Sendable {
 
   func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
     ChainContext(
-      services: services, endpoint: pipeline.endpoint, entryID: id, request: request,
-      retryCause: retryCause)
+      services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, entryID: id,
+      request: request, retryCause: retryCause)
   }
 }
 

@@ -17,9 +17,14 @@ extension PendingWrite: PendingCacheWrite {}
 public struct CacheWriteTarget: Sendable {
   public var store: any RecordStore
   public var errorPolicy: ErrorPolicy
+  /// Whether the answers to root fields are kept, or only the objects in them.
+  public var writesRoots: Bool
 
-  public init(store: any RecordStore, errorPolicy: ErrorPolicy = .skipErrored) {
+  public init(
+    store: any RecordStore, errorPolicy: ErrorPolicy = .skipErrored, writesRoots: Bool = true
+  ) {
     self.store = store
     self.errorPolicy = errorPolicy
+    self.writesRoots = writesRoots
   }
 }
