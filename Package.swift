@@ -59,6 +59,7 @@ let networked: [Target] = [
       .product(name: "Hummingbird", package: "hummingbird"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
+      .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
       .product(name: "NIOCore", package: "swift-nio"),
     ],
     swiftSettings: settings),

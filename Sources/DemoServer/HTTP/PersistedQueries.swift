@@ -1,5 +1,5 @@
 import JSONStream
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The documents that clients have registered by their hashes: automatic persisted queries.
 ///
@@ -9,7 +9,7 @@ final class PersistedQueries: Sendable {
   static let maxDocuments = 256
   static let maxDocumentBytes = 64 << 10
 
-  private let documents = Mutex<[String: String]>([:])
+  private let documents = NIOLockedValueBox<[String: String]>([:])
 
   /// The document a request means, after it was registered or found by its hash.
   func document(of request: OperationRequest) throws(RequestError) -> String {
@@ -24,7 +24,7 @@ final class PersistedQueries: Sendable {
         .badUserInput, "extensions.persistedQuery needs the version 1 and a sha256Hash.")
     }
     guard let query = request.query else {
-      guard let known = documents.withLock({ $0[hash] }) else {
+      guard let known = documents.withLockedValue({ $0[hash] }) else {
         throw RequestError(.persistedQueryNotFound, "PersistedQueryNotFound")
       }
       return known
@@ -33,7 +33,7 @@ final class PersistedQueries: Sendable {
       throw RequestError(.badUserInput, "provided sha does not match query")
     }
     if query.utf8.count <= Self.maxDocumentBytes {
-      documents.withLock { documents in
+      documents.withLockedValue { documents in
         if documents.count >= Self.maxDocuments { documents.removeAll() }
         documents[hash] = query
       }

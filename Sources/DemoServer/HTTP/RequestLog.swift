@@ -1,5 +1,5 @@
 public import HTTPTypes
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// What a server was asked, for tests and for people who watch it.
 public final class RequestLog: Sendable {
@@ -34,29 +34,29 @@ public final class RequestLog: Sendable {
     var largestChunk = 0
   }
 
-  private let contents = Mutex(Contents())
+  private let contents = NIOLockedValueBox(Contents())
 
   init() {}
 
   /// How many requests to GraphQL there were.
-  public var requestCount: Int { contents.withLock { $0.count } }
+  public var requestCount: Int { contents.withLockedValue { $0.count } }
   /// The last requests, oldest first.
   public var requests: [Entry] {
-    contents.withLock { Array($0.entries.suffix(Self.keptEntries)) }
+    contents.withLockedValue { Array($0.entries.suffix(Self.keptEntries)) }
   }
-  public var last: Entry? { contents.withLock { $0.entries.last } }
+  public var last: Entry? { contents.withLockedValue { $0.entries.last } }
   /// How many bytes of response bodies were written.
-  public var bytesWritten: Int { contents.withLock { $0.bytesWritten } }
+  public var bytesWritten: Int { contents.withLockedValue { $0.bytesWritten } }
   /// The largest piece in which a response body was written, in bytes: what is held at a time.
-  public var largestChunk: Int { contents.withLock { $0.largestChunk } }
+  public var largestChunk: Int { contents.withLockedValue { $0.largestChunk } }
 
   /// Forgets everything.
   public func clear() {
-    contents.withLock { $0 = Contents() }
+    contents.withLockedValue { $0 = Contents() }
   }
 
   func add(_ entry: Entry) {
-    contents.withLock { contents in
+    contents.withLockedValue { contents in
       contents.count += 1
       // Half of them at once, so that the array is not moved for every request.
       if contents.entries.count >= 2 * Self.keptEntries {
@@ -67,7 +67,7 @@ public final class RequestLog: Sendable {
   }
 
   func noteWritten(_ count: Int) {
-    contents.withLock { contents in
+    contents.withLockedValue { contents in
       contents.bytesWritten += count
       contents.largestChunk = max(contents.largestChunk, count)
     }
