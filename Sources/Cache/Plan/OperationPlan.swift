@@ -43,6 +43,9 @@ package final class OperationPlan: Sendable {
     self.keys = keys
     self.facts = facts
   }
+
+  /// The fields that identify objects of `type`.
+  func keyFields(of type: String) -> [String] { keys.fields(of: type, facts: facts) }
 }
 
 /// Turns nested selection sets into flat lists of contributions, once per set.
