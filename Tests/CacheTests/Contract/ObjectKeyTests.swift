@@ -34,11 +34,10 @@ struct ObjectKeyTests {
       try await way.withCache { cache in
         let text = fields.joined(separator: ",")
         let written = try await cache.write(#"{"data":{"viewer":{\#(text)}}}"#, operation)
-        #expect(
-          try await cache.dump()
-            == lines(
-              Self.root("User:1"),
-              #"{"key":"User:1","fields":{"__typename":"User","id":"1","name":"Ada"}}"#), "\(text)")
+        try await cache.expectDump(
+          Self.root("User:1"),
+          #"{"key":"User:1","fields":{"__typename":"User","id":"1","name":"Ada"}}"#,
+          comment: "\(text)")
         #expect(written.response.diagnostics == [])
         let asked = fields.filter { !$0.contains("__typename") }.joined(separator: ",")
         #expect(written.data == #"{"viewer":{\#(asked)}}"#)
@@ -61,15 +60,13 @@ struct ObjectKeyTests {
       """#
     try await way.withCache { cache in
       try await cache.write(response, document)
-      #expect(
-        try await cache.dump()
-          == lines(
-            #"{"key":"A:1","fields":{"__typename":"A","b":{"$ref":"B:2"},"id":1,"x":"é\n"}}"#,
-            #"{"key":"A:9","fields":{"__typename":"A","id":9,"x":1}}"#,
-            #"{"key":"B:2","fields":{"__typename":"B","c":{"$ref":"C:3"},"id":2,"list":[{"$ref":"A:9"},null,{"$ref":"B:8"}],"y":2}}"#,
-            #"{"key":"B:8","fields":{"__typename":"B","id":8,"y":{"deep":[1]}}}"#,
-            #"{"key":"C:3","fields":{"__typename":"C","id":3,"z":3}}"#,
-            #"{"key":"QUERY_ROOT","fields":{"a":{"$ref":"A:1"}}}"#))
+      try await cache.expectDump(
+        #"{"key":"A:1","fields":{"__typename":"A","b":{"$ref":"B:2"},"id":1,"x":"é\n"}}"#,
+        #"{"key":"A:9","fields":{"__typename":"A","id":9,"x":1}}"#,
+        #"{"key":"B:2","fields":{"__typename":"B","c":{"$ref":"C:3"},"id":2,"list":[{"$ref":"A:9"},null,{"$ref":"B:8"}],"y":2}}"#,
+        #"{"key":"B:8","fields":{"__typename":"B","id":8,"y":{"deep":[1]}}}"#,
+        #"{"key":"C:3","fields":{"__typename":"C","id":3,"z":3}}"#,
+        #"{"key":"QUERY_ROOT","fields":{"a":{"$ref":"A:1"}}}"#)
       #expect(
         try await cache.read(document)
           == #"{"a":{"id":1,"v":"é\n","b":{"id":2,"v":2,"c":{"id":3,"v":3},"list":[{"id":9,"v":1},null,{"id":8,"v":{"deep":[1]}}]}}}"#
@@ -128,11 +125,9 @@ struct ObjectKeyTests {
     try await way.withCache { cache in
       let written = try await cache.write(
         #"{"data":{"viewer":{"__typename":"User","id":\#(id.sent),"name":"Ada"}}}"#, Self.viewer)
-      #expect(
-        try await cache.dump()
-          == lines(
-            Self.root(id.key),
-            #"{"key":"\#(id.key)","fields":{"__typename":"User","id":\#(id.stored),"name":"Ada"}}"#))
+      try await cache.expectDump(
+        Self.root(id.key),
+        #"{"key":"\#(id.key)","fields":{"__typename":"User","id":\#(id.stored),"name":"Ada"}}"#)
       #expect(written.data == #"{"viewer":{"id":\#(id.stored),"name":"Ada"}}"#)
       #expect(try await cache.read(Self.viewer) == #"{"viewer":{"id":\#(id.stored),"name":"Ada"}}"#)
     }
@@ -145,27 +140,24 @@ struct ObjectKeyTests {
       try await cache.write(
         #"{"data":{"a":{"__typename":"User","id":1,"name":"Ada"},"b":{"__typename":"User","id":"1","email":"a@x"}}}"#,
         document)
-      #expect(
-        try await cache.dump()
-          == lines(
-            #"{"key":"QUERY_ROOT","fields":{"a":{"$ref":"User:1"},"b":{"$ref":"User:1"}}}"#,
-            #"{"key":"User:1","fields":{"__typename":"User","email":"a@x","id":"1","name":"Ada"}}"#))
+      try await cache.expectDump(
+        #"{"key":"QUERY_ROOT","fields":{"a":{"$ref":"User:1"},"b":{"$ref":"User:1"}}}"#,
+        #"{"key":"User:1","fields":{"__typename":"User","email":"a@x","id":"1","name":"Ada"}}"#)
     }
   }
 
-  @Test("ids that differ only in their Unicode composition are two objects", arguments: Way.allCases)
+  @Test(
+    "ids that differ only in their Unicode composition are two objects", arguments: Way.allCases)
   func unicodeComposition(way: Way) async throws {
     try await way.withCache { cache in
       let written = try await cache.write(
         #"{"data":{"a":{"__typename":"U","id":"\u00e9"},"b":{"__typename":"U","id":"e\u0301"}}}"#,
         "{ a { id } b { id } }")
-      #expect(
-        try await cache.dump().unicodeScalars.elementsEqual(
-          lines(
-            "{\"key\":\"QUERY_ROOT\",\"fields\":{\"a\":{\"$ref\":\"U:\u{e9}\"},\"b\":{\"$ref\":\"U:e\u{301}\"}}}",
-            "{\"key\":\"U:e\u{301}\",\"fields\":{\"__typename\":\"U\",\"id\":\"e\u{301}\"}}",
-            "{\"key\":\"U:\u{e9}\",\"fields\":{\"__typename\":\"U\",\"id\":\"\u{e9}\"}}"
-          ).unicodeScalars))
+      try await cache.expectDump(
+        "{\"key\":\"QUERY_ROOT\",\"fields\":{\"a\":{\"$ref\":\"U:\u{e9}\"},\"b\":{\"$ref\":\"U:e\u{301}\"}}}",
+        "{\"key\":\"U:e\u{301}\",\"fields\":{\"__typename\":\"U\",\"id\":\"e\u{301}\"}}",
+        "{\"key\":\"U:\u{e9}\",\"fields\":{\"__typename\":\"U\",\"id\":\"\u{e9}\"}}"
+      )
       // Two root fields and the two fields of each of the two objects.
       #expect(written.changes.count == 6)
     }
@@ -180,11 +172,11 @@ struct ObjectKeyTests {
     try await way.withCache { cache in
       let one = #"{"__typename":"User"\#(id),"name":"Ada"}"#
       let written = try await cache.write(
-        #"{"data":{"users":[\#(one),\#(one)],"viewer":\#(one)}}"#, "{ users { id name } viewer { id name } }")
+        #"{"data":{"users":[\#(one),\#(one)],"viewer":\#(one)}}"#,
+        "{ users { id name } viewer { id name } }")
       let fields = #"{"__typename":"User"\#(id),"name":"Ada"}"#
-      #expect(
-        try await cache.dump()
-          == lines(#"{"key":"QUERY_ROOT","fields":{"users":[\#(fields),\#(fields)],"viewer":\#(fields)}}"#))
+      try await cache.expectDump(
+        #"{"key":"QUERY_ROOT","fields":{"users":[\#(fields),\#(fields)],"viewer":\#(fields)}}"#)
       #expect(
         written.response.diagnostics == [CacheDiagnostic(typename: "User", keyField: "id")])
     }
@@ -196,9 +188,8 @@ struct ObjectKeyTests {
       try await way.withCache { cache in
         let written = try await cache.write(
           #"{"data":{"viewer":{"id":"1","name":"Ada"}}}"#, selection)
-        #expect(
-          try await cache.dump()
-            == lines(#"{"key":"QUERY_ROOT","fields":{"viewer":{"id":"1","name":"Ada"}}}"#))
+        try await cache.expectDump(
+          #"{"key":"QUERY_ROOT","fields":{"viewer":{"id":"1","name":"Ada"}}}"#)
         #expect(written.response.diagnostics == [])
       }
     }
@@ -211,11 +202,9 @@ struct ObjectKeyTests {
     try await way.withCache { cache in
       try await cache.write(
         #"{"data":{"viewer":{"__typename":"\#(name)","id":"1","name":"Ada"}}}"#, Self.viewer)
-      #expect(
-        try await cache.dump()
-          == lines(
-            #"{"key":"QUERY_ROOT","fields":{"viewer":{"__typename":"\#(name)","id":"1","name":"Ada"}}}"#
-          ))
+      try await cache.expectDump(
+        #"{"key":"QUERY_ROOT","fields":{"viewer":{"__typename":"\#(name)","id":"1","name":"Ada"}}}"#
+      )
     }
   }
 
@@ -229,7 +218,8 @@ struct ObjectKeyTests {
           for isFirst in [true, false] {
             try await way.withCache { cache in
               let member = #""\#(key)":\#(value)"#
-              let fields = isFirst ? member + rest : rest.dropFirst() + (rest.isEmpty ? "" : ",") + member
+              let fields =
+                isFirst ? member + rest : rest.dropFirst() + (rest.isEmpty ? "" : ",") + member
               let code = try await code {
                 try await cache.write(#"{"data":{"viewer":{\#(fields)}}}"#, selection)
               }
@@ -267,11 +257,9 @@ struct ObjectKeyTests {
         try await cache.write(
           #"{"data":{"order":{\#(fields.joined(separator: ",")),"total":1}}}"#, Self.orders,
           keys: Self.order)
-        #expect(
-          try await cache.dump()
-            == lines(
-              #"{"key":"\#(parts.key)","fields":{"__typename":"Order","number":\#(parts.number),"shop":\#(parts.shop),"total":1}}"#,
-              #"{"key":"QUERY_ROOT","fields":{"order":{"$ref":"\#(parts.key)"}}}"#))
+        try await cache.expectDump(
+          #"{"key":"\#(parts.key)","fields":{"__typename":"Order","number":\#(parts.number),"shop":\#(parts.shop),"total":1}}"#,
+          #"{"key":"QUERY_ROOT","fields":{"order":{"$ref":"\#(parts.key)"}}}"#)
       }
     }
   }
@@ -279,7 +267,8 @@ struct ObjectKeyTests {
   @Test("the diagnostic names the key field that is missing", arguments: Way.allCases)
   func missingPart(way: Way) async throws {
     for (fields, missing) in [
-      (#""shop":"a""#, "number"), (#""number":7"#, "shop"), (#""shop":"a","number":null"#, "number"),
+      (#""shop":"a""#, "number"), (#""number":7"#, "shop"),
+      (#""shop":"a","number":null"#, "number"),
     ] {
       try await way.withCache { cache in
         let written = try await cache.write(
@@ -297,11 +286,9 @@ struct ObjectKeyTests {
       let document = "{ viewer { key: id id: name } }"
       try await cache.write(
         #"{"data":{"viewer":{"id":"Ada","__typename":"User","key":"1"}}}"#, document)
-      #expect(
-        try await cache.dump()
-          == lines(
-            Self.root("User:1"),
-            #"{"key":"User:1","fields":{"__typename":"User","id":"1","name":"Ada"}}"#))
+      try await cache.expectDump(
+        Self.root("User:1"),
+        #"{"key":"User:1","fields":{"__typename":"User","id":"1","name":"Ada"}}"#)
       #expect(try await cache.read(document) == #"{"viewer":{"key":"1","id":"Ada"}}"#)
     }
   }
@@ -311,11 +298,9 @@ struct ObjectKeyTests {
     try await way.withCache { cache in
       let written = try await cache.write(
         #"{"data":{"viewer":{"__typename":"User","id":"1"}}}"#, "{ viewer { id(format: SHORT) } }")
-      #expect(
-        try await cache.dump()
-          == lines(
-            #"{"key":"QUERY_ROOT","fields":{"viewer":{"__typename":"User","id({\"format\":\"SHORT\"})":"1"}}}"#
-          ))
+      try await cache.expectDump(
+        #"{"key":"QUERY_ROOT","fields":{"viewer":{"__typename":"User","id({\"format\":\"SHORT\"})":"1"}}}"#
+      )
       #expect(
         written.response.diagnostics == [CacheDiagnostic(typename: "User", keyField: "id")])
     }
@@ -328,13 +313,11 @@ struct ObjectKeyTests {
       try await cache.write(
         #"{"data":{"a":{"__typename":"User","id":"1","name":"Ada"},"b":{"__typename":"Bot","id":"1","url":"x"},"c":{"__typename":"Org","id":"1"}}}"#,
         "{ a { id name } b { id url } c { id } }", keys: keys)
-      #expect(
-        try await cache.dump()
-          == lines(
-            #"{"key":"Actor:1","fields":{"__typename":"Bot","id":"1","name":"Ada","url":"x"}}"#,
-            #"{"key":"Org:1","fields":{"__typename":"Org","id":"1"}}"#,
-            #"{"key":"QUERY_ROOT","fields":{"a":{"$ref":"Actor:1"},"b":{"$ref":"Actor:1"},"c":{"$ref":"Org:1"}}}"#
-          ))
+      try await cache.expectDump(
+        #"{"key":"Actor:1","fields":{"__typename":"Bot","id":"1","name":"Ada","url":"x"}}"#,
+        #"{"key":"Org:1","fields":{"__typename":"Org","id":"1"}}"#,
+        #"{"key":"QUERY_ROOT","fields":{"a":{"$ref":"Actor:1"},"b":{"$ref":"Actor:1"},"c":{"$ref":"Org:1"}}}"#
+      )
     }
   }
 
@@ -344,10 +327,8 @@ struct ObjectKeyTests {
       let written = try await cache.write(
         #"{"data":{"viewer":{"__typename":"User","id":"1","name":"Ada"}}}"#, Self.viewer,
         keys: KeyRules(types: ["User": []]))
-      #expect(
-        try await cache.dump()
-          == lines(
-            #"{"key":"QUERY_ROOT","fields":{"viewer":{"__typename":"User","id":"1","name":"Ada"}}}"#))
+      try await cache.expectDump(
+        #"{"key":"QUERY_ROOT","fields":{"viewer":{"__typename":"User","id":"1","name":"Ada"}}}"#)
       #expect(written.response.diagnostics == [])
     }
   }
@@ -374,14 +355,12 @@ struct ObjectKeyTests {
         {"data":{"node":{"__typename":"City","id":"5","code":"B","name":"Berlin"},
          "pet":{"__typename":"Cat","code":"C"},"country":{"__typename":"Country","code":"DE","name":"Germany"}}}
         """#, operation)
-      #expect(
-        try await cache.dump()
-          == lines(
-            #"{"key":"Cat:C","fields":{"__typename":"Cat","code":"C"}}"#,
-            #"{"key":"City:5","fields":{"__typename":"City","code":"B","id":"5","name":"Berlin"}}"#,
-            #"{"key":"Country:DE","fields":{"__typename":"Country","code":"DE","name":"Germany"}}"#,
-            #"{"key":"QUERY_ROOT","fields":{"country":{"$ref":"Country:DE"},"node":{"$ref":"City:5"},"pet":{"$ref":"Cat:C"}}}"#
-          ))
+      try await cache.expectDump(
+        #"{"key":"Cat:C","fields":{"__typename":"Cat","code":"C"}}"#,
+        #"{"key":"City:5","fields":{"__typename":"City","code":"B","id":"5","name":"Berlin"}}"#,
+        #"{"key":"Country:DE","fields":{"__typename":"Country","code":"DE","name":"Germany"}}"#,
+        #"{"key":"QUERY_ROOT","fields":{"country":{"$ref":"Country:DE"},"node":{"$ref":"City:5"},"pet":{"$ref":"Cat:C"}}}"#
+      )
       #expect(written.response.diagnostics == [])
       #expect(
         operation.document.filter { !$0.isWhitespace }

@@ -94,7 +94,9 @@ func prepare(
     variables: JSONValue(parsing: variables).objectValue ?? JSONObject(), keys: keys, facts: facts)
 }
 
-func facts(_ schema: String) throws -> TypeFacts { TypeFacts(try Schema(sdl: Document(parsing: schema))) }
+func facts(_ schema: String) throws -> TypeFacts {
+  TypeFacts(try Schema(sdl: Document(parsing: schema)))
+}
 
 /// What one response did.
 struct Written {
@@ -194,6 +196,22 @@ struct CacheUnderTest {
   }
 
   func dump() async throws -> String { try await CacheTests.dump(store) }
+
+  /// Holds the dump against the lines it should have, and shows those that differ.
+  func expectDump(
+    _ expected: String..., comment: String = "",
+    sourceLocation: Testing.SourceLocation = #_sourceLocation
+  ) async throws {
+    let actual = try await dump()
+    let wanted = expected.map { $0 + "\n" }.joined()
+    guard !actual.utf8.elementsEqual(wanted.utf8) else { return }
+    let found = actual.split(separator: "\n").map(String.init)
+    let extra = found.filter { !expected.contains($0) }.map { "  found:    \($0)\n" }
+    let missing = expected.filter { !found.contains($0) }.map { "  expected: \($0)\n" }
+    Issue.record(
+      "the dump differs \(comment)\n\(missing.joined())\(extra.joined())",
+      sourceLocation: sourceLocation)
+  }
 }
 
 func dump(_ store: any RecordStore) async throws -> String {
