@@ -272,9 +272,10 @@ extension NormalizerState {
   private mutating func foldDuplicates(from start: Int) {
     let source = text.bytes(start..<text.count).array
     var folded = ByteStack(capacity: source.count + 64)
-    source.withUnsafeBufferPointer { buffer in
-      Merge.fold(Bytes(buffer), into: &folded)
+    let isTentative = source.withUnsafeBufferPointer { buffer in
+      Merge.fold(Bytes(buffer), access: staging.segments, into: &folded)
     }
+    if isTentative { staging.noteTentativeNulls() }
     let frame = top
     text.truncate(to: start)
     text.append(folded.all)

@@ -7,7 +7,6 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
   private let write: (UnsafeRawBufferPointer) throws -> Void
   /// Whether the last record belonged to the root, whose line is still open.
   private var isInRoot = false
-  private var rootIsEmpty = true
 
   init(source: Source, write: @escaping (UnsafeRawBufferPointer) throws -> Void) {
     self.source = source
@@ -18,16 +17,11 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
   mutating func add(key: Bytes, text: Bytes) throws {
     if Segments.isSegment(key: key) { return }
     if key.hasPrefix("QUERY_ROOT.") {
-      if !isInRoot {
-        out.append(utf8: "{\"key\":\"QUERY_ROOT\",\"fields\":{")
-        isInRoot = true
-        rootIsEmpty = true
-      }
       var cursor = FieldCursor(text)
       guard let field = cursor.next() else { throw damaged(key) }
       if text[field.key].equals("\"__typename\"") { return }
-      if !rootIsEmpty { out.append(UInt8(ascii: ",")) }
-      rootIsEmpty = false
+      out.append(utf8: isInRoot ? "," : "{\"key\":\"QUERY_ROOT\",\"fields\":{")
+      isInRoot = true
       out.append(text[field.key])
       out.append(UInt8(ascii: ":"))
       try value(text[field.value], key: key)
