@@ -68,6 +68,9 @@ public struct WriteSummary: Sendable, Hashable {
 }
 
 /// A field of a record whose value differs after a write.
+///
+/// Keys and names are equal when their UTF-8 bytes are: Swift's own equality of strings would take
+/// `é` in one code point and in two for one id.
 public struct FieldChange: Sendable, Hashable {
   public var recordKey: String
   public var field: String
@@ -75,6 +78,17 @@ public struct FieldChange: Sendable, Hashable {
   public init(recordKey: String, field: String) {
     self.recordKey = recordKey
     self.field = field
+  }
+
+  public static func == (left: Self, right: Self) -> Bool {
+    left.recordKey.utf8.elementsEqual(right.recordKey.utf8)
+      && left.field.utf8.elementsEqual(right.field.utf8)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for byte in recordKey.utf8 { hasher.combine(byte) }
+    hasher.combine(UInt8(0xff))
+    for byte in field.utf8 { hasher.combine(byte) }
   }
 }
 

@@ -96,12 +96,14 @@ extension NormalizerState {
 
   // MARK: Objects whose type came late
 
-  /// The object at the top has ended and stands on the stack as it came: now that its type can be
-  /// known, its fields are read again as if they had come after the type.
+  /// The object at the top has ended and stands on the stack as it came: its fields are read again as
+  /// if its type, and the type of every object in it, had come first.
+  ///
+  /// Two passes over the text and no recursion, however deep and late the types are.
   private mutating func replayDeferred() -> Bool {
-    let frame = top
-    let raw = text.bytes(frame.pointee.textStart..<text.count).array
-    text.truncate(to: frame.pointee.textStart)
+    let start = top.pointee.textStart
+    let raw = text.bytes(start..<text.count).array
+    text.truncate(to: start)
     text.append(UInt8(ascii: "{"))
     needsComma = false
     mode = .object
@@ -109,55 +111,130 @@ extension NormalizerState {
     let chunk = (chunkStart, chunkEnd)
     (chunkStart, chunkEnd) = (0, 0)
     defer { (chunkStart, chunkEnd) = chunk }
-    return raw.withUnsafeBufferPointer { buffer in
-      let object = Bytes(buffer)
-      var scratch = ByteStack(capacity: 256)
-      var found: Range<Int>?
-      var cursor = FieldCursor(object)
-      while let field = cursor.next() {
-        if object[field.key].equals("\"__typename\"") { found = field.value }
-      }
-      if let found, object[found].start[0] == UInt8(ascii: "\"") {
-        guard onKey(Bytes(start: Self.typenameKey.utf8Start, count: 10)),
-          RecordText.withUnescaped(object[found], &scratch, { onString($0) })
+    return raw.withUnsafeBufferPointer { replay(Bytes($0)) }
+  }
+
+  private enum Replayed: UInt8 {
+    case list, object
+    /// An object whose `__typename` was read before its fields.
+    case announced
+  }
+
+  private mutating func replay(_ raw: Bytes) -> Bool {
+    let typenames = Self.typenames(in: raw)
+    var scratch = ByteStack(capacity: 256)
+    var nextObject = 1
+    var open: [Replayed] = []
+    guard announce(raw, typenames[0], &open, &scratch) else { return false }
+    var isKey = true
+    var position = 1
+    while let kind = open.last, position < raw.count {
+      switch raw[position] {
+      case UInt8(ascii: "\""):
+        guard let end = RecordText.endOfString(raw, from: position) else { return false }
+        let string = raw[position..<end]
+        position = end
+        if !isKey {
+          guard RecordText.withUnescaped(string, &scratch, { onString($0) }) else { return false }
+        } else if kind == .announced, string.equals("\"__typename\"") {
+          // Read before; it was a string.
+          guard let valueEnd = RecordText.endOfString(raw, from: end + 1) else { return false }
+          position = valueEnd
+        } else {
+          guard RecordText.withUnescaped(string, &scratch, { onKey($0) }) else { return false }
+          position += 1
+        }
+        isKey = false
+      case UInt8(ascii: "{"):
+        guard onStartObject(), announce(raw, typenames[nextObject], &open, &scratch) else {
+          return false
+        }
+        nextObject += 1
+        isKey = true
+        position += 1
+      case UInt8(ascii: "["):
+        guard onStartArray() else { return false }
+        open.append(.list)
+        position += 1
+      case UInt8(ascii: "}"):
+        guard onEndObject() else { return false }
+        open.removeLast()
+        position += 1
+      case UInt8(ascii: "]"):
+        guard onEndArray() else { return false }
+        open.removeLast()
+        position += 1
+      case UInt8(ascii: ","):
+        isKey = kind != .list
+        position += 1
+      default:
+        guard let end = RecordText.endOfScalar(raw, from: position),
+          replayScalar(raw[position..<end])
         else { return false }
-      } else {
+        position = end
+      }
+    }
+    return true
+  }
+
+  /// An object has begun: tells its type at once, where the type decides what its fields mean.
+  private mutating func announce(
+    _ raw: Bytes, _ typename: Int32, _ open: inout [Replayed], _ scratch: inout ByteStack
+  ) -> Bool {
+    open.append(.object)
+    guard mode == .object, top.pointee.kind == .object, top.pointee.plan < 0 else { return true }
+    guard typename > 0 else {
+      if table.nodes[Int(top.pointee.node)].union < 0 {
         begin(top, plan: table.variant(of: top.pointee.node, typename: .empty))
       }
-      cursor = FieldCursor(object)
-      while let field = cursor.next() {
-        if object[field.key].equals("\"__typename\"") && found != nil { continue }
-        guard RecordText.withUnescaped(object[field.key], &scratch, { onKey($0) }),
-          replay(object[field.value], &scratch)
-        else { return false }
-      }
-      return onEndObject()
+      return true
+    }
+    guard raw[Int(typename)] == UInt8(ascii: "\""),
+      let end = RecordText.endOfString(raw, from: Int(typename))
+    else { return wrongTypename() }
+    open[open.count - 1] = .announced
+    return onKey(Bytes(start: Self.typenameKey.utf8Start, count: 10))
+      && RecordText.withUnescaped(raw[Int(typename)..<end], &scratch) { onString($0) }
+  }
+
+  private mutating func replayScalar(_ scalar: Bytes) -> Bool {
+    switch scalar[0] {
+    case UInt8(ascii: "n"): onNull()
+    case UInt8(ascii: "t"), UInt8(ascii: "f"): onLiteral(scalar, "a boolean")
+    default: onLiteral(scalar, "a number")
     }
   }
 
-  private mutating func replay(_ value: Bytes, _ scratch: inout ByteStack) -> Bool {
-    switch value[0] {
-    case UInt8(ascii: "\""): return RecordText.withUnescaped(value, &scratch, { onString($0) })
-    case UInt8(ascii: "n"): return onNull()
-    case UInt8(ascii: "t"), UInt8(ascii: "f"): return onLiteral(value, "a boolean")
-    case UInt8(ascii: "{"):
-      guard onStartObject() else { return false }
-      var cursor = FieldCursor(value)
-      while let field = cursor.next() {
-        guard RecordText.withUnescaped(value[field.key], &scratch, { onKey($0) }),
-          replay(value[field.value], &scratch)
-        else { return false }
+  /// For each object of `raw`, in the order in which they begin, where the value of its `__typename`
+  /// begins; 0 for those without one.
+  private static func typenames(in raw: Bytes) -> [Int32] {
+    var typenames: [Int32] = []
+    // The numbers of the open objects; -1 for lists.
+    var open: [Int] = []
+    var isKey = false
+    var position = 0
+    while position < raw.count {
+      switch raw[position] {
+      case UInt8(ascii: "\""):
+        guard let end = RecordText.endOfString(raw, from: position) else { return typenames }
+        if isKey, let object = open.last, raw[position..<end].equals("\"__typename\"") {
+          typenames[object] = Int32(end + 1)
+        }
+        isKey = false
+        position = end
+        continue
+      case UInt8(ascii: "{"):
+        open.append(typenames.count)
+        typenames.append(0)
+        isKey = true
+      case UInt8(ascii: "["): open.append(-1)
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): _ = open.popLast()
+      case UInt8(ascii: ","): isKey = (open.last ?? -1) >= 0
+      default: break
       }
-      return onEndObject()
-    case UInt8(ascii: "["):
-      guard onStartArray() else { return false }
-      var cursor = ElementCursor(value)
-      while let element = cursor.next() {
-        guard replay(value[element], &scratch) else { return false }
-      }
-      return onEndArray()
-    default: return onLiteral(value, "a number")
+      position += 1
     }
+    return typenames
   }
 
   // MARK: Envelope

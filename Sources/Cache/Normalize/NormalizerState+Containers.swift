@@ -6,7 +6,7 @@ extension NormalizerState {
   mutating func onStartObject() -> Bool {
     switch mode {
     case .object:
-      if awaitsTypename { return fail(typenameIsContainer()) }
+      if awaitsTypename { return wrongTypename() }
       guard let field = current else { return beginSkip() }
       guard field.pointee.child >= 0 else { return beginCapture(.leaf, UInt8(ascii: "{")) }
       if wantsResult {
@@ -51,8 +51,9 @@ extension NormalizerState {
   mutating func onStartArray() -> Bool {
     switch mode {
     case .object:
-      if awaitsTypename { return fail(typenameIsContainer()) }
+      if awaitsTypename { return wrongTypename() }
       guard let field = current else { return beginSkip() }
+      if field.pointee.isTypename { return wrongTypename() }
       if wantsResult && field.pointee.isAsked {
         beginResultMember(field)
         result.append(UInt8(ascii: "["))
@@ -112,7 +113,7 @@ extension NormalizerState {
   /// Ends the top frame's object: a record and a reference when it has an identity, else it stays.
   @inline(__always)
   private mutating func endObject(_ frame: UnsafeMutablePointer<Frame>) -> Bool {
-    if awaitsTypename { return fail(typenameIsContainer()) }
+    if awaitsTypename { return wrongTypename() }
     text.append(UInt8(ascii: "}"))
     if frame.pointee.plan >= 0 {
       let plan = frame.pointee.plan
@@ -260,7 +261,7 @@ extension NormalizerState {
     guard diagnostics.count < 256 else { return }
     let entry = table.plans[Int(plan)].keyEntries[index]
     let typename = entry.typename.string
-    let fields = self.table.plan.keys.fields(of: typename)
+    let fields = self.table.plan.keyFields(of: typename)
     if part < fields.count {
       diagnostics.insert(CacheDiagnostic(typename: typename, keyField: fields[part]))
     }
@@ -271,9 +272,10 @@ extension NormalizerState {
   private mutating func foldDuplicates(from start: Int) {
     let source = text.bytes(start..<text.count).array
     var folded = ByteStack(capacity: source.count + 64)
-    source.withUnsafeBufferPointer { buffer in
-      Merge.fold(Bytes(buffer), into: &folded)
+    let isTentative = source.withUnsafeBufferPointer { buffer in
+      Merge.fold(Bytes(buffer), access: staging.segments, into: &folded)
     }
+    if isTentative { staging.noteTentativeNulls() }
     let frame = top
     text.truncate(to: start)
     text.append(folded.all)
@@ -296,12 +298,6 @@ extension NormalizerState {
         }
       }
     }
-  }
-
-  private func typenameIsContainer() -> CacheError {
-    CacheError(
-      .malformedResponse,
-      "the response has a __typename at \(location) that is not a string", place: path())
   }
 
   /// A value that is not a scalar ended: its container goes on.

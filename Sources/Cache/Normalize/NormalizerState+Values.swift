@@ -211,6 +211,7 @@ extension NormalizerState {
       words[slot &+ 1] = text.count
     }
     if field.pointee.isTypename {
+      guard text[start] == UInt8(ascii: "\"") else { return wrongTypename() }
       frame.pointee.typenameStart = start
       frame.pointee.typenameEnd = text.count
     }
@@ -293,7 +294,8 @@ extension NormalizerState {
 
   static var typenameKey: StaticString { "__typename" }
 
-  private mutating func wrongTypename() -> Bool {
+  @inline(never)
+  mutating func wrongTypename() -> Bool {
     fail(
       CacheError(
         .malformedResponse,

@@ -199,39 +199,6 @@ package struct NullResolution: Sendable {
       return Array(object[..<start]) + Array(object[end...])
     }
   }
-
-  /// Appends `record` with its tentative nulls made plain.
-  static func settle(_ record: Bytes, into out: inout ByteStack) {
-    if record.hasPrefix(TentativeNull.prefix) {
-      out.append(utf8: "null")
-      return
-    }
-    switch RecordText.kind(record) {
-    case .object:
-      out.append(UInt8(ascii: "{"))
-      var cursor = FieldCursor(record)
-      var isFirst = true
-      while let field = cursor.next() {
-        if !isFirst { out.append(UInt8(ascii: ",")) }
-        isFirst = false
-        out.append(record[field.key])
-        out.append(UInt8(ascii: ":"))
-        settle(record[field.value], into: &out)
-      }
-      out.append(UInt8(ascii: "}"))
-    case .list:
-      out.append(UInt8(ascii: "["))
-      var cursor = ElementCursor(record)
-      var isFirst = true
-      while let element = cursor.next() {
-        if !isFirst { out.append(UInt8(ascii: ",")) }
-        isFirst = false
-        settle(record[element], into: &out)
-      }
-      out.append(UInt8(ascii: "]"))
-    default: out.append(record)
-    }
-  }
 }
 
 /// Staged records, for settling nulls before anything reached the store.

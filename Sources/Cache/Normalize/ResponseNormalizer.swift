@@ -33,6 +33,8 @@ public final class ResponseNormalizer {
     public var writesRoots = true
     /// How many bytes of staged records are collected before they go to the store. 1 MiB by default.
     public var flushThreshold = 1 << 20
+    /// How the bytes are handed to the parser. Tests make the pieces small.
+    var parsing = JSONParser.Options()
 
     public init() {}
   }
@@ -61,7 +63,9 @@ public final class ResponseNormalizer {
         plan: operation.plan, staging: Staging(segmentSeed: store?.segmentSeed ?? processSeed),
         wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits))
     do {
-      parser = try JSONParser(handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state))
+      parser = try JSONParser(
+        handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state),
+        options: options.parsing)
     } catch {
       state.deinitialize(count: 1)
       state.deallocate()

@@ -6,7 +6,9 @@
 struct Staging: ~Copyable {
   private(set) var table = RecordTable()
   /// Records whose text holds a ``TentativeNull``.
-  private(set) var tentative: Set<Int> = []
+  private var tentative: Set<Int> = []
+  /// Whether others may hold one, too: it stood in a text that was staged later.
+  private var hasUnplacedNulls = false
   let segmentSeed: UInt64
   private var scratch = ByteStack(capacity: 1024)
   private var recent: UnsafeMutablePointer<(key: UInt64, text: UInt64)>?
@@ -36,17 +38,22 @@ struct Staging: ~Copyable {
   @inline(never)
   private mutating func join(_ index: Int, _ text: Bytes) {
     scratch.truncate(to: 0)
-    var merge = Merge(
-      nullsAreTentative: true, access: StagedSegments(table: table, seed: segmentSeed))
+    var merge = Merge(nullsAreTentative: true, access: segments)
     guard merge.records(old: table.text(at: index), new: text, into: &scratch) else { return }
     if merge.hasTentativeNulls { tentative.insert(index) }
     table.replace(at: index, text: scratch.all)
   }
 
+  /// The segments of long lists among the staged records.
+  var segments: StagedSegments { StagedSegments(table: table, seed: segmentSeed) }
+
   /// Adds a segment of a long list and tells its name.
   mutating func stageSegment(elements: Bytes) -> UInt64 {
-    StagedSegments(table: table, seed: segmentSeed).addSegment(elements: elements)
+    segments.addSegment(elements: elements)
   }
+
+  /// Says that a text holds a tentative null that will be staged as a part of some record.
+  mutating func noteTentativeNulls() { hasUnplacedNulls = true }
 
   /// The staged records, handed over; staging starts anew and remembers what it gave away.
   mutating func take() -> RecordTable {
@@ -65,7 +72,7 @@ struct Staging: ~Copyable {
         )
       }
     }
-    tentative = []
+    forgetNulls()
     return full
   }
 
@@ -73,24 +80,37 @@ struct Staging: ~Copyable {
   mutating func release() -> RecordTable {
     let full = table
     table = RecordTable()
-    tentative = []
+    forgetNulls()
     return full
   }
 
   /// Forgets what is staged: nobody wants it.
   mutating func discard() {
     table = RecordTable()
+    forgetNulls()
+  }
+
+  private mutating func forgetNulls() {
     tentative = []
+    hasUnplacedNulls = false
   }
 
   /// Turns what is still tentative into plain nulls.
   mutating func settleNulls() {
+    if hasUnplacedNulls {
+      for index in table.entries.indices
+      where TentativeNull.mayBeIn(table.text(at: index))
+        && !Segments.isSegment(key: table.key(at: index))
+      {
+        tentative.insert(index)
+      }
+    }
     for index in tentative {
       scratch.truncate(to: 0)
-      NullResolution.settle(table.text(at: index), into: &scratch)
+      TentativeNull.settle(table.text(at: index), access: segments, into: &scratch)
       table.replace(at: index, text: scratch.all)
     }
-    tentative = []
+    forgetNulls()
   }
 }
 

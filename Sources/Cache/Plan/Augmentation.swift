@@ -67,7 +67,7 @@ struct Augmentation {
   }
 
   private func addedKeyFields(of type: String) -> [String] {
-    let fields = keys.fields(of: type)
+    let fields = keys.fields(of: type, facts: facts)
     guard let facts else { return keys.types[type] ?? [] }
     guard let known = facts.fields[type] else { return [] }
     return fields.allSatisfy { known[$0] != nil } ? fields : []

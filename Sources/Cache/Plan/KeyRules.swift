@@ -20,8 +20,15 @@ public struct KeyRules: Sendable, Hashable {
     self.groups = groups
   }
 
-  /// The key fields of `type`.
-  public func fields(of type: String) -> [String] { types[type] ?? defaultFields }
+  /// The key fields of `type`: those of its own rule, or of an interface's that it implements.
+  func fields(of type: String, facts: TypeFacts?) -> [String] {
+    if let own = types[type] { return own }
+    guard let possible = facts?.possibleTypes[type], !possible.isEmpty else { return defaultFields }
+    let interface = types.keys.sorted().first {
+      facts?.possibleTypes[$0]?.isSuperset(of: possible) ?? false
+    }
+    return interface.flatMap { types[$0] } ?? defaultFields
+  }
 
   /// What stands before the colon in keys of `type`.
   public func prefix(of type: String) -> String { groups[type] ?? type }
@@ -50,7 +57,8 @@ public struct KeyRules: Sendable, Hashable {
   }
 }
 
-private func isName(_ text: Substring) -> Bool {
+/// Whether `text` is a name in GraphQL: https://spec.graphql.org/September2025/#Name
+func isName(_ text: Substring) -> Bool {
   guard let first = text.utf8.first else { return false }
   let isLetter = { (byte: UInt8) in
     (65...90).contains(byte) || (97...122).contains(byte) || byte == 95

@@ -43,6 +43,9 @@ package final class OperationPlan: Sendable {
     self.keys = keys
     self.facts = facts
   }
+
+  /// The fields that identify objects of `type`.
+  func keyFields(of type: String) -> [String] { keys.fields(of: type, facts: facts) }
 }
 
 /// Turns nested selection sets into flat lists of contributions, once per set.
@@ -56,6 +59,9 @@ private struct Flattening {
   var byFragment: [String: [Contribution]] = [:]
   var open: Set<String> = []
   var fragmentCount: Int32 = 0
+  /// How many selection sets are open. What walks the plan recurses as deep as they go.
+  var depth = 0
+  static let maxDepth = 512
 
   init(fragments: [FragmentDefinition], fieldKey: FieldKey, variables: JSONObject) {
     self.fragments = fragments
@@ -64,6 +70,14 @@ private struct Flattening {
   }
 
   mutating func flatten(_ set: SelectionSet) throws(CacheError) -> Int {
+    depth += 1
+    guard depth <= Self.maxDepth else {
+      throw CacheError(
+        .invalidOperation,
+        "selections are nested more than \(Self.maxDepth) deep, counting those of fragments; no "
+          + "response may be nested that deep", location: set.location)
+    }
+    defer { depth -= 1 }
     let contributions = try contributions(of: set)
     sets.append(contributions)
     return sets.count - 1
@@ -78,6 +92,12 @@ private struct Flattening {
       switch selection {
       case .field(let field):
         guard try isIncluded(field.directives) else { continue }
+        guard field.responseKey != "__typename" || field.name.value == "__typename" else {
+          throw CacheError(
+            .invalidOperation,
+            "the alias \"__typename\" of the field \"\(field.name.value)\" hides the name of the type; "
+              + "choose another", location: field.location)
+        }
         var child: Int?
         if let inner = field.selectionSet { child = try flatten(inner) }
         result.append(

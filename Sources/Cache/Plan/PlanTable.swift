@@ -46,17 +46,30 @@ struct ObjectPlan {
   var hasStoredDuplicates: Bool
   var keyEntries: [KeyEntry] = []
   var lastKeyEntry = 0
+  /// Where the entries are that a short scan does not reach.
+  var keyEntryIndex: [[UInt8]: Int] = [:]
+}
+
+/// A flattened selection set, as a part of a merged one.
+struct SelectionPart: Hashable {
+  var set: Int
+  /// The fragment that asks for the set while it is not known whether it applies, or -1.
+  var fragment: Int32 = -1
 }
 
 /// One merged selection set: which flattened sets it consists of, and its variants by type.
 struct SelectionNode {
-  var sets: [Int]
+  var parts: [SelectionPart]
   /// A plan that holds whatever the type is, or -1 when two types give one key different meanings.
   var union: Int32
   /// Whether the type decides which fields there are.
   var isConditional: Bool
   var variants: [(typename: [UInt8], plan: Int32)] = []
   var lastVariant = 0
+  /// Where the variants are that a short scan does not reach.
+  var variantIndex: [[UInt8]: Int] = [:]
+  /// Plans by which contributions apply: most types are like others.
+  var plansByShape: [[UInt8]: Int32] = [:]
 }
 
 /// The variants of a plan, compiled as a response or a store shows the types of its objects.
@@ -69,7 +82,8 @@ struct PlanTable: ~Copyable {
   private var planCapacity = 16
   private(set) var planCount = 0
   var nodes: [SelectionNode] = []
-  private var nodeByeSets: [[Int]: Int32] = [:]
+  private var nodesByParts: [[SelectionPart]: Int32] = [:]
+  private var conflicts: [[Int]: Bool] = [:]
   var fragmentLists: [[Int32]] = []
   private var blobs: [UnsafeMutablePointer<UInt8>] = []
   private var fieldBlocks: [UnsafeMutablePointer<FieldPlan>] = []
@@ -81,7 +95,7 @@ struct PlanTable: ~Copyable {
     self.plan = plan
     plans = .allocate(capacity: 16)
     candidateNames = plan.keys.allFields
-    let node = self.node(of: [plan.rootSet])
+    let node = self.node(of: [SelectionPart(set: plan.rootSet)])
     root = variant(of: node, typename: Array(plan.rootType.utf8))
   }
 
@@ -108,15 +122,20 @@ struct PlanTable: ~Copyable {
 
   @inline(never)
   private mutating func otherVariant(of node: Int32, typename: Bytes) -> Int32 {
-    let variants = nodes[Int(node)].variants
-    if let index = variants.firstIndex(where: { typename.equals($0.typename) }) {
-      nodes[Int(node)].lastVariant = index
-      return variants[index].plan
-    }
-    // A server that invents type names without end must not make the table grow without end.
-    if variants.count > 4096, nodes[Int(node)].union >= 0 { return nodes[Int(node)].union }
-    return variant(of: node, typename: typename.array)
+    let count = nodes[Int(node)].variants.count
+    var index = 0
+    while index < min(count, Self.scanned),
+      !typename.equals(nodes[Int(node)].variants[index].typename)
+    { index += 1 }
+    if index == Self.scanned { index = nodes[Int(node)].variantIndex[typename.array] ?? count }
+    guard index < count else { return variant(of: node, typename: typename.array) }
+    nodes[Int(node)].lastVariant = index
+    return nodes[Int(node)].variants[index].plan
   }
+
+  /// How many types are looked through before an index is asked: a server may invent type names
+  /// without end.
+  private static let scanned = 8
 
   /// The key rule of `typename` for objects under the plan numbered `plan`.
   @inline(__always)
@@ -134,7 +153,13 @@ struct PlanTable: ~Copyable {
   @inline(never)
   private mutating func otherKeyEntry(of plan: Int32, typename: Bytes) -> Int {
     let object = plans + Int(plan)
-    if let index = object.pointee.keyEntries.firstIndex(where: { $0.typename.equals(typename) }) {
+    let count = object.pointee.keyEntries.count
+    var index = 0
+    while index < min(count, Self.scanned),
+      !object.pointee.keyEntries[index].typename.equals(typename)
+    { index += 1 }
+    if index == Self.scanned { index = object.pointee.keyEntryIndex[typename.array] ?? count }
+    if index < count {
       object.pointee.lastKeyEntry = index
       return index
     }
@@ -142,7 +167,9 @@ struct PlanTable: ~Copyable {
     var entry = KeyEntry(
       typename: keep(typename.array), prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
       parts: [], missingField: nil)
-    for field in self.plan.keys.fields(of: name) {
+    // What is not a GraphQL name could pass for a root or a segment; it identifies nothing.
+    let isName = isName(name[...])
+    for field in isName ? self.plan.keyFields(of: name) : [] {
       let match = (0..<object.pointee.fieldCount).first {
         let plan = object.pointee.fields[$0]
         return plan.candidate >= 0 && isStored(plan, as: field)
@@ -150,12 +177,13 @@ struct PlanTable: ~Copyable {
       if let match {
         entry.parts.append(object.pointee.fields[match].candidate)
       } else {
-        entry.missingField = field
+        entry.missingField = entry.missingField ?? field
       }
     }
     if entry.missingField != nil { entry.parts = [] }
+    if count >= Self.scanned { object.pointee.keyEntryIndex[typename.array] = count }
     object.pointee.keyEntries.append(entry)
-    object.pointee.lastKeyEntry = object.pointee.keyEntries.count - 1
+    object.pointee.lastKeyEntry = count
     return object.pointee.lastKeyEntry
   }
 
@@ -167,82 +195,158 @@ struct PlanTable: ~Copyable {
 
   // MARK: Compiling
 
-  mutating func node(of sets: [Int]) -> Int32 {
-    if let known = nodeByeSets[sets] { return known }
+  /// A contribution to an object of some type.
+  private struct Applicable {
+    var contribution: OperationPlan.Contribution
+    /// Whether it is known to apply; `nil` when the object's type is not known either.
+    var isCertain: Bool?
+    var fragment: Int32
+  }
+
+  mutating func node(of parts: [SelectionPart]) -> Int32 {
+    if let known = nodesByParts[parts] { return known }
     let index = Int32(nodes.count)
-    nodes.append(SelectionNode(sets: sets, union: -1, isConditional: false))
-    nodeByeSets[sets] = index
-    let all = sets.flatMap { plan.sets[$0] }
-    nodes[Int(index)].isConditional = all.contains { !$0.conditions.isEmpty }
-    if isUnambiguous(all) {
-      nodes[Int(index)].union = compile(all.map { ($0, nil) }, isRoot: false)
+    nodes.append(SelectionNode(parts: parts, union: -1, isConditional: false))
+    nodesByParts[parts] = index
+    let all = parts.flatMap { plan.sets[$0.set] }
+    let isConditional = all.contains { !$0.conditions.isEmpty }
+    nodes[Int(index)].isConditional = isConditional
+    // Without conditions the type decides nothing; if a key has two meanings even so, which no
+    // server accepts, the first counts.
+    if !isConditional || isUnambiguous(all) {
+      let union = compile(
+        all.map { Applicable(contribution: $0, isCertain: nil, fragment: -1) }, isRoot: false)
+      nodes[Int(index)].union = union
     }
     return index
   }
 
-  /// Whether every response key means the same for every type.
-  private func isUnambiguous(_ all: [OperationPlan.Contribution]) -> Bool {
-    var meaning: [String: String] = [:]
+  /// Whether every response key means the same for every type, also further down.
+  private mutating func isUnambiguous(_ all: [OperationPlan.Contribution]) -> Bool {
+    var meanings: [String: [OperationPlan.Contribution]] = [:]
     for contribution in all {
-      if let known = meaning[contribution.responseKey], known != contribution.storedKey {
-        return false
+      for other in meanings[contribution.responseKey] ?? [] {
+        if conflict(contribution, other) { return false }
       }
-      meaning[contribution.responseKey] = contribution.storedKey
+      meanings[contribution.responseKey, default: []].append(contribution)
     }
     return true
   }
 
-  private mutating func variant(of node: Int32, typename: [UInt8]) -> Int32 {
-    let name = String(decoding: typename, as: UTF8.self)
-    var applicable: [(OperationPlan.Contribution, isCertain: Bool?)] = []
-    for contribution in nodes[Int(node)].sets.flatMap({ plan.sets[$0] }) {
-      if let isCertain = applies(contribution, to: name) {
-        applicable.append((contribution, isCertain))
+  /// Whether two contributions with the same response key cannot be those of one object.
+  private mutating func conflict(
+    _ one: OperationPlan.Contribution, _ other: OperationPlan.Contribution
+  ) -> Bool {
+    if one.storedKey != other.storedKey { return true }
+    guard let child = one.childSet, let otherChild = other.childSet else { return false }
+    return conflict(child, otherChild)
+  }
+
+  /// Whether a key means something else in one set than in the other, so that they cannot be merged.
+  private mutating func conflict(_ one: Int, _ other: Int) -> Bool {
+    if one == other { return false }
+    let pair = [min(one, other), max(one, other)]
+    if let known = conflicts[pair] { return known }
+    var result = false
+    for left in plan.sets[one] where !result {
+      for right in plan.sets[other] where left.responseKey == right.responseKey {
+        if conflict(left, right) {
+          result = true
+          break
+        }
       }
     }
+    conflicts[pair] = result
+    return result
+  }
+
+  private mutating func variant(of node: Int32, typename: [UInt8]) -> Int32 {
+    let name = String(decoding: typename, as: UTF8.self)
     let isRoot = node == 0
-    let index = compile(applicable, isRoot: isRoot)
+    var applicable: [Applicable] = []
+    var shape: [UInt8] = []
+    for part in nodes[Int(node)].parts {
+      for contribution in plan.sets[part.set] {
+        let applies = applies(contribution, to: name, isRoot: isRoot)
+        shape.append(applies.map { $0 ? 2 : 1 } ?? 0)
+        guard let applies else { continue }
+        applicable.append(
+          Applicable(
+            contribution: contribution, isCertain: applies && part.fragment < 0,
+            fragment: contribution.fragment >= 0 ? contribution.fragment : part.fragment))
+      }
+    }
+    let index = nodes[Int(node)].plansByShape[shape] ?? compile(applicable, isRoot: isRoot)
+    nodes[Int(node)].plansByShape[shape] = index
+    let number = nodes[Int(node)].variants.count
+    if number >= Self.scanned { nodes[Int(node)].variantIndex[typename] = number }
     nodes[Int(node)].variants.append((typename, index))
-    nodes[Int(node)].lastVariant = nodes[Int(node)].variants.count - 1
+    nodes[Int(node)].lastVariant = number
     return index
   }
 
   /// `nil` when the contribution does not apply to objects of type `type`; else whether that is certain.
-  private func applies(_ contribution: OperationPlan.Contribution, to type: String) -> Bool? {
-    var isCertain = true
+  ///
+  /// Without a schema, a condition that names the type is certain, and with it those around it: were
+  /// they not to apply, the fragment could never be spread there. At the root every condition is.
+  private func applies(
+    _ contribution: OperationPlan.Contribution, to type: String, isRoot: Bool
+  ) -> Bool? {
+    var isNamed = contribution.conditions.isEmpty || isRoot
+    var isUnknown = false
     for condition in contribution.conditions {
-      if let facts = plan.facts, let answer = facts.isPossible(type, for: condition) {
+      if condition == type {
+        isNamed = true
+      } else if let answer = plan.facts?.isPossible(type, for: condition) {
         if !answer { return nil }
-      } else if condition != type {
-        isCertain = false
+      } else {
+        isUnknown = true
       }
     }
-    return isCertain
+    return isNamed || !isUnknown
   }
 
-  private mutating func compile(
-    _ contributions: [(OperationPlan.Contribution, isCertain: Bool?)], isRoot: Bool
-  ) -> Int32 {
+  /// The selection of the values of a field, merged from what its contributions select.
+  ///
+  /// Where some of them are certain, what the others ask for is optional, and left out when it
+  /// contradicts: then they are those of another type.
+  private mutating func child(of contributions: [Applicable]) -> Int32 {
+    let hasCertain = contributions.contains { $0.isCertain == true }
+    var accepted: [Int: Int32] = [:]
+    for certain in [true, false] {
+      for entry in contributions where (entry.isCertain == true) == certain {
+        guard let set = entry.contribution.childSet, accepted[set] == nil else { continue }
+        if accepted.keys.contains(where: { conflict($0, set) }) { continue }
+        accepted[set] = hasCertain && !certain ? entry.fragment : -1
+      }
+    }
+    var parts: [SelectionPart] = []
+    for set in contributions.compactMap(\.contribution.childSet) {
+      guard let fragment = accepted.removeValue(forKey: set) else { continue }
+      parts.append(SelectionPart(set: set, fragment: fragment))
+    }
+    return parts.isEmpty ? -1 : node(of: parts)
+  }
+
+  private mutating func compile(_ contributions: [Applicable], isRoot: Bool) -> Int32 {
     var order: [String] = []
-    var groups: [String: [(OperationPlan.Contribution, isCertain: Bool?)]] = [:]
+    var groups: [String: [Applicable]] = [:]
     for entry in contributions {
-      if groups[entry.0.responseKey] == nil { order.append(entry.0.responseKey) }
-      groups[entry.0.responseKey, default: []].append(entry)
+      let key = entry.contribution.responseKey
+      if groups[key] == nil { order.append(key) }
+      groups[key, default: []].append(entry)
     }
     var fields: [FieldPlan] = []
     var candidates: Int32 = 0
     for key in order {
       let group = groups[key] ?? []
-      guard let meaning = (group.first { $0.isCertain == true } ?? group.first)?.0 else { continue }
-      let same = group.filter { $0.0.storedKey == meaning.storedKey }
-      var childSets: [Int] = []
-      for child in same.compactMap(\.0.childSet) where !childSets.contains(child) {
-        childSets.append(child)
-      }
+      let chosen = group.first { $0.isCertain == true } ?? group.first
+      guard let meaning = chosen?.contribution else { continue }
+      let same = group.filter { $0.contribution.storedKey == meaning.storedKey }
       let isCertain = same.contains { $0.isCertain != false }
       var fragments: Int32 = -1
       if !isCertain {
-        fragmentLists.append(same.map(\.0.fragment))
+        fragmentLists.append(same.map(\.fragment))
         fragments = Int32(fragmentLists.count - 1)
       }
       var candidate: Int32 = -1
@@ -258,9 +362,9 @@ struct PlanTable: ~Copyable {
           storedPrefix: keep(Array(JSONValue.string(meaning.storedKey).canonicalText.utf8) + [58]),
           resultPrefix: keep(Array(JSONValue.string(key).canonicalText.utf8) + [58]),
           rootKey: isRoot ? keep(Array((RootRecord.queryPrefix + meaning.storedKey).utf8)) : .empty,
-          child: childSets.isEmpty ? -1 : node(of: childSets), candidate: candidate,
+          child: child(of: same), candidate: candidate,
           fragments: fragments, isTypename: meaning.fieldName == "__typename",
-          isAsked: same.contains { !$0.0.isAdded }))
+          isAsked: same.contains { !$0.contribution.isAdded }))
     }
     let block = UnsafeMutablePointer<FieldPlan>.allocate(capacity: max(fields.count, 1))
     block.initialize(from: fields, count: fields.count)

@@ -7,7 +7,6 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
   private let write: (UnsafeRawBufferPointer) throws -> Void
   /// Whether the last record belonged to the root, whose line is still open.
   private var isInRoot = false
-  private var rootIsEmpty = true
 
   init(source: Source, write: @escaping (UnsafeRawBufferPointer) throws -> Void) {
     self.source = source
@@ -18,16 +17,11 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
   mutating func add(key: Bytes, text: Bytes) throws {
     if Segments.isSegment(key: key) { return }
     if key.hasPrefix("QUERY_ROOT.") {
-      if !isInRoot {
-        out.append(utf8: "{\"key\":\"QUERY_ROOT\",\"fields\":{")
-        isInRoot = true
-        rootIsEmpty = true
-      }
       var cursor = FieldCursor(text)
       guard let field = cursor.next() else { throw damaged(key) }
       if text[field.key].equals("\"__typename\"") { return }
-      if !rootIsEmpty { out.append(UInt8(ascii: ",")) }
-      rootIsEmpty = false
+      out.append(utf8: isInRoot ? "," : "{\"key\":\"QUERY_ROOT\",\"fields\":{")
+      isInRoot = true
       out.append(text[field.key])
       out.append(UInt8(ascii: ":"))
       try value(text[field.value], key: key)
@@ -87,17 +81,29 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
       var isFirst = true
       try elements(value, &isFirst, key: key)
       out.append(UInt8(ascii: "]"))
-    case .segments, .values:
-      guard let segments = Segments.keys(of: value) else { throw damaged(key) }
-      out.append(UInt8(ascii: "["))
-      var isFirst = true
-      for segment in segments.keys {
-        let text = segment.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
-        guard let text else { throw damaged(key) }
+    case .segments: try segments(value, areOpaque: false, key: key)
+    case .values: try segments(value, areOpaque: true, key: key)
+    }
+  }
+
+  private mutating func segments(_ value: Bytes, areOpaque: Bool, key: Bytes) throws {
+    guard let segments = Segments.keys(of: value) else { throw damaged(key) }
+    out.append(UInt8(ascii: "["))
+    var isFirst = true
+    for segment in segments.keys {
+      let text = segment.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
+      guard let text, text.count >= 2 else { throw damaged(key) }
+      if areOpaque {
+        // Leaf values stand as they came, whatever they look like.
+        if !isFirst { out.append(UInt8(ascii: ",")) }
+        isFirst = false
+        text.withUnsafeBufferPointer { out.append(Bytes($0)[1..<(text.count - 1)]) }
+        if out.count > 64 << 10 { try flush() }
+      } else {
         try text.withUnsafeBufferPointer { try elements(Bytes($0), &isFirst, key: key) }
       }
-      out.append(UInt8(ascii: "]"))
     }
+    out.append(UInt8(ascii: "]"))
   }
 
   private mutating func elements(_ list: Bytes, _ isFirst: inout Bool, key: Bytes) throws {

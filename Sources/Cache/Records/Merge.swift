@@ -202,10 +202,14 @@ struct Merge: ~Copyable {
   }
 
   /// Appends `object` with each stored key once; the later value wins, embedded objects join.
-  static func fold(_ object: Bytes, into out: inout ByteStack) {
+  ///
+  /// Returns whether a null came after another value of its field, and is tentative.
+  static func fold(
+    _ object: Bytes, access: any SegmentAccess, into out: inout ByteStack
+  ) -> Bool {
     var seen: [[UInt8]] = []
     var values: [[UInt8]] = []
-    var merge = Merge()
+    var merge = Merge(nullsAreTentative: true, access: access)
     var cursor = FieldCursor(object)
     while let field = cursor.next() {
       let key = object[field.key].array
@@ -228,22 +232,8 @@ struct Merge: ~Copyable {
       values[index].withUnsafeBufferPointer { out.append($0) }
     }
     out.append(UInt8(ascii: "}"))
+    return merge.hasTentativeNulls
   }
-}
-
-/// `{"$null":value}`: a null arrived over `value` in the same response, and whether it is an error's is
-/// not known yet. Stands only in staged records, never in a store.
-enum TentativeNull {
-  static let prefix: StaticString = "{\"$null\":"
-
-  static func append(over old: Bytes, to out: inout ByteStack) {
-    out.append(utf8: prefix)
-    out.append(old)
-    out.append(UInt8(ascii: "}"))
-  }
-
-  /// The value that the null replaced.
-  static func value(_ text: Bytes) -> Bytes { text[9..<(text.count - 1)] }
 }
 
 /// The fields of an object by key, for merging objects whose fields stand in different orders.

@@ -27,6 +27,11 @@ package enum Segments {
     appendHex(name, to: &out)
   }
 
+  /// The name in a segment's record key.
+  static func name(ofKey key: [UInt8]) -> UInt64? {
+    UInt64(String(decoding: key.dropFirst(keyPrefix.utf8CodeUnitCount), as: UTF8.self), radix: 16)
+  }
+
   package static func isSegment(key: Bytes) -> Bool { key.hasPrefix(keyPrefix) }
 
   private static func appendHex(_ name: UInt64, to out: inout ByteStack) {

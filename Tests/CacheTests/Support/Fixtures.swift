@@ -24,13 +24,59 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
+/// A way in which a response reaches a store: whole or byte by byte, at its end or while it arrives.
+enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case memory
+  case memoryByteByByte
+  case sqlite
+  /// Every byte is parsed when it comes, and every record is written as soon as it is staged.
+  case sqliteAsItArrives
+
+  var testDescription: String { rawValue }
+
+  var kind: StoreKind { self == .memory || self == .memoryByteByByte ? .memory : .sqlite }
+
+  var arrival: Arrival {
+    switch self {
+    case .memory, .sqlite: Arrival()
+    case .memoryByteByByte, .sqliteAsItArrives: .byteByByte
+    }
+  }
+
+  func withCache<R>(_ body: (CacheUnderTest) async throws -> R) async throws -> R {
+    try await kind.withStore { try await body(CacheUnderTest(store: $0, arrival: arrival)) }
+  }
+}
+
+/// How the bytes of a response come in, and when they go on.
+struct Arrival: Sendable, CustomTestStringConvertible {
+  /// The sizes of the pieces, in turn; the last one again and again.
+  var pieces: [Int] = [Int.max]
+  /// Pieces smaller than this are collected by the parser.
+  var minimumPiece = 4 << 10
+  var flushThreshold = 1 << 20
+
+  static let byteByByte = Arrival(pieces: [1], minimumPiece: 1, flushThreshold: 1)
+
+  static func pieces(of size: Int) -> Arrival {
+    Arrival(pieces: [size], minimumPiece: 1, flushThreshold: 1)
+  }
+
+  var testDescription: String {
+    pieces == [Int.max] ? "whole" : "pieces of \(pieces.map(String.init).joined(separator: ", "))"
+  }
+}
+
 /// A directory that goes with its last user.
 final class TemporaryDirectory: Sendable {
   let url: URL
 
   init() throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "gqlrun-tests-\(UUID().uuidString)")
+    // Memory is faster than a disk that is asked to sync, where there is a file system in memory.
+    let base =
+      FileManager.default.isWritableFile(atPath: "/dev/shm")
+      ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
+    url = base.appendingPathComponent("gqlrun-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 
@@ -48,46 +94,124 @@ func prepare(
     variables: JSONValue(parsing: variables).objectValue ?? JSONObject(), keys: keys, facts: facts)
 }
 
-/// How a response is cut on its way into the normalizer.
-enum Cut: Sendable, CustomTestStringConvertible {
-  case whole
-  case bytes(Int)
-
-  var testDescription: String {
-    switch self {
-    case .whole: "whole"
-    case .bytes(let count): "\(count) bytes"
-    }
-  }
+func facts(_ schema: String) throws -> TypeFacts {
+  TypeFacts(try Schema(sdl: Document(parsing: schema)))
 }
 
+/// What one response did.
+struct Written {
+  var response: NormalizedResponse
+  var summary: WriteSummary?
+  /// The `data` delivered to the caller.
+  var data: String?
+  /// `record.field` of everything that changed, sorted.
+  var changes: [String]
+}
+
+/// Feeds a response to a normalizer, and commits what it wants to write.
 @discardableResult
 func normalize(
-  _ response: String, _ operation: PreparedOperation, into store: (any RecordStore)?,
-  cut: Cut = .whole, policy: ErrorPolicy = .skipErrored, flushThreshold: Int = 1 << 20
-) async throws -> (response: NormalizedResponse, summary: WriteSummary?) {
+  _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: (any RecordStore)?,
+  arrival: Arrival = Arrival(), policy: ErrorPolicy = .skipErrored,
+  limits: ResponseLimits = ResponseLimits(), writesRoots: Bool = true
+) async throws -> Written {
+  let normalizer = try await feed(
+    response, operation, into: store, arrival: arrival, policy: policy, limits: limits,
+    writesRoots: writesRoots)
+  let result = try await normalizer.finish()
+  let summary = try await result.write?.commit()
+  return Written(
+    response: result, summary: summary,
+    data: try result.data.map { String(decoding: try $0.bytes(), as: UTF8.self) },
+    changes: summary.map { $0.changes.map { "\($0.recordKey).\($0.field)" }.sorted() } ?? [])
+}
+
+/// Feeds a response to a normalizer that is given up when it throws.
+func feed(
+  _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: (any RecordStore)?,
+  arrival: Arrival = Arrival(), policy: ErrorPolicy = .skipErrored,
+  limits: ResponseLimits = ResponseLimits(), writesRoots: Bool = true
+) async throws -> ResponseNormalizer {
   var options = ResponseNormalizer.Options()
   options.errorPolicy = policy
-  options.flushThreshold = flushThreshold
+  options.limits = limits
+  options.flushThreshold = arrival.flushThreshold
+  options.parsing.minimumPiece = arrival.minimumPiece
+  options.writesRoots = writesRoots
   let normalizer = try ResponseNormalizer(operation, store: store, options: options)
-  let bytes = Array(response.utf8)
-  let step: Int
-  switch cut {
-  case .whole: step = max(bytes.count, 1)
-  case .bytes(let count): step = count
-  }
+  let bytes = Array(response)
   do {
-    for start in stride(from: 0, to: bytes.count, by: step) {
-      try bytes[start..<min(start + step, bytes.count)].withUnsafeBytes { try normalizer.feed($0) }
+    var start = 0
+    var turn = 0
+    while start < bytes.count {
+      let size = arrival.pieces[min(turn, arrival.pieces.count - 1)]
+      let end = size < bytes.count - start ? start + size : bytes.count
+      // A copy of its own, so that the sanitizer sees a pointer that outlives its chunk.
+      try Array(bytes[start..<end]).withUnsafeBytes { try normalizer.feed($0) }
       if normalizer.needsFlush { try await normalizer.flush() }
+      start = end
+      turn += 1
     }
   } catch {
     await normalizer.abandon()
     throw error
   }
-  let result = try await normalizer.finish()
-  let summary = try await result.write?.commit()
-  return (result, summary)
+  return normalizer
+}
+
+/// A store together with the way responses reach it.
+struct CacheUnderTest {
+  let store: any RecordStore
+  var arrival = Arrival()
+
+  @discardableResult
+  func write(
+    _ response: String, _ document: String, variables: String = "{}",
+    keys: KeyRules = KeyRules(), facts: TypeFacts? = nil, policy: ErrorPolicy = .skipErrored
+  ) async throws -> Written {
+    try await write(
+      response, prepare(document, variables: variables, keys: keys, facts: facts), policy: policy)
+  }
+
+  @discardableResult
+  func write(
+    _ response: String, _ operation: PreparedOperation, policy: ErrorPolicy = .skipErrored
+  ) async throws -> Written {
+    try await normalize(response.utf8, operation, into: store, arrival: arrival, policy: policy)
+  }
+
+  func read(
+    _ document: String, variables: String = "{}", keys: KeyRules = KeyRules(),
+    facts: TypeFacts? = nil
+  ) async throws -> String {
+    try await read(prepare(document, variables: variables, keys: keys, facts: facts))
+  }
+
+  /// The JSON text of a hit, or `miss at <path>`.
+  func read(_ operation: PreparedOperation) async throws -> String {
+    switch try await store.read(operation) {
+    case .hit(let data): return String(decoding: try data.bytes(), as: UTF8.self)
+    case .miss(let miss): return "miss at \(miss.path)"
+    }
+  }
+
+  func dump() async throws -> String { try await CacheTests.dump(store) }
+
+  /// Holds the dump against the lines it should have, and shows those that differ.
+  func expectDump(
+    _ expected: String..., comment: String = "",
+    sourceLocation: Testing.SourceLocation = #_sourceLocation
+  ) async throws {
+    let actual = try await dump()
+    let wanted = expected.map { $0 + "\n" }.joined()
+    guard !actual.utf8.elementsEqual(wanted.utf8) else { return }
+    let found = actual.split(separator: "\n").map(String.init)
+    let extra = found.filter { !expected.contains($0) }.map { "  found:    \($0)\n" }
+    let missing = expected.filter { !found.contains($0) }.map { "  expected: \($0)\n" }
+    Issue.record(
+      "the dump differs \(comment)\n\(missing.joined())\(extra.joined())",
+      sourceLocation: sourceLocation)
+  }
 }
 
 func dump(_ store: any RecordStore) async throws -> String {
@@ -105,9 +229,39 @@ final class Collected: @unchecked Sendable {
   var text: String { lock.withLock { String(decoding: bytes, as: UTF8.self) } }
 }
 
-func read(_ store: any RecordStore, _ operation: PreparedOperation) async throws -> String {
-  switch try await store.read(operation) {
-  case .hit(let body): return String(decoding: try body.bytes(), as: UTF8.self)
-  case .miss(let miss): return "miss at \(miss.path)"
+/// The dump that has these lines: each the key and the fields of a record.
+func lines(_ records: String...) -> String { records.map { $0 + "\n" }.joined() }
+
+/// The code of the cache error that `body` throws; `nil` when it throws none.
+func code(_ body: () async throws -> Void) async throws -> CacheError.Code? {
+  do {
+    try await body()
+    return nil
+  } catch let error as CacheError {
+    return error.code
+  }
+}
+
+/// JSON text for expectations, written independently of the engine.
+enum JSONText {
+  /// `text` as a JSON string in the dump's form (`semantics.md` 15).
+  static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\u{8}": result += "\\b"
+      case "\u{c}": result += "\\f"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case "\u{0}"..<"\u{20}":
+        let hex = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
   }
 }
