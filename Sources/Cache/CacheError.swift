@@ -12,6 +12,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     case invalidVariables
     /// The response is not what GraphQL says a response is.
     case malformedResponse
+    /// The response ends before its JSON text does.
+    case truncatedResponse
     /// The response is not JSON, or exceeds a limit.
     case invalidJSON
     /// The database belongs to something else, or to a newer version of this program.

@@ -92,14 +92,15 @@ struct NormalizerState: ~Copyable {
   var error: CacheError?
 
   init(
-    plan: OperationPlan, staging: consuming Staging, wantsResult: Bool, limits: ResponseLimits
+    plan: OperationPlan, staging: consuming Staging, wantsResult: Bool, storesRoot: Bool,
+    limits: ResponseLimits
   ) {
     scope = JSONEventScope(limits: limits.json)
     table = PlanTable(plan)
     self.staging = staging
     self.wantsResult = wantsResult
     self.limits = limits
-    storesRoot = plan.operationType == .query
+    self.storesRoot = storesRoot && plan.operationType == .query
     frameCapacity = Int(limits.json.maxDepth) + 2
     frames = .allocate(capacity: frameCapacity)
     words = .allocate(capacity: wordsCapacity)

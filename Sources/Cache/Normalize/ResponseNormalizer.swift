@@ -29,6 +29,8 @@ public final class ResponseNormalizer {
     public var wantsResult = true
     public var errorPolicy = ErrorPolicy.skipErrored
     public var limits = ResponseLimits()
+    /// Whether the answers to root fields are stored, or only the objects in them. `true` by default.
+    public var writesRoots = true
     /// How many bytes of staged records are collected before they go to the store. 1 MiB by default.
     public var flushThreshold = 1 << 20
 
@@ -57,7 +59,7 @@ public final class ResponseNormalizer {
     state.initialize(
       to: NormalizerState(
         plan: operation.plan, staging: Staging(segmentSeed: store?.segmentSeed ?? processSeed),
-        wantsResult: options.wantsResult, limits: options.limits))
+        wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits))
     do {
       parser = try JSONParser(handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state))
     } catch {
@@ -220,6 +222,12 @@ public final class ResponseNormalizer {
       var own = own
       own.byteOffset = own.byteOffset ?? error.offset
       return own
+    }
+    if error.code == .unexpectedEnd {
+      return CacheError(
+        .truncatedResponse,
+        "the response is cut off: its JSON text ends in the middle, after \(error.offset) bytes",
+        byteOffset: error.offset)
     }
     return CacheError(
       .invalidJSON, "the response is not valid JSON at byte \(error.offset): \(error.message)",

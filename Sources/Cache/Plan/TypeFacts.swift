@@ -1,4 +1,4 @@
-package import GraphQL
+public import GraphQL
 
 /// What the cache needs to know of a schema: which fields a type has, and which types a type can be.
 ///
@@ -12,7 +12,24 @@ public struct TypeFacts: Sendable {
   /// The names of the root operation types.
   package var roots: [OperationType: String] = [:]
 
+  /// Nothing known.
   public init() {}
+
+  /// What `schema` says.
+  public init(_ schema: Schema) {
+    for name in schema.typeNames {
+      guard let type = schema.type(named: name) else { continue }
+      if let declared = type.fields {
+        var types = ["__typename": "String"]
+        for field in declared { types[field.name.value] = field.type.namedType.value }
+        fields[name] = types
+      }
+      if type.isComposite { possibleTypes[name] = Set(schema.possibleTypes(of: name)) }
+    }
+    for operation in OperationType.allCases {
+      roots[operation] = schema.rootType(for: operation)?.name
+    }
+  }
 
   /// Whether an object of type `object` satisfies the condition `type`; `nil` when nothing is known.
   package func isPossible(_ object: String, for type: String) -> Bool? {

@@ -1,0 +1,298 @@
+import GraphQL
+import HTTPTypes
+import Logging
+
+/// One walk of a request through its chain.
+///
+/// The ten steps:
+///
+///  1. The GraphQL interceptors see the request, from the first to the last, and may change it.
+///  2. The cache is read at the place of its entry, if the policy says so. A hit turns back here;
+///     GraphQL interceptors below the cache read see only what goes on to the network.
+///  3. The HTTP request is built.
+///  4. The HTTP interceptors see it, from the first to the last, and may change it.
+///  5. The fetch sends it.
+///  6. The head of the response and its chunks pass the HTTP interceptors from the last to the
+///     first, then those that stand below the fetch.
+///  7. The parser turns the chunks into results; records go into a pending write.
+///  8. The GraphQL interceptors see each result, from the last to the first, and may change it.
+///  9. The pending write is committed, if the cache interceptor agrees.
+/// 10. The result is delivered.
+///
+/// Steps 1 to 8 are here; 9, 10 and what follows from an error or a retry are in ``Execution``.
+struct Attempt: Sendable {
+  let pipeline: Pipeline
+  let services: Services
+  let route: Route
+  let state: ExecutionState
+  let number: Int
+  let retryCause: (any Error)?
+  let start: Duration
+
+  /// Walks down from the first interceptor; results and errors come out of the stream.
+  func run(_ request: GraphQLRequest) async -> ResponseStream {
+    await run(request, from: 0)
+  }
+
+  private func policy(of request: GraphQLRequest) -> CachePolicy {
+    request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
+  }
+
+  func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
+    ChainContext(
+      services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, entryID: id,
+      request: request, retryCause: retryCause)
+  }
+}
+
+// MARK: Steps 1, 2 and 8
+
+extension Attempt {
+  private func run(_ request: GraphQLRequest, from index: Int) async -> ResponseStream {
+    do {
+      try Task.checkCancellation()
+      guard index < route.links.count else { return try await network(request) }
+      switch route.links[index] {
+      case .graphQL(let stop):
+        let next = NextGraphQL { request in
+          // Reading the first result here keeps the interceptors below within the task-local values
+          // that the one above has set around its call.
+          await run(numbered(request), from: index + 1).withFirstResultRead()
+        }
+        return try await stop.interceptor.intercept(
+          request, context: context(stop.id, request), next: next)
+      case .cacheRead(let stop):
+        return try await readCache(stop, request) { await run($0, from: index + 1) }
+      }
+    } catch {
+      return ResponseStream(failing: error)
+    }
+  }
+
+  /// A request that an interceptor made anew has the number of this attempt all the same.
+  private func numbered(_ request: GraphQLRequest) -> GraphQLRequest {
+    var request = request
+    request.attempt = number
+    return request
+  }
+
+  private func readCache(
+    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest,
+    network: @escaping @Sendable (GraphQLRequest) async -> ResponseStream
+  ) async throws -> ResponseStream {
+    let policy = policy(of: request)
+    switch try cacheUse(policy, request) {
+    case .never:
+      return await network(request)
+    case .only:
+      return ResponseStream(try await onlyCached(stop, request))
+    case .first:
+      if let response = await cached(stop, request) { return ResponseStream(response) }
+      return await network(request)
+    case .firstAndNetwork:
+      guard await state.consultCacheOnce(), let response = await cached(stop, request) else {
+        return await network(request)
+      }
+      return ResponseStream(response).followed { await network(request) }
+    case .afterFailure:
+      return await network(request).mapErrors { error in
+        guard (error as? ChainError)?.isNetworkFailure == true,
+          let response = await cached(stop, request)
+        else { throw error }
+        return response
+      }
+    }
+  }
+
+  private enum CacheUse {
+    case never, only, first, firstAndNetwork, afterFailure
+  }
+
+  private func cacheUse(_ policy: CachePolicy, _ request: GraphQLRequest) throws -> CacheUse {
+    if policy == .cacheOnly, request.operationType != .query {
+      throw ChainError(
+        .request, .invalidRequest,
+        "a \(request.operationType.rawValue) cannot be answered from the cache; "
+          + "use another policy than cache-only")
+    }
+    switch (request.operationType, policy) {
+    case (.mutation, _): return .never
+    case (.subscription, .cacheAndNetwork): return .firstAndNetwork
+    case (.subscription, _): return .never
+    case (.query, .cacheFirst): return .first
+    case (.query, .networkOnly), (.query, .noCache): return .never
+    case (.query, .cacheOnly): return .only
+    case (.query, .cacheAndNetwork): return .firstAndNetwork
+    case (.query, .networkFirst): return .afterFailure
+    }
+  }
+
+  /// The cached result, or `nil`. A cache that cannot be read has nothing.
+  private func cached(
+    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest
+  ) async -> GraphQLResponse? {
+    do {
+      guard case .hit(let response) = try await read(stop, request) else { return nil }
+      return response
+    } catch {
+      services.logger.warning(
+        "the cache could not be read", metadata: ["entry": "\(stop.id)", "error": "\(error)"])
+      return nil
+    }
+  }
+
+  private func onlyCached(
+    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest
+  ) async throws -> GraphQLResponse {
+    switch try await read(stop, request) {
+    case .hit(let response): return response
+    case .miss(let missing):
+      let what = missing.map { "`\($0)` of " } ?? ""
+      throw ChainError(
+        .cache, .cacheMiss,
+        "\(what)\(request.label) is not in the cache, and the policy cache-only asks nobody else",
+        place: stop.id)
+    }
+  }
+
+  private func read(
+    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest
+  ) async throws -> CacheReadOutcome {
+    do {
+      let outcome = try await stop.interceptor.read(request, context: context(stop.id, request))
+      guard case .hit(var response) = outcome else { return outcome }
+      response.attempt = number
+      response.timing.total = services.clock.now() - start
+      return .hit(response)
+    } catch let error as ChainError {
+      throw error
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw ChainError(
+        .cache, .cacheReadFailed, "the cache could not be read", place: stop.id, cause: error)
+    }
+  }
+}
+
+// MARK: Steps 3 to 7
+
+extension Attempt {
+  private func network(_ request: GraphQLRequest) async throws -> ResponseStream {
+    let policy = policy(of: request)
+    guard policy != .cacheOnly else {
+      throw ChainError(
+        .chain, .noResult,
+        "the policy cache-only forbids the network, and no cache was read; add `- cache-read`",
+        place: PluginStage.cache.rawValue)
+    }
+    guard let endpoint = pipeline.endpoint else {
+      throw ChainError(
+        .request, .invalidRequest, "the pipeline has no endpoint to send \(request.label) to")
+    }
+    guard let parser = route.parser else {
+      throw ChainError(
+        .chain, .noResult, "no plugin of the chain parses responses; add `- parse`",
+        place: PluginStage.parsing.rawValue)
+    }
+    let message = HTTPRequestBuilder(endpoint: endpoint).message(for: request)
+    let sent = services.clock.now()
+    let response = try await http(message, request, from: 0)
+    let firstByte = services.clock.now() - sent
+    let keeps = policy.writesCache
+    let target = keeps ? try await writeTarget(request) : nil
+    let results = try await parser.interceptor.parse(
+      response, for: request, target: target, context: context(parser.id, request))
+    return
+      results
+      .map { result in
+        var result = result
+        result.attempt = number
+        result.http = result.http ?? response.head
+        result.timing.total = services.clock.now() - start
+        result.timing.firstByte = firstByte
+        result.pendingWrite = await tracked(result.pendingWrite, request, keeps: keeps)
+        return result
+      }
+      .requiringResult(of: request, place: parser.id)
+  }
+
+  private func http(
+    _ message: HTTPRequestMessage, _ request: GraphQLRequest, from index: Int
+  ) async throws -> HTTPResponseMessage {
+    try Task.checkCancellation()
+    guard index < route.http.count else {
+      throw ChainError(
+        .chain, .noResult, "no plugin of the chain sends requests; add `- fetch`",
+        place: PluginStage.http.rawValue)
+    }
+    let stop = route.http[index]
+    return try await stop.interceptor.intercept(
+      message, context: context(stop.id, request),
+      next: NextHTTP { try await http($0, request, from: index + 1) })
+  }
+
+  private func writeTarget(_ request: GraphQLRequest) async throws -> CacheWriteTarget? {
+    guard let stop = route.cacheWrite else { return nil }
+    return try await stop.interceptor.prepareWrite(
+      for: request, context: context(stop.id, request))
+  }
+
+  private func tracked(
+    _ write: (any PendingCacheWrite)?, _ request: GraphQLRequest, keeps: Bool
+  ) async -> (any PendingCacheWrite)? {
+    guard let write else { return nil }
+    guard keeps, route.cacheWrite != nil else {
+      await write.rollback()
+      return nil
+    }
+    let tracked = TrackedWrite(write, request: request)
+    await state.add(tracked)
+    return tracked
+  }
+}
+
+extension ResponseStream {
+  /// The same stream, and after it the one that `rest` begins when somebody reads on.
+  fileprivate func followed(
+    by rest: @escaping @Sendable () async -> ResponseStream
+  ) -> ResponseStream {
+    let sequel = Sequel(rest)
+    return ResponseStream(pull: {
+      if let response = try await next() { return response }
+      return try await sequel.next()
+    })
+  }
+
+  /// The same stream, failing when it ends without a result. Subscriptions may.
+  fileprivate func requiringResult(of request: GraphQLRequest, place: String) -> ResponseStream {
+    guard request.operationType != .subscription else { return self }
+    let first = ElementQueue([true])
+    return ResponseStream(pull: {
+      let response = try await next()
+      if await first.next() != nil, response == nil {
+        throw ChainError(
+          .chain, .noResult, "the parsing stage ended without a result for \(request.label)",
+          place: place)
+      }
+      return response
+    })
+  }
+}
+
+/// A stream that begins when it is first read.
+private actor Sequel {
+  private let begin: @Sendable () async -> ResponseStream
+  private var stream: ResponseStream?
+
+  init(_ begin: @escaping @Sendable () async -> ResponseStream) {
+    self.begin = begin
+  }
+
+  func next() async throws -> GraphQLResponse? {
+    if let stream { return try await stream.next() }
+    let stream = await begin()
+    self.stream = stream
+    return try await stream.next()
+  }
+}

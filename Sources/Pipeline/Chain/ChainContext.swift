@@ -1,0 +1,40 @@
+public import Cache
+public import GraphQL
+
+/// What an interceptor may know beside its request.
+public struct ChainContext: Sendable {
+  public var services: Services
+  public var endpoint: Endpoint?
+  /// Which fields identify the objects of a type in this pipeline.
+  public var keys: KeyRules
+  /// The identifier of the entry that is being called; empty outside of one.
+  public var entryID: String
+  public var operationName: String?
+  public var operationType: OperationType
+  /// The attempt, from 1.
+  public var attempt: Int
+  /// Why the chain was started again; `nil` in the first attempt.
+  public var retryCause: (any Error)?
+  /// The values of the request, as the interceptors above left them.
+  public var values: RequestContext
+
+  public init(
+    services: Services, endpoint: Endpoint? = nil, keys: KeyRules = KeyRules(),
+    entryID: String = "", request: GraphQLRequest, retryCause: (any Error)? = nil
+  ) {
+    self.services = services
+    self.endpoint = endpoint
+    self.keys = keys
+    self.entryID = entryID
+    self.operationName = request.operationName
+    self.operationType = request.operationType
+    self.attempt = request.attempt
+    self.retryCause = retryCause
+    self.values = request.context
+  }
+
+  /// What the operation is called in logs: its name, or "anonymous query".
+  public var operationLabel: String {
+    operationName ?? "anonymous \(operationType.rawValue)"
+  }
+}

@@ -1,0 +1,138 @@
+/// Runs one request to its end: attempt after attempt, committing what is delivered and rolling
+/// back the rest.
+///
+/// The reader drives it: nothing happens until a result is asked for, and no task is started.
+actor Execution {
+  /// The most attempts of one request, whatever the interceptors ask for.
+  static let maximumAttempts = 25
+
+  private let pipeline: Pipeline
+  private let services: Services
+  /// Apart from this actor, so that attempts do not keep alive what keeps them alive.
+  private let state = ExecutionState()
+  private var request: GraphQLRequest
+  private var attempt: Attempt?
+  private var stream: ResponseStream?
+  private var number = 1
+  private var retryCause: (any Error)?
+  private var hasEnded = false
+
+  init(_ request: GraphQLRequest, pipeline: Pipeline, services: Services) {
+    self.request = request
+    self.pipeline = pipeline
+    self.services = services
+  }
+
+  /// The next result for the caller, or `nil` at the end.
+  func next() async throws -> GraphQLResponse? {
+    while !hasEnded {
+      do {
+        let (attempt, stream) = await current()
+        guard let response = try await stream.next() else {
+          await end()
+          return nil
+        }
+        return try await deliver(response, attempt)
+      } catch let retry as ChainRetry {
+        await state.rollBackOpenWrites()
+        do {
+          try restart(retry)
+        } catch {
+          throw await failure(error)
+        }
+      } catch {
+        throw await failure(error)
+      }
+    }
+    return nil
+  }
+
+  /// The attempt under way; the first one, or the one after a retry, begins here.
+  private func current() async -> (Attempt, ResponseStream) {
+    if let attempt, let stream { return (attempt, stream) }
+    let route = Route(pipeline.entries, for: request)
+    request.attempt = number
+    if request.cachePolicy == nil {
+      request.cachePolicy = route.defaultPolicy(for: request.operationType)
+    }
+    let attempt = Attempt(
+      pipeline: pipeline, services: services, route: route, state: state, number: number,
+      retryCause: retryCause, start: services.clock.now())
+    let stream = await attempt.run(request)
+    self.attempt = attempt
+    self.stream = stream
+    return (attempt, stream)
+  }
+
+  private func restart(_ retry: ChainRetry) throws {
+    guard number < Self.maximumAttempts else {
+      throw ChainError(
+        .chain, .tooManyAttempts,
+        "\(request.label) was tried \(number) times, the most a chain allows; "
+          + "an interceptor keeps asking for a retry: bound it with `max-retry`",
+        cause: retry.cause)
+    }
+    number += 1
+    request = retry.request
+    retryCause = retry.cause
+    stream = nil
+  }
+
+  private func failure(_ error: any Error) async -> any Error {
+    var error = error
+    let attempt = attempt
+    await end()
+    guard let attempt else { return error }
+    for tap in attempt.route.taps {
+      error = await tap.interceptor.tap(
+        error, request: request, context: attempt.context(tap.id, request))
+    }
+    return error
+  }
+
+  private func end() async {
+    hasEnded = true
+    stream = nil
+    await state.rollBackOpenWrites()
+  }
+}
+
+// MARK: Steps 9 and 10
+
+extension Execution {
+  private func deliver(
+    _ response: GraphQLResponse, _ attempt: Attempt
+  ) async throws -> GraphQLResponse {
+    guard let pending = response.pendingWrite else { return response }
+    let write = pending as? TrackedWrite ?? TrackedWrite(pending, request: request)
+    var response = response
+    if response.source == .server, let stop = attempt.route.cacheWrite {
+      response.pendingWrite = write
+      try await commit(response, write.request, stop, attempt)
+    }
+    // Without effect on what was committed: this ends what the cache interceptor did not want.
+    await write.rollback()
+    response.pendingWrite = nil
+    response.writeSummary = await write.summary
+    return response
+  }
+
+  private func commit(
+    _ response: GraphQLResponse, _ request: GraphQLRequest,
+    _ stop: Route.Stop<any CacheInterceptor>, _ attempt: Attempt
+  ) async throws {
+    do {
+      try Task.checkCancellation()
+      try await stop.interceptor.write(
+        response, for: request, context: attempt.context(stop.id, request))
+    } catch let error as ChainError {
+      throw error
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw ChainError(
+        .cache, .cacheWriteFailed, "the result of \(request.label) could not be kept",
+        place: stop.id, cause: error)
+    }
+  }
+}

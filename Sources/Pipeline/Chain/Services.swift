@@ -1,0 +1,94 @@
+public import Cache
+import Foundation
+public import Logging
+
+/// What outlives requests and is handed to every chain: network, store, time, chance, log.
+///
+/// Plugins reach the world through these and nothing else, so a test replaces them.
+public struct Services: Sendable {
+  public var transport: (any HTTPTransport)?
+  public var store: (any RecordStore)?
+  public var clock: ServiceClock
+  /// The time of day in seconds since 1970, for dates that servers send. May jump: never used for
+  /// waiting.
+  public var secondsSince1970: @Sendable () -> Double
+  /// A random number from 0 up to, but not including, 1.
+  public var random: @Sendable () -> Double
+  public var logger: Logger
+  private var others: [ObjectIdentifier: any Sendable] = [:]
+
+  public init(
+    transport: (any HTTPTransport)? = nil, store: (any RecordStore)? = nil,
+    clock: ServiceClock = ServiceClock(ContinuousClock()),
+    secondsSince1970: @escaping @Sendable () -> Double = Services.timeOfDay,
+    random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+    logger: Logger = Logger(label: "gqlrun") { _ in SwiftLogNoOpLogHandler() }
+  ) {
+    self.transport = transport
+    self.store = store
+    self.clock = clock
+    self.secondsSince1970 = secondsSince1970
+    self.random = random
+    self.logger = logger
+  }
+
+  /// The time of day of this machine.
+  public static let timeOfDay: @Sendable () -> Double = { Date().timeIntervalSince1970 }
+
+  /// Services that single plugins need, such as the state of a token.
+  public subscript<Key: ServiceKey>(key: Key.Type) -> Key.Value? {
+    get { others[ObjectIdentifier(key)] as? Key.Value }
+    set { others[ObjectIdentifier(key)] = newValue }
+  }
+}
+
+/// The key of a further service in ``Services``.
+public protocol ServiceKey {
+  associatedtype Value: Sendable
+}
+
+/// Sends HTTP requests.
+public protocol HTTPTransport: Sendable {
+  /// Sends a request and returns when the head of its response has arrived.
+  ///
+  /// - Throws: ``ChainError`` of the layer `transport`, with ``ChainError/delivery`` set.
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage
+}
+
+/// The bounds of one HTTP exchange.
+public struct HTTPLimits: Sendable, Hashable {
+  /// From sending the request to the last byte of the body.
+  public var total: Duration = .seconds(300)
+  public var connect: Duration = .seconds(10)
+  /// The longest silence of the server.
+  public var idle: Duration = .seconds(30)
+  /// The fewest bytes per second, once the body has begun; 0 does not measure.
+  public var minimumThroughput = ByteSize(bytes: 0)
+  /// After decompression.
+  public var bodyBytes: ByteSize = .gibibytes(1)
+  public var headerBytes: ByteSize = .kibibytes(64)
+  /// How many times larger a body may become; `nil` does not measure.
+  public var decompressionRatio: Int?
+
+  public init() {}
+}
+
+/// A clock that plugins measure and wait with.
+public struct ServiceClock: Sendable {
+  private let reading: @Sendable () -> Duration
+  private let wait: @Sendable (Duration) async throws -> Void
+
+  public init<Base: Clock>(_ clock: Base) where Base.Duration == Duration {
+    let start = clock.now
+    reading = { start.duration(to: clock.now) }
+    wait = { try await clock.sleep(for: $0) }
+  }
+
+  /// The time since this value was made; never goes back.
+  public func now() -> Duration { reading() }
+
+  /// Waits, unless the task is cancelled.
+  public func sleep(for duration: Duration) async throws { try await wait(duration) }
+}

@@ -1,0 +1,72 @@
+/// One finding about a pipeline file.
+public struct PipelineDiagnostic: Error, Sendable, Hashable {
+  public enum Severity: String, Sendable, Hashable {
+    case error, warning
+  }
+
+  public var severity: Severity
+  public var code: Code
+  /// What was being read and what was found, in one line. Never contains an expanded value.
+  public var message: String
+  public var place: SourcePlace
+  /// What would work, printed beside the underline.
+  public var hint: String?
+  /// Further lines such as the options there are: ("options", "a, b").
+  public var notes: [Note]
+
+  public init(
+    _ code: Code, _ message: String, severity: Severity = .error, at place: SourcePlace,
+    hint: String? = nil, notes: [Note] = []
+  ) {
+    self.severity = severity
+    self.code = code
+    self.message = message
+    self.place = place
+    self.hint = hint
+    self.notes = notes
+  }
+
+  public struct Note: Sendable, Hashable {
+    public var label: String
+    public var text: String
+
+    public init(_ label: String, _ text: String) {
+      self.label = label
+      self.text = text
+    }
+  }
+}
+
+extension PipelineDiagnostic {
+  /// The number under which a check is documented.
+  public enum Code: String, Sendable, Hashable, CaseIterable {
+    /// The text is not YAML, or uses a part of YAML that pipeline files do not have.
+    case unreadable = "P000"
+    /// An unknown key or plugin.
+    case unknownName = "P001"
+    /// A key that was already given.
+    case duplicateKey = "P002"
+    /// A wrong type, a missing unit, a value out of range, or a required value that is missing.
+    case wrongValue = "P003"
+    /// A plugin among those of another stage.
+    case stageOrder = "P009"
+    /// Not exactly one plugin that fetches.
+    case fetch = "P010"
+    /// Parsing is missing, repeated, or above the fetch.
+    case parse = "P011"
+    /// A cache write without a store, or before there is anything to write.
+    case cacheWrite = "P012"
+    /// A cache read after the network, or of a cache that nothing fills.
+    case cacheRead = "P013"
+    /// Persisted queries where they cannot work.
+    case persistedQueries = "P014"
+    /// Status check not between fetch and parse.
+    case responseCode = "P016"
+    /// Headers are logged before later plugins change them.
+    case loggingPlace = "P018"
+    /// A secret written literally in the file.
+    case literalSecret = "P019"
+    /// Something to expand that is not there.
+    case expansion = "P030"
+  }
+}

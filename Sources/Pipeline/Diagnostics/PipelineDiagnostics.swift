@@ -1,0 +1,51 @@
+/// Everything that was found about a pipeline file, in the order of the file.
+public struct PipelineDiagnostics: Error, Sendable {
+  public internal(set) var all: [PipelineDiagnostic]
+  /// The lines of the file, for excerpts, with literal secrets masked.
+  let source: SourceText
+
+  init(_ all: [PipelineDiagnostic], source: SourceText) {
+    self.all = all.enumerated()
+      .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
+      .map(\.element)
+    self.source = source
+  }
+
+  public var errors: [PipelineDiagnostic] { all.filter { $0.severity == .error } }
+  public var warnings: [PipelineDiagnostic] { all.filter { $0.severity == .warning } }
+
+  /// "2 errors, 1 warning"; empty when nothing was found.
+  public var summary: String {
+    [(errors.count, "error"), (warnings.count, "warning")]
+      .filter { $0.0 > 0 }
+      .map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
+      .joined(separator: ", ")
+  }
+}
+
+extension PipelineDiagnostics: CustomStringConvertible {
+  public var description: String { rendered(as: .human()) }
+}
+
+extension PipelineDiagnostics {
+  /// How diagnostics are written.
+  public enum Format: Sendable, Hashable {
+    /// As a modern compiler does, for people; colours are ANSI escapes.
+    case human(colors: Bool = false)
+    /// One JSON array.
+    case json
+    /// Annotations of a GitHub workflow.
+    case github
+  }
+
+  /// The diagnostics in the given format, each line ended; empty when there are none, except for
+  /// JSON.
+  public func rendered(as format: Format) -> String {
+    switch format {
+    case .human(let colors):
+      all.map { HumanRenderer(source: source, colors: colors).render($0) }.joined(separator: "\n")
+    case .json: JSONRenderer().render(all)
+    case .github: all.map { GitHubRenderer().render($0) }.joined()
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/// The text of a pipeline file, by lines, for excerpts in diagnostics.
+struct SourceText: Sendable {
+  let file: String
+  let lines: [[Unicode.Scalar]]
+  /// Stretches that hold literal secrets and are masked in every excerpt.
+  var secrets: [SourcePlace] = []
+
+  init(file: String, lines: [[Unicode.Scalar]]) {
+    self.file = file
+    self.lines = lines
+  }
+
+  /// Lines are counted as libyaml does: LF, CR, CRLF, NEL, LS and PS end one.
+  init(file: String, text: String) {
+    self.file = file
+    var lines: [[Unicode.Scalar]] = []
+    var line: [Unicode.Scalar] = []
+    var previous: Unicode.Scalar?
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n" where previous == "\r":
+        break
+      case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}":
+        lines.append(line)
+        line = []
+      default:
+        line.append(scalar)
+      }
+      previous = scalar
+    }
+    lines.append(line)
+    self.lines = lines
+  }
+
+  struct Excerpt {
+    var text: String
+    /// How many characters stand before the underline.
+    var offset: Int
+    var length: Int
+  }
+
+  /// The line of a place with the place's offset in it, cut to a readable width; `nil` outside the
+  /// file.
+  func excerpt(at place: SourcePlace) -> Excerpt? {
+    guard place.file == file, lines.indices.contains(place.line - 1) else { return nil }
+    var line = lines[place.line - 1]
+    for secret in secrets where secret.line == place.line {
+      for index in secret.column - 1..<secret.column - 1 + secret.length
+      where line.indices.contains(index) {
+        line[index] = "•"
+      }
+    }
+    var start = min(place.column - 1, line.count)
+    let width = 160
+    if line.count > width {
+      let cut = max(0, min(start - 60, line.count - width))
+      line = Array(line[cut..<min(cut + width, line.count)])
+      if cut > 0 { line[0] = "…" }
+      start -= cut
+    }
+    let length = max(1, min(place.length, line.count - start))
+    func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+      var view = String.UnicodeScalarView()
+      view.append(contentsOf: scalars)
+      return Printable.line(String(view))
+    }
+    return Excerpt(
+      text: text(line[...]), offset: text(line[..<start]).count,
+      length: max(1, text(line[start..<min(start + length, line.count)]).count))
+  }
+}

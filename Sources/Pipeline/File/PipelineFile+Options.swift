@@ -1,0 +1,45 @@
+extension PipelineFile {
+  /// The keys of a pipeline file but for `chain`.
+  static let options: [OptionDescription] = [
+    OptionDescription("version", .int(), required: true, "The version of the format; always 1"),
+    OptionDescription("name", .string, "What the pipeline is called in logs and reports"),
+    OptionDescription(
+      "endpoint",
+      .object([
+        OptionDescription("url", .string, required: true, "The http or https URL of the server"),
+        OptionDescription(
+          "headers", .map(.string), secrecy: .secretHeaders, "Fields sent with every request"),
+        OptionDescription(
+          "method", .choice(Endpoint.Method.allCases.map(\.rawValue)), default: "POST",
+          "How queries are sent; mutations are always sent by POST"),
+      ]), "Where operations are sent"),
+    OptionDescription("schema", .path, "The SDL file of the server's schema"),
+    OptionDescription(
+      "store",
+      .object([
+        OptionDescription(
+          "kind", .choice(StoreConfiguration.Kind.allCases.map(\.rawValue)), default: "memory",
+          "Where records are kept"),
+        OptionDescription("path", .path, "The database file of an SQLite store"),
+        OptionDescription(
+          "max_size", .size(in: .kibibytes(64)...ByteSize(bytes: .max)),
+          "The size above which old records are dropped"),
+      ]), "The cache of records"),
+    OptionDescription(
+      "keys",
+      .object([
+        OptionDescription(
+          "default", .list(.string), default: "[id]",
+          "The fields that identify objects of types without a rule"),
+        OptionDescription(
+          "types", .map(.list(.string)), "The fields that identify objects of single types"),
+      ]), "Which fields identify an object"),
+  ]
+
+  /// The keys of `when`.
+  static let conditionOptions: [OptionDescription] = [
+    OptionDescription("operation", .list(.string), "The names of operations"),
+    OptionDescription(
+      "type", .choice(["query", "mutation", "subscription"]), "The type of operations"),
+  ]
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// What a pipeline file may reach while it is read: variables, files, commands.
+///
+/// Tests hand in dictionaries; `gqlrun pipeline check` leaves `execute` out, so that checking a
+/// file runs nothing.
+public struct PipelineFileEnvironment: Sendable {
+  /// The value of an environment variable.
+  public var variable: @Sendable (_ name: String) -> String?
+  /// The bytes of a file. The path is absolute, or relative to the working directory.
+  public var readFile: @Sendable (_ path: String) throws -> [UInt8]
+  /// The standard output of a command given to the shell. When `nil`, `${exec:…}` stays unexpanded.
+  public var execute: (@Sendable (_ command: String) throws -> String)?
+
+  public init(
+    variable: @escaping @Sendable (_ name: String) -> String? = { _ in nil },
+    readFile: @escaping @Sendable (_ path: String) throws -> [UInt8] = {
+      throw PipelineFileEnvironment.Failure("no file `\($0)`")
+    },
+    execute: (@Sendable (_ command: String) throws -> String)? = nil
+  ) {
+    self.variable = variable
+    self.readFile = readFile
+    self.execute = execute
+  }
+
+  /// Why something could not be read or run. The reason is printed: it must not hold secrets.
+  public struct Failure: Error, Sendable, CustomStringConvertible {
+    public var reason: String
+
+    public init(_ reason: String) {
+      self.reason = reason
+    }
+
+    public var description: String { reason }
+  }
+
+  /// The same, without running commands.
+  public var withoutCommands: PipelineFileEnvironment {
+    PipelineFileEnvironment(variable: variable, readFile: readFile, execute: nil)
+  }
+}
+
+extension PipelineFileEnvironment {
+  /// The variables, files and shell of this process.
+  public static var process: PipelineFileEnvironment {
+    PipelineFileEnvironment(
+      variable: { ProcessInfo.processInfo.environment[$0] },
+      readFile: { try contents(of: $0) },
+      execute: { try output(of: $0) })
+  }
+
+  /// The most that is read from a file or a command, in bytes.
+  static let maximumBytes = 1 << 20
+
+  private static func contents(of path: String) throws -> [UInt8] {
+    guard let handle = FileHandle(forReadingAtPath: path) else {
+      throw Failure(
+        FileManager.default.fileExists(atPath: path)
+          ? "it cannot be opened" : "there is no such file")
+    }
+    defer { try? handle.close() }
+    guard let data = try? handle.read(upToCount: maximumBytes + 1) else { return [] }
+    return [UInt8](data)
+  }
+
+  private static func output(of command: String) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", command]
+    process.standardInput = FileHandle.nullDevice
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    do {
+      try process.run()
+    } catch {
+      throw Failure("the shell could not be started")
+    }
+    let data = (try? pipe.fileHandleForReading.read(upToCount: maximumBytes + 1)) ?? Data()
+    if data.count > maximumBytes { process.terminate() }
+    process.waitUntilExit()
+    guard data.count <= maximumBytes else { throw Failure("it printed more than 1 MiB") }
+    guard process.terminationStatus == 0 else {
+      throw Failure("it ended with status \(process.terminationStatus)")
+    }
+    guard let text = String(validating: data, as: UTF8.self) else {
+      throw Failure("its output is not UTF-8")
+    }
+    return text
+  }
+}

@@ -1,0 +1,184 @@
+import Cache
+import GraphQL
+import HTTPTypes
+
+/// Turns the bytes of one pipeline file into a pipeline, collecting everything that is wrong with
+/// it.
+struct PipelineLoader {
+  let file: String
+  let registry: PluginRegistry
+  private(set) var diagnostics: PipelineDiagnostics
+  var decoder: OptionDecoder
+
+  init(file: String, registry: PluginRegistry, environment: PipelineFileEnvironment) {
+    self.file = file
+    self.registry = registry
+    diagnostics = PipelineDiagnostics([], source: SourceText(file: file, lines: []))
+    decoder = OptionDecoder(folder: FilePath.folder(of: file), environment: environment)
+  }
+
+  /// The pipeline, or `nil` when something is wrong or was not to be found out.
+  mutating func load(_ bytes: [UInt8]) -> Pipeline? {
+    guard let (root, source) = read(bytes) else { return nil }
+    guard case .mapping(let members) = root.content else {
+      report(
+        .wrongValue, "a pipeline file is a mapping, not \(root.kind)", root.place,
+        "begin with `version: 1`")
+      finish(source)
+      return nil
+    }
+    let pipeline = pipeline(of: members, root)
+    finish(source)
+    return pipeline
+  }
+
+  private mutating func read(_ bytes: [UInt8]) -> (YAMLNode, SourceText)? {
+    let start = SourcePlace(file: file, line: 1, column: 1)
+    guard bytes.count <= PipelineFile.maximumBytes else {
+      report(.unreadable, "the file is larger than 1 MiB", start, "no pipeline file is that long")
+      finish(SourceText(file: file, lines: []))
+      return nil
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      let line =
+        1
+        + String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
+        .filter(\.isNewline).count
+      report(
+        .unreadable, "the file is not UTF-8 text",
+        SourcePlace(file: file, line: line, column: 1), "save it as UTF-8")
+      finish(SourceText(file: file, lines: []))
+      return nil
+    }
+    let source = SourceText(file: file, text: text)
+    var composer = YAMLComposer(text, source: source)
+    let root = composer.compose()
+    decoder.findings += composer.findings
+    guard let root else {
+      finish(source)
+      return nil
+    }
+    return (root, source)
+  }
+
+  private mutating func finish(_ source: SourceText) {
+    var source = source
+    source.secrets = decoder.secretPlaces
+    diagnostics = PipelineDiagnostics(decoder.findings, source: source)
+  }
+
+  mutating func report(
+    _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String?
+  ) {
+    decoder.findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+  }
+
+  private var hasErrors: Bool {
+    decoder.findings.contains { $0.severity == .error }
+  }
+}
+
+extension PipelineLoader {
+  private mutating func pipeline(of members: [YAMLNode.Member], _ root: YAMLNode) -> Pipeline? {
+    let chain = members.first { $0.key == "chain" }
+    let settings = members.filter { $0.key != "chain" }
+    let options = decoder.options(
+      YAMLNode(content: .mapping(settings), place: root.place), table: PipelineFile.options,
+      owner: .init(
+        subject: "a pipeline file", noun: "key", otherNames: ["chain"], isRoot: true),
+      place: root.place)
+    checkVersion(options)
+    let endpoint = options.object(ifGiven: "endpoint").flatMap { self.endpoint($0) }
+    let store = store(options)
+    let keys = options.object(ifGiven: "keys").map {
+      KeyRules(
+        default: $0.strings("default"),
+        types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 })
+    }
+    let drafts = drafts(chain, root)
+    if let chain, let drafts {
+      var rules = ChainRules(
+        drafts.known, store: store, hasUnknown: drafts.hasUnknown, place: chain.keyPlace)
+      rules.check()
+      decoder.findings += rules.findings
+      if let fetch = drafts.known.first(where: { $0.description.roles.contains(.fetch) }),
+        !settings.contains(where: { $0.key == "endpoint" })
+      {
+        report(
+          .wrongValue, "`\(fetch.name)` needs the key `endpoint`", fetch.place,
+          "add `endpoint: { url: … }` to the file")
+      }
+    }
+    var pipeline = Pipeline(
+      name: options.string(ifGiven: "name"), endpoint: endpoint,
+      schema: options.string(ifGiven: "schema"), store: store, keys: keys ?? KeyRules(),
+      entries: entries(drafts?.known ?? [], name: options.string(ifGiven: "name")))
+    pipeline.file = file
+    pipeline.shown = options
+    return hasErrors ? nil : pipeline
+  }
+
+  private mutating func checkVersion(_ options: PluginOptions) {
+    guard let version = options.int(ifGiven: "version"), version != 1 else { return }
+    report(
+      .wrongValue, "this program reads version 1 of pipeline files",
+      options.place(of: "version"),
+      version > 1 ? "a newer gqlrun may read it" : "write `version: 1`")
+  }
+
+  private mutating func endpoint(_ options: PluginOptions) -> Endpoint? {
+    let headers = headers(options)
+    guard let url = options.string(ifGiven: "url") else { return nil }
+    do throws(Endpoint.InvalidURL) {
+      return try Endpoint(
+        url: url, headers: headers,
+        method: options.choice(ifGiven: "method", as: Endpoint.Method.self) ?? .post)
+    } catch {
+      report(
+        .wrongValue, "`url` of `endpoint` is not the URL of a server",
+        options.place(of: "url"), error.reason)
+      return nil
+    }
+  }
+
+  private mutating func headers(_ options: PluginOptions) -> HTTPFields {
+    var fields = HTTPFields()
+    guard case .map(let entries)? = options["headers"]?.content else { return fields }
+    for entry in entries {
+      guard let name = HTTPField.Name(entry.name) else {
+        report(
+          .wrongValue, "`\(entry.name)` is not a name for an HTTP field", entry.namePlace,
+          "letters, digits and `-`")
+        continue
+      }
+      guard case .string(let value) = entry.value.content else { continue }
+      guard HTTPField.isValidValue(value) else {
+        report(
+          .wrongValue, "the value of `\(entry.name)` cannot be sent in an HTTP field",
+          entry.value.place, "line breaks and control characters are not allowed")
+        continue
+      }
+      fields.append(HTTPField(name: name, value: value))
+    }
+    return fields
+  }
+
+  private mutating func store(_ options: PluginOptions) -> StoreConfiguration {
+    guard let options = options.object(ifGiven: "store") else { return StoreConfiguration() }
+    let kind = options.choice(ifGiven: "kind", as: StoreConfiguration.Kind.self) ?? .memory
+    let path = options.string(ifGiven: "path")
+    if options["kind"]?.isUnknown == true { return StoreConfiguration(kind: kind, path: path) }
+    if kind == .sqlite, path == nil, options["path"] == nil {
+      report(
+        .wrongValue, "a store of kind `sqlite` needs a `path`", options.place(of: "kind"),
+        "add `path: cache.db`")
+    }
+    if kind != .sqlite, options["path"] != nil {
+      report(
+        .wrongValue, "a store of kind `\(kind.rawValue)` has no `path`",
+        options.place(of: "path"), "write `kind: sqlite`, or remove the path")
+    }
+    return StoreConfiguration(
+      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"))
+  }
+}

@@ -1,0 +1,276 @@
+import Yams
+
+/// Turns the text of a pipeline file into nodes with places, or into diagnostics.
+///
+/// Only Yams' `compose` level is used: `load` expands aliases and types scalars by YAML 1.1.
+struct YAMLComposer {
+  let source: SourceText
+  private let text: String
+  private(set) var findings: [PipelineDiagnostic] = []
+
+  init(_ text: String, source: SourceText) {
+    self.text = text
+    self.source = source
+  }
+
+  /// The root node, or `nil` with at least one finding.
+  mutating func compose() -> YAMLNode? {
+    findings = YAMLGuard(source).findings
+    guard findings.isEmpty else { return nil }
+    var attempt = text
+    // A parser stops at the first repeated key. It is renamed in place and the text parsed again,
+    // so that the repetitions behind it are found as well.
+    for round in 0..<100 {
+      do {
+        let parser = try Parser(yaml: attempt)
+        guard let root = try parser.singleRoot() else {
+          report(
+            "the file is empty", SourcePlace(file: source.file, line: 1, column: 1),
+            hint: "a pipeline begins with `version: 1`")
+          return nil
+        }
+        // Nodes hold their anchors weakly; the parser owns them.
+        return withExtendedLifetime(parser) { node(root, depth: 0) }
+      } catch YamlError.duplicatedKeysInMapping(_, let context) {
+        guard let renamed = renamingKey(at: context.mark, in: attempt, round: round) else {
+          report(
+            "a key of this mapping is given twice", place(context.mark, length: 1), .duplicateKey)
+          return nil
+        }
+        attempt = renamed
+      } catch {
+        report(error)
+        return nil
+      }
+    }
+    report(
+      "too many keys are given twice", SourcePlace(file: source.file, line: 1, column: 1),
+      .duplicateKey)
+    return nil
+  }
+}
+
+extension YAMLComposer {
+  private mutating func node(_ node: Node, depth: Int) -> YAMLNode? {
+    let place = place(of: node)
+    guard depth <= YAMLGuard.maximumDepth else {
+      report(
+        "nested more than \(YAMLGuard.maximumDepth) levels deep", place,
+        hint: "no pipeline file needs that")
+      return nil
+    }
+    guard node.anchor == nil else {
+      report("YAML anchors are not used in pipeline files", place, hint: "repeat the text")
+      return nil
+    }
+    switch node {
+    case .scalar(let scalar):
+      return YAMLNode(
+        content: .scalar(scalar.string, isPlain: scalar.style == .plain), place: place)
+    case .sequence(let sequence):
+      var elements: [YAMLNode] = []
+      for element in sequence {
+        guard let element = self.node(element, depth: depth + 1) else { return nil }
+        elements.append(element)
+      }
+      return YAMLNode(content: .sequence(elements), place: place)
+    case .mapping(let mapping):
+      return members(of: mapping, depth: depth).map {
+        YAMLNode(content: .mapping($0), place: place)
+      }
+    case .alias:
+      report("YAML aliases are not used in pipeline files", place, hint: "repeat the text")
+      return nil
+    }
+  }
+
+  private mutating func members(of mapping: Node.Mapping, depth: Int) -> [YAMLNode.Member]? {
+    var members: [YAMLNode.Member] = []
+    var places: [String: SourcePlace] = [:]
+    for (key, value) in mapping {
+      let keyPlace = place(of: key)
+      guard case .scalar(let scalar) = key else {
+        report("a key is a word, not a list or a mapping", keyPlace, hint: "write `key: value`")
+        return nil
+      }
+      let name = originalKey(scalar.string, at: keyPlace)
+      guard let value = node(value, depth: depth + 1) else { return nil }
+      if let first = places[name] {
+        reportRepeated(name, keyPlace, first)
+        continue
+      }
+      places[name] = keyPlace
+      members.append(YAMLNode.Member(key: name, keyPlace: keyPlace, value: value))
+    }
+    return members
+  }
+
+  /// Says so at the later of the two places, whichever the parser came upon first.
+  private mutating func reportRepeated(_ key: String, _ one: SourcePlace, _ other: SourcePlace) {
+    report(
+      "`\(key)` is given twice", max(one, other), .duplicateKey,
+      hint: "first given in line \(min(one, other).line)")
+  }
+}
+
+extension YAMLComposer {
+  /// The private use character that stands for the first letter of a renamed key.
+  private static let firstStandIn: UInt32 = 0xF000
+
+  /// The text with one letter of the key at `mark` replaced, or `nil` when there is none to
+  /// replace.
+  private func renamingKey(at mark: Mark, in text: String, round: Int) -> String? {
+    guard source.lines.indices.contains(mark.line - 1),
+      let standIn = Unicode.Scalar(Self.firstStandIn + UInt32(round))
+    else { return nil }
+    let line = source.lines[mark.line - 1]
+    var column = mark.column - 1
+    if line.indices.contains(column), line[column] == "\"" || line[column] == "'" { column += 1 }
+    guard line.indices.contains(column), !"\\\"'".unicodeScalars.contains(line[column]) else {
+      return nil
+    }
+    var scalars = Array(text.unicodeScalars)
+    guard let start = offset(ofLine: mark.line, in: scalars) else { return nil }
+    scalars[start + column] = standIn
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: scalars)
+    return String(view)
+  }
+
+  private func offset(ofLine line: Int, in scalars: [Unicode.Scalar]) -> Int? {
+    var number = 1
+    var index = 0
+    while number < line {
+      guard index < scalars.count else { return nil }
+      switch scalars[index] {
+      case "\r" where index + 1 < scalars.count && scalars[index + 1] == "\n":
+        index += 1
+        number += 1
+      case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}":
+        number += 1
+      default: break
+      }
+      index += 1
+    }
+    return index
+  }
+
+  /// The key as written, when `key` is one that was renamed.
+  private func originalKey(_ key: String, at place: SourcePlace) -> String {
+    guard let first = key.unicodeScalars.first,
+      (Self.firstStandIn..<Self.firstStandIn + 100).contains(first.value)
+    else { return key }
+    let line = source.lines[place.line - 1]
+    var column = place.column - 1
+    if line[column] == "\"" || line[column] == "'" { column += 1 }
+    var view = String.UnicodeScalarView()
+    view.append(line[column])
+    view.append(contentsOf: key.unicodeScalars.dropFirst())
+    return String(view)
+  }
+}
+
+extension YAMLComposer {
+  private func place(of node: Node) -> SourcePlace {
+    guard let mark = node.mark else { return SourcePlace(file: source.file, line: 1, column: 1) }
+    guard source.lines.indices.contains(mark.line - 1) else { return place(mark, length: 1) }
+    let line = source.lines[mark.line - 1].dropFirst(max(0, mark.column - 1))
+    switch node {
+    case .scalar(let scalar):
+      switch scalar.style {
+      case .singleQuoted, .doubleQuoted: return place(mark, length: quotedLength(line))
+      case .literal, .folded: return place(mark, length: 1)
+      default:
+        let length = scalar.string.unicodeScalars.count
+        return place(mark, length: max(1, min(length, trimmedLength(line))))
+      }
+    case .sequence, .mapping, .alias:
+      guard let first = line.first, first == "{" || first == "[" else {
+        return place(mark, length: keyLength(line))
+      }
+      return place(mark, length: flowLength(line))
+    }
+  }
+
+  private func place(_ mark: Mark, length: Int) -> SourcePlace {
+    let line = min(max(1, mark.line), source.lines.count)
+    let width = source.lines[line - 1].count
+    let column = mark.line > line ? width + 1 : max(1, mark.column)
+    return SourcePlace(file: source.file, line: line, column: column, length: length)
+  }
+
+  private func quotedLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
+    guard let quote = line.first else { return 1 }
+    var skip = false
+    for (offset, scalar) in line.dropFirst().enumerated() {
+      if skip {
+        skip = false
+      } else if scalar == "\\", quote == "\"" {
+        skip = true
+      } else if scalar == quote {
+        return offset + 2
+      }
+    }
+    return trimmedLength(line)
+  }
+
+  private func trimmedLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
+    max(1, line.count - line.reversed().prefix { $0 == " " || $0 == "\t" }.count)
+  }
+
+  /// The first key of a block mapping, or the dash of a block sequence.
+  private func keyLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
+    if line.first == "-" { return 1 }
+    return max(1, line.prefix { $0 != ":" }.count)
+  }
+
+  /// A flow collection up to its end when that is on the same line, else its opening bracket.
+  private func flowLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
+    var depth = 0
+    for (offset, scalar) in line.enumerated() {
+      if scalar == "{" || scalar == "[" { depth += 1 }
+      if scalar == "}" || scalar == "]" { depth -= 1 }
+      if depth == 0 { return offset + 1 }
+    }
+    return 1
+  }
+}
+
+extension YAMLComposer {
+  private mutating func report(
+    _ message: String, _ place: SourcePlace, _ code: PipelineDiagnostic.Code = .unreadable,
+    hint: String? = nil
+  ) {
+    findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+  }
+
+  private mutating func report(_ error: any Error) {
+    switch error {
+    case YamlError.scanner(let context, let problem, let mark, _),
+      YamlError.parser(let context, let problem, let mark, _):
+      let place = place(mark, length: 1)
+      let context = context.map { "\($0.text) (line \($0.mark.line)), " } ?? ""
+      report("not valid YAML: \(context)\(problem)", place, hint: hint(for: problem, place))
+    case YamlError.composer(_, let problem, let mark, _) where problem.contains("another document"):
+      report(
+        "a pipeline file holds one YAML document", place(mark, length: 3),
+        hint: "put this one into a file of its own")
+    case YamlError.composer(_, let problem, let mark, _):
+      report("not valid YAML: \(problem)", place(mark, length: 1))
+    default:
+      report("not readable as YAML", SourcePlace(file: source.file, line: 1, column: 1))
+    }
+  }
+
+  private func hint(for problem: String, _ place: SourcePlace) -> String? {
+    let line = source.lines[place.line - 1]
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: line)
+    if problem.contains("','") && String(view).contains("${") {
+      return "inside { } and [ ] an expansion stands in quotes: \"${env:NAME}\""
+    }
+    if problem.contains("mapping values") { return "put text that contains `: ` in quotes" }
+    if problem.contains("start any token") { return "put this text in quotes" }
+    return nil
+  }
+}

@@ -1,0 +1,72 @@
+public import JSONStream
+
+/// An error that a GraphQL server put into its response.
+///
+/// https://spec.graphql.org/September2025/#sec-Errors
+public struct GraphQLError: Error, Sendable, Hashable {
+  public var message: String
+  /// Where in the response it happened; `nil` when the server does not say.
+  public var path: [PathElement]?
+  /// Where in the document; line and column are counted from 1.
+  public var locations: [Location]
+  public var extensions: JSONObject?
+
+  public init(
+    message: String, path: [PathElement]? = nil, locations: [Location] = [],
+    extensions: JSONObject? = nil
+  ) {
+    self.message = message
+    self.path = path
+    self.locations = locations
+    self.extensions = extensions
+  }
+
+  /// Reads an element of a response's `errors`. What is not as the specification has it is left
+  /// out: servers differ, and an error is worth showing whatever its shape.
+  public init(_ value: JSONValue) {
+    self.init(
+      message: value["message"]?.stringValue ?? value.stringValue ?? "an error without a message",
+      path: value["path"]?.arrayValue?.compactMap { element in
+        element.stringValue.map(PathElement.key) ?? element.intValue.map(PathElement.index)
+      },
+      locations: (value["locations"]?.arrayValue ?? []).compactMap { location in
+        guard let line = location["line"]?.intValue, let column = location["column"]?.intValue
+        else { return nil }
+        return Location(line: line, column: column)
+      },
+      extensions: value["extensions"]?.objectValue)
+  }
+
+  /// `extensions.code`
+  public var code: String? { extensions?["code"]?.stringValue }
+
+  public enum PathElement: Sendable, Hashable, CustomStringConvertible {
+    case key(String)
+    case index(Int)
+
+    public var description: String {
+      switch self {
+      case .key(let key): key
+      case .index(let index): String(index)
+      }
+    }
+  }
+
+  public struct Location: Sendable, Hashable {
+    public var line: Int
+    public var column: Int
+
+    public init(line: Int, column: Int) {
+      self.line = line
+      self.column = column
+    }
+  }
+}
+
+extension GraphQLError: CustomStringConvertible {
+  /// "viewer.repos.0: not allowed [FORBIDDEN]"
+  public var description: String {
+    let place = path.map { "\($0.map(\.description).joined(separator: ".")): " } ?? ""
+    return Printable.line(place + message + (code.map { " [\($0)]" } ?? ""))
+  }
+}

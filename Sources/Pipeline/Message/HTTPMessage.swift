@@ -1,0 +1,30 @@
+public import HTTPTypes
+
+/// An HTTP request ready to be sent.
+public struct HTTPRequestMessage: Sendable {
+  public var head: HTTPRequest
+  public var body: [UInt8]?
+
+  public init(head: HTTPRequest, body: [UInt8]? = nil) {
+    self.head = head
+    self.body = body
+  }
+}
+
+/// An HTTP response whose head has arrived and whose body is arriving.
+public struct HTTPResponseMessage: Sendable {
+  public var head: HTTPResponse
+  public var body: HTTPBody
+
+  public init(head: HTTPResponse, body: HTTPBody) {
+    self.head = head
+    self.body = body
+  }
+
+  /// The same response with each chunk of its body passed through `transform`.
+  public func mapChunks(
+    _ transform: @escaping @Sendable (any BodyChunk) async throws -> any BodyChunk
+  ) -> HTTPResponseMessage {
+    HTTPResponseMessage(head: head, body: body.map(transform))
+  }
+}

@@ -1,0 +1,86 @@
+import GraphQL
+import HTTPTypes
+import JSONStream
+
+/// Turns a GraphQL request into an HTTP request.
+///
+/// https://graphql.github.io/graphql-over-http/draft/
+struct HTTPRequestBuilder {
+  let endpoint: Endpoint
+  /// A GET whose path and query would be longer becomes a POST.
+  var maximumURLLength = 8_000
+
+  func message(for request: GraphQLRequest) -> HTTPRequestMessage {
+    let wanted = request.method ?? endpoint.method
+    if wanted == .get, request.operationType == .query {
+      let path = path(for: request)
+      if path.utf8.count <= maximumURLLength { return get(path, request) }
+    }
+    return post(request)
+  }
+
+  private func post(_ request: GraphQLRequest) -> HTTPRequestMessage {
+    var fields = HTTPFields()
+    fields[.contentType] = "application/json"
+    return HTTPRequestMessage(
+      head: head(.post, endpoint.path, fields, request),
+      body: JSONValue.object(members(of: request)).jsonBytes())
+  }
+
+  private func get(_ path: String, _ request: GraphQLRequest) -> HTTPRequestMessage {
+    var fields = HTTPFields()
+    // Servers that guard against forged requests of browsers refuse a GET without such a field.
+    if let preflight = HTTPField.Name("Apollo-Require-Preflight") { fields[preflight] = "true" }
+    return HTTPRequestMessage(head: head(.get, path, fields, request))
+  }
+
+  private func head(
+    _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields, _ request: GraphQLRequest
+  ) -> HTTPRequest {
+    var fields = fields
+    fields[.accept] = "application/graphql-response+json, application/json;q=0.9"
+    for added in [endpoint.headers, request.additionalHeaders] {
+      for name in Set(added.map(\.name)) {
+        fields[fields: name] = added[fields: name]
+      }
+    }
+    return HTTPRequest(
+      method: method, scheme: endpoint.scheme, authority: endpoint.authority, path: path,
+      headerFields: fields)
+  }
+
+  private func members(of request: GraphQLRequest) -> JSONObject {
+    var members = JSONObject()
+    if request.sendsDocument { members["query"] = .string(request.document) }
+    if !request.variables.isEmpty { members["variables"] = .object(request.variables) }
+    if let name = request.operationName { members["operationName"] = .string(name) }
+    if !request.extensions.isEmpty { members["extensions"] = .object(request.extensions) }
+    for member in request.bodyMembers { members[member.key] = member.value }
+    return members
+  }
+
+  /// The endpoint's path with the request as its query. Objects are in canonical form, so that
+  /// equal requests have equal URLs and shared caches find them.
+  private func path(for request: GraphQLRequest) -> String {
+    let query = members(of: request).map { member in
+      let value = member.value.stringValue ?? member.value.canonicalText
+      return "\(Self.percentEncoded(member.key))=\(Self.percentEncoded(value))"
+    }
+    return endpoint.path + (endpoint.path.contains("?") ? "&" : "?") + query.joined(separator: "&")
+  }
+
+  /// Everything but the unreserved characters is encoded, `+` and `;` too.
+  ///
+  /// https://www.rfc-editor.org/rfc/rfc3986#section-2.3
+  private static func percentEncoded(_ text: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
+      default: bytes += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

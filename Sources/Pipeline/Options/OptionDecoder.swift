@@ -1,0 +1,236 @@
+/// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with
+/// them.
+struct OptionDecoder {
+  /// The folder of the pipeline file.
+  let folder: String
+  let environment: PipelineFileEnvironment
+  var findings: [PipelineDiagnostic] = []
+  /// Where secrets stand literally.
+  var secretPlaces: [SourcePlace] = []
+  /// What the options being read are called: "option" or "key".
+  private var noun = "option"
+
+  init(folder: String, environment: PipelineFileEnvironment) {
+    self.folder = folder
+    self.environment = environment
+  }
+
+  /// Whose options are being read, for messages.
+  struct Owner {
+    /// "`max-retry`", "`backoff` of `max-retry`", "a pipeline file".
+    var subject: String
+    /// "option" or "key".
+    var noun: String
+    /// Names that are allowed and read elsewhere.
+    var otherNames: [String] = []
+    /// Whether an option is called by its name alone, since there is only one owner of this kind.
+    var isRoot = false
+
+    func label(_ name: String) -> String {
+      isRoot ? "`\(name)`" : "`\(name)` of \(subject)"
+    }
+  }
+
+  /// The options of `table` as written in `node`, with defaults for the others.
+  ///
+  /// What could not be read is left out and reported.
+  mutating func options(
+    _ node: YAMLNode?, table: [OptionDescription], owner: Owner, place: SourcePlace
+  ) -> PluginOptions {
+    let outerNoun = noun
+    noun = owner.noun
+    defer { noun = outerNoun }
+    let members = members(of: node, owner: owner, table: table)
+    for member in members { reportUnknown(member, table: table, owner: owner) }
+    var values: [(name: String, value: OptionValue)] = []
+    for option in table {
+      let label = owner.label(option.name)
+      if let member = members.first(where: { $0.key == option.name }) {
+        if let value = value(member.value, option, option.type, label: label, name: option.name) {
+          values.append((option.name, value))
+        }
+      } else if let text = option.defaultText {
+        values.append((option.name, defaultValue(text, option, label: label, place: place)))
+      } else if option.isRequired {
+        findings.append(
+          PipelineDiagnostic(
+            .wrongValue, "\(owner.subject) needs the \(owner.noun) `\(option.name)`", at: place,
+            hint: "add `\(option.name)`: \(option.type.expectation)"))
+      }
+    }
+    return PluginOptions(values: values, known: Set(table.map(\.name)), place: place)
+  }
+
+  /// A mapping's members; nothing when the node is absent, empty or, which is reported, no mapping.
+  private mutating func members(
+    of node: YAMLNode?, owner: Owner, table: [OptionDescription]
+  ) -> [YAMLNode.Member] {
+    guard let node, !node.isNull else { return [] }
+    guard case .mapping(let members) = node.content else {
+      let example = table.first.map { "`{ \($0.name): … }`" } ?? "nothing"
+      findings.append(
+        PipelineDiagnostic(
+          .wrongValue, "\(owner.subject) takes \(owner.noun)s, not \(node.kind)", at: node.place,
+          hint: "write \(example)", notes: notes(table, owner)))
+      return []
+    }
+    return members
+  }
+
+  private mutating func reportUnknown(
+    _ member: YAMLNode.Member, table: [OptionDescription], owner: Owner
+  ) {
+    let names = table.map(\.name) + owner.otherNames
+    guard !names.contains(member.key) else { return }
+    let suggestion = Suggestion.closest(to: member.key, among: names)
+    findings.append(
+      PipelineDiagnostic(
+        .unknownName, "\(owner.subject) has no \(owner.noun) `\(member.key)`", at: member.keyPlace,
+        hint: suggestion.map { "did you mean `\($0)`?" }, notes: notes(table, owner)))
+  }
+
+  private func notes(_ table: [OptionDescription], _ owner: Owner) -> [PipelineDiagnostic.Note] {
+    let names = table.map(\.name) + owner.otherNames
+    return [.init("\(owner.noun)s", names.isEmpty ? "none" : names.joined(separator: ", "))]
+  }
+
+  private func defaultValue(
+    _ text: String, _ option: OptionDescription, label: String, place: SourcePlace
+  ) -> OptionValue {
+    guard var value = Self.defaultValue(of: option, text, place: place) else {
+      preconditionFailure("the default of \(label) is not \(option.type.expectation)")
+    }
+    value.isDefault = true
+    return value
+  }
+
+  /// A default read by the option's own type, or `nil` when the description is wrong.
+  static func defaultValue(
+    of option: OptionDescription, _ text: String, place: SourcePlace
+  ) -> OptionValue? {
+    var decoder = OptionDecoder(folder: ".", environment: PipelineFileEnvironment())
+    var node = YAMLNode(content: .scalar(text, isPlain: false), place: place)
+    switch option.type {
+    case .list, .map, .object:
+      var composer = YAMLComposer(text, source: SourceText(file: place.file, text: text))
+      guard let composed = composer.compose() else { return nil }
+      node = composed
+    default: break
+    }
+    let value = decoder.value(node, option, option.type, label: option.name, name: option.name)
+    guard var value, decoder.findings.isEmpty else { return nil }
+    value.place = place
+    return value
+  }
+}
+
+extension OptionDecoder {
+  /// A value of the given type; `nil` when it could not be read, which is then reported.
+  private mutating func value(
+    _ node: YAMLNode, _ option: OptionDescription, _ type: OptionType, label: String, name: String
+  ) -> OptionValue? {
+    if node.isNull {
+      if case .object = type {
+      } else {
+        return mismatch(node.place, label, type, hint: "no value is given")
+      }
+    }
+    switch (type, node.content) {
+    case (.object(let table), _):
+      let owner = Owner(subject: label, noun: noun)
+      let options = options(node, table: table, owner: owner, place: node.place)
+      return OptionValue(
+        content: .object(options), place: node.place, shownText: "", isDefault: false)
+    case (.list(let element), .sequence(let nodes)):
+      let values = nodes.compactMap {
+        value($0, option, element, label: "an element of \(label)", name: name)
+      }
+      return OptionValue(
+        content: .list(values), place: node.place,
+        shownText: "[\(values.map(\.shownText).joined(separator: ", "))]", isDefault: false)
+    case (.map(let element), .mapping(let members)):
+      let entries = members.compactMap { member in
+        value(member.value, option, element, label: "`\(member.key)` in \(label)", name: member.key)
+          .map {
+            OptionValue.Entry(name: member.key, namePlace: member.keyPlace, value: $0)
+          }
+      }
+      let shown = entries.map { "\($0.name): \($0.value.shownText)" }.joined(separator: ", ")
+      return OptionValue(
+        content: .map(entries), place: node.place,
+        shownText: shown.isEmpty ? "{}" : "{ \(shown) }", isDefault: false)
+    case (_, .scalar(let text, _)):
+      return scalar(text, node, option, type, label: label, name: name)
+    default:
+      return mismatch(node.place, label, type, hint: "this is \(node.kind)")
+    }
+  }
+
+  private mutating func scalar(
+    _ text: String, _ node: YAMLNode, _ option: OptionDescription, _ type: OptionType,
+    label: String, name: String
+  ) -> OptionValue? {
+    let expansion: Expansion
+    do throws(Expansion.Failure) {
+      expansion = try Expansion(text)
+    } catch {
+      reportMalformed(error, node.place, label)
+      return nil
+    }
+    let isSecret = isSecret(option, name)
+    reportLiteralSecret(expansion, isSecret: isSecret, node.place, label)
+    let shown = isSecret || SecretText.looksSecret(text) ? SecretString.redacted : text
+    guard let parts = expanded(expansion, node.place, label) else { return nil }
+    guard let parts = parts.known else {
+      return OptionValue(
+        content: .unresolved, place: node.place, shownText: shown, isDefault: false)
+    }
+    let content: OptionValue.Content?
+    if case .template = type {
+      content = .template(Template(parts: parts))
+    } else {
+      content = self.content(parts, node, type, expansion, label: label)
+    }
+    return content.map {
+      OptionValue(content: $0, place: node.place, shownText: shown, isDefault: false)
+    }
+  }
+
+  private mutating func content(
+    _ parts: [Template.Part], _ node: YAMLNode, _ type: OptionType, _ expansion: Expansion,
+    label: String
+  ) -> OptionValue.Content? {
+    var text = ""
+    for part in parts {
+      switch part {
+      case .text(let part): text += part
+      case .context(let name, _):
+        findings.append(
+          PipelineDiagnostic(
+            .wrongValue, "\(label) is read once, so it cannot hold `${context:\(name)}`",
+            at: node.place, hint: "only options expanded per request can"))
+        return nil
+      }
+    }
+    do throws(OptionReader.Mismatch) {
+      return try OptionReader.content(of: text, as: type, folder: folder)
+    } catch {
+      // The text of an expansion may be secret: it is not repeated.
+      let hint =
+        expansion.isLiteral
+        ? error.hint
+        : "this expands to something else" + (error.isOutOfRange ? ": out of range" : "")
+      _ = mismatch(node.place, label, type, hint: hint)
+      return nil
+    }
+  }
+
+  private mutating func mismatch(
+    _ place: SourcePlace, _ label: String, _ type: OptionType, hint: String
+  ) -> OptionValue? {
+    findings.append(
+      PipelineDiagnostic(
+        .wrongValue, "\(label) takes \(type.expectation)", at: place, hint: hint))
+    return nil
+  }
+}

@@ -1,0 +1,106 @@
+/// What may stand in an option of a plugin, and within which bounds.
+///
+/// An option's text is read by its own type and by nothing else, so what YAML 1.1 would make of
+/// `on`, `0123` or `1:30` never matters.
+public indirect enum OptionType: Sendable, Hashable {
+  /// `true` or `false`.
+  case bool
+  /// A decimal integer, without leading zeros or separators.
+  case int(in: ClosedRange<Int>? = nil)
+  /// A decimal number.
+  case double(in: ClosedRange<Double>? = nil)
+  /// Any text.
+  case string
+  /// Text that names a file or directory, taken relative to the pipeline file.
+  case path
+  /// Text that is expanded anew for every request; see ``Template``.
+  case template
+  /// A number with a unit: `ms`, `s`, `m` or `h`.
+  case duration(in: ClosedRange<Duration>? = nil)
+  /// A whole number with a unit: `B`, `KB`, `MB`, `GB`, `KiB`, `MiB` or `GiB`.
+  case size(in: ClosedRange<ByteSize>? = nil)
+  /// A number from 0 to 100 followed by `%`.
+  case percentage
+  /// One word of a fixed set.
+  case choice([String])
+  /// Any number of values of one type.
+  case list(OptionType)
+  /// Values of one type under names that the user chooses.
+  case map(OptionType)
+  /// A fixed set of named options.
+  case object([OptionDescription])
+}
+
+extension OptionType {
+  /// What a reader is told to write, with its article: "a duration such as 300ms, 1.5s, 2m or 1h".
+  public var expectation: String {
+    switch self {
+    case .bool: "true or false"
+    case .int(let range):
+      range.map { "an integer \(Self.bounds($0.lowerBound, $0.upperBound, Int.min, Int.max))" }
+        ?? "an integer"
+    case .double(let range):
+      range.map { "a number \(Self.bounds($0.lowerBound, $0.upperBound, -.infinity, .infinity))" }
+        ?? "a number"
+    case .string, .template: "text"
+    case .path: "a path"
+    case .duration(let range):
+      range.map { "a duration from \($0.lowerBound.optionText) to \($0.upperBound.optionText)" }
+        ?? "a duration such as 300ms, 1.5s, 2m or 1h"
+    case .size(let range):
+      range.map { "a size from \($0.lowerBound) to \($0.upperBound)" }
+        ?? "a size such as 512KiB, 64MiB or 10MB"
+    case .percentage: "a percentage such as 5%"
+    case .choice(let words): Self.alternatives(words)
+    case .list(let element): "a list of \(element.plural)"
+    case .map(let value): "a mapping of names to \(value.plural)"
+    case .object: "a mapping"
+    }
+  }
+
+  /// A short name for tables: "duration", "list of integers".
+  public var name: String {
+    switch self {
+    case .bool: "bool"
+    case .int: "integer"
+    case .double: "number"
+    case .string: "text"
+    case .template: "text, expanded per request"
+    case .path: "path"
+    case .duration: "duration"
+    case .size: "size"
+    case .percentage: "percentage"
+    case .choice(let words): words.joined(separator: "|")
+    case .list(let element): "list of \(element.plural)"
+    case .map(let value): "map of \(value.plural)"
+    case .object: "mapping"
+    }
+  }
+
+  private var plural: String {
+    switch self {
+    case .bool: "true or false"
+    case .int: "integers"
+    case .double: "numbers"
+    case .string, .template: "text"
+    case .path: "paths"
+    case .duration: "durations"
+    case .size: "sizes"
+    case .percentage: "percentages"
+    case .choice(let words): Self.alternatives(words)
+    case .list(let element): "lists of \(element.plural)"
+    case .map, .object: "mappings"
+    }
+  }
+
+  private static func bounds<T: Comparable>(_ low: T, _ high: T, _ min: T, _ max: T) -> String {
+    if low == min { return "of at most \(high)" }
+    if high == max { return "of at least \(low)" }
+    return "from \(low) to \(high)"
+  }
+
+  private static func alternatives(_ words: [String]) -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "nothing" }
+    return "\(words.dropLast().joined(separator: ", ")) or \(last)"
+  }
+}

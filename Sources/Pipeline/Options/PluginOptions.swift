@@ -1,0 +1,203 @@
+/// The options of one plugin in one pipeline file: complete, typed, within bounds.
+///
+/// Asking for an option that the plugin's table does not have, or as another type, is a mistake in
+/// the plugin and stops the program. The accessors come in two forms: `duration("timeout")` for an
+/// option that is required or has a default, `duration(ifGiven: "timeout")` for one that may be
+/// unset.
+public struct PluginOptions: Sendable {
+  /// The values by name, in the order of the table; unset options are left out.
+  public private(set) var values: [(name: String, value: OptionValue)]
+  /// The names there are, set or not.
+  private let known: Set<String>
+  /// Where the options, or else the plugin, were written.
+  public let place: SourcePlace
+
+  init(values: [(name: String, value: OptionValue)], known: Set<String>, place: SourcePlace) {
+    self.values = values
+    self.known = known
+    self.place = place
+  }
+
+  /// The value of an option, or `nil` when it is unset.
+  public subscript(name: String) -> OptionValue? {
+    precondition(known.contains(name), "this plugin describes no option `\(name)`")
+    return values.first { $0.name == name }?.value
+  }
+
+  /// Where an option was written; the plugin's place when it was not. A dotted name reaches into
+  /// objects.
+  public func place(of path: String) -> SourcePlace {
+    var options = self
+    var place = place
+    for name in path.split(separator: ".") {
+      guard let value = options.values.first(where: { $0.name == name })?.value else {
+        return place
+      }
+      place = value.place
+      guard case .object(let inner) = value.content else { return place }
+      options = inner
+    }
+    return place
+  }
+
+  /// Whether any value would have needed a command that was not to be run.
+  var isUnresolved: Bool {
+    values.contains { $0.value.isUnresolved }
+  }
+}
+
+extension PluginOptions {
+  public func bool(_ name: String) -> Bool { given(name, bool(ifGiven: name)) }
+  public func int(_ name: String) -> Int { given(name, int(ifGiven: name)) }
+  public func double(_ name: String) -> Double { given(name, double(ifGiven: name)) }
+  public func string(_ name: String) -> String { given(name, string(ifGiven: name)) }
+  public func template(_ name: String) -> Template { given(name, template(ifGiven: name)) }
+  public func duration(_ name: String) -> Duration { given(name, duration(ifGiven: name)) }
+  public func size(_ name: String) -> ByteSize { given(name, size(ifGiven: name)) }
+  /// From 0 to 1.
+  public func percentage(_ name: String) -> Double { given(name, percentage(ifGiven: name)) }
+  public func object(_ name: String) -> PluginOptions { given(name, object(ifGiven: name)) }
+  public func secret(_ name: String) -> SecretString { given(name, secret(ifGiven: name)) }
+  /// The word chosen, as one of an enumeration whose raw values are the option's choices.
+  public func choice<Choice: RawRepresentable<String>>(
+    _ name: String, as type: Choice.Type = Choice.self
+  ) -> Choice {
+    given(name, choice(ifGiven: name))
+  }
+}
+
+extension PluginOptions {
+  public func bool(ifGiven name: String) -> Bool? {
+    read(name) { if case .bool(let value) = $0 { value } else { nil } }
+  }
+
+  public func int(ifGiven name: String) -> Int? {
+    read(name) { if case .int(let value) = $0 { value } else { nil } }
+  }
+
+  public func double(ifGiven name: String) -> Double? {
+    read(name) { if case .double(let value) = $0 { value } else { nil } }
+  }
+
+  /// Text, a path (already relative to the working directory), or the word of a choice.
+  public func string(ifGiven name: String) -> String? {
+    read(name) { if case .string(let value) = $0 { value } else { nil } }
+  }
+
+  public func template(ifGiven name: String) -> Template? {
+    read(name) { if case .template(let value) = $0 { value } else { nil } }
+  }
+
+  public func duration(ifGiven name: String) -> Duration? {
+    read(name) { if case .duration(let value) = $0 { value } else { nil } }
+  }
+
+  public func size(ifGiven name: String) -> ByteSize? {
+    read(name) { if case .size(let value) = $0 { value } else { nil } }
+  }
+
+  /// From 0 to 1.
+  public func percentage(ifGiven name: String) -> Double? {
+    read(name) { if case .percentage(let value) = $0 { value } else { nil } }
+  }
+
+  public func object(ifGiven name: String) -> PluginOptions? {
+    read(name) { if case .object(let value) = $0 { value } else { nil } }
+  }
+
+  public func secret(ifGiven name: String) -> SecretString? {
+    string(ifGiven: name).map(SecretString.init)
+  }
+
+  public func choice<Choice: RawRepresentable<String>>(
+    ifGiven name: String, as type: Choice.Type = Choice.self
+  ) -> Choice? {
+    string(ifGiven: name).map {
+      guard let choice = Choice(rawValue: $0) else {
+        preconditionFailure("`\(Choice.self)` has no case for a choice of `\(name)`")
+      }
+      return choice
+    }
+  }
+
+  /// The elements of a list of text, paths or choices; empty when unset.
+  public func strings(_ name: String) -> [String] {
+    list(name) { if case .string(let value) = $0 { value } else { nil } }
+  }
+
+  /// The elements of a list of integers; empty when unset.
+  public func ints(_ name: String) -> [Int] {
+    list(name) { if case .int(let value) = $0 { value } else { nil } }
+  }
+
+  /// The elements of a list of objects; empty when unset.
+  public func objects(_ name: String) -> [PluginOptions] {
+    list(name) { if case .object(let value) = $0 { value } else { nil } }
+  }
+
+  /// The entries of a map of text, in the order of the file; empty when unset.
+  public func stringMap(_ name: String) -> [(name: String, value: String)] {
+    map(name) { if case .string(let value) = $0 { value } else { nil } }
+  }
+
+  /// The entries of a map of lists of text; empty when unset.
+  public func stringListMap(_ name: String) -> [(name: String, value: [String])] {
+    map(name) {
+      guard case .list(let elements) = $0 else { return nil }
+      return elements.compactMap {
+        if case .string(let value) = $0.content { value } else { nil }
+      }
+    }
+  }
+
+  /// The entries of a map of templates; empty when unset.
+  public func templateMap(_ name: String) -> [(name: String, value: Template)] {
+    map(name) { if case .template(let value) = $0 { value } else { nil } }
+  }
+}
+
+extension PluginOptions {
+  private func given<Value>(_ name: String, _ value: Value?) -> Value {
+    guard let value else {
+      preconditionFailure("option `\(name)` may be unset: use `ifGiven:`, or give it a default")
+    }
+    return value
+  }
+
+  private func read<Value>(
+    _ name: String, _ extract: (OptionValue.Content) -> Value?
+  ) -> Value? {
+    // Unresolved values are met by checks only: no plugin is made of them.
+    self[name].flatMap { $0.isUnknown ? nil : extracted(name, $0, extract) }
+  }
+
+  private func list<Value>(
+    _ name: String, _ extract: (OptionValue.Content) -> Value?
+  ) -> [Value] {
+    guard let value = self[name], !value.isUnknown else { return [] }
+    guard case .list(let elements) = value.content else {
+      preconditionFailure("option `\(name)` is not described as a list")
+    }
+    return elements.filter { !$0.isUnknown }.map { extracted(name, $0, extract) }
+  }
+
+  private func map<Value>(
+    _ name: String, _ extract: (OptionValue.Content) -> Value?
+  ) -> [(name: String, value: Value)] {
+    guard let value = self[name], !value.isUnknown else { return [] }
+    guard case .map(let entries) = value.content else {
+      preconditionFailure("option `\(name)` is not described as a map")
+    }
+    return entries.filter { !$0.value.isUnknown }
+      .map { ($0.name, extracted(name, $0.value, extract)) }
+  }
+
+  private func extracted<Value>(
+    _ name: String, _ value: OptionValue, _ extract: (OptionValue.Content) -> Value?
+  ) -> Value {
+    guard let result = extract(value.content) else {
+      preconditionFailure("option `\(name)` is not described as \(Value.self)")
+    }
+    return result
+  }
+}

@@ -1,0 +1,40 @@
+extension Pipeline {
+  /// The pipeline as `gqlrun pipeline show` prints it: every entry with its options, defaults
+  /// filled in, as the file has them before expansion, secrets masked.
+  public func show() -> String {
+    var lines = ["pipeline \(name ?? "without name")" + (file.map { " (\($0))" } ?? "")]
+    if let shown {
+      for (name, value) in shown.values where !["version", "name"].contains(name) {
+        lines += Self.rows(name, value, indent: "  ")
+      }
+    } else {
+      lines += endpoint.map { ["  endpoint: \($0.shownURL)"] } ?? []
+      lines.append("  store: \(store.kind.rawValue)")
+    }
+    lines.append("chain")
+    for entry in entries { lines += Self.rows(entry) }
+    return lines.map { Printable.line($0) + "\n" }.joined()
+  }
+
+  private static func rows(_ entry: PipelineEntry) -> [String] {
+    var head = "  - \(entry.id)"
+    if let description = entry.description {
+      if description.name != entry.id { head += " (\(description.name))" }
+      head +=
+        "  [\(description.kind.rawValue), "
+        + "\(description.stages.map(\.rawValue).joined(separator: " and "))]"
+    }
+    if entry.condition != .always { head += "  when \(entry.condition)" }
+    return [head]
+      + (entry.options?.values.flatMap { rows($0.name, $0.value, indent: "      ") } ?? [])
+  }
+
+  private static func rows(_ name: String, _ value: OptionValue, indent: String) -> [String] {
+    if case .object(let options) = value.content {
+      return ["\(indent)\(name):"]
+        + options.values.flatMap { rows($0.name, $0.value, indent: indent + "  ") }
+    }
+    let suffix = value.isDefault ? "  (default)" : ""
+    return ["\(indent)\(name): \(value.shownText)\(suffix)"]
+  }
+}

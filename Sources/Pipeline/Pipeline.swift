@@ -1,0 +1,57 @@
+public import Cache
+
+/// How requests are run: where they go, which store they use, which interceptors they pass, in
+/// which order.
+///
+/// Read from a file by ``PipelineFile``, or put together in code. A plain value: it holds no
+/// connection and no state.
+public struct Pipeline: Sendable {
+  public var name: String?
+  /// The file it was read from, as the user named it.
+  public var file: String?
+  public var endpoint: Endpoint?
+  /// The path of the schema's SDL file.
+  public var schema: String?
+  public var store: StoreConfiguration
+  public var keys: KeyRules
+  /// From the first that meets a request to the last.
+  public var entries: [PipelineEntry]
+  /// How the file's own options are shown, before expansion.
+  var shown: PluginOptions?
+
+  public init(
+    name: String? = nil, endpoint: Endpoint? = nil, schema: String? = nil,
+    store: StoreConfiguration = StoreConfiguration(), keys: KeyRules = KeyRules(),
+    entries: [PipelineEntry]
+  ) {
+    self.name = name
+    self.endpoint = endpoint
+    self.schema = schema
+    self.store = store
+    self.keys = keys
+    self.entries = entries
+  }
+}
+
+/// One entry of a chain.
+public struct PipelineEntry: Sendable {
+  /// Unique in its chain; the plugin's name unless the file gives another.
+  public var id: String
+  public var instance: PluginInstance
+  /// Which operations the entry is for.
+  public var condition: OperationCondition
+  /// The plugin, for entries that were read from a file.
+  public var description: PluginDescription?
+  public var options: PluginOptions?
+
+  public init(
+    id: String, _ instance: PluginInstance, when condition: OperationCondition = .always,
+    description: PluginDescription? = nil, options: PluginOptions? = nil
+  ) {
+    self.id = id
+    self.instance = instance
+    self.condition = condition
+    self.description = description
+    self.options = options
+  }
+}

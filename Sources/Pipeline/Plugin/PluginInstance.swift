@@ -1,0 +1,52 @@
+/// What one entry of a chain contributes: its interceptors.
+public struct PluginInstance: Sendable {
+  public enum Part: Sendable {
+    case graphQL(any GraphQLInterceptor)
+    /// A cache interceptor that is asked before the network.
+    case cacheRead(any CacheInterceptor)
+    /// A cache interceptor that is told of results.
+    case cacheWrite(any CacheInterceptor)
+    /// An HTTP interceptor. One that stands below the fetch sees a response after all those above
+    /// it have.
+    case http(any HTTPInterceptor)
+    /// The innermost HTTP interceptor, which sends the request and calls no other.
+    case fetch(any HTTPInterceptor)
+    case parsing(any ResponseParsingInterceptor)
+    case errorTap(any ErrorTap)
+  }
+
+  public var parts: [Part]
+
+  /// An entry that takes part in several stages.
+  public init(_ parts: [Part]) {
+    self.parts = parts
+  }
+
+  public static func graphQL(_ interceptor: any GraphQLInterceptor) -> PluginInstance {
+    PluginInstance([.graphQL(interceptor)])
+  }
+
+  public static func cacheRead(_ interceptor: any CacheInterceptor) -> PluginInstance {
+    PluginInstance([.cacheRead(interceptor)])
+  }
+
+  public static func cacheWrite(_ interceptor: any CacheInterceptor) -> PluginInstance {
+    PluginInstance([.cacheWrite(interceptor)])
+  }
+
+  public static func http(_ interceptor: any HTTPInterceptor) -> PluginInstance {
+    PluginInstance([.http(interceptor)])
+  }
+
+  public static func fetch(_ interceptor: any HTTPInterceptor) -> PluginInstance {
+    PluginInstance([.fetch(interceptor)])
+  }
+
+  public static func parsing(_ interceptor: any ResponseParsingInterceptor) -> PluginInstance {
+    PluginInstance([.parsing(interceptor)])
+  }
+
+  public static func errorTap(_ tap: any ErrorTap) -> PluginInstance {
+    PluginInstance([.errorTap(tap)])
+  }
+}

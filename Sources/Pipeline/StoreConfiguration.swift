@@ -1,0 +1,18 @@
+/// Which store a pipeline uses.
+public struct StoreConfiguration: Sendable, Hashable {
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    case memory, sqlite, none
+  }
+
+  public var kind: Kind
+  /// The database file of an SQLite store.
+  public var path: String?
+  /// The size above which old records are dropped; `nil` keeps all.
+  public var maximumSize: ByteSize?
+
+  public init(kind: Kind = .none, path: String? = nil, maximumSize: ByteSize? = nil) {
+    self.kind = kind
+    self.path = path
+    self.maximumSize = maximumSize
+  }
+}

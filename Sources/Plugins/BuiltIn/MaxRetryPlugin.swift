@@ -1,0 +1,138 @@
+import HTTPTypes
+import Logging
+public import Pipeline
+
+/// Retries what may succeed the next time, and bounds the retries that other plugins ask for.
+public struct MaxRetryPlugin: Plugin {
+  public static let description = PluginDescription(
+    name: "max-retry",
+    summary: "Retries failures that may pass, and bounds every retry of the chain",
+    kind: .wrap, stages: [.graphQL],
+    options: [
+      OptionDescription(
+        "max_retries", .int(in: 0...24), default: "3", "How many attempts may follow the first"),
+      OptionDescription(
+        "on", .list(.choice(["network", "429", "502", "503", "504"])),
+        default: "[network, 429, 502, 503, 504]", "What is retried without being asked"),
+      OptionDescription(
+        "backoff",
+        .object([
+          OptionDescription(
+            "base", .duration(in: .zero...(.seconds(3_600))), default: "300ms",
+            "The delay before the first retry"),
+          OptionDescription(
+            "factor", .double(in: 1...10), default: "2", "What each delay grows by"),
+          OptionDescription(
+            "max", .duration(in: .zero...(.seconds(3_600))), default: "20s", "The longest delay"),
+          OptionDescription(
+            "jitter", .choice(["none", "full", "equal"]), default: "equal",
+            "How much of a delay is left to chance: nothing, all, or half of it"),
+        ]), default: "{}", "How long to wait before a retry"),
+      OptionDescription(
+        "respect_retry_after", .bool, default: "true",
+        "Whether the server's Retry-After is waited for when it is longer"),
+      OptionDescription(
+        "retry_after_max", .duration(in: .zero...(.seconds(86_400))), default: "60s",
+        "The longest Retry-After that is waited for; a longer one ends the retries"),
+      OptionDescription(
+        "mutations", .choice(["unsent", "always"]), default: "unsent",
+        "Whether mutations are retried only when they surely were not sent, or always"),
+    ],
+    examples: [
+      "max-retry: { max_retries: 5, backoff: { base: 1s, max: 1m } }",
+      "max-retry: { on: [network], respect_retry_after: false }",
+    ])
+
+  public static func make(
+    options: PluginOptions, environment: PluginEnvironment
+  ) throws(PluginOptionError) -> PluginInstance {
+    let backoff = options.object("backoff")
+    return .graphQL(
+      MaxRetryInterceptor(
+        maxRetries: options.int("max_retries"),
+        triggers: Set(options.strings("on")),
+        backoff: Backoff(
+          base: backoff.duration("base"), factor: backoff.double("factor"),
+          max: backoff.duration("max"),
+          jitter: Backoff.Jitter(rawValue: backoff.string("jitter")) ?? .equal),
+        respectsRetryAfter: options.bool("respect_retry_after"),
+        retryAfterMax: options.duration("retry_after_max"),
+        retriesMutations: options.string("mutations") == "always"))
+  }
+}
+
+/// How long to wait before a retry: `min(base * factor^n, max)` before retry `n`, counted from 0, with jitter.
+struct Backoff: Sendable {
+  enum Jitter: String, Sendable {
+    case none, full, equal
+  }
+
+  var base: Duration
+  var factor: Double
+  var max: Duration
+  var jitter: Jitter
+
+  /// - Parameter random: From 0 up to, but not including, 1.
+  func delay(beforeRetry number: Int, random: Double) -> Duration {
+    var delay = base
+    for _ in 0..<number where delay < max { delay = delay * factor }
+    delay = min(delay, max)
+    switch jitter {
+    case .none: return delay
+    case .full: return delay * random
+    case .equal: return delay * (0.5 + random / 2)
+    }
+  }
+}
+
+private struct MaxRetryInterceptor: GraphQLInterceptor {
+  let maxRetries: Int
+  let triggers: Set<String>
+  let backoff: Backoff
+  let respectsRetryAfter: Bool
+  let retryAfterMax: Duration
+  let retriesMutations: Bool
+
+  func intercept(
+    _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
+  ) async throws -> ResponseStream {
+    guard context.attempt <= maxRetries + 1 else {
+      throw ChainError(
+        .chain, .tooManyAttempts,
+        "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
+          + "most that max-retry allows", place: context.entryID, cause: context.retryCause)
+    }
+    return await next(request).mapErrors { error in
+      guard context.attempt <= maxRetries, let failure = error as? ChainError,
+        isTriggered(by: failure), maySendAgain(request, failure),
+        let delay = delay(before: context.attempt - 1, failure, context)
+      else { throw error }
+      context.services.logger.info(
+        "↻ \(request.label): retry \(context.attempt) of \(maxRetries) in \(delay.milliseconds)",
+        metadata: ["cause": "\(failure.code.rawValue)"])
+      try await context.services.clock.sleep(for: delay)
+      throw ChainRetry(request, cause: error)
+    }
+  }
+
+  private func isTriggered(by error: ChainError) -> Bool {
+    guard error.isTransient else { return false }
+    return triggers.contains(error.http.map { String($0.status) } ?? "network")
+  }
+
+  /// A mutation goes out again only when it was never sent, is marked as idempotent, or the file says so.
+  private func maySendAgain(_ request: GraphQLRequest, _ error: ChainError) -> Bool {
+    request.isIdempotent || retriesMutations || error.delivery == .notSent
+  }
+
+  /// The time to wait, or `nil` when the server asks for more than is waited for.
+  private func delay(
+    before number: Int, _ error: ChainError, _ context: ChainContext
+  ) -> Duration? {
+    let own = backoff.delay(beforeRetry: number, random: context.services.random())
+    guard respectsRetryAfter, let field = error.http?.headers[.retryAfter],
+      let asked = RetryAfter.delay(field, now: context.services.secondsSince1970())
+    else { return own }
+    return asked > retryAfterMax ? nil : max(own, asked)
+  }
+}

@@ -1,0 +1,99 @@
+import Cache
+import HTTPTypes
+import JSONStream
+import Logging
+public import Pipeline
+
+/// Reads responses as they arrive: into records and into the result.
+public struct ParsePlugin: Plugin {
+  public static let description = PluginDescription(
+    name: "parse",
+    summary: "Reads JSON responses as they arrive, into records and into the result, in one pass",
+    kind: .step, stages: [.parsing], roles: [.parse],
+    options: [
+      OptionDescription(
+        "max_depth", .int(in: 1...2_000), default: "512", "How deep objects and lists may nest"),
+      OptionDescription(
+        "max_string", .size(in: ByteSize(bytes: 1)...ByteSize(bytes: 1 << 30)), default: "16MiB",
+        "The longest string, and the largest custom scalar"),
+    ],
+    examples: ["parse", "parse: { max_string: 64MiB }"])
+
+  public static func make(
+    options: PluginOptions, environment: PluginEnvironment
+  ) throws(PluginOptionError) -> PluginInstance {
+    let bytes = options.size("max_string").bytes
+    return .parsing(
+      ParseInterceptor(
+        limits: ResponseLimits(
+          json: JSONLimits(maxDepth: Int32(options.int("max_depth")), maxStringBytes: bytes),
+          maxOpaqueBytes: bytes)))
+  }
+}
+
+private struct ParseInterceptor: ResponseParsingInterceptor {
+  let limits: ResponseLimits
+
+  func parse(
+    _ response: HTTPResponseMessage, for request: GraphQLRequest,
+    target: CacheWriteTarget?, context: ChainContext
+  ) async throws -> ResponseStream {
+    try await ResponseCheck.requireJSON(response, place: context.entryID)
+    var options = ResponseNormalizer.Options()
+    options.limits = limits
+    if let target {
+      options.errorPolicy = target.errorPolicy
+      options.writesRoots = target.writesRoots
+    }
+    let operation = try request.preparedOperation(context)
+    let parsed = try await read(
+      response, operation, store: target?.store, options: options, place: context.entryID)
+    for diagnostic in parsed.diagnostics {
+      context.services.logger.debug("\(diagnostic)")
+    }
+    return ResponseStream(
+      GraphQLResponse(
+        source: .server, data: parsed.data, errors: parsed.errors.map { GraphQLError($0) },
+        extensions: parsed.extensions, http: response.head,
+        timing: ResponseTiming(receivedBytes: parsed.statistics.bytes),
+        pendingWrite: parsed.write))
+  }
+
+  private func read(
+    _ response: HTTPResponseMessage, _ operation: PreparedOperation, store: (any RecordStore)?,
+    options: ResponseNormalizer.Options, place: String
+  ) async throws -> NormalizedResponse {
+    var normalizer: ResponseNormalizer?
+    do {
+      let reading = try ResponseNormalizer(operation, store: store, options: options)
+      normalizer = reading
+      for try await chunk in response.body {
+        try chunk.withUnsafeBytes { try reading.feed($0) }
+        if reading.needsFlush { try await reading.flush() }
+      }
+      return try await reading.finish()
+    } catch {
+      await normalizer?.abandon()
+      guard let error = error as? CacheError else { throw error }
+      throw failure(error, response, place)
+    }
+  }
+
+  private func failure(
+    _ error: CacheError, _ response: HTTPResponseMessage, _ place: String
+  ) -> ChainError {
+    let http = ChainError.HTTPFailure(
+      status: response.head.status.code, headers: response.head.headerFields)
+    switch error.code {
+    case .truncatedResponse:
+      return ChainError(
+        .transport, .truncatedResponse, error.message, place: place, delivery: .answered)
+    case .invalidJSON, .malformedResponse:
+      return ChainError(
+        .transport, .malformedResponse, error.message, place: place, http: http,
+        delivery: .answered)
+    default:
+      return ChainError(.cache, .cacheWriteFailed, error.message, place: place, cause: error)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Cache
+import Foundation
+
+/// An error as the command line reports it: one message, and the exit code that belongs to it.
+struct Failure: Error {
+  enum Status: Int32 {
+    case failed = 1
+    case cacheMiss = 3
+    case graphQLErrors = 4
+    case usage = 64
+    case badInput = 65
+    case unreachable = 69
+    case tryLater = 75
+    case authentication = 77
+    case badPipeline = 78
+    case interrupted = 130
+  }
+
+  var status: Status
+  /// What was being done, what was found, what would work. Empty when everything was said already.
+  var message: String
+
+  init(_ status: Status, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+}
+
+extension Failure {
+  init(_ error: CacheError) {
+    switch error.code {
+    case .busy: self.init(.tryLater, error.message)
+    case .storage: self.init(.failed, error.message)
+    case .invalidKeyRule: self.init(.usage, error.message)
+    case .invalidOperation, .invalidVariables, .malformedResponse, .truncatedResponse,
+      .invalidJSON, .foreignDatabase, .damagedDatabase:
+      self.init(.badInput, error.message)
+    }
+  }
+}
+
+/// Runs a command's work and turns whatever it throws into one message and an exit code.
+func reporting(_ work: () async throws -> Void) async throws {
+  do {
+    try await work()
+  } catch let exit as ExitCode {
+    throw exit
+  } catch let error as ValidationError {
+    throw error
+  } catch is ClosedOutput {
+    // The reader has gone: nobody is left to tell.
+    throw ExitCode(141)
+  } catch {
+    let failure = Failure(describing: error)
+    if !failure.message.isEmpty { Terminal.error(failure.message) }
+    throw ExitCode(failure.status.rawValue)
+  }
+}
+
+extension Failure {
+  init(describing error: any Error) {
+    switch error {
+    case let failure as Failure: self = failure
+    case let error as CacheError: self.init(error)
+    case is CancellationError: self.init(.interrupted, "interrupted")
+    default: self = Failure(pipelineError: error) ?? Failure(.failed, "\(error)")
+    }
+  }
+}

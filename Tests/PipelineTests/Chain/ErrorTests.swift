@@ -1,0 +1,163 @@
+import JSONStream
+import Pipeline
+import Testing
+
+@Suite("Errors in a chain")
+struct ErrorTests {
+  private func mapping(
+    _ transform: @escaping @Sendable (any Error) async throws -> GraphQLResponse?
+  ) -> Interceptor {
+    Interceptor { request, _, next in await next(request).mapErrors(transform) }
+  }
+
+  private func failing(_ name: String) -> Interceptor {
+    Interceptor { _, _, _ in throw Refused(by: name) }
+  }
+
+  @Test("are rethrown by an interceptor that wants to see them only")
+  func rethrow() async {
+    var bench = Bench()
+    bench.top = [Tracer(name: "a", journal: bench.journal), failing("b")]
+    #expect(await bench.run().error as? Refused == Refused(by: "b"))
+    #expect(await bench.journal.events == ["↓a", "✗a"])
+  }
+
+  @Test("are replaced by others")
+  func replace() async {
+    var bench = Bench()
+    bench.top = [
+      Tracer(name: "a", journal: bench.journal), mapping { _ in throw Refused(by: "mapping") },
+      failing("b"),
+    ]
+    #expect(await bench.run().error as? Refused == Refused(by: "mapping"))
+  }
+
+  @Test("are recovered from with a result, which goes on up")
+  func recover() async {
+    var bench = Bench()
+    bench.top = [
+      Tracer(name: "a", journal: bench.journal),
+      mapping { _ in GraphQLResponse(source: .server, data: Array("instead".utf8)) },
+      failing("b"),
+    ]
+    let outcome = await bench.run()
+    #expect(outcome.error == nil)
+    #expect(outcome.results == ["server:instead"])
+    #expect(await bench.journal.events == ["↓a", "↑a"])
+  }
+
+  @Test("are suppressed, which ends without a result")
+  func suppress() async {
+    var bench = Bench()
+    bench.top = [
+      Tracer(name: "a", journal: bench.journal), mapping { _ in nil }, failing("b"),
+    ]
+    let outcome = await bench.run()
+    #expect(outcome.error == nil)
+    #expect(outcome.results.isEmpty)
+    #expect(await bench.journal.events == ["↓a"])
+  }
+
+  @Test("pass over interceptors that do not map them")
+  func passOver() async {
+    var bench = Bench()
+    let journal = bench.journal
+    bench.top = [
+      Tracer(name: "a", journal: journal),
+      Interceptor { request, _, next in
+        await next(request).map { response in
+          await journal.note("mapped")
+          return response
+        }
+      }, failing("b"),
+    ]
+    #expect(await bench.run().error is Refused)
+    #expect(await journal.events == ["↓a", "✗a"])
+  }
+
+  @Test(
+    "of every later step are seen",
+    arguments: ["preflight", "http", "network", "status", "parsing", "postflight", "cached"])
+  func origins(origin: String) async {
+    let answers: [String: Answer] = [
+      "network": .offline, "status": .status(500), "parsing": .truncated,
+    ]
+    var bench = Bench(
+      server: Server(answers[origin] ?? .ok), store: FakeStore(["Q": "x"]))
+    bench.top = [
+      Tracer(name: "a", journal: bench.journal),
+      Interceptor { request, _, next in
+        await next(request).map { response in
+          if origin == "postflight" || origin == "cached" { throw Refused(by: origin) }
+          return response
+        }
+      },
+    ]
+    if origin == "preflight" { bench.bottom = [failing("b")] }
+    if origin == "http" { bench.http = [HTTPWrap { _, _, _ in throw Refused(by: "http") }] }
+    let outcome = await bench.run(.test(policy: origin == "cached" ? .cacheFirst : .networkOnly))
+    #expect(outcome.error != nil)
+    #expect(outcome.results.isEmpty)
+    #expect(await bench.journal.events.last { $0 != "rollback" } == "✗a")
+    #expect(await bench.store.records == ["Q": "x"])
+    #expect(await bench.store.commits == 0)
+  }
+
+  @Test("after a result do not take it back")
+  func later() async {
+    var bench = Bench(server: Server(.results(["1", "truncated"])))
+    bench.top = [Tracer(name: "a", journal: bench.journal)]
+    let outcome = await bench.run()
+    #expect(outcome.results == ["server:1"])
+    #expect((outcome.error as? ChainError)?.code == .truncatedResponse)
+    #expect(await bench.store.records == ["Q": "1"])
+  }
+
+  @Test("are tapped just before the caller sees them, wherever they come from")
+  func taps() async {
+    struct Tap: ErrorTap {
+      let journal: Journal
+      var replacement: Refused?
+
+      func tap(
+        _ error: any Error, request: GraphQLRequest, context: ChainContext
+      ) async -> any Error {
+        await journal.note("tap \(context.entryID)")
+        return replacement ?? error
+      }
+    }
+    for answer in [Answer.offline, .results(["unwritable"]), .ok] {
+      var bench = Bench(server: Server(answer))
+      bench.taps = [
+        Tap(journal: bench.journal), Tap(journal: bench.journal, replacement: Refused(by: "tap")),
+      ]
+      let outcome = await bench.run()
+      let events = await bench.journal.events.filter { $0.hasPrefix("tap") }
+      #expect(events == (answer == .ok ? [] : ["tap tap0", "tap tap1"]))
+      #expect(outcome.error as? Refused == (answer == .ok ? nil : Refused(by: "tap")))
+    }
+  }
+
+  @Test("say what happened, and where")
+  func text() {
+    let error = ChainError(
+      .transport, .timedOut, "no answer within 30s\u{1B}[2J", place: "fetch",
+      cause: Refused(by: "x"))
+    #expect("\(error)" == "fetch: no answer within 30s\u{FFFD}[2J (Refused(by: \"x\"))")
+    #expect(ChainError(.transport, .tlsFailed, "").isNetworkFailure)
+    #expect(!ChainError(.transport, .tlsFailed, "").isTransient)
+    #expect(!ChainError(.transport, .malformedResponse, "").isNetworkFailure)
+    #expect(!ChainError(.cache, .timedOut, "").isNetworkFailure)
+    for (status, network, transient) in [
+      (401, false, false), (403, false, false), (429, false, true), (500, true, false),
+      (503, true, true),
+    ] {
+      let error = ChainError(.transport, .httpStatus, "", http: .init(status: status))
+      #expect(error.isNetworkFailure == network)
+      #expect(error.isTransient == transient)
+    }
+    let graphQL = GraphQLError(
+      message: "no\nway", path: [.key("a"), .index(0)], extensions: ["code": "FORBIDDEN"])
+    #expect("\(graphQL)" == "a.0: no\u{FFFD}way [FORBIDDEN]")
+  }
+}

@@ -1,0 +1,294 @@
+import Pipeline
+import Testing
+
+@Suite("Values in pipeline files")
+struct OptionValuesTests {
+  /// Takes one option of every type.
+  enum Everything: Plugin {
+    static let description = PluginDescription(
+      name: "everything", summary: "Takes everything", kind: .wrap, stages: [.graphQL],
+      options: [
+        OptionDescription("bool", .bool, "A bool"),
+        OptionDescription("int", .int(), "An integer"),
+        OptionDescription("double", .double(), "A number"),
+        OptionDescription("string", .string, "A text"),
+        OptionDescription("path", .path, "A path"),
+        OptionDescription("duration", .duration(), "A duration"),
+        OptionDescription("size", .size(), "A size"),
+        OptionDescription("percentage", .percentage, "A percentage"),
+        OptionDescription("choice", .choice(["on", "off", "Null"]), "A choice"),
+        OptionDescription("list", .list(.string), "A list"),
+        OptionDescription("map", .map(.list(.string)), "A map"),
+        OptionDescription(
+          "object", .object([OptionDescription("x", .int(), default: "7", "An x")]), default: "{}",
+          "An object"),
+        OptionDescription(
+          "objects", .list(.object([OptionDescription("x", .int(), "An x")])), "Objects"),
+        OptionDescription("template", .template, "A template"),
+        OptionDescription("secret", .string, secrecy: .secret, "A secret"),
+      ])
+
+    static func make(
+      options: PluginOptions, environment: PluginEnvironment
+    ) throws(PluginOptionError) -> PluginInstance {
+      .graphQL(PassGraphQL())
+    }
+  }
+
+  private let registry = PluginRegistry([Everything.self])
+
+  private func read(_ options: String) -> Result<PluginOptions, PipelineDiagnostics> {
+    // Unknown plugins keep what else is missing out of the way; a second file without them gives
+    // the options.
+    let yaml = "version: 1\nchain:\n  - everything: { \(options) }\n  - replay\n"
+    var registry = registry
+    registry.register(Replay.self)
+    do throws(PipelineDiagnostics) {
+      let loaded = try PipelineFile.load(
+        Array(yaml.utf8), file: "dir/x.yaml", registry: registry, environment: testEnvironment)
+      return .success(loaded.pipeline.entries[0].options!)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  enum Replay: Plugin {
+    static let description = PluginDescription(
+      name: "replay", summary: "Answers", kind: .step, stages: [.parsing], roles: [.replay, .parse])
+
+    static func make(
+      options: PluginOptions, environment: PluginEnvironment
+    ) throws(PluginOptionError) -> PluginInstance {
+      .parsing(PassParsing())
+    }
+  }
+
+  @Test(
+    "are durations with a unit",
+    arguments: [
+      ("300ms", Duration.milliseconds(300)), ("1.5s", .milliseconds(1500)), ("2m", .seconds(120)),
+      ("1h", .seconds(3600)), ("0s", .zero), ("0.1s", .milliseconds(100)),
+      ("0.000001ms", .nanoseconds(1)), ("'90s'", .seconds(90)),
+    ])
+  func durations(text: String, expected: Duration) throws {
+    #expect(try read("duration: \(text)").get().duration("duration") == expected)
+  }
+
+  @Test(
+    "are sizes with a unit",
+    arguments: [
+      ("0B", 0), ("1B", 1), ("512KiB", 512 << 10), ("1.5MiB", 3 << 19), ("2GiB", 2 << 30),
+      ("10KB", 10_000), ("10MB", 10_000_000), ("1GB", 1_000_000_000),
+    ])
+  func sizes(text: String, expected: Int) throws {
+    #expect(try read("size: \(text)").get().size("size").bytes == expected)
+  }
+
+  @Test("are numbers, percentages and words")
+  func others() throws {
+    let options = try read(
+      "bool: true, int: -12, double: 1.5e3, percentage: 2.5%, choice: Null, "
+        + "list: [a, 'b', 3], map: { a: [x], b: [] }, objects: [{ x: 1 }, {}]"
+    ).get()
+    #expect(options.bool("bool"))
+    #expect(options.int("int") == -12)
+    #expect(options.double("double") == 1500)
+    #expect(options.percentage("percentage") == 0.025)
+    #expect(options.string("choice") == "Null")
+    #expect(options.strings("list") == ["a", "b", "3"])
+    #expect(options.stringListMap("map").map(\.name) == ["a", "b"])
+    #expect(options.stringListMap("map").map(\.value) == [["x"], []])
+    #expect(options.object("object").int("x") == 7)
+    #expect(options.objects("objects").map { $0.int(ifGiven: "x") } == [1, nil])
+    #expect(options.string(ifGiven: "string") == nil)
+  }
+
+  @Test(
+    "that YAML 1.1 would change stay as they are",
+    arguments: [
+      "on", "off", "yes", "No", "y", "0123", "0o17", "0x1F", "1:30", "12:30:45", "1_000", "1e3",
+      ".inf", ".NaN", "2026-01-02", "2026-01-02T03:04:05Z", "+1", "0b11", "true", "Null", "=",
+      "é", "NULL",
+    ])
+  func surprises(text: String) throws {
+    #expect(try read("string: \(text)").get().string("string") == text)
+    #expect(try read("list: [\(text)]").get().strings("list") == [text])
+    #expect(try read("map: { \(text): [] }").get().stringListMap("map").map(\.name) == [text])
+  }
+
+  @Test("of a choice may be words that YAML 1.1 takes for booleans")
+  func onAndOff() throws {
+    #expect(try read("choice: on").get().string("choice") == "on")
+    #expect(try read("choice: off").get().string("choice") == "off")
+  }
+
+  @Test(
+    "that are not what the option takes say what would be",
+    arguments: [
+      ("bool: on", "write `true`"), ("bool: No", "write `false`"),
+      ("bool: maybe", "write `true` or `false`"),
+      ("int: 0123", "write `123`, without leading zeros"), ("int: 1_000", "write `1000`"),
+      ("int: 0x1F", "write digits only"), ("int: 1.5", "write digits only"),
+      ("int: +5", "write `5`"),
+      ("int: 1:30", "write digits only"), ("int: ''", "write digits only"),
+      ("int: 99999999999999999999", "too large"), ("int: ~", "no value is given"),
+      ("int: null", "no value is given"), ("string:", "no value is given"),
+      ("double: .inf", "write a decimal number such as `1.5`"),
+      ("double: 1e999", "write a decimal number such as `1.5`"),
+      ("double: nan", "write a decimal number such as `1.5`"),
+      ("double: 0x10", "write a decimal number such as `1.5`"),
+      ("duration: 30", "the unit is missing: write `30s` or `30ms`"),
+      ("duration: 0", "the unit is missing: write `0s`"),
+      ("duration: 1:30", "`:30` is no unit of time: ms, s, m and h"),
+      ("duration: -1s", "write a number and a unit, such as `30s`"),
+      ("duration: 1 s", "` s` is no unit of time: ms, s, m and h"),
+      ("duration: 9999999999999999s", "too many digits"),
+      ("duration: 999999999999999h", "too large, or finer than a nanosecond"),
+      ("size: 10", "the unit is missing: write `10B`, `10KiB` or `10MiB`"),
+      ("size: 10mb", "write `10MB`"),
+      ("size: 10M", "write `10MB`"), ("size: 0.5B", "too large, or no whole number of bytes"),
+      ("percentage: 5", "the unit is missing: write `5%`"), ("percentage: 101%", "at most 100%"),
+      ("choice: no", "did you mean `on`?"), ("choice: other", "not one of these"),
+      ("list: a", "write a list: `[a]`"), ("map: a", "write `name: value` pairs"),
+      ("map: [a]", "this is a list"),
+      ("string: [a]", "this is a list"), ("template: {}", "this is a mapping"),
+      ("objects: [1]", "write `{ x: … }`"),
+    ])
+  func mismatches(option: String, hint: String) {
+    guard case .failure(let found) = read(option) else {
+      Issue.record("\(option) was accepted")
+      return
+    }
+    #expect(found.all.map(\.hint) == [hint])
+  }
+
+  @Test("of paths are taken relative to the file")
+  func paths() throws {
+    #expect(try read("path: a/b").get().string("path") == "dir/a/b")
+    #expect(try read("path: ./a").get().string("path") == "dir/a")
+    #expect(try read("path: /a").get().string("path") == "/a")
+  }
+
+  @Test(
+    "are expanded by the type of the option",
+    arguments: [
+      ("string: \"${env:TOKEN}\"", "hunter2"), ("string: 'a-${env:TOKEN}-b'", "a-hunter2-b"),
+      ("string: \"${env:NO:-x}\"", "x"), ("string: \"${env:EMPTY:-x}\"", "x"),
+      ("string: \"${env:NO:-}\"", ""), ("string: \"${env:EMPTY}\"", ""),
+      ("string: \"${file:token.txt}\"", "hunter2"), ("string: a$b$$c$", "a$b$c$"),
+      ("string: \"$${env:TOKEN}\"", "${env:TOKEN}"),
+      ("string: \"${exec:print {hunter2}}\"", "hunter2"),
+      ("string: \"${env:NO:-a:-b}\"", "a:-b"),
+      ("string: \"${env:TOKEN}${env:TOKEN}\"", "hunter2hunter2"),
+    ])
+  func expansion(option: String, expected: String) throws {
+    #expect(try read(option).get().string("string") == expected)
+  }
+
+  @Test("that are expanded have the type of the option")
+  func typedExpansion() throws {
+    #expect(try read("duration: \"${env:TIMEOUT}\"").get().duration("duration") == .seconds(45))
+    #expect(try read("duration: \"${env:NO:-2m}\"").get().duration("duration") == .seconds(120))
+  }
+
+  @Test(
+    "that cannot be expanded are reported without what they hold",
+    arguments: [
+      ("string: \"${env:NO}\"", "P030 the variable `NO` is not set"),
+      ("string: \"${file:no}\"", "P030 the file `no` cannot be read"),
+      ("string: \"${file:binary}\"", "P030 the file `binary` cannot be used"),
+      ("string: \"${exec:false}\"", "P030 the command of `string` of `everything` failed"),
+      ("string: \"${env:}\"", "P003 `${env:}` in `string` of `everything` names nothing"),
+      (
+        "string: \"${TOKEN}\"",
+        "P003 `${TOKEN}` in `string` of `everything` does not say what it is"
+      ),
+      ("string: \"${env:TOKEN\"", "P003 `${` in `string` of `everything` is not closed"),
+      ("string: \"${environ:X}\"", "P001 nothing is known to expand `${environ:…}`"),
+      (
+        "string: \"${context:x}\"",
+        "P003 `string` of `everything` is read once, so it cannot hold `${context:x}`"
+      ),
+      ("int: \"${env:BAD}\"", "P003 `int` of `everything` takes an integer"),
+      (
+        "duration: \"${env:BAD}\"",
+        "P003 `duration` of `everything` takes a duration such as 300ms, 1.5s, 2m or 1h"
+      ),
+      ("choice: \"${file:token.txt}\"", "P003 `choice` of `everything` takes on, off or Null"),
+      ("list: \"${env:BAD}\"", "P003 `list` of `everything` takes a list of text"),
+    ])
+  func failedExpansion(option: String, message: String) {
+    guard case .failure(let found) = read(option) else {
+      Issue.record("\(option) was accepted")
+      return
+    }
+    #expect(found.all.map { "\($0.code.rawValue) \($0.message)" } == [message])
+    for format in [PipelineDiagnostics.Format.human(), .json, .github] {
+      #expect(!found.rendered(as: format).contains("hunter2"))
+    }
+  }
+
+  @Test("are expanded per request where the option says so")
+  func templates() throws {
+    let template = try read(
+      "template: \"${env:TIMEOUT}/${context:tenant}/${context:user:-nobody}\""
+    )
+    .get().template("template")
+    #expect(template.requiredNames == ["tenant"])
+    #expect(try template.text { ["tenant": "acme"][$0] } == "45s/acme/nobody")
+    #expect(try template.text { ["tenant": "a", "user": "u"][$0] } == "45s/a/u")
+    #expect(throws: Template.MissingValue.self) { try template.text { _ in nil } }
+  }
+
+  @Test("know where they stand")
+  func places() throws {
+    let options = try read("int: 1, object: { x: 2 }").get()
+    #expect("\(options.place(of: "int"))" == "dir/x.yaml:3:24")
+    #expect("\(options.place(of: "object.x"))" == "dir/x.yaml:3:40")
+    #expect("\(options.place(of: "bool"))" == "dir/x.yaml:3:5")
+  }
+
+  @Test("that are secret are masked everywhere")
+  func secrets() throws {
+    let secret = try read("secret: \"${env:TOKEN}\"").get().secret("secret")
+    #expect(secret.reveal() == "hunter2")
+    #expect("\(secret)" == "•••")
+    #expect(String(reflecting: secret) == "•••")
+    var dumped = ""
+    dump(secret, to: &dumped)
+    #expect(!dumped.contains("hunter2"))
+  }
+
+  @Test(
+    "that are secret may not stand in the file",
+    arguments: [
+      "secret: hunter2", "secret: \"${env:NO:-hunter2}\"",
+      "string: \"ghp_\(String(repeating: "a", count: 36))\"",
+      "string: https://user:hunter2@example.com", "list: [\"AKIAIOSFODNN7EXAMPLE\"]",
+    ])
+  func literalSecrets(option: String) throws {
+    guard case .failure(let found) = read(option + ", bool: on") else {
+      Issue.record("\(option) was accepted")
+      return
+    }
+    #expect(Set(found.all.map(\.code)) == [.literalSecret, .wrongValue])
+    let text = found.rendered(as: .human())
+    #expect(!text.contains("hunter2") && !text.contains("ghp_") && !text.contains("AKIA"))
+  }
+
+  @Test("that only look like secrets are fine")
+  func harmless() throws {
+    _ = try read("string: skeleton-key, list: [ghp_, eyJ.a.b], secret: ''").get()
+  }
+
+  @Test(
+    "print as they are written",
+    arguments: [
+      (Duration.milliseconds(300), "300ms"), (.seconds(90), "90s"), (.seconds(120), "2m"),
+      (.milliseconds(1500), "1500ms"), (.zero, "0s"), (.seconds(7200), "2h"),
+      (.microseconds(1500), "1.5ms"), (.nanoseconds(1_000_000_001), "1.000000001s"),
+    ])
+  func durationText(duration: Duration, text: String) {
+    #expect(duration.optionText == text)
+  }
+}

@@ -1,0 +1,453 @@
+import Pipeline
+import Testing
+
+@Suite("Errors in pipeline files")
+struct PipelineFileErrorsTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    var name: String
+    var yaml: String
+    var expected: String
+
+    init(_ name: String, _ yaml: String, _ expected: String) {
+      self.name = name
+      self.yaml = yaml
+      self.expected = expected
+    }
+
+    var testDescription: String { name }
+  }
+
+  @Test("are shown as a compiler shows them", arguments: cases)
+  func rendering(_ test: Case) {
+    #expect(check(test.yaml).rendered(as: .human()) == test.expected)
+  }
+
+  static let cases = [
+    Case(
+      "an unknown option, with a suggestion",
+      """
+      version: 1
+      name: ci
+      endpoint: { url: "${env:GQL_URL}" }
+      chain:
+        - logging
+        - max-retry: { max_retires: 1 }
+        - fetch
+        - parse
+      """,
+      """
+      error[P001]: `max-retry` has no option `max_retires`
+        --> dir/x.pipeline.yaml:6:18
+         |
+       6 |   - max-retry: { max_retires: 1 }
+         |                  ^^^^^^^^^^^ did you mean `max_retries`?
+         = options: max_retries, on, backoff, respect_retry_after, share
+
+      """),
+    Case(
+      "everything in one line at once",
+      file(
+        chain: """
+            - max-retry: { max_retries: 30, backoff: { bas: 1s, max: 30, jitter: ful } }
+            - fetch: { timeout: 2d, http2: yes, max_body: 10mb }
+            - parse
+          """),
+      """
+      error[P003]: `max_retries` of `max-retry` takes an integer from 0 to 24
+        --> dir/x.pipeline.yaml:6:31
+         |
+       6 |   - max-retry: { max_retries: 30, backoff: { bas: 1s, max: 30, jitter: ful } }
+         |                               ^^ at most 24
+
+      error[P001]: `backoff` of `max-retry` has no option `bas`
+        --> dir/x.pipeline.yaml:6:46
+         |
+       6 |   - max-retry: { max_retries: 30, backoff: { bas: 1s, max: 30, jitter: ful } }
+         |                                              ^^^ did you mean `base`?
+         = options: base, factor, max, jitter
+
+      error[P003]: `max` of `backoff` of `max-retry` takes a duration from 1ms to 1h
+        --> dir/x.pipeline.yaml:6:60
+         |
+       6 |   - max-retry: { max_retries: 30, backoff: { bas: 1s, max: 30, jitter: ful } }
+         |                                                            ^^ the unit is missing: write `30s` or `30ms`
+
+      error[P003]: `jitter` of `backoff` of `max-retry` takes none, equal or full
+        --> dir/x.pipeline.yaml:6:72
+         |
+       6 |   - max-retry: { max_retries: 30, backoff: { bas: 1s, max: 30, jitter: ful } }
+         |                                                                        ^^^ did you mean `full`?
+
+      error[P003]: `timeout` of `fetch` takes a duration from 1ms to 24h
+        --> dir/x.pipeline.yaml:7:23
+         |
+       7 |   - fetch: { timeout: 2d, http2: yes, max_body: 10mb }
+         |                       ^^ `d` is no unit of time: ms, s, m and h
+
+      error[P003]: `http2` of `fetch` takes true or false
+        --> dir/x.pipeline.yaml:7:34
+         |
+       7 |   - fetch: { timeout: 2d, http2: yes, max_body: 10mb }
+         |                                  ^^^ write `true`
+
+      error[P003]: `max_body` of `fetch` takes a size such as 512KiB, 64MiB or 10MB
+        --> dir/x.pipeline.yaml:7:49
+         |
+       7 |   - fetch: { timeout: 2d, http2: yes, max_body: 10mb }
+         |                                                 ^^^^ write `10MB`
+
+      """),
+    Case(
+      "an unknown plugin hides what only seems to be missing",
+      file(chain: "  - fetch\n  - pars"),
+      """
+      error[P001]: there is no plugin `pars`
+        --> dir/x.pipeline.yaml:7:5
+         |
+       7 |   - pars
+         |     ^^^^ did you mean `parse`?
+         = plugins: apq, cache-read, cache-write, fetch, headers, logging, max-retry, parse, picky, record-replay, response-code, token-refresh
+
+      """),
+    Case(
+      "keys given twice, all of them",
+      """
+      version: 1
+      "version": 1
+      name: a
+      name: b
+      endpoint: { url: "http://x", url: "http://y" }
+      chain:
+        - fetch: { timeout: 1s, timeout: 2s, timeout: 3s }
+        - parse
+      name: c
+      """,
+      """
+      error[P002]: `version` is given twice
+        --> dir/x.pipeline.yaml:2:1
+         |
+       2 | "version": 1
+         | ^^^^^^^^^ first given in line 1
+
+      error[P002]: `name` is given twice
+        --> dir/x.pipeline.yaml:4:1
+         |
+       4 | name: b
+         | ^^^^ first given in line 3
+
+      error[P002]: `url` is given twice
+        --> dir/x.pipeline.yaml:5:30
+         |
+       5 | endpoint: { url: "http://x", url: "http://y" }
+         |                              ^^^ first given in line 5
+
+      error[P002]: `timeout` is given twice
+        --> dir/x.pipeline.yaml:7:27
+         |
+       7 |   - fetch: { timeout: 1s, timeout: 2s, timeout: 3s }
+         |                           ^^^^^^^ first given in line 7
+
+      error[P002]: `timeout` is given twice
+        --> dir/x.pipeline.yaml:7:40
+         |
+       7 |   - fetch: { timeout: 1s, timeout: 2s, timeout: 3s }
+         |                                        ^^^^^^^ first given in line 7
+
+      error[P002]: `name` is given twice
+        --> dir/x.pipeline.yaml:9:1
+         |
+       9 | name: c
+         | ^^^^ first given in line 3
+
+      """),
+    Case(
+      "unknown keys of the file, its parts and its entries",
+      """
+      version: 1
+      extends: ./other.pipeline.yaml
+      tests: []
+      endpoint: { uri: x, url: "http://x" }
+      store: { knid: memory }
+      keys: { defaults: [id] }
+      chain:
+        - fetch:
+          timeout: 30s
+        - parse:
+          when: { operations: [A], type: qury }
+          wen: x
+      """,
+      """
+      error[P001]: a pipeline file has no key `extends`
+        --> dir/x.pipeline.yaml:2:1
+         |
+       2 | extends: ./other.pipeline.yaml
+         | ^^^^^^^
+         = keys: version, name, endpoint, schema, store, keys, chain
+
+      error[P001]: a pipeline file has no key `tests`
+        --> dir/x.pipeline.yaml:3:1
+         |
+       3 | tests: []
+         | ^^^^^
+         = keys: version, name, endpoint, schema, store, keys, chain
+
+      error[P001]: `endpoint` has no key `uri`
+        --> dir/x.pipeline.yaml:4:13
+         |
+       4 | endpoint: { uri: x, url: "http://x" }
+         |             ^^^ did you mean `url`?
+         = keys: url, headers, method
+
+      error[P001]: `store` has no key `knid`
+        --> dir/x.pipeline.yaml:5:10
+         |
+       5 | store: { knid: memory }
+         |          ^^^^ did you mean `kind`?
+         = keys: kind, path, max_size
+
+      error[P001]: `keys` has no key `defaults`
+        --> dir/x.pipeline.yaml:6:9
+         |
+       6 | keys: { defaults: [id] }
+         |         ^^^^^^^^ did you mean `default`?
+         = keys: default, types
+
+      error[P001]: `timeout` stands beside `fetch`, not in it
+        --> dir/x.pipeline.yaml:9:5
+         |
+       9 |     timeout: 30s
+         |     ^^^^^^^ indent it further, or write `fetch: { timeout: … }`
+
+      error[P001]: `when` has no key `operations`
+         --> dir/x.pipeline.yaml:11:13
+          |
+       11 |     when: { operations: [A], type: qury }
+          |             ^^^^^^^^^^ did you mean `operation`?
+          = keys: operation, type
+
+      error[P003]: `type` of `when` takes query, mutation or subscription
+         --> dir/x.pipeline.yaml:11:36
+          |
+       11 |     when: { operations: [A], type: qury }
+          |                                    ^^^^ did you mean `query`?
+
+      error[P001]: an entry of `chain` has no key `wen`
+         --> dir/x.pipeline.yaml:12:5
+          |
+       12 |     wen: x
+          |     ^^^ did you mean `when`?
+          = keys: a plugin, id, when
+
+      """),
+    Case(
+      "a newer version, and the chain misspelt",
+      "version: 2\nchian: []\n",
+      """
+      error[P003]: this program reads version 1 of pipeline files
+        --> dir/x.pipeline.yaml:1:10
+         |
+       1 | version: 2
+         |          ^ a newer gqlrun may read it
+
+      error[P001]: a pipeline file has no key `chian`
+        --> dir/x.pipeline.yaml:2:1
+         |
+       2 | chian: []
+         | ^^^^^ did you mean `chain`?
+         = keys: version, name, endpoint, schema, store, keys, chain
+
+      """),
+    Case(
+      "what is required",
+      "endpoint: { headers: {} }\nchain:\n",
+      """
+      error[P003]: a pipeline file needs the key `version`
+        --> dir/x.pipeline.yaml:1:1
+         |
+       1 | endpoint: { headers: {} }
+         | ^^^^^^^^ add `version`: an integer
+
+      error[P003]: `endpoint` needs the key `url`
+        --> dir/x.pipeline.yaml:1:11
+         |
+       1 | endpoint: { headers: {} }
+         |           ^^^^^^^^^^^^^^^ add `url`: text
+
+      error[P003]: `chain` takes a list of plugins
+        --> dir/x.pipeline.yaml:2:1
+         |
+       2 | chain:
+         | ^^^^^ write `- plugin` lines
+
+      """),
+    Case(
+      "lists, mappings and scalars in each other's place",
+      file(
+        chain: """
+            - max-retry: { on: transport, backoff: 3s, max_retries: [1] }
+            - headers: [a]
+            - fetch: 30s
+            - parse: { }
+            -
+            - [parse]
+            - { id: x }
+            - { parse: {}, logging: {} }
+          """, settings: "schema:"),
+      """
+      error[P003]: `schema` takes a path
+        --> dir/x.pipeline.yaml:4:8
+         |
+       4 | schema:
+         |        ^ no value is given
+
+      error[P003]: `on` of `max-retry` takes a list of text
+        --> dir/x.pipeline.yaml:6:22
+         |
+       6 |   - max-retry: { on: transport, backoff: 3s, max_retries: [1] }
+         |                      ^^^^^^^^^ write a list: `[transport]`
+
+      error[P003]: `backoff` of `max-retry` takes options, not a scalar
+        --> dir/x.pipeline.yaml:6:42
+         |
+       6 |   - max-retry: { on: transport, backoff: 3s, max_retries: [1] }
+         |                                          ^^ write `{ base: … }`
+         = options: base, factor, max, jitter
+
+      error[P003]: `max_retries` of `max-retry` takes an integer from 0 to 24
+        --> dir/x.pipeline.yaml:6:59
+         |
+       6 |   - max-retry: { on: transport, backoff: 3s, max_retries: [1] }
+         |                                                           ^^^ this is a list
+
+      error[P003]: `headers` takes options, not a list
+        --> dir/x.pipeline.yaml:7:14
+         |
+       7 |   - headers: [a]
+         |              ^^^ write `{ set: … }`
+         = options: set, remove
+
+      error[P003]: `fetch` takes options, not a scalar
+        --> dir/x.pipeline.yaml:8:12
+         |
+       8 |   - fetch: 30s
+         |            ^^^ write `{ timeout: … }`
+         = options: timeout, max_body, http2, proxy, ca_file
+
+      error[P003]: an entry of `chain` is `- plugin` or `- plugin: {options}`, not nothing
+         --> dir/x.pipeline.yaml:10:4
+          |
+       10 |   -
+          |    ^ name a plugin
+
+      error[P003]: an entry of `chain` is `- plugin` or `- plugin: {options}`, not a list
+         --> dir/x.pipeline.yaml:11:5
+          |
+       11 |   - [parse]
+          |     ^^^^^^^ name a plugin
+
+      error[P003]: this entry names no plugin
+         --> dir/x.pipeline.yaml:12:5
+          |
+       12 |   - { id: x }
+          |     ^^^^^^^^^ write `- plugin: {options}`
+
+      error[P011]: a chain parses once, and `parse` (line 9) does already
+         --> dir/x.pipeline.yaml:13:7
+          |
+       13 |   - { parse: {}, logging: {} }
+          |       ^^^^^ remove one of them
+
+      error[P003]: an entry of `chain` names one plugin
+         --> dir/x.pipeline.yaml:13:18
+          |
+       13 |   - { parse: {}, logging: {} }
+          |                  ^^^^^^^ begin a new entry: `- logging`
+
+      """),
+    Case(
+      "URLs and fields that cannot be sent",
+      """
+      version: 1
+      endpoint:
+        url: ftp://x
+        headers: { "a b": x, X-A: "a\\nb" }
+      store: { kind: sqlite }
+      chain: [fetch, parse]
+      """,
+      """
+      error[P003]: `url` of `endpoint` is not the URL of a server
+        --> dir/x.pipeline.yaml:3:8
+         |
+       3 |   url: ftp://x
+         |        ^^^^^^^ only http and https are spoken
+
+      error[P003]: `a b` is not a name for an HTTP field
+        --> dir/x.pipeline.yaml:4:14
+         |
+       4 |   headers: { "a b": x, X-A: "a\\nb" }
+         |              ^^^^^ letters, digits and `-`
+
+      error[P003]: the value of `X-A` cannot be sent in an HTTP field
+        --> dir/x.pipeline.yaml:4:29
+         |
+       4 |   headers: { "a b": x, X-A: "a\\nb" }
+         |                             ^^^^^^ line breaks and control characters are not allowed
+
+      error[P003]: a store of kind `sqlite` needs a `path`
+        --> dir/x.pipeline.yaml:5:16
+         |
+       5 | store: { kind: sqlite }
+         |                ^^^^^^ add `path: cache.db`
+
+      """),
+  ]
+
+  @Test("point at the option that a plugin refuses")
+  func pluginRefusal() {
+    let found = check(
+      file(
+        chain: """
+            - picky: { range: { low: 2, high: 1 } }
+            - picky: { range: { low: 2 } }
+            - fetch
+            - parse
+          """))
+    #expect(
+      found.rendered(as: .human()) == """
+        error[P003]: `picky`: `high` is below `low`
+          --> dir/x.pipeline.yaml:6:37
+           |
+         6 |   - picky: { range: { low: 2, high: 1 } }
+           |                                     ^ swap them
+
+        error[P003]: `range` of `picky` needs the option `high`
+          --> dir/x.pipeline.yaml:7:21
+           |
+         7 |   - picky: { range: { low: 2 } }
+           |                     ^^^^^^^^^^ add `high`: an integer
+
+        """)
+  }
+
+  @Test("are counted")
+  func summary() {
+    #expect(check("version: 2\nchian: []\n").summary == "2 errors")
+    #expect(check(file(chain: "  - fetch\n  - parse")).summary == "")
+    #expect(
+      check(file(chain: "  - cache-read\n  - fetch\n  - parse\n  - parse")).summary
+        == "1 error, 1 warning")
+  }
+
+  @Test("name a file that is not there")
+  func noFile() {
+    let found = PipelineFile.check(
+      path: "no/such.yaml", registry: TestPlugins.registry, environment: testEnvironment)
+    #expect(
+      found.rendered(as: .human()) == """
+        error[P000]: the pipeline file cannot be read
+          --> no/such.yaml:1:1
+           = there is no such file
+
+        """)
+  }
+}

@@ -1,0 +1,166 @@
+import HTTPTypes
+import Pipeline
+import Testing
+
+@Suite("YAML in pipeline files")
+struct YAMLTests {
+  /// Code, place and message of everything found.
+  private func findings(_ yaml: String) -> [String] {
+    check(yaml).all.map { "\($0.code.rawValue) \($0.place.line):\($0.place.column) \($0.message)" }
+  }
+
+  @Test(
+    "refuses what pipeline files do not have",
+    arguments: [
+      ("", ["P000 1:1 the file is empty"]),
+      ("# only a comment\n", ["P000 1:1 the file is empty"]),
+      ("a: b: c", ["P000 1:5 not valid YAML: mapping values are not allowed in this context"]),
+      (
+        "a: [1",
+        [
+          "P000 1:6 not valid YAML: while parsing a flow sequence (line 1), did not find expected ',' or ']'"
+        ]
+      ),
+      (
+        "a: @x",
+        [
+          "P000 1:4 not valid YAML: while scanning for the next token (line 1), found character that cannot start any token"
+        ]
+      ),
+      ("- x", ["P003 1:1 a pipeline file is a mapping, not a list"]),
+      ("x", ["P003 1:1 a pipeline file is a mapping, not a scalar"]),
+      ("version: 1\n---\nversion: 1\n", ["P000 2:1 a pipeline file holds one YAML document"]),
+      ("%YAML 1.1\n---\nversion: 1\n", ["P000 1:1 YAML directives are not used in pipeline files"]),
+      ("\u{FEFF}version: 1\n", ["P000 1:1 the file begins with a byte order mark"]),
+      ("a:\n\tb: 1\n", ["P000 2:1 a tab cannot indent YAML"]),
+      ("a: \"\u{0}\"", ["P000 1:5 the character U+0000 is not allowed in YAML"]),
+      ("a: \u{FFFE}", ["P000 1:4 the character U+FFFE is not allowed in YAML"]),
+      ("? [a]\n: b\n", ["P000 1:3 a key is a word, not a list or a mapping"]),
+      (
+        "a: &x 1\nb: [*x, !!int 2, !y z]\n'&c': '*d'\n",
+        [
+          "P000 1:4 YAML anchors (`&name`) are not used in pipeline files",
+          "P000 2:5 YAML aliases (`*name`) are not used in pipeline files",
+          "P000 2:9 YAML tags (`!name`) are not used in pipeline files",
+          "P000 2:18 YAML tags (`!name`) are not used in pipeline files",
+        ]
+      ),
+      ("a: *unknown", ["P000 1:4 YAML aliases (`*name`) are not used in pipeline files"]),
+      ("<<: *x", ["P000 1:5 YAML aliases (`*name`) are not used in pipeline files"]),
+    ])
+  func refusal(yaml: String, expected: [String]) {
+    #expect(findings(yaml) == expected)
+  }
+
+  @Test("tells indicators from text")
+  func indicatorsInText() throws {
+    let pipeline = try load(
+      """
+      ---
+      # &not *an !anchor
+      version: 1
+      name: "a &b *c !d # e"   # *comment
+      endpoint:
+        url: 'http://x/?a=1&b=*&c=!'
+        headers: {X-A: a&b, X-B: 'it''s *', "X-C": "\\"*\\"", X-D: "two
+          *lines"}
+      chain:
+        - headers:
+            set:
+              X-E: |
+                &literal
+                *text
+              X-F: >-
+                !folded
+              X-G: x &y *z
+        - fetch
+        - parse
+      ...
+      """)
+    #expect(pipeline.name == "a &b *c !d # e")
+    #expect(pipeline.endpoint?.path == "/?a=1&b=*&c=!")
+    let headers = pipeline.endpoint?.headers.map(\.value)
+    #expect(headers == ["a&b", "it's *", "\"*\"", "two *lines"])
+    let set = try #require(pipeline.entries.first?.options).stringMap("set")
+    #expect(set.map(\.value) == ["&literal\n*text\n", "!folded", "x &y *z"])
+  }
+
+  @Test("survives an alias bomb and deep nesting")
+  func bombs() {
+    let bomb = (1..<30).reduce("a0: &a0 [x, x]\n") { text, number in
+      text + "a\(number): &a\(number) [*a\(number - 1), *a\(number - 1)]\n"
+    }
+    #expect(check(bomb + "? *a29\n: x\n").errors.count == 29 * 3 + 2)
+    for open in ["[", "{a: ", "- ", "? "] {
+      let deep = "chain:\n " + String(repeating: open, count: 5_000)
+      #expect(check(deep).errors.first?.code == .unreadable)
+    }
+    let block = (0..<1_200).map { String(repeating: " ", count: $0) + "a:\n" }.joined()
+    #expect(check(block).errors.first?.code == .unreadable)
+    #expect(check(String(repeating: "[[]", count: 40_000)).errors.first?.code == .unreadable)
+    let quotes = String(repeating: "\"", count: 1 << 20)
+    #expect(check(quotes).errors.first?.code == .unreadable)
+  }
+
+  @Test("is limited to 1 MiB")
+  func size() {
+    let comment = "#" + String(repeating: "x", count: 1 << 20)
+    #expect(findings(comment) == ["P000 1:1 the file is larger than 1 MiB"])
+  }
+
+  @Test("is UTF-8")
+  func encoding() {
+    let bytes = Array("version: 1\nname: a".utf8) + [0xFF]
+    let found = PipelineFile.check(
+      bytes, file: "x", registry: TestPlugins.registry, environment: testEnvironment)
+    #expect(found.all.map(\.message) == ["the file is not UTF-8 text"])
+    #expect(found.all.map(\.place.line) == [2])
+  }
+
+  @Test("may be JSON")
+  func json() throws {
+    let pipeline = try load(
+      #"{"version":1,"endpoint":{"url":"http:\/\/x\/y"},"chain":[{"fetch":{"timeout":"3s"}},"parse"]}"#
+    )
+    #expect(pipeline.entries.map(\.id) == ["fetch", "parse"])
+    #expect(pipeline.endpoint?.path == "/y")
+  }
+
+  @Test("counts lines as editors do", arguments: ["\n", "\r\n", "\r"])
+  func lineEnds(end: String) {
+    let found = findings(["version: 1", "", "chian: []", "chian: []"].joined(separator: end))
+    #expect(
+      found == [
+        "P001 3:1 a pipeline file has no key `chian`", "P002 4:1 `chian` is given twice",
+      ])
+  }
+
+  @Test("never crashes on damaged files")
+  func damage() {
+    let text = Array(
+      file(
+        chain: """
+            - logging: { level: "debug", headers: [true] }
+            - max-retry: { backoff: { base: 1s } }
+            - fetch:
+                proxy: |
+                  x
+              when: { type: query }
+            - parse
+          """
+      ).utf8)
+    for index in text.indices {
+      for byte in Array("\"'{]:&|\t\n$".utf8) + [0xC3] {
+        var damaged = text
+        damaged[index] = byte
+        _ = PipelineFile.check(
+          damaged, file: "x", registry: TestPlugins.registry, environment: testEnvironment
+        ).rendered(as: .human())
+      }
+      _ = PipelineFile.check(
+        Array(text[..<index]), file: "x", registry: TestPlugins.registry,
+        environment: testEnvironment
+      ).rendered(as: .human())
+    }
+  }
+}
