@@ -18,6 +18,8 @@ public struct Schema: Sendable {
   /// them.
   let unreferencedScalars: Set<String>
   let directiveDefinitions: [String: DirectiveDefinition]
+  /// The names of all directives: those of the document in source order, then standard ones.
+  let directiveNamesInOrder: [String]
   let rootTypeNames: [OperationType: String]
   /// By interface or union: the object types that can stand in for it, in source order.
   let possible: [String: [String]]
