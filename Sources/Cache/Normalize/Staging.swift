@@ -98,7 +98,7 @@ struct Staging: ~Copyable {
   /// Turns what is still tentative into plain nulls.
   mutating func settleNulls() {
     if hasUnplacedNulls {
-      for index in table.entries.indices
+      for index in table.live
       where TentativeNull.mayBeIn(table.text(at: index))
         && !Segments.isSegment(key: table.key(at: index))
       {
