@@ -195,7 +195,10 @@ private actor MemoryTransaction: RecordTransaction {
     }
   }
 
-  func merge(_ records: RecordBatch) { batches.append(records.table) }
+  func merge(_ records: RecordBatch) -> RecordBatch? {
+    batches.append(records.table)
+    return nil
+  }
 
   func resolve(_ nulls: NullResolutionRequest) {
     guard let table = batches.last else { return }

@@ -110,7 +110,9 @@ public final class ResponseNormalizer {
     if transaction == nil { transaction = try await store.begin() }
     state.pointee.staging.settleNulls()
     let batch = RecordBatch(state.pointee.staging.take())
-    try await transaction?.merge(batch)
+    if let spent = try await transaction?.merge(batch) {
+      state.pointee.staging.recycle(spent.table)
+    }
   }
 
   /// Says that the response has ended.
@@ -185,7 +187,7 @@ public final class ResponseNormalizer {
       plan: operation.plan, errors: options.errorPolicy == .keep ? [] : errors)
     if let transaction {
       state.pointee.staging.settleNulls()
-      try await transaction.merge(RecordBatch(state.pointee.staging.take()))
+      _ = try await transaction.merge(RecordBatch(state.pointee.staging.take()))
       if !resolution.isEmpty {
         try await transaction.resolve(NullResolutionRequest(resolution))
       }
@@ -287,7 +289,7 @@ public struct PendingWrite: Sendable {
     case .staged(let store, let batch):
       let transaction = try await store.begin()
       do {
-        try await transaction.merge(batch)
+        _ = try await transaction.merge(batch)
         return try await transaction.commit()
       } catch {
         await transaction.rollback()

@@ -13,13 +13,16 @@ struct Arena: ~Copyable {
   private static let hugePage = 2 << 20
 
   deinit {
-    for chunk in chunks {
-      if chunk.count >= Self.hugePage, chunk.count % Self.hugePage == 0 {
-        munmap(chunk.baseAddress, chunk.count)
-      } else {
-        chunk.deallocate()
-      }
-    }
+    for chunk in chunks { Self.unmap(chunk) }
+  }
+
+  /// Takes back everything that was handed out, and keeps the last chunk, the largest.
+  mutating func reset() {
+    guard let kept = chunks.popLast() else { return }
+    for chunk in chunks { Self.unmap(chunk) }
+    chunks = [kept]
+    next = kept.baseAddress
+    left = kept.count
   }
 
   /// Room for `count` bytes, aligned to 8.
@@ -41,6 +44,14 @@ struct Arena: ~Copyable {
     next = start + size
     left = chunk.count - size
     return start
+  }
+
+  private static func unmap(_ chunk: UnsafeMutableRawBufferPointer) {
+    if chunk.count >= hugePage, chunk.count % hugePage == 0 {
+      munmap(chunk.baseAddress, chunk.count)
+    } else {
+      chunk.deallocate()
+    }
   }
 
   /// Small chunks come from the allocator, large ones from the kernel with huge pages asked for.

@@ -155,6 +155,17 @@ package final class RecordTable: @unchecked Sendable {
     live.sorted { compareKeys(key(at: $0), key(at: $1)) }
   }
 
+  /// Forgets all records and keeps the memory for the next ones.
+  package func reset() {
+    places.removeAll(keepingCapacity: true)
+    slots.initialize(repeating: 0, count: slotMask + 1)
+    usedSlots = 0
+    liveBytes = 0
+    deadBytes = 0
+    liveCount = 0
+    arena.reset()
+  }
+
   private func claim(_ hash: UInt64, _ index: Int) {
     var position = Int(truncatingIfNeeded: hash) & slotMask
     while slots[position] != 0 { position = (position &+ 1) & slotMask }
@@ -189,12 +200,4 @@ package final class RecordTable: @unchecked Sendable {
   private static func content(_ place: Place) -> UnsafeMutablePointer<UInt8> {
     UnsafeMutableRawPointer(place + 1).assumingMemoryBound(to: UInt8.self)
   }
-}
-
-/// Whether `a` stands before `b` in byte order.
-package func compareKeys(_ a: Bytes, _ b: Bytes) -> Bool {
-  for index in 0..<min(a.count, b.count) where a.start[index] != b.start[index] {
-    return a.start[index] < b.start[index]
-  }
-  return a.count < b.count
 }
