@@ -82,10 +82,12 @@ import Testing
     #expect(try errors("{ ...F0 } \(deep)").isEmpty)
     let deepConflict = fragments(3_000) { $0 == 2_999 ? "x: b" : "f { ...F\($0 + 1) }" }
     #expect(
-      try !errors("{ ...F0 ...G0 } \(deepConflict)"
-        + deepConflict.split(separator: "\n").joined(separator: "\n")
-        .split(separator: "F").joined(separator: "G").split(separator: "x: b")
-        .joined(separator: "x: a")).isEmpty)
+      try !errors(
+        "{ ...F0 ...G0 } \(deepConflict)"
+          + deepConflict.split(separator: "\n").joined(separator: "\n")
+          .split(separator: "F").joined(separator: "G").split(separator: "x: b")
+          .joined(separator: "x: a")
+      ).isEmpty)
   }
 
   @Test func `fragments that contain themselves end every rule`() throws {
