@@ -240,7 +240,8 @@ private struct IntrospectionReader {
       return nil
     }
     guard Name.isValid(text) else {
-      report("The name of \(what) is not a GraphQL name: \(Value.string(StringValue(text, at: nowhere)).printed())")
+      let literal = Value.string(StringValue(text, at: nowhere)).printed()
+      report("The name of \(what) is not a GraphQL name: \(literal)")
       return nil
     }
     return Name(text, at: nowhere)

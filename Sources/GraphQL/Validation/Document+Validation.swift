@@ -52,6 +52,7 @@ extension ValidationRule {
   fileprivate func visitor(for context: ValidationContext) -> (any RuleVisitor)? {
     switch self {
     case .executableDefinitions: ExecutableDefinitions()
+    case .knownOperationTypes: KnownOperationTypes()
     case .uniqueOperationNames: UniqueOperationNames()
     case .loneAnonymousOperation: LoneAnonymousOperation()
     case .singleFieldSubscriptions: SingleFieldSubscriptions()

@@ -161,7 +161,7 @@ package final class ValidationContext {
     if let known = usages[index] { return known }
     let outer = types
     types = TypeInfo()
-    let collector = VariableUsageCollector()
+    let collector = VariableUsageCollector(index)
     DocumentWalker(self, [collector]).walkForUsages(document.definitions[index])
     types = outer
     usages[index] = collector.usages
@@ -188,15 +188,34 @@ struct VariableUsage {
   /// The type expected.
   var type: TypeReference?
   var hasDefault: Bool
+  /// The OneOf input object whose field the variable is.
+  var oneOf: String?
+  /// The place in the document of the definition it stands in.
+  var definition: Int
 }
 
 private final class VariableUsageCollector: RuleVisitor {
-  var usages: [VariableUsage] = []
+  private let definition: Int
+  private(set) var usages: [VariableUsage] = []
+  private var oneOf: String?
+
+  init(_ definition: Int) {
+    self.definition = definition
+  }
+
+  func enter(objectField field: ObjectField, _ context: ValidationContext) {
+    guard case .variable = field.value,
+      case .inputObject(let type)? = context.namedType(of: context.types.parentInputType)
+    else { return }
+    oneOf = type.isOneOf ? type.name : nil
+  }
 
   func enter(value: Value, _ context: ValidationContext) {
     guard case .variable(let name) = value else { return }
     usages.append(
       VariableUsage(
-        variable: name, type: context.types.inputType, hasDefault: context.types.hasDefault))
+        variable: name, type: context.types.inputType, hasDefault: context.types.hasDefault,
+        oneOf: oneOf, definition: definition))
+    oneOf = nil
   }
 }

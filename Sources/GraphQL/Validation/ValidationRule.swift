@@ -3,6 +3,8 @@
 /// https://spec.graphql.org/September2025/#sec-Validation
 public enum ValidationRule: String, Sendable, Hashable, CaseIterable {
   case executableDefinitions = "ExecutableDefinitionsRule"
+  /// New in the September 2025 specification; the name is that of graphql-js 17.
+  case knownOperationTypes = "KnownOperationTypesRule"
   case uniqueOperationNames = "UniqueOperationNamesRule"
   case loneAnonymousOperation = "LoneAnonymousOperationRule"
   case singleFieldSubscriptions = "SingleFieldSubscriptionsRule"
@@ -54,7 +56,7 @@ public enum ValidationRule: String, Sendable, Hashable, CaseIterable {
 
   /// What operations have to keep, in the order of the reference implementation.
   public static let specified: [ValidationRule] = [
-    .executableDefinitions, .uniqueOperationNames, .loneAnonymousOperation,
+    .executableDefinitions, .knownOperationTypes, .uniqueOperationNames, .loneAnonymousOperation,
     .singleFieldSubscriptions, .knownTypeNames, .fragmentsOnCompositeTypes,
     .variablesAreInputTypes, .scalarLeafs, .fieldsOnCorrectType, .uniqueFragmentNames,
     .knownFragmentNames, .noUnusedFragments, .possibleFragmentSpreads, .noFragmentCycles,

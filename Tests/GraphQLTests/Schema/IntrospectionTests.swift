@@ -84,11 +84,12 @@ import Testing
 
   // MARK: - The query
 
-  @Test(arguments: [
-    (IntrospectionQuery(), 0xa3b6_2549_d096_52ed),
-    (IntrospectionQuery(descriptions: false), 0x52b4_0dbd_d8e8_c8b5),
-    (IntrospectionQuery.complete, 0xd204_5af8_3477_c746),
-  ] as [(IntrospectionQuery, UInt64)])
+  @Test(
+    arguments: [
+      (IntrospectionQuery(), 0xa3b6_2549_d096_52ed),
+      (IntrospectionQuery(descriptions: false), 0x52b4_0dbd_d8e8_c8b5),
+      (IntrospectionQuery.complete, 0xd204_5af8_3477_c746),
+    ] as [(IntrospectionQuery, UInt64)])
   func `the query is that of the reference implementation, and valid`(
     query: IntrospectionQuery, fingerprint: UInt64
   ) throws {
@@ -104,7 +105,8 @@ import Testing
   @Test func `a schema prints as the reference implementation prints it`() throws {
     let printed = try schema(Self.zoo).printed()
     #expect(
-      printed == Self.zoo
+      printed
+        == Self.zoo
         .replacing("\"Marks things\"", with: "\"\"\"Marks things\"\"\"")
         .replacing("  \"How\"", with: "  \"\"\"How\"\"\"")
         .replacing("    \"Its id\"", with: "    \"\"\"Its id\"\"\"")

@@ -5,7 +5,8 @@ extension IntrospectionValue {
   /// What `JSONSerialization` read.
   init(json: Any) {
     switch json {
-    case let object as [String: Any]: self = .object(object.mapValues(IntrospectionValue.init(json:)))
+    case let object as [String: Any]:
+      self = .object(object.mapValues(IntrospectionValue.init(json:)))
     case let list as [Any]: self = .list(list.map(IntrospectionValue.init(json:)))
     case let text as String: self = .string(text)
     case let value as Bool: self = .boolean(value)

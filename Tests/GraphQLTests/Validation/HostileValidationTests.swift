@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import GraphQL
 import Testing
 
@@ -82,10 +84,12 @@ import Testing
     #expect(try errors("{ ...F0 } \(deep)").isEmpty)
     let deepConflict = fragments(3_000) { $0 == 2_999 ? "x: b" : "f { ...F\($0 + 1) }" }
     #expect(
-      try !errors("{ ...F0 ...G0 } \(deepConflict)"
-        + deepConflict.split(separator: "\n").joined(separator: "\n")
-        .split(separator: "F").joined(separator: "G").split(separator: "x: b")
-        .joined(separator: "x: a")).isEmpty)
+      try !errors(
+        "{ ...F0 ...G0 } \(deepConflict)"
+          + deepConflict.split(separator: "\n").joined(separator: "\n")
+          .split(separator: "F").joined(separator: "G").split(separator: "x: b")
+          .joined(separator: "x: a")
+      ).isEmpty)
   }
 
   @Test func `fragments that contain themselves end every rule`() throws {
@@ -111,6 +115,36 @@ import Testing
       errors.map(\.message) == [
         "Document needs more than 10000000 validation steps. Validation aborted."
       ])
+  }
+
+  @Test func `validation fits the stack that parsing fits`() throws {
+    func nested(_ inner: String) -> String {
+      String(repeating: "{ f ", count: 254) + "{ \(inner) }" + String(repeating: "}", count: 254)
+    }
+    let chain = fragments(600) { $0 == 599 ? "x: b" : "f { ...F\($0 + 1) }" }
+    let other = fragments(600) { $0 == 599 ? "x: a" : "f { ...G\($0 + 1) }" }
+      .replacing("fragment F", with: "fragment G")
+    let schema = try schema()
+    #if DEBUG
+      let stack = 2 << 20
+    #else
+      let stack = 512 << 10
+    #endif
+    for source in [
+      "query A \(nested("a")) query B \(nested("x: a x: b"))",
+      "query A { f \(nested("x: a")) f \(nested("x: b")) }",
+      "{ ...F0 ...G0 } \(chain) \(other)",
+    ] {
+      let document = try Document(parsing: source, options: ParseOptions(maxDepth: 260))
+      let done = DispatchSemaphore(value: 0)
+      let thread = Thread {
+        #expect(!document.validate(against: schema).isEmpty)
+        done.signal()
+      }
+      thread.stackSize = stack
+      thread.start()
+      done.wait()
+    }
   }
 
   @Test func `values nested deeply are validated`() throws {

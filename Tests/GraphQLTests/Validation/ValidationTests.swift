@@ -97,9 +97,10 @@ import Testing
         let schema =
           try schemas[line.schema] ?? Schema(sdl: try Document(parsing: line.schema))
         schemas[line.schema] = schema
-        let rules = line.rules?.compactMap(ValidationRule.init)
-        errors = document.validate(
-          against: schema, options: rules.map { ValidationOptions(rules: $0) } ?? ValidationOptions())
+        let rules =
+          line.rules?.compactMap(ValidationRule.init)
+          ?? ValidationRule.specified.filter { $0 != .knownOperationTypes }
+        errors = document.validate(against: schema, options: ValidationOptions(rules: rules))
       }
       let own = errors.map { "\($0.message) \($0.locations.map { [$0.line, $0.column] })" }
       #expect(own == line.errors.map { "\($0.message) \($0.locations)" }, "\(line.document)")
@@ -145,6 +146,11 @@ import Testing
           + "'Cat'."
       ]
     ),
+    ("mutation { dog }", ["1:1: The mutation operation is not supported by the schema."]),
+    (
+      "fragment F on Query { args(one: {a: $x}) } query A($x: Int) { ...F } query B($x: Int!) { ...F }",
+      ["1:52: Variable 'x' must be non-nullable to be used for OneOf Input Object 'One'."]
+    ),
     ("{ dog { ...Missing } }", ["1:12: Unknown fragment 'Missing'."]),
     (
       "query($a: Int!, $a: Int) { args(list: [$a]) }",
@@ -184,34 +190,52 @@ import Testing
   // MARK: - Without a schema
 
   @Test(arguments: [
-    ("query A { x(y: $a) ...F } fragment F on T { z @unknown(a: $b) }", [
-      "1:16: Variable '$a' is not defined by operation 'A'.",
-      "1:59: Variable '$b' is not defined by operation 'A'.",
-    ]),
-    ("query A($v: Anything) { x } { y }", [
-      "1:9: Variable '$v' is never used in operation 'A'.",
-      "1:29: This anonymous operation must be the only defined operation.",
-    ]),
-    ("{ a ...F } fragment F on T { ...G } fragment G on T { ...F } fragment G on T { b }", [
-      "1:46: There can be only one fragment named 'G'."
-    ]),
-    ("{ ...F } fragment F on T { a { ...F } } fragment G on T { a }", [
-      "1:32: Cannot spread fragment 'F' within itself.",
-      "1:41: Fragment 'G' is never used.",
-    ]),
-    ("query A @skip(if: true) { a @skip b @include(iff: true) @include(if: false) }", [
-      "1:9: Directive '@skip' may not be used on query.",
-      "1:29: Directive '@skip' argument 'if' of type 'Boolean!' is required, but it was not provided.",
-      "1:37: The directive '@include' can only be used once at this location.",
-      "1:46: Unknown argument 'iff' on directive '@include'. Did you mean 'if'?",
-      "1:37: Directive '@include' argument 'if' of type 'Boolean!' is required, but it was not provided.",
-    ]),
-    ("query A { a(b: 1, b: {c: 1, c: 2}) } query A { a } type T { a: Int }", [
-      "1:52: The 'T' definition is not executable.",
-      "1:13: There can be only one argument named 'b'.",
-      "1:23: There can be only one input field named 'c'.",
-      "1:7: There can be only one operation named 'A'.",
-    ]),
+    (
+      "query A { x(y: $a) ...F } fragment F on T { z @unknown(a: $b) }",
+      [
+        "1:16: Variable '$a' is not defined by operation 'A'.",
+        "1:59: Variable '$b' is not defined by operation 'A'.",
+      ]
+    ),
+    (
+      "query A($v: Anything) { x } { y }",
+      [
+        "1:9: Variable '$v' is never used in operation 'A'.",
+        "1:29: This anonymous operation must be the only defined operation.",
+      ]
+    ),
+    (
+      "{ a ...F } fragment F on T { ...G } fragment G on T { ...F } fragment G on T { b }",
+      [
+        "1:46: There can be only one fragment named 'G'."
+      ]
+    ),
+    (
+      "{ ...F } fragment F on T { a { ...F } } fragment G on T { a }",
+      [
+        "1:32: Cannot spread fragment 'F' within itself.",
+        "1:41: Fragment 'G' is never used.",
+      ]
+    ),
+    (
+      "query A @skip(if: true) { a @skip b @include(iff: true) @include(if: false) }",
+      [
+        "1:9: Directive '@skip' may not be used on query.",
+        "1:29: Directive '@skip' argument 'if' of type 'Boolean!' is required, but it was not provided.",
+        "1:37: The directive '@include' can only be used once at this location.",
+        "1:46: Unknown argument 'iff' on directive '@include'. Did you mean 'if'?",
+        "1:37: Directive '@include' argument 'if' of type 'Boolean!' is required, but it was not provided.",
+      ]
+    ),
+    (
+      "query A { a(b: 1, b: {c: 1, c: 2}) } query A { a } type T { a: Int }",
+      [
+        "1:52: The 'T' definition is not executable.",
+        "1:13: There can be only one argument named 'b'.",
+        "1:23: There can be only one input field named 'c'.",
+        "1:7: There can be only one operation named 'A'.",
+      ]
+    ),
   ])
   func `without a schema the rules that need none are checked`(
     source: String, expected: [String]

@@ -55,7 +55,8 @@ final class SelectionIndex {
         let type = context.schema?.rootType(for: operation.type)?.name
         roots.append(add(operation.selectionSet, type))
       case .fragment(let fragment):
-        let root = add(fragment.selectionSet, context.type(named: fragment.typeCondition.value)?.name)
+        let type = context.type(named: fragment.typeCondition.value)?.name
+        let root = add(fragment.selectionSet, type)
         selectionSetOf[index] = root
         fragmentRoots.append(root)
       case .typeSystem:

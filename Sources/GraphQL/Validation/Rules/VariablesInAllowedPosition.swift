@@ -8,7 +8,16 @@ final class VariablesInAllowedPosition: RuleVisitor {
     for variable in operation.variables { definitions[variable.name.value] = variable }
     for usage in context.usages(reachedFrom: context.definitionIndex) {
       guard let variable = definitions[usage.variable.value], let expected = usage.type,
-        context.isKnownType(variable.type.namedType.value),
+        context.isKnownType(variable.type.namedType.value)
+      else { continue }
+      if let oneOf = usage.oneOf, !variable.type.isNonNull, !isLeftToValues(usage, context) {
+        context.report(
+          .variablesInAllowedPosition,
+          "Variable '\(usage.variable.value)' must be non-nullable to be used for OneOf Input "
+            + "Object '\(oneOf)'.",
+          at: [variable.location, usage.variable.location])
+      }
+      guard
         !isAllowed(variable, expected, usage.hasDefault, schema)
       else { continue }
       context.report(
@@ -18,6 +27,14 @@ final class VariablesInAllowedPosition: RuleVisitor {
         at: [variable.location, usage.variable.location])
       if context.isAborted { return }
     }
+  }
+
+  /// Whether `ValuesOfCorrectType` judges the usage, which sees a fragment once, as part of the
+  /// operation before it.
+  private func isLeftToValues(_ usage: VariableUsage, _ context: ValidationContext) -> Bool {
+    let before = context.document.definitions[...usage.definition]
+    let operation = before.lastIndex { if case .operation = $0 { true } else { false } }
+    return operation == context.definitionIndex
   }
 
   /// https://spec.graphql.org/September2025/#IsVariableUsageAllowed()
