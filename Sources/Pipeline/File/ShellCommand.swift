@@ -48,7 +48,8 @@ enum ShellCommand {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
-    // A command expects to be ended by SIGPIPE, which this process may ignore.
+    // A command expects to be ended by signals. This process may ignore SIGPIPE, and the threads
+    // of Swift's concurrency block most signals.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -56,7 +57,10 @@ enum ShellCommand {
     sigemptyset(&signals)
     sigaddset(&signals, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &signals)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var mask = sigset_t()
+    sigemptyset(&mask)
+    posix_spawnattr_setsigmask(&attributes, &mask)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
 
     let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
     var arguments = Self.copies(["sh", "-c", command])

@@ -40,6 +40,8 @@ struct PipelineFileEnvironmentTests {
     // Does not wait for what the command leaves running.
     let background = try execute("sleep 60 >/dev/null 2>&1 & printf $!")
     #expect(try execute("kill \(background) && echo alive") == "alive\n")
+    // Signals reach it: 143 is 128 and SIGTERM.
+    #expect(try execute("sleep 60 >/dev/null & kill $!; wait $!; echo $?") == "143\n")
     #expect(reason { _ = try execute("printf '\\377'") } == "its output is not UTF-8")
     #expect(environment.withoutCommands.execute == nil)
   }
