@@ -428,4 +428,12 @@ func keyWords(_ key: Bytes) -> (head: UInt64, tail: UInt64) {
 package enum RootRecord {
   package static let queryKey = "QUERY_ROOT"
   package static let queryPrefix = "QUERY_ROOT."
+
+  static func key(of operation: OperationType) -> String {
+    switch operation {
+    case .query: queryKey
+    case .mutation: "MUTATION_ROOT"
+    case .subscription: "SUBSCRIPTION_ROOT"
+    }
+  }
 }
