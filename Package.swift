@@ -67,6 +67,7 @@ let networked: [Target] = [
     dependencies: [
       "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],
     swiftSettings: settings),

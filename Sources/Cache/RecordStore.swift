@@ -122,7 +122,7 @@ public struct StoreStatistics: Sendable, Hashable {
 /// What the cache says to an operation.
 public enum CacheReadResult: Sendable {
   /// Every field is there; the JSON object of `data`, exactly the fields asked for.
-  case hit(ResultData)
+  case hit(ResultBody)
   case miss(CacheMiss)
 }
 

@@ -162,7 +162,7 @@ public final class ResponseNormalizer {
     return response
   }
 
-  private func consumeSpool() -> ResultData {
+  private func consumeSpool() -> ResultBody {
     var taken = ResultSpool()
     swap(&taken, &spool)
     return taken.finish()
@@ -256,7 +256,7 @@ public struct NormalizedResponse: Sendable {
   /// Whether `data` was an object. It may be null or absent when there are errors.
   public var hasData: Bool
   /// The `data` of the response, exactly the fields asked for; `nil` without data or when not wanted.
-  public var data: ResultData?
+  public var data: ResultBody?
   public var statistics: ResponseStatistics
   public var diagnostics: [CacheDiagnostic]
   /// What is to be written to the store; `nil` when there is nothing to write.

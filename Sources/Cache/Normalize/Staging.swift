@@ -57,9 +57,9 @@ struct Staging: ~Copyable {
       recent?.initialize(repeating: (0, 0), count: Self.recentCount)
     }
     if let recent {
-      for entry in full.entries.indices {
-        let hash = full.entries[entry].hash
-        let text = full.text(at: entry)
+      for index in full.live {
+        let hash = full.hash(at: index)
+        let text = full.text(at: index)
         recent[Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))] = (
           hash, hashBytes(text.start, text.count, seed: hash)
         )

@@ -75,6 +75,7 @@ actor SQLiteTransaction: RecordTransaction {
     }
     isOpen = false
     await store.gate.release()
+    store.checkpointIfLarge()
     return summary
   }
 

@@ -81,24 +81,51 @@ struct Execution: Sendable {
 
   // MARK: Steps
 
-  /// Writes the next field or element of the innermost open value, or its end.
+  /// Goes on with the innermost open value: writes fields or elements until one of them opens another
+  /// object or list, or the piece is full, or the value ends.
+  ///
+  /// The frame is taken off the stack meanwhile, because looking at it there would copy it each time.
   private mutating func step() {
-    guard let place = frames.indices.last else { return finish() }
-    let begun = frames[place].begun
-    switch frames[place].content {
+    guard var frame = frames.popLast() else { return finish() }
+    switch frame.content {
     case .object(let entity, let plan):
-      guard begun < plan.fields.count else { return close(UInt8(ascii: "}")) }
-      let field = plan.fields[begun]
-      frames[place].begun = begun + 1
-      if begun > 0 { buffer.append(UInt8(ascii: ",")) }
-      buffer.append(field.keyBytes)
-      write(resolve(field, of: entity), field.type, field)
+      while frame.begun < plan.fields.count {
+        let field = plan.fields[frame.begun]
+        if frame.begun > 0 { buffer.append(UInt8(ascii: ",")) }
+        frame.begun += 1
+        buffer.append(field.keyBytes)
+        let value = resolve(field, of: entity)
+        if writeLeaf(value), buffer.count < Self.pieceSize { continue }
+        frames.append(frame)
+        if !value.isLeaf { write(value, field.type, field) }
+        return
+      }
+      close(frame, UInt8(ascii: "}"))
     case .list(let list, let field, let type):
-      guard begun < list.count else { return close(UInt8(ascii: "]")) }
-      frames[place].begun = begun + 1
-      if begun > 0 { buffer.append(UInt8(ascii: ",")) }
-      write(list.element(begun), type, field)
+      while frame.begun < list.count {
+        let value = list.element(frame.begun)
+        if frame.begun > 0 { buffer.append(UInt8(ascii: ",")) }
+        frame.begun += 1
+        if writeLeaf(value), buffer.count < Self.pieceSize { continue }
+        frames.append(frame)
+        if !value.isLeaf { write(value, type, field) }
+        return
+      }
+      close(frame, UInt8(ascii: "]"))
     }
+  }
+
+  /// Writes a value that is complete in itself; false, and nothing written, for any other.
+  private mutating func writeLeaf(_ value: Resolved) -> Bool {
+    switch value {
+    case .string(let text): buffer.append(string: text)
+    case .int(let value): buffer.append(int: value)
+    case .float(let value): buffer.append(float: value)
+    case .boolean(let value): buffer.append(raw: value ? "true" : "false")
+    case .text(let text): buffer.append(text: text)
+    case .object, .list, .null, .failure: return false
+    }
+    return true
   }
 
   private mutating func resolve(_ field: FieldPlan, of entity: Entity) -> Resolved {
@@ -110,13 +137,10 @@ struct Execution: Sendable {
     return field.behaviour.resolve(entity, field.arguments, &context)
   }
 
+  /// Opens an object or list, or nulls what has no value.
   private mutating func write(_ value: Resolved, _ type: OutputType, _ field: FieldPlan) {
     switch value {
-    case .string(let text): buffer.append(string: text)
-    case .int(let value): buffer.append(int: value)
-    case .float(let value): buffer.append(float: value)
-    case .boolean(let value): buffer.append(raw: value ? "true" : "false")
-    case .text(let text): buffer.append(text: text)
+    case .string, .int, .float, .boolean, .text: break
     case .object(let entity):
       guard let plan = field.plan(for: entity.typeName) else {
         return fail(RequestError(.internalServerError, "\(field.coordinate) has a wrong type."))
@@ -158,9 +182,9 @@ struct Execution: Sendable {
     }
   }
 
-  private mutating func close(_ bracket: UInt8) {
+  private mutating func close(_ frame: Frame, _ bracket: UInt8) {
     buffer.append(bracket)
-    if frames.removeLast().isHeld { held -= 1 }
+    if frame.isHeld { held -= 1 }
   }
 
   private mutating func finish() {

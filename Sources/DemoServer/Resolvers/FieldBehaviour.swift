@@ -14,6 +14,14 @@ enum Resolved: Sendable {
   case list(ResolvedList)
   indirect case failure(RequestError)
 
+  /// Whether the value is complete in itself.
+  var isLeaf: Bool {
+    switch self {
+    case .string, .int, .float, .boolean, .text: true
+    case .null, .object, .list, .failure: false
+    }
+  }
+
   static func optional(_ text: String?) -> Self { text.map(Self.string) ?? .null }
   static func optional(_ entity: Entity?) -> Self { entity.map(Self.object) ?? .null }
 

@@ -14,6 +14,9 @@ public struct Schema: Sendable {
   public let typeNames: [String]
 
   let types: [String: SchemaType]
+  /// Standard scalars that nothing in the schema uses. The reference implementation does not know
+  /// them.
+  let unreferencedScalars: Set<String>
   let directiveDefinitions: [String: DirectiveDefinition]
   let rootTypeNames: [OperationType: String]
   /// By interface or union: the object types that can stand in for it, in source order.

@@ -25,6 +25,8 @@ struct SchemaBuilder {
   private(set) var types: [String: SchemaType] = [:]
   private(set) var directives: [String: DirectiveDefinition] = [:]
   private(set) var schemaParts: [SchemaDefinition] = []
+  /// Those introspection uses are always referred to.
+  var unreferencedScalars: Set<String> = ["Int", "Float", "ID"]
 
   init(_ document: Document) {
     self.document = document
@@ -33,6 +35,7 @@ struct SchemaBuilder {
   consuming func schema() throws(SchemaError) -> Schema {
     collect()
     for name in typeNames { types[name] = merged(parts[name] ?? []) }
+    unreferencedScalars.subtract(typeNames)
     for definition in BuiltIns.definitions { addBuiltIn(definition) }
     let roots = rootTypes()
     checkReferences(typeNames: typeNames)
@@ -44,7 +47,7 @@ struct SchemaBuilder {
     return Schema(
       description: schemaParts.first { !$0.isExtension }?.description?.value,
       directives: schemaParts.flatMap(\.directives), warnings: warnings, typeNames: typeNames,
-      types: types,
+      types: types, unreferencedScalars: unreferencedScalars,
       directiveDefinitions: directives, rootTypeNames: roots, possible: possible,
       subtypes: subtypes)
   }

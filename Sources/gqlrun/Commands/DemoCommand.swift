@@ -83,7 +83,7 @@ private struct GuidedTour {
       .pipeline
     let facts = TypeFacts(try Schema(sdl: Document(parsing: DemoExecutor.schemaText)))
     let session = try Session(
-      pipeline, keys: pipeline.cacheKeys, facts: facts,
+      pipeline, keys: pipeline.keys, facts: facts,
       logger: RunLog.logger(verbosity: 1, isQuiet: false))
     do {
       try await steps(session)
@@ -172,13 +172,13 @@ private struct GuidedTour {
       let sent = server.requestCount - requests
       var line = "   from the \(response.source == .cache ? "cache" : "server"), "
       line += "\(sent) \(sent == 1 ? "request" : "requests"), \(Format.milliseconds(seconds))"
-      if let count = response.body?.count, count > 1_000_000 {
+      if let count = response.data?.count, count > 1_000_000 {
         line += ", \(count / 1_000_000) MB, \(Format.rate(bytes: count, seconds: seconds))"
       }
       say(Terminal.styled(line, response.source == .cache ? .green : .cyan))
-      if isShown, let body = response.body {
+      if isShown {
         var text: [UInt8] = []
-        try body.forEachChunk { text.append(contentsOf: $0) }
+        try response.forEachChunk { text.append(contentsOf: $0) }
         say("   " + Terminal.safe(String(decoding: text, as: UTF8.self)))
       }
     }

@@ -63,10 +63,10 @@ struct RunCommand: AsyncParsableCommand {
     try await reporting {
       let pipeline = try loadPipeline()
       let operation = try operationOptions.prepare(
-        document, keys: pipeline.cacheKeys, schema: pipeline.schema)
+        document, keys: pipeline.keys, schema: pipeline.schema)
       let logger = RunLog.logger(verbosity: verbose, isQuiet: quiet)
       let session = try Session(
-        pipeline, store: store, keys: operationOptions.keyRules(pipeline.cacheKeys),
+        pipeline, store: store, keys: operationOptions.keyRules(pipeline.keys),
         facts: nil, logger: logger)
       let outcome: Outcome
       do {
@@ -91,7 +91,7 @@ struct RunCommand: AsyncParsableCommand {
     let writer = try outputOptions.writer(linePerResult: hasSeveral)
     var outcome = Outcome()
     for try await response in session.runner.execute(request) {
-      if let body = response.body { try writer.write { try body.forEachChunk($0) } }
+      try writer.write { try response.forEachChunk($0) }
       // A later result replaces what an earlier one said.
       outcome.errors = response.errors.count
       report(response)

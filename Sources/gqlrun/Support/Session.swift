@@ -10,7 +10,7 @@ import Plugins
 struct Session {
   let pipeline: Pipeline
   let store: (any RecordStore)?
-  let keys: Cache.KeyRules
+  let keys: KeyRules
   let facts: TypeFacts?
   private let transport: AsyncHTTPTransport
   private let logger: Logger
@@ -20,12 +20,12 @@ struct Session {
       pipeline,
       services: Services(
         transport: transport,
-        store: store.map { RecordStoreService($0, keys: keys, facts: facts) }, logger: logger))
+        store: store, logger: logger))
   }
 
   /// Opens what `pipeline` names.
   init(
-    _ pipeline: Pipeline, store choice: StoreChoice? = nil, keys: Cache.KeyRules, facts: TypeFacts?,
+    _ pipeline: Pipeline, store choice: StoreChoice? = nil, keys: KeyRules, facts: TypeFacts?,
     logger: Logger
   ) throws {
     self.pipeline = pipeline
@@ -48,13 +48,6 @@ struct Session {
   func close() async throws {
     await transport.shutdown()
     try (store as? SQLiteStore)?.close()
-  }
-}
-
-extension Pipeline {
-  /// The key rules of the pipeline as the cache reads them.
-  var cacheKeys: Cache.KeyRules {
-    Cache.KeyRules(default: keys.defaultFields, types: keys.types)
   }
 }
 

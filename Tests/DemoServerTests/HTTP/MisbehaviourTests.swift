@@ -160,7 +160,7 @@ import Testing
     var configuration = DemoServer.Configuration()
     configuration.sleep = { _ in
       continuation.yield()
-      try await Task.sleep(for: .seconds(3600))
+      try await waitForCancellation()
     }
     let query = query
     let waiting = try await DemoServer.withServer(configuration) { server in

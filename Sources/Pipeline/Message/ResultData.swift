@@ -1,5 +1,10 @@
-/// The bytes of a result, `{"data":…}` and what belongs to it, wherever they are kept.
-public protocol ResultBody: Sendable {
+public import Cache
+
+/// The JSON text of a result's `data`, wherever its bytes are kept.
+///
+/// ``ResultBody`` is the one that parsing and the cache bring; bytes are one for interceptors that
+/// answer by themselves.
+public protocol ResultData: Sendable {
   /// The number of bytes.
   var count: Int { get }
 
@@ -8,7 +13,9 @@ public protocol ResultBody: Sendable {
   func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws
 }
 
-extension [UInt8]: ResultBody {
+extension ResultBody: ResultData {}
+
+extension [UInt8]: ResultData {
   public func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try withUnsafeBytes { try body($0) }
   }

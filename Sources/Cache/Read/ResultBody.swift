@@ -8,7 +8,7 @@
 ///
 /// A result can only be delivered when its response has ended well, and a response may be larger than
 /// memory; so it waits here.
-public final class ResultData: Sendable {
+public final class ResultBody: Sendable {
   /// The length in bytes.
   public let count: Int
   private let memory: [UInt8]
@@ -50,7 +50,7 @@ public final class ResultData: Sendable {
   }
 }
 
-/// Collects a ``ResultData``.
+/// Collects a ``ResultBody``.
 struct ResultSpool: ~Copyable {
   /// How much stays in memory.
   static let memoryLimit = 4 << 20
@@ -77,9 +77,9 @@ struct ResultSpool: ~Copyable {
     fileCount += bytes.count
   }
 
-  consuming func finish() -> ResultData {
-    if let file { return ResultData(file: file, count: fileCount) }
-    return ResultData(memory: memory)
+  consuming func finish() -> ResultBody {
+    if let file { return ResultBody(file: file, count: fileCount) }
+    return ResultBody(memory: memory)
   }
 }
 
