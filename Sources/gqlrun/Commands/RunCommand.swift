@@ -75,7 +75,7 @@ struct RunCommand: AsyncParsableCommand {
       guard operation.type != .subscription else {
         throw Failure(
           .badInput,
-          "\(Input.label(document)): \(operation.label) is a subscription; gqlrun \(Version.current) "
+          "\(Input.label(document)): \(operation.name ?? "the operation") is a subscription; gqlrun \(Version.current) "
             + "runs queries and mutations")
       }
       let session = try Session(
@@ -148,7 +148,7 @@ struct RunCommand: AsyncParsableCommand {
           "there is no endpoint to send to; name it with --endpoint URL or the variable GQL_URL, or "
             + "use a pipeline file with --pipeline")
       }
-      try check(url, "the variable GQL_URL,")
+      try check(url, "GQL_URL:")
     }
     let fields = try givenFields()
     let loaded =

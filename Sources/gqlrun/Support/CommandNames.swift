@@ -10,10 +10,15 @@ enum CommandNames {
     for (index, argument) in arguments.enumerated() {
       let subcommands = command.configuration.subcommands
       if argument.hasPrefix("-") || subcommands.isEmpty { return }
-      if index == 0, argument == "help" { continue }
+      if argument == "help" {
+        if index == 0 { continue }
+        throw CleanExit.helpRequest(command)
+      }
       guard let next = subcommands.first(where: { $0._commandName == argument }) else {
         let names = subcommands.map { $0._commandName }
-        let meant = suggestion(for: argument, in: names).map { "; did you mean \($0)?" } ?? ""
+        let likely =
+          names.first { $0.hasPrefix(argument) } ?? suggestion(for: argument, in: names)
+        let meant = likely.map { "; did you mean \($0)?" } ?? ""
         throw Failure(
           .usage,
           "\(path) has no command \(argument)\(meant)\nits commands: \(names.joined(separator: ", "))"
