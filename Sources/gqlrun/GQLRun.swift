@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 @main
 struct GQLRun: AsyncParsableCommand {
@@ -7,6 +8,11 @@ struct GQLRun: AsyncParsableCommand {
     abstract: "A GraphQL client: declared pipelines, a normalized cache, responses of any size.",
     discussion: """
       Results go to standard output as JSON, everything else to standard error.
+
+      START HERE
+        gqlrun demo                             see what it does, without a server of your own
+        gqlrun serve --port 4000                a server to try things on
+        gqlrun run FILE.graphql --endpoint URL  run an operation
 
       EXIT CODES
         0    all is well
@@ -20,12 +26,51 @@ struct GQLRun: AsyncParsableCommand {
         77   the endpoint refuses the credentials
         78   the pipeline file cannot be used
         130  interrupted
+        141  nobody reads standard output any more
       """,
     version: "gqlrun \(Version.current)",
     subcommands: [
       RunCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, CacheCommand.self, FormatCommand.self,
     ])
+
+  static func main() async {
+    StandardDescriptors.prepare()
+    do {
+      try CommandNames.check(Array(CommandLine.arguments.dropFirst()), root: self)
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      exit(with: error)
+    }
+  }
+
+  /// Says why the program ends, and ends it.
+  private static func exit(with error: any Error) -> Never {
+    if let failure = error as? Failure {
+      Terminal.error(failure.message)
+      Foundation.exit(failure.status.rawValue)
+    }
+    let code = exitCode(for: error)
+    let text = fullMessage(for: error)
+    if code.isSuccess {
+      // Help and version are what was asked for. A reader that has gone is not told.
+      do { try Terminal.write(text + "\n") } catch { Foundation.exit(141) }
+    } else if !text.isEmpty {
+      var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
+      for (label, ours) in [("Error: ", ""), ("Help:  ", "help:  "), ("Usage: ", "usage: ")] {
+        for index in lines.indices where lines[index].hasPrefix(label) {
+          lines[index] = ours + lines[index].dropFirst(label.count)
+        }
+      }
+      Terminal.error(lines.joined(separator: "\n"))
+    }
+    Foundation.exit(code.rawValue)
+  }
 }
 
 enum Version {

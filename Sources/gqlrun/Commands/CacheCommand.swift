@@ -1,104 +1,47 @@
-public import ArgumentParser
-public import Cache
+import ArgumentParser
+import Cache
 import Foundation
-import JSONStream
 
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache",
     abstract: "Look into a cache, fill it from a file, answer an operation from it.",
+    discussion: """
+      EXAMPLES
+        gqlrun cache import feed.graphql response.json --var first=250 --store sqlite:cache.db
+        gqlrun cache read feed.graphql --var first=250 --store sqlite:cache.db
+        gqlrun cache get User:1 --store sqlite:cache.db
+        gqlrun cache dump --store sqlite:cache.db
+      """,
     subcommands: [
-      Import.self, Read.self, Dump.self, Get.self, Stats.self, Clear.self,
+      CacheImportCommand.self, Read.self, Dump.self, Get.self, Stats.self, Clear.self,
     ])
 
   struct StoreOptions: ParsableArguments {
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "Where the records are: memory (gone with this command) or sqlite:PATH.",
+        "Where the records are: memory (empty at first, gone with this command) or sqlite:PATH.",
         valueName: "memory|sqlite:PATH"))
     var store: StoreChoice = .memory
-  }
 
-  struct Import: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Normalize the response of an operation into a cache.",
-      discussion: """
-        The response is read as a stream: a large file needs no more memory than a small one. Into \
-        memory the import is measured and forgotten.
-        """)
-
-    @Argument(help: "The GraphQL document the response belongs to.")
-    var document: String
-    @Argument(help: "The response, a JSON file; - is standard input.")
-    var response: String
-    @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var operationOptions: OperationOptions
-    @Option(
-      name: .long,
-      help: "What becomes of nulls that stand for errors: skip-errored, discard or keep.")
-    var onErrors = ErrorPolicy.skipErrored
-
-    func run() async throws {
-      try await reporting {
-        let operation = try operationOptions.prepare(document)
-        let file = try InputFile(response, "the response")
-        let store = try storeOptions.store.open()
-        var options = ResponseNormalizer.Options()
-        options.wantsResult = false
-        options.errorPolicy = onErrors
-        let start = ContinuousClock.now
-        let normalizer = try ResponseNormalizer(operation, store: store, options: options)
-        let summary: WriteSummary?
-        let normalized: NormalizedResponse
-        do {
-          while let chunk = try file.next() {
-            try normalizer.feed(chunk)
-            if normalizer.needsFlush { try await normalizer.flush() }
-          }
-          normalized = try await normalizer.finish()
-          summary = try await normalized.write?.commit()
-        } catch let error as CacheError {
-          await normalizer.abandon()
-          var failure = Failure(error)
-          failure.message = "\(response): \(failure.message)"
-          throw failure
-        }
-        let seconds = (ContinuousClock.now - start).seconds
-        if let store = store as? SQLiteStore { try await store.checkpoint() }
-        report(normalized, summary, seconds)
+    /// The cache to look into. A file must be there; the memory of a new command is empty.
+    func openExisting() throws -> any RecordStore {
+      if case .memory = store {
+        Terminal.hint(
+          "the memory store is empty when a command starts; name a file with --store sqlite:PATH")
       }
-    }
-
-    private func report(
-      _ response: NormalizedResponse, _ summary: WriteSummary?, _ seconds: Double
-    ) {
-      let statistics = response.statistics
-      let summary = summary ?? WriteSummary()
-      let records = summary.newRecords + summary.changedRecords + summary.unchangedRecords
-      Terminal.note(
-        "imported \(records) records (\(summary.newRecords) new, \(summary.changedRecords) changed, "
-          + "\(summary.unchangedRecords) unchanged), \(statistics.fields) fields, "
-          + "\(statistics.bytes) bytes in \(Format.milliseconds(seconds)), "
-          + "\(Format.rate(bytes: statistics.bytes, seconds: seconds))")
-      if statistics.unknownFields > 0 {
-        Terminal.warning(
-          "\(statistics.unknownFields) fields of the response are not asked for by the operation; "
-            + "they were left out")
-      }
-      for diagnostic in response.diagnostics.sorted(by: { $0.description < $1.description }) {
-        Terminal.note("note: " + Terminal.safe(diagnostic.description))
-      }
-      if !response.errors.isEmpty {
-        Terminal.warning(
-          "the response has \(response.errors.count) errors; on-errors is \(onErrors.rawValue)")
-      }
+      return try store.open(mustExist: true)
     }
   }
 
   struct Read: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Answer an operation from a cache; exit code 3 when a field is missing.")
+      abstract: "Answer an operation from a cache; exit code 3 when a field is missing.",
+      discussion: """
+        EXAMPLE
+          gqlrun cache read country.graphql --var 'code="DE"' --store sqlite:cache.db
+        """)
 
     @Argument(help: "The GraphQL document; - is standard input.")
     var document: String
@@ -109,7 +52,7 @@ struct CacheCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         let operation = try operationOptions.prepare(document)
-        let store = try storeOptions.store.open(mustExist: true)
+        let store = try storeOptions.openExisting()
         switch try await store.read(operation) {
         case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
         case .hit(let data):
@@ -127,14 +70,20 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Dump: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print every record, one JSON object per line, sorted by key.")
+      abstract: "Print every record, one JSON object per line, sorted by key.",
+      discussion: """
+        The same facts give the same dump, byte for byte, whatever brought them.
+
+        EXAMPLE
+          gqlrun cache dump --store sqlite:cache.db | jq -c 'select(.key | startswith("User:"))'
+        """)
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var operationOptions: OperationOptions
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.store.open(mustExist: true)
+        let store = try storeOptions.openExisting()
         try await store.dump { try Terminal.write($0) }
       }
     }
@@ -142,7 +91,11 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print one record, such as User:1 or QUERY_ROOT.")
+      abstract: "Print one record, such as User:1 or QUERY_ROOT.",
+      discussion: """
+        EXAMPLE
+          gqlrun cache get Country:DE --store sqlite:cache.db
+        """)
 
     @Argument(help: "The record's key.")
     var key: String
@@ -151,9 +104,10 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.store.open(mustExist: true)
+        let store = try storeOptions.openExisting()
         guard let text = try await store.record(forKey: key) else {
-          throw Failure(.failed, "the cache has no record \(key); `gqlrun cache dump` shows all keys")
+          throw Failure(
+            .failed, "the cache has no record \(key); `gqlrun cache dump` shows all there are")
         }
         try Terminal.write(text + "\n")
       }
@@ -162,24 +116,30 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print how many records of which type there are, and their size.")
+      abstract: "Print how many records of which type there are, and their size in bytes.",
+      discussion: """
+        EXAMPLE
+          gqlrun cache stats --store sqlite:cache.db
+        """)
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var operationOptions: OperationOptions
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.store.open(mustExist: true)
+        let store = try storeOptions.openExisting()
         let statistics = try await store.statistics()
         var lines = [
           "records   \(statistics.records)", "bytes     \(statistics.bytes)",
           "segments  \(statistics.segments)",
         ]
         if let fileBytes = statistics.fileBytes { lines.append("file      \(fileBytes)") }
-        let width = statistics.types.keys.map(\.count).max() ?? 0
+        let width = max(statistics.types.keys.map(\.count).max() ?? 0, 4)
         if !statistics.types.isEmpty {
           lines.append("")
-          lines.append("\(Format.padded("TYPE", width))  \(Format.leading("RECORDS", 10))  \(Format.leading("BYTES", 12))")
+          lines.append(
+            "\(Format.padded("TYPE", width))  \(Format.leading("RECORDS", 10))  "
+              + Format.leading("BYTES", 12))
         }
         for (type, counts) in statistics.types.sorted(by: { $0.key < $1.key }) {
           lines.append(
@@ -192,66 +152,23 @@ struct CacheCommand: AsyncParsableCommand {
   }
 
   struct Clear: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Remove every record.")
+    static let configuration = CommandConfiguration(
+      abstract: "Remove every record.",
+      discussion: """
+        EXAMPLE
+          gqlrun cache clear --store sqlite:cache.db
+        """)
 
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var operationOptions: OperationOptions
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.store.open(mustExist: true)
+        let store = try storeOptions.openExisting()
+        let count = try await store.statistics().records
         try await store.clear()
-        Terminal.note("cleared")
+        Terminal.note("removed \(Format.count(count, "record"))")
       }
     }
-  }
-}
-
-extension ErrorPolicy: ExpressibleByArgument {}
-
-/// How results are written.
-struct OutputOptions: ParsableArguments {
-  @Flag(
-    inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Indent the result. The default is to indent on a terminal only.")
-  var pretty: Bool?
-  @Flag(name: .long, help: "Write each result on one line, also on a terminal.")
-  var compact = false
-  @Option(name: .shortAndLong, help: "Write the result to a file, which appears when it is complete.")
-  var output: String?
-
-  /// - Parameter linePerResult: Several results are expected; they stand on a line each unless
-  ///   indenting is asked for.
-  func writer(linePerResult: Bool = false) throws -> ResultWriter {
-    let isPretty =
-      compact
-      ? false : (pretty ?? (output == nil && Terminal.isOutputTerminal && !linePerResult))
-    return try ResultWriter(isPretty: isPretty, path: output)
-  }
-}
-
-/// Numbers as people read them.
-enum Format {
-  static func milliseconds(_ seconds: Double) -> String {
-    seconds < 10
-      ? String(format: "%.1f ms", seconds * 1e3) : String(format: "%.1f s", seconds)
-  }
-
-  static func rate(bytes: Int, seconds: Double) -> String {
-    String(format: "%.1f MB/s", Double(bytes) / 1e6 / max(seconds, 1e-9))
-  }
-
-  static func padded(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(width - text.count, 0))
-  }
-
-  static func leading(_ text: String, _ width: Int) -> String {
-    String(repeating: " ", count: max(width - text.count, 0)) + text
-  }
-}
-
-extension Duration {
-  var seconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
 }

@@ -118,8 +118,9 @@ private struct GuidedTour {
 
   private func steps(_ session: Session) async throws {
     title("The demo server is at \(server.url). This is the chain:")
-    say(session.pipeline.show().split(separator: "\n").drop { $0 != "chain" }.dropFirst()
-      .filter { $0.hasPrefix("  - ") }.joined(separator: "\n"))
+    say(
+      session.pipeline.show().split(separator: "\n").drop { $0 != "chain" }.dropFirst()
+        .filter { $0.hasPrefix("  - ") }.joined(separator: "\n"))
 
     title("1. An operation nobody has asked before: the network answers.")
     try await ask(Self.country, #"{"code":"DE"}"#, session, isShown: true)
@@ -153,7 +154,8 @@ private struct GuidedTour {
     try await ask(Self.feed, #"{"first":\#(posts)}"#, session)
     try await ask(Self.feed, #"{"first":\#(posts)}"#, session)
     if let statistics = try await session.store?.statistics() {
-      say("   the cache now holds \(statistics.records) records, \(statistics.bytes / 1_000_000) MB")
+      say(
+        "   the cache now holds \(statistics.records) records, \(statistics.bytes / 1_000_000) MB")
     }
     say("   the most memory this process and its server used: \(Self.peakMiB) MiB")
   }

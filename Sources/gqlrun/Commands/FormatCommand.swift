@@ -4,7 +4,14 @@ import GraphQL
 struct FormatCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "format",
-    abstract: "Print a document in its canonical form, or its syntax error with its place.")
+    abstract: "Print a document in its canonical form, or its syntax error with its place.",
+    discussion: """
+      The canonical form is that of graphql-js. Comments are not part of it.
+
+      EXAMPLES
+        gqlrun format country.graphql
+        echo '{country(code:"DE"){name}}' | gqlrun format -
+      """)
 
   @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
   var document: String

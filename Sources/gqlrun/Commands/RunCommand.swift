@@ -16,27 +16,32 @@ struct RunCommand: AsyncParsableCommand {
       standard output; several results stand on a line each. Without --pipeline the default \
       pipeline runs: memory cache, retries, a total time of five minutes.
 
-      EXAMPLE
-        gqlrun run countries.graphql --endpoint http://127.0.0.1:8080/graphql \\
-          --var 'code="DE"' --store sqlite:cache.db
+      EXAMPLES
+        gqlrun run country.graphql --endpoint http://127.0.0.1:4000/graphql --var 'code="DE"'
+        gqlrun run country.graphql --pipeline offline.pipeline.yaml --variables de.json -v
+        gqlrun run country.graphql --endpoint URL --var 'code="DE"' \\
+          --store sqlite:cache.db --keys Country=code --policy cache-and-network
+        echo '{ __typename }' | gqlrun run - --endpoint URL --header "Authorization: Bearer $TOKEN"
       """)
 
   @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
   var document: String
 
-  @Option(name: .shortAndLong, help: "The pipeline file.")
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "The pipeline file; `gqlrun pipeline show` explains one.", valueName: "file"))
   var pipeline: String?
 
   @Option(
     name: .shortAndLong,
-    help: "The URL to send to; stands for GQL_URL and wins over the pipeline file.")
+    help: ArgumentHelp(
+      "Where to send to; stands for GQL_URL and wins over the pipeline file.", valueName: "URL"))
   var endpoint: String?
 
   @Option(
     name: .long,
-    help: ArgumentHelp(
-      "When to ask the cache: \(CachePolicy.allCases.map(\.rawValue).joined(separator: ", ")).",
-      valueName: "policy"))
+    help: ArgumentHelp("When to ask the cache, and when the network.", valueName: "policy"))
   var policy: CachePolicy?
 
   @Option(
@@ -47,16 +52,19 @@ struct RunCommand: AsyncParsableCommand {
 
   @Option(
     name: [.customShort("H"), .long],
-    help: ArgumentHelp("A field to send with the request. May be repeated.", valueName: "Name: value"))
+    help: ArgumentHelp(
+      "A field to send with the request. May be repeated.", valueName: "Name: value"))
   var header: [String] = []
 
   @OptionGroup var operationOptions: OperationOptions
   @OptionGroup var outputOptions: OutputOptions
 
-  @Flag(name: .shortAndLong, help: "Say what happens; twice says more.")
+  @Flag(
+    name: .shortAndLong,
+    help: "Say what happens and where the result is from; twice says more.")
   var verbose: Int
 
-  @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+  @Flag(name: .shortAndLong, help: "Say nothing but why there is no result.")
   var quiet = false
 
   func run() async throws {
@@ -64,61 +72,85 @@ struct RunCommand: AsyncParsableCommand {
       let pipeline = try loadPipeline()
       let operation = try operationOptions.prepare(
         document, keys: pipeline.keys, schema: pipeline.schema)
-      let logger = RunLog.logger(verbosity: verbose, isQuiet: quiet)
+      guard operation.type != .subscription else {
+        throw Failure(
+          .badInput,
+          "\(Input.label(document)): \(operation.name ?? "the operation") is a subscription; gqlrun \(Version.current) "
+            + "runs queries and mutations")
+      }
       let session = try Session(
-        pipeline, store: store, keys: operationOptions.keyRules(pipeline.keys),
-        facts: nil, logger: logger)
-      let outcome: Outcome
+        pipeline, store: store, keys: operationOptions.keyRules(pipeline.keys), facts: nil,
+        logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
+      let errorCount: Int
       do {
-        outcome = try await Interruption.run { try await execute(operation, session) }
+        errorCount = try await Interruption.run { try await execute(operation, session) }
       } catch {
         try? await session.close()
         throw error
       }
       try await session.close()
-      if outcome.errors > 0 { throw Failure(.graphQLErrors, "") }
+      if errorCount > 0 { throw Failure(.graphQLErrors, "") }
     }
   }
 
-  private struct Outcome: Sendable {
-    var errors = 0
-  }
-
-  private func execute(_ operation: PreparedOperation, _ session: Session) async throws -> Outcome {
-    let request = GraphQLRequest(operation, cachePolicy: policy)
+  /// Writes the results of the operation; returns how many errors the last one has.
+  private func execute(_ operation: PreparedOperation, _ session: Session) async throws -> Int {
     let effective = policy ?? session.pipeline.defaultCachePolicy
-    let hasSeveral = effective == .cacheAndNetwork || operation.type == .subscription
-    let writer = try outputOptions.writer(linePerResult: hasSeveral)
-    var outcome = Outcome()
-    for try await response in session.runner.execute(request) {
+    let writer = try outputOptions.writer(linePerResult: effective == .cacheAndNetwork)
+    let start = ContinuousClock.now
+    var errorCount = 0
+    for try await response in session.runner.execute(
+      GraphQLRequest(operation, cachePolicy: policy))
+    {
       try writer.write { try response.forEachChunk($0) }
       // A later result replaces what an earlier one said.
-      outcome.errors = response.errors.count
-      report(response)
+      errorCount = response.errors.count
+      if quiet { continue }
+      if response.source == .cache, effective == .networkFirst {
+        Terminal.warning("the network did not answer; this is what the cache has")
+      }
+      for error in response.errors {
+        Terminal.note(Terminal.styled("graphql error:", .red) + " " + Terminal.safe("\(error)"))
+      }
+      if verbose > 0 { summarize(response, ContinuousClock.now - start) }
     }
     try writer.finish()
-    return outcome
+    return errorCount
   }
 
-  private func report(_ response: GraphQLResponse) {
-    for error in response.errors where !quiet {
-      Terminal.note(Terminal.styled("graphql error:", .red) + " " + Terminal.safe("\(error)"))
+  /// Where the result is from, how long it took, how large it is and what became of its records.
+  private func summarize(_ response: GraphQLResponse, _ time: Duration) {
+    var parts = ["from the \(response.source.rawValue)", Format.milliseconds(time.seconds)]
+    if response.source == .server {
+      parts.append(Format.count(response.timing.receivedBytes, "byte"))
+    } else if let count = response.data?.count {
+      parts.append(Format.count(count, "byte"))
     }
+    if response.attempt > 1 { parts.append("attempt \(response.attempt)") }
+    if let written = response.writeSummary {
+      parts.append(
+        "records: \(written.newRecords) new, \(written.changedRecords) changed, "
+          + "\(written.unchangedRecords) unchanged")
+    }
+    Terminal.note(Terminal.styled("= " + parts.joined(separator: ", "), .bold))
   }
 
   /// The pipeline of the command line: the file or the default, with what the options say instead.
   private func loadPipeline() throws -> Pipeline {
-    var environment = PipelineFileEnvironment.process
+    let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint)
+    let url = environment.variable("GQL_URL") ?? ""
     if let endpoint {
-      let variable = environment.variable
-      environment.variable = { $0 == "GQL_URL" ? endpoint : variable($0) }
+      try check(endpoint, "--endpoint")
+    } else if pipeline == nil {
+      guard !url.isEmpty else {
+        throw Failure(
+          .usage,
+          "there is no endpoint to send to; name it with --endpoint URL or the variable GQL_URL, or "
+            + "use a pipeline file with --pipeline")
+      }
+      try check(url, "GQL_URL:")
     }
-    if pipeline == nil, environment.variable("GQL_URL") == nil {
-      throw Failure(
-        .usage,
-        "there is no endpoint to send to; name it with --endpoint URL or the variable GQL_URL, or "
-          + "use a pipeline file with --pipeline")
-    }
+    let fields = try givenFields()
     let loaded =
       try pipeline.map {
         try PipelineFile.load(path: $0, registry: .builtIn, environment: environment)
@@ -129,19 +161,28 @@ struct RunCommand: AsyncParsableCommand {
     if !loaded.warnings.warnings.isEmpty && !quiet {
       Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
     }
-    var pipeline = loaded.pipeline
-    let fields = (pipeline.endpoint?.headers ?? [:]).merging(try givenFields())
+    var result = loaded.pipeline
+    let headers = (result.endpoint?.headers ?? [:]).merging(fields)
     if let endpoint {
-      do {
-        pipeline.endpoint = try Endpoint(
-          url: endpoint, headers: fields, method: pipeline.endpoint?.method ?? .post)
-      } catch {
-        throw Failure(.usage, "--endpoint \(endpoint) is not a URL to send to: \(error.reason)")
-      }
+      result.endpoint = try? Endpoint(
+        url: endpoint, headers: headers, method: result.endpoint?.method ?? .post)
     } else {
-      pipeline.endpoint?.headers = fields
+      result.endpoint?.headers = headers
     }
-    return pipeline
+    guard result.endpoint != nil else {
+      throw Failure(
+        .usage,
+        "\(pipeline ?? "the pipeline") names no endpoint to send to; name it with --endpoint URL")
+    }
+    return result
+  }
+
+  private func check(_ url: String, _ name: String) throws {
+    do {
+      _ = try Endpoint(url: url)
+    } catch {
+      throw Failure(.usage, "\(name) \(url) is not the URL of a server: \(error.reason)")
+    }
   }
 
   private func givenFields() throws -> HTTPFields {
@@ -152,10 +193,9 @@ struct RunCommand: AsyncParsableCommand {
       guard parts.count == 2, let name = HTTPField.Name(String(parts[0])),
         HTTPField.isValidValue(value)
       else {
-        // The value may be a secret: it is not repeated.
-        throw Failure(
-          .usage,
-          "cannot read --header \(parts.first.map { String($0) } ?? ""): write --header 'Name: value'")
+        // The value may be a secret: it is not repeated, and without a colon everything may be.
+        let name = parts.count == 2 ? " \(parts[0])" : ""
+        throw Failure(.usage, "cannot read --header\(name): write --header 'Name: value'")
       }
       fields.append(HTTPField(name: name, value: value))
     }
@@ -167,6 +207,11 @@ extension CachePolicy: ExpressibleByArgument {
   public init?(argument: String) { self.init(name: argument) }
 
   public static var allValueStrings: [String] { allCases.map(\.rawValue) }
+}
+
+extension PreparedOperation {
+  /// `query Country`, `the anonymous query`.
+  var label: String { name.map { "\(type.rawValue) \($0)" } ?? "the anonymous \(type.rawValue)" }
 }
 
 extension HTTPFields {
@@ -187,30 +232,5 @@ extension Pipeline {
       }
     }
     return .networkOnly
-  }
-}
-
-/// Ends the work when the user interrupts it: once asks it to stop, so that files are left in order.
-enum Interruption {
-  static func run<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R {
-    let task = Task { try await work() }
-    let queue = DispatchQueue(label: "gqlrun.signals")
-    let sources = [SIGINT, SIGTERM].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
-        // The second time the user does not want to wait.
-        if task.isCancelled { _exit(130) }
-        task.cancel()
-      }
-      source.activate()
-      return source
-    }
-    defer { for source in sources { source.cancel() } }
-    return try await withTaskCancellationHandler {
-      try await task.value
-    } onCancel: {
-      task.cancel()
-    }
   }
 }

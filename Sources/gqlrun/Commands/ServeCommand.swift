@@ -8,9 +8,18 @@ struct ServeCommand: AsyncParsableCommand {
     abstract: "Run the demo server: the countries of the world and a feed of any size.",
     discussion: """
       It listens on the loopback address only. A request can ask it to misbehave, in the URL or in \
-      header fields (X-Demo-…):
-      \(Misbehaviour.options.map { "  ?\($0.name)\($0.placeholder.isEmpty ? "" : "=" + $0.placeholder)  \($0.help)" }.joined(separator: "\n"))
+      header fields (X-Demo-…), such as http://127.0.0.1:8080/graphql?status=503&times=2:
+      \(Misbehaviour.options.map { Self.row($0) }.joined(separator: "\n"))
+
+      EXAMPLES
+        gqlrun serve --port 4000
+        gqlrun serve --port 0 > address
       """)
+
+  private static func row(_ option: Misbehaviour.Option) -> String {
+    let value = option.placeholder.isEmpty ? "" : "=" + option.placeholder
+    return "  \(Format.padded(option.name + value, 20))  \(option.help)"
+  }
 
   @Option(name: .shortAndLong, help: "The port to listen on; 0 takes a free one.")
   var port = 8080
@@ -40,7 +49,13 @@ struct ServeCommand: AsyncParsableCommand {
           }
         }
       } catch let failure as DemoServer.Failure {
-        throw Failure(.failed, failure.message)
+        guard failure.message.contains("Address already in use") else {
+          throw Failure(.failed, failure.message)
+        }
+        throw Failure(
+          .failed,
+          "port \(port) is in use already; choose another with --port N, or a free one with --port 0"
+        )
       }
     }
   }

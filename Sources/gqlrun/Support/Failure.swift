@@ -54,6 +54,7 @@ func reporting(_ work: () async throws -> Void) async throws {
   } catch {
     let failure = Failure(describing: error)
     if !failure.message.isEmpty { Terminal.error(failure.message) }
+    PartialFiles.removeAll()
     throw ExitCode(failure.status.rawValue)
   }
 }

@@ -21,41 +21,39 @@ enum Input {
 
   /// Parses a document; a syntax error comes as `file:line:column` with the line and a caret.
   static func document(_ path: String) throws -> Document {
-    let bytes = try bytes(path, "the document")
+    try document(bytes(path, "the document"), path)
+  }
+
+  /// Parses the bytes of the document at `path`.
+  static func document(_ bytes: [UInt8], _ path: String) throws -> Document {
     do {
       return try Document(parsingUTF8: bytes)
     } catch {
+      if isBlank(bytes) {
+        throw Failure(
+          .badInput,
+          "\(label(path)): the document is empty; write an operation, such as { __typename }")
+      }
       throw Failure(
-        .badInput,
-        located(error.message, at: error.location, in: bytes, name: path == "-" ? "stdin" : path))
+        .badInput, located(error.message, at: error.location, in: bytes, name: label(path)))
     }
   }
 
-  /// `file:line:column: message`, the line it is about, and a caret.
-  static func located(
-    _ message: String, at location: SourceLocation, in bytes: [UInt8], name: String
-  ) -> String {
-    let head = "\(name):\(location.line):\(location.column): \(message)"
-    var line: [UInt8] = []
-    var number = 1
-    var index = 0
-    while index < bytes.count {
-      let byte = bytes[index]
-      index += 1
-      if byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") {
-        if byte == UInt8(ascii: "\r"), index < bytes.count, bytes[index] == UInt8(ascii: "\n") {
-          index += 1
-        }
-        if number == location.line { break }
-        number += 1
-      } else if number == location.line {
-        line.append(byte)
+  /// How messages name the file at `path`.
+  static func label(_ path: String) -> String { path == "-" ? "stdin" : path }
+
+  /// Whether a document consists of white space, commas and comments only.
+  private static func isBlank(_ bytes: [UInt8]) -> Bool {
+    var isComment = false
+    for byte in bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...] {
+      switch byte {
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"): isComment = false
+      case UInt8(ascii: "#"): isComment = true
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: ","): break
+      default: if !isComment { return false }
       }
     }
-    guard number == location.line, line.count <= 400 else { return head }
-    let text = String(decoding: line, as: UTF8.self)
-    let lead = text.unicodeScalars.prefix(max(location.column - 1, 0)).map { $0 == "\t" ? "\t" : " " }
-    return "\(head)\n  \(text)\n  \(lead.joined())^"
+    return true
   }
 
   static func json(_ path: String, _ what: String) throws -> JSONValue {
@@ -63,8 +61,22 @@ enum Input {
     do {
       return try JSONValue(parsing: bytes)
     } catch {
-      throw Failure(.badInput, "\(what) \(path): \(error)")
+      throw Failure(
+        .badInput,
+        located(
+          "\(what) is not JSON: \(error.message)", at: location(of: error.offset, in: bytes),
+          in: bytes,
+          name: label(path)))
     }
+  }
+
+  private static func location(of offset: Int, in bytes: [UInt8]) -> SourceLocation {
+    let before = bytes.prefix(offset)
+    let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    return SourceLocation(
+      line: before.count { $0 == UInt8(ascii: "\n") } + 1,
+      column: String(decoding: before[start...], as: UTF8.self).unicodeScalars.count + 1,
+      offset: offset)
   }
 }
 
@@ -76,9 +88,14 @@ final class InputFile {
 
   init(_ path: String, _ what: String) throws {
     name = "\(what) \(path == "-" ? "on standard input" : path)"
+    if path.isEmpty { throw Failure(.usage, "the name of \(what) is empty") }
     descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw Failure(.badInput, "cannot open \(name): \(String(cString: strerror(errno)))")
+    }
+    var status = stat()
+    if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+      throw Failure(.badInput, "cannot read \(name): it is a directory; name a file in it")
     }
   }
 

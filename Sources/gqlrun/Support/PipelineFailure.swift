@@ -1,5 +1,6 @@
 import Cache
 import GraphQL
+import HTTPTypes
 import Pipeline
 
 extension Failure {
@@ -26,6 +27,8 @@ extension Failure {
       switch status {
       case 401, 403: return .authentication
       case 429: return .tryLater
+      // A server that says when to come back wants to be left alone, as with 429.
+      case 503 where error.http?.headers[.retryAfter] != nil: return .tryLater
       default: return .failed
       }
     }

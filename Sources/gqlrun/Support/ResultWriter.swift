@@ -43,39 +43,3 @@ final class ResultWriter {
     }
   }
 }
-
-/// A file that appears under its name only when it is complete.
-final class OutputFile {
-  private let path: String
-  private let temporary: String
-  private var descriptor: Int32
-
-  init(_ path: String) throws {
-    self.path = path
-    temporary = "\(path).\(getpid()).part"
-    descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else {
-      throw Failure(.failed, "cannot write \(path): \(String(cString: strerror(errno)))")
-    }
-  }
-
-  deinit {
-    guard descriptor >= 0 else { return }
-    close(descriptor)
-    unlink(temporary)
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer) throws {
-    let code = Terminal.writeAll(bytes, to: descriptor)
-    guard code == 0 else {
-      throw Failure(.failed, "cannot write \(path): \(String(cString: strerror(code)))")
-    }
-  }
-
-  func finish() throws {
-    guard fsync(descriptor) == 0, close(descriptor) == 0, rename(temporary, path) == 0 else {
-      throw Failure(.failed, "cannot write \(path): \(String(cString: strerror(errno)))")
-    }
-    descriptor = -1
-  }
-}

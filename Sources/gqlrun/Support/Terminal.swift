@@ -37,6 +37,11 @@ enum Terminal {
     note(styled("error:", .red) + " " + safe(message))
   }
 
+  /// Something that is not wrong but that the reader may want to know.
+  static func hint(_ message: String) {
+    note(styled("note:", .cyan) + " " + safe(message))
+  }
+
   static func warning(_ message: String) {
     note(styled("warning:", .yellow) + " " + safe(message))
   }
@@ -64,7 +69,8 @@ enum Terminal {
     case 0: return
     case EPIPE: throw ClosedOutput()
     case let code:
-      throw Failure(.failed, "cannot write to standard output: \(String(cString: strerror(code)))")
+      let reason = code == EBADF ? "it is closed" : String(cString: strerror(code))
+      throw Failure(.failed, "cannot write to standard output: \(reason)")
     }
   }
 

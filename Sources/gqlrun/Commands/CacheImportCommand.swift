@@ -1,0 +1,131 @@
+public import ArgumentParser
+public import Cache
+import Foundation
+import JSONStream
+
+struct CacheImportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Normalize the response of an operation into a cache.",
+    discussion: """
+      The response is read as a stream: a large file needs no more memory than a small one. Into \
+      memory the import is measured and forgotten. A response that is cut off or not JSON leaves \
+      the cache as it was.
+
+      EXAMPLES
+        gqlrun cache import feed.graphql response.json --var first=250 --store sqlite:cache.db
+        curl … | gqlrun cache import country.graphql - --var 'code="DE"' \\
+          --keys Country=code --store sqlite:cache.db
+      """)
+
+  @Argument(help: "The GraphQL document the response belongs to.")
+  var document: String
+  @Argument(help: "The response, a JSON file; - is standard input.")
+  var response: String
+  @OptionGroup var storeOptions: CacheCommand.StoreOptions
+  @OptionGroup var operationOptions: OperationOptions
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "What becomes of nulls that stand for errors.", valueName: "policy"))
+  var onErrors = ErrorPolicy.skipErrored
+
+  func run() async throws {
+    try await reporting {
+      let operation = try operationOptions.prepare(document, others: [response])
+      let file = try InputFile(response, "the response")
+      let store = try storeOptions.store.open()
+      let start = ContinuousClock.now
+      let (normalized, summary) = try await Interruption.run { [file = Transferred(file)] in
+        try await normalize(operation, file.value, store)
+      }
+      let seconds = (ContinuousClock.now - start).seconds
+      if let store = store as? SQLiteStore {
+        try await store.checkpoint()
+        try store.close()
+      }
+      report(normalized, summary, seconds)
+      if !normalized.errors.isEmpty { throw Failure(.graphQLErrors, "") }
+    }
+  }
+
+  private func normalize(
+    _ operation: PreparedOperation, _ file: InputFile, _ store: any RecordStore
+  ) async throws -> (NormalizedResponse, WriteSummary) {
+    var options = ResponseNormalizer.Options()
+    options.wantsResult = false
+    options.errorPolicy = onErrors
+    let normalizer = try ResponseNormalizer(operation, store: store, options: options)
+    do {
+      while let chunk = try file.next() {
+        try Task.checkCancellation()
+        try normalizer.feed(chunk)
+        if normalizer.needsFlush { try await normalizer.flush() }
+      }
+      let normalized = try await normalizer.finish()
+      let statistics = normalized.statistics
+      if statistics.fields == 0, statistics.unknownFields > 0 {
+        await normalized.write?.rollback()
+        throw Failure(
+          .badInput,
+          "\(Input.label(response)): the response has no field that \(operation.label) asks for; is "
+            + "\(Input.label(document)) the document it belongs to?")
+      }
+      return (normalized, try await normalized.write?.commit() ?? WriteSummary())
+    } catch {
+      await normalizer.abandon()
+      guard let error = error as? CacheError else { throw error }
+      var failure = Failure(error)
+      failure.message = "\(Input.label(response)): \(failure.message)"
+      throw failure
+    }
+  }
+
+  private func report(
+    _ response: NormalizedResponse, _ summary: WriteSummary, _ seconds: Double
+  ) {
+    let statistics = response.statistics
+    let records = summary.newRecords + summary.changedRecords + summary.unchangedRecords
+    Terminal.note(
+      "imported \(Format.count(records, "record")) (\(summary.newRecords) new, "
+        + "\(summary.changedRecords) changed, \(summary.unchangedRecords) unchanged), "
+        + "\(Format.count(statistics.fields, "field")), \(Format.count(statistics.bytes, "byte")) in "
+        + "\(Format.milliseconds(seconds)), "
+        + Format.rate(bytes: statistics.bytes, seconds: seconds))
+    if statistics.unknownFields > 0 {
+      let fields = Format.count(statistics.unknownFields, "field")
+      Terminal.warning(
+        "the operation does not ask for \(fields) of the response, which "
+          + "\(statistics.unknownFields == 1 ? "was" : "were") left out")
+    }
+    for (field, types) in Dictionary(grouping: response.diagnostics, by: \.keyField)
+      .sorted(by: { $0.key < $1.key })
+    {
+      let names = types.map(\.typename).sorted()
+      Terminal.hint(
+        "without \(field), objects of these types have no identity and are stored where they stand: "
+          + "\(names.joined(separator: ", ")); --keys Type=field names what identifies one")
+    }
+    if !response.errors.isEmpty {
+      Terminal.warning(
+        "the response has \(Format.count(response.errors.count, "error")); "
+          + (response.hasData
+            ? "on-errors is \(onErrors.rawValue)" : "without data there is nothing to import"))
+      for error in response.errors.prefix(10) {
+        let message = error["message"]?.stringValue ?? error.jsonText()
+        Terminal.note(Terminal.styled("graphql error:", .red) + " " + Terminal.safe(message))
+      }
+    }
+  }
+}
+
+extension ErrorPolicy: ExpressibleByArgument {}
+
+/// A value on its way into a task that is the only one to use it from then on.
+///
+/// `@unchecked Sendable`: whoever makes one does not use the value any more until the task has ended.
+private struct Transferred<Value>: @unchecked Sendable {
+  let value: Value
+
+  init(_ value: Value) { self.value = value }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import GraphQL
+
+/// The names of commands, checked before the arguments are read: a misspelt one is told from an
+/// argument too many.
+enum CommandNames {
+  static func check(_ arguments: [String], root: any ParsableCommand.Type) throws {
+    var command = root
+    var path = root._commandName
+    for (index, argument) in arguments.enumerated() {
+      let subcommands = command.configuration.subcommands
+      if argument.hasPrefix("-") || subcommands.isEmpty { return }
+      if argument == "help" {
+        if index == 0 { continue }
+        throw CleanExit.helpRequest(command)
+      }
+      guard let next = subcommands.first(where: { $0._commandName == argument }) else {
+        let names = subcommands.map { $0._commandName }
+        let likely =
+          names.first { $0.hasPrefix(argument) } ?? suggestion(for: argument, in: names)
+        let meant = likely.map { "; did you mean \($0)?" } ?? ""
+        throw Failure(
+          .usage,
+          "\(path) has no command \(argument)\(meant)\nits commands: \(names.joined(separator: ", "))"
+        )
+      }
+      command = next
+      path += " \(argument)"
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import Pipeline
+
+extension PipelineFileEnvironment {
+  /// What pipeline files may reach, with `endpoint` as the variable `GQL_URL`.
+  static func gqlrun(endpoint: String?) -> PipelineFileEnvironment {
+    var environment = PipelineFileEnvironment.process
+    let (variable, readFile) = (environment.variable, environment.readFile)
+    environment.variable = { $0 == "GQL_URL" ? endpoint ?? variable($0) : variable($0) }
+    environment.readFile = { path in
+      var status = stat()
+      if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+        throw Failure("it is a directory; name a file in it")
+      }
+      return try readFile(path)
+    }
+    return environment
+  }
+
+  /// The same for reading a file that is not going to be run: it must not depend on where it will
+  /// be sent to, which `gqlrun run --endpoint` says.
+  static var unsent: PipelineFileEnvironment {
+    let url = ProcessInfo.processInfo.environment["GQL_URL"] ?? ""
+    return gqlrun(endpoint: url.isEmpty ? "http://gql-url.invalid/" : nil)
+  }
+}

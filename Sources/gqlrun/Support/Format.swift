@@ -1,0 +1,35 @@
+import Foundation
+
+/// Numbers as people read them.
+enum Format {
+  static func milliseconds(_ seconds: Double) -> String {
+    switch seconds {
+    case ..<0.01: String(format: "%.1f ms", seconds * 1e3)
+    case ..<10: String(format: "%.0f ms", seconds * 1e3)
+    default: String(format: "%.1f s", seconds)
+    }
+  }
+
+  static func rate(bytes: Int, seconds: Double) -> String {
+    String(format: "%.1f MB/s", Double(bytes) / 1e6 / max(seconds, 1e-9))
+  }
+
+  /// `1 error`, `2 errors`.
+  static func count(_ number: Int, _ noun: String) -> String {
+    "\(number) \(noun)\(number == 1 ? "" : "s")"
+  }
+
+  static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(width - text.count, 0))
+  }
+
+  static func leading(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(width - text.count, 0)) + text
+  }
+}
+
+extension Duration {
+  var seconds: Double {
+    Double(components.seconds) + Double(components.attoseconds) / 1e18
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+
+/// A file that appears under its name only when it is complete.
+///
+/// A symbolic link is followed and stays; an existing file keeps its permissions. What is not a regular
+/// file (`/dev/null`, a pipe) is written to as it is: it must not be replaced.
+final class OutputFile {
+  /// The name as it was given, for messages.
+  private let name: String
+  private let target: String
+  /// `nil` when bytes go to the target at once.
+  private let temporary: String?
+  private var descriptor: Int32
+
+  init(_ path: String) throws {
+    guard !path.isEmpty else { throw Failure(.usage, "--output needs the name of a file") }
+    name = path
+    let target = Self.resolved(path)
+    self.target = target
+    var status = stat()
+    let exists = stat(target, &status) == 0
+    let kind = status.st_mode & S_IFMT
+    if exists, kind == S_IFDIR {
+      throw Failure(.failed, "cannot write \(path): it is a directory; name a file in it")
+    }
+    if exists, kind != S_IFREG {
+      temporary = nil
+      descriptor = open(target, O_WRONLY | O_CLOEXEC)
+    } else {
+      let part = "\(target).\(getpid()).part"
+      temporary = part
+      descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      if descriptor >= 0 {
+        PartialFiles.add(part)
+        if exists { fchmod(descriptor, status.st_mode & 0o777) }
+      }
+    }
+    guard descriptor >= 0 else { throw failure(errno) }
+  }
+
+  deinit {
+    guard descriptor >= 0 else { return }
+    close(descriptor)
+    discard()
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws {
+    let code = Terminal.writeAll(bytes, to: descriptor)
+    if code == EPIPE { throw ClosedOutput() }
+    guard code == 0 else { throw failure(code) }
+  }
+
+  /// Makes everything written visible under the file's name.
+  func finish() throws {
+    // Pipes and devices cannot be synced, and need not be.
+    var code: Int32 = temporary != nil && fsync(descriptor) != 0 ? errno : 0
+    let closed = close(descriptor)
+    if code == 0, closed != 0 { code = errno }
+    descriptor = -1
+    if code == 0, let temporary, rename(temporary, target) != 0 { code = errno }
+    guard code == 0 else {
+      discard()
+      throw failure(code)
+    }
+    if let temporary { PartialFiles.remove(temporary) }
+  }
+
+  private func discard() {
+    guard let temporary else { return }
+    unlink(temporary)
+    PartialFiles.remove(temporary)
+  }
+
+  private func failure(_ code: Int32) -> Failure {
+    Failure(.failed, "cannot write \(name): \(String(cString: strerror(code)))")
+  }
+
+  /// The file that a symbolic link points to, also when that file is not there yet.
+  private static func resolved(_ path: String) -> String {
+    var path = path
+    for _ in 0..<40 {
+      guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
+        return path
+      }
+      // The links of /proc are not paths: /dev/stdout is a pipe there.
+      if link.hasPrefix("pipe:") || link.hasPrefix("socket:") { return path }
+      let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+      path = link.hasPrefix("/") ? link : folder + link
+    }
+    return path
+  }
+}
+
+/// The files that are being written, for an end that lets nothing finish.
+enum PartialFiles {
+  private static let paths = Locked<Set<String>>([])
+
+  static func add(_ path: String) { paths.withLock { _ = $0.insert(path) } }
+  static func remove(_ path: String) { paths.withLock { _ = $0.remove(path) } }
+
+  static func removeAll() {
+    paths.withLock { paths in
+      for path in paths { unlink(path) }
+      paths = []
+    }
+  }
+}
+
+/// A value behind a lock.
+///
+/// `@unchecked Sendable`: `value` is reached with `lock` held only.
+final class Locked<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func withLock<R>(_ body: (inout Value) throws -> R) rethrows -> R {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&value)
+  }
+}

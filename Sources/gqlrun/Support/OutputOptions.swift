@@ -1,0 +1,33 @@
+import ArgumentParser
+
+/// How results are written.
+struct OutputOptions: ParsableArguments {
+  enum Layout: String, EnumerableFlag {
+    case pretty
+    case compact
+
+    static func help(for value: Layout) -> ArgumentHelp? {
+      switch value {
+      case .pretty: "Indent the result, as is the default on a terminal."
+      case .compact: "Write the result on one line, as is the default elsewhere."
+      }
+    }
+  }
+
+  @Flag(exclusivity: .exclusive)
+  var layout: Layout?
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "Write the result to a file, which appears when it is complete.", valueName: "file"))
+  var output: String?
+
+  /// - Parameter linePerResult: Several results are expected; they stand on a line each unless
+  ///   indenting is asked for.
+  func writer(linePerResult: Bool = false) throws -> ResultWriter {
+    let onTerminal = output == nil && Terminal.isOutputTerminal
+    let isPretty = layout.map { $0 == .pretty } ?? (onTerminal && !linePerResult)
+    return try ResultWriter(isPretty: isPretty, path: output)
+  }
+}

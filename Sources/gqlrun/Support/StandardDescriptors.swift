@@ -1,0 +1,22 @@
+import Foundation
+
+/// Standard input, output and error as the program finds them.
+enum StandardDescriptors {
+  /// Call before anything is opened.
+  ///
+  /// A descriptor that was closed (`>&-`) would be given to the next file, and what is meant for
+  /// standard output would be written into the cache. `/dev/null` takes its place, opened so that
+  /// using it fails as a closed descriptor does.
+  static func prepare() {
+    for (descriptor, flags) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_WRONLY)]
+    where fcntl(descriptor, F_GETFD) < 0 {
+      let opened = open("/dev/null", flags)
+      if opened >= 0, opened != descriptor {
+        dup2(opened, descriptor)
+        close(opened)
+      }
+    }
+    // A reader that has gone is noticed by the failing write, whatever the libraries do.
+    signal(SIGPIPE, SIG_IGN)
+  }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Cache
+
+/// Where records are kept.
+enum StoreChoice: Sendable, ExpressibleByArgument {
+  case memory
+  case sqlite(String)
+
+  init?(argument: String) {
+    if argument == "memory" {
+      self = .memory
+    } else if argument.hasPrefix("sqlite:"), argument.count > 7 {
+      self = .sqlite(String(argument.dropFirst(7)))
+    } else {
+      return nil
+    }
+  }
+
+  /// - Parameter mustExist: A file that is not there is an error, and is not made.
+  func open(mustExist: Bool = false) throws -> any RecordStore {
+    switch self {
+    case .memory: return MemoryStore()
+    case .sqlite(let path):
+      if mustExist { _ = try InputFile(path, "the cache") }
+      return try Self.open(path)
+    }
+  }
+
+  /// Opens a file, or says why it cannot be the cache.
+  static func open(_ path: String) throws -> SQLiteStore {
+    do {
+      return try SQLiteStore(path: path)
+    } catch {
+      // A file that cannot be opened is bad input; one that fails later is a failure.
+      guard error.code == .storage else { throw error }
+      throw Failure(
+        .badInput,
+        "\(error.message); name another file with --store sqlite:PATH, or use --store memory")
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import DemoServer
+import Foundation
+import JSONStream
+import Testing
+
+@Suite("gqlrun cache", .serialized, .timeLimit(.minutes(5)))
+struct CacheCommandTests {
+  private static let document = ["feed.graphql", "--var", "first=60"]
+
+  /// A folder with the response of the feed as the server sends it, and its dump after a `run`.
+  private static func feed() async throws -> (folder: Folder, dump: String) {
+    let folder = try Folder()
+    try await DemoServer.withServer { server in
+      let result = try await Program.run(
+        ["run"] + document + [
+          "-e", server.url, "--store", "sqlite:run.db", "-o", "response.json",
+        ], in: folder)
+      #expect(result.status == 0 && result.output == "", "\(result)")
+    }
+    return (folder, try await dump("run.db", folder))
+  }
+
+  private static func dump(_ name: String, _ folder: Folder) async throws -> String {
+    let result = try await Program.run(["cache", "dump", "--store", "sqlite:\(name)"], in: folder)
+    #expect(result.status == 0 && result.errors == "", "\(result)")
+    return result.output
+  }
+
+  @Test("the same facts give the same dump, whatever the order of fields and the way they came")
+  func dumps() async throws {
+    let (folder, expected) = try await Self.feed()
+    #expect(expected.split(separator: "\n").count > 100)
+    let response = try JSONValue(parsing: folder.bytes("response.json"))
+    for seed in 0..<4 {
+      var generator = SplitMix(state: UInt64(seed))
+      let text =
+        seed == 0
+        ? try folder.text("response.json")
+        : response.shuffled(using: &generator).jsonText(pretty: seed == 2)
+      try folder.write(text, to: "\(seed).json")
+      let result = try await Program.run(
+        ["cache", "import"] + Self.document + ["\(seed).json", "--store", "sqlite:\(seed).db"],
+        in: folder)
+      #expect(result.status == 0 && result.output == "", "\(result)")
+      #expect(result.errors.hasPrefix("imported "))
+      #expect(try await Self.dump("\(seed).db", folder) == expected)
+    }
+    let again = try await Program.run(
+      ["cache", "import"] + Self.document + ["1.json", "--store", "sqlite:run.db"], in: folder)
+    #expect(again.errors.contains("(0 new, 0 changed, "), "\(again)")
+    let piped = try await Program.run(
+      ["cache", "import"] + Self.document + ["-", "--store", "sqlite:piped.db"], in: folder,
+      input: try folder.text("response.json"))
+    #expect(piped.status == 0, "\(piped)")
+    #expect(try await Self.dump("piped.db", folder) == expected)
+  }
+
+  @Test("dump is one record per line, sorted by key; get prints one of its lines")
+  func dumpAndGet() async throws {
+    let (folder, dump) = try await Self.feed()
+    let lines = dump.split(separator: "\n").map { String($0) }
+    let keys = try lines.map { try JSONValue(parsing: $0)["key"]?.stringValue ?? "" }
+    #expect(keys == keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+    #expect(keys.contains("QUERY_ROOT"))
+    for index in [0, lines.count / 2, lines.count - 1] {
+      let got = try await Program.run(
+        ["cache", "get", keys[index], "--store", "sqlite:run.db"], in: folder)
+      #expect(got.output == lines[index] + "\n")
+    }
+    let absent = try await Program.run(
+      ["cache", "get", "User:nobody", "--store", "sqlite:run.db"], in: folder)
+    #expect(absent.status == 1 && absent.output == "")
+    #expect(absent.errors.contains("no record User:nobody"), "\(absent)")
+  }
+
+  @Test("read answers what was imported, and says which field is missing")
+  func read() async throws {
+    let (folder, _) = try await Self.feed()
+    let read = ["cache", "read", "--store", "sqlite:run.db"]
+    let hit = try await Program.run(read + Self.document, in: folder)
+    #expect(try hit.output == folder.text("response.json"))
+    #expect(hit.status == 0 && hit.errors == "")
+    let miss = try await Program.run(read + ["feed.graphql", "--var", "first=61"], in: folder)
+    #expect(miss.status == 3 && miss.output == "")
+    #expect(miss.errors.contains(#"feed({"first":61}) of QUERY_ROOT"#), "\(miss)")
+  }
+
+  @Test("stats counts per type, clear removes everything")
+  func statsAndClear() async throws {
+    let (folder, _) = try await Self.feed()
+    let store = ["--store", "sqlite:run.db"]
+    let stats = try await Program.run(["cache", "stats"] + store, in: folder)
+    let rows = stats.output.split(separator: "\n").map { $0.split(separator: " ") }
+    #expect(rows.first { $0.first == "Post" }?[1] == "60", "\(stats)")
+    #expect(rows.first { $0.first == "QUERY_ROOT" }?[1] == "1", "\(stats)")
+    let cleared = try await Program.run(["cache", "clear"] + store, in: folder)
+    #expect(cleared.output == "" && cleared.errors.hasPrefix("removed "), "\(cleared)")
+    #expect(try await Self.dump("run.db", folder) == "")
+  }
+
+  /// A response, the exit code of its import, and what standard error says.
+  static let responses: [(String, Int32, String)] = [
+    ("", 65, "the response is empty"),
+    ("hello", 65, "r.json: the response is not valid JSON at byte 0"),
+    ("[]", 65, "the response is a list"), ("{}", 65, "neither \"data\" nor \"errors\""),
+    ("{\"data\":{\"country\":{\"__typename\":\"Country\",\"code\":\"DE\",\"na", 65, "cut off"),
+    ("{\"data\":{\"country\":3}}", 65, "a number at country"),
+    ("{\"data\":{\"country\":{\"name\":\"x\"}}} {}", 65, "not valid JSON"),
+    ("{\"data\":{\"feed\":[]}}", 65, "no field that query C asks for"),
+    (
+      "{\"data\":null,\"errors\":[{\"message\":\"no \\u0000\\u001b[31m\"}]}", 4,
+      "graphql error: no \\u{0}\\u{1b}[31m"
+    ),
+  ]
+
+  @Test("a response that cannot be used leaves the cache as it was", arguments: responses)
+  func badResponse(_ text: String, _ status: Int32, _ says: String) async throws {
+    let folder = try Folder()
+    let line = [
+      "cache", "import", "country.graphql", "--var", "code=\"DE\"", "--keys", "Country=code",
+    ]
+    let good = #"{"data":{"country":{"__typename":"Country","code":"DE","name":"Germany"}}}"#
+    try folder.write(good, to: "good.json")
+    try folder.write(text, to: "r.json")
+    let first = try await Program.run(line + ["good.json", "--store", "sqlite:c.db"], in: folder)
+    #expect(first.status == 0, "\(first)")
+    let before = try await Self.dump("c.db", folder)
+    #expect(before.contains("Country:DE"))
+    let result = try await Program.run(line + ["r.json", "--store", "sqlite:c.db"], in: folder)
+    #expect(result.status == status && result.output == "", "\(result)")
+    #expect(result.errors.contains(says), "\(result)")
+    #expect(try await Self.dump("c.db", folder) == before)
+    let memory = try await Program.run(line + ["r.json"], in: folder)
+    #expect(memory.status == status, "\(memory)")
+  }
+
+  @Test(
+    "a cache that is not there is not made",
+    arguments: ["read germany.graphql", "dump", "get User:1", "stats", "clear"])
+  func absent(_ command: String) async throws {
+    let folder = try Folder()
+    let words = ["cache"] + command.split(separator: " ").map { String($0) }
+    let result = try await Program.run(words + ["--store", "sqlite:absent.db"], in: folder)
+    #expect(result.status == 65 && result.output == "", "\(result)")
+    #expect(result.errors.contains("cannot open the cache absent.db: No such file"), "\(result)")
+    #expect(!folder.exists("absent.db"))
+    let memory = try await Program.run(words, in: folder)
+    #expect(memory.errors.contains("note: the memory store is empty"), "\(memory)")
+    let text = try await Program.run(words + ["--store", "sqlite:note.txt"], in: folder)
+    #expect(text.status == 65 && text.errors.contains("is not a SQLite database"), "\(text)")
+  }
+}

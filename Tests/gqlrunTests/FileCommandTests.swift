@@ -1,0 +1,144 @@
+import DemoServer
+import Foundation
+import JSONStream
+import Testing
+
+@Suite("gqlrun format, plugins and pipeline", .serialized, .timeLimit(.minutes(5)))
+struct FileCommandTests {
+  private func run(_ line: String, _ folder: Folder, input: String = "") async throws -> RunResult {
+    try await Program.run(
+      line.split(separator: " ").map { String($0) }, in: folder, input: input)
+  }
+
+  @Test("format prints the canonical document, and its output again unchanged")
+  func format() async throws {
+    let folder = try Folder()
+    let result = try await run(
+      "format -", folder, input: "query Q($a:Int=1){b(c:$a)@x{...F}}fragment F on T{d,e}")
+    let canonical = """
+      query Q($a: Int = 1) {
+        b(c: $a) @x {
+          ...F
+        }
+      }
+
+      fragment F on T {
+        d
+        e
+      }
+
+      """
+    #expect(result.output == canonical)
+    #expect(result.status == 0 && result.errors == "")
+    #expect(try await run("format -", folder, input: canonical).output == canonical)
+    #expect(try await run("format fragment.graphql", folder).status == 0)
+    #expect(try await run("format schema.graphql", folder).output == "type Query {\n  a: Int\n}\n")
+  }
+
+  @Test("plugins lists every plugin, and explains each with its options and examples")
+  func plugins() async throws {
+    let folder = try Folder()
+    let list = try await run("plugins", folder)
+    let names = list.output.split(separator: "\n").map { String($0.prefix { $0 != " " }) }
+    for name in ["cache-read", "cache-write", "fetch", "headers", "logging", "max-retry", "parse"] {
+      #expect(names.contains(name))
+    }
+    for name in names {
+      let one = try await run("plugins \(name)", folder)
+      #expect(one.status == 0 && one.output.hasPrefix("\(name) — "), "\(one)")
+      #expect(one.output.contains("examples:"), "\(one)")
+    }
+    let wrong = try await run("plugins max-retires", folder)
+    #expect(wrong.status == 1 && wrong.output == "")
+    #expect(wrong.errors.contains("did you mean max-retry?"), "\(wrong)")
+  }
+
+  @Test("docs/plugins.md is what the program says: gqlrun plugins --markdown > docs/plugins.md")
+  func book() async throws {
+    let result = try await run("plugins --markdown", try Folder())
+    let book = try String(contentsOfFile: Repository.root + "/docs/plugins.md", encoding: .utf8)
+    #expect(result.output == book)
+  }
+
+  @Test("the ready-made files are right, and are shown with their defaults")
+  func readyMade() async throws {
+    let folder = try Folder()
+    for name in ["default", "offline", "fresh", "plain"] {
+      let path = Repository.root + "/pipelines/\(name).pipeline.yaml"
+      let check = try await Program.run(["pipeline", "check", path], in: folder)
+      #expect(
+        check.status == 0 && check.output == "" && check.errors == "\(path): ok\n", "\(check)")
+      let show = try await Program.run(["pipeline", "show", path], in: folder)
+      #expect(show.status == 0 && show.output.hasPrefix("pipeline \(name) "), "\(show)")
+      #expect(show.output.contains("connect_timeout: "), "\(show)")
+    }
+  }
+
+  @Test("without --pipeline the default file runs")
+  func defaultPipeline() async throws {
+    let source = try String(
+      contentsOfFile: Repository.root + "/Sources/gqlrun/Support/ReadyMade.swift", encoding: .utf8)
+    let file = try String(
+      contentsOfFile: Repository.root + "/pipelines/default.pipeline.yaml", encoding: .utf8)
+    let indented = file.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.isEmpty ? "" : "    " + $0 }.joined(separator: "\n")
+    #expect(source.contains("\"\"\"\n\(indented)"))
+  }
+
+  @Test("check reports every file in one go, for people and for programs")
+  func check() async throws {
+    let folder = try Folder()
+    let files = "typo.pipeline.yaml absent.yaml folder plugin.pipeline.yaml"
+    let human = try await run("pipeline check \(files)", folder)
+    #expect(human.status == 78 && human.output == "")
+    for text in [
+      "typo.pipeline.yaml:4:1", "did you mean `chain`?", "absent.yaml:1:1", "no such file",
+      "it is a directory", "plugin.pipeline.yaml:5:5", "max-retry",
+    ] {
+      #expect(human.errors.contains(text), "no \(text) in \(human)")
+    }
+    let json = try await run("pipeline check \(files) --format json", folder)
+    #expect(json.status == 78 && json.errors == "")
+    let findings = try JSONValue(parsing: json.output).arrayValue ?? []
+    #expect(findings.count >= 4)
+    #expect(Set(findings.compactMap { $0["file"]?.stringValue }).count == 4)
+    let github = try await run("pipeline check \(files) --format github", folder)
+    #expect(github.output.hasPrefix("::error file=typo.pipeline.yaml,line=4,col=1"), "\(github)")
+    let good = Repository.root + "/pipelines/plain.pipeline.yaml"
+    let none = try await run("pipeline check \(good) --format json", folder)
+    #expect(none.output == "[]\n" && none.status == 0)
+  }
+
+  @Test("serve prints its address when it is ready, and answers there")
+  func serve() async throws {
+    let folder = try Folder()
+    let result = try await Program.shell(
+      """
+      "$GQLRUN" serve --port 0 > address & server=$!
+      for _ in $(seq 200); do [ -s address ] && break; sleep 0.05; done
+      "$GQLRUN" run germany.graphql -e "$(cat address)"; code=$?
+      kill -INT $server; wait $server; exit $code
+      """, in: folder)
+    #expect(result.status == 0 && result.output == RunTests.germany, "\(result)")
+  }
+
+  @Test("serve says which port is taken")
+  func portTaken() async throws {
+    try await DemoServer.withServer { server in
+      let result = try await run("serve --port \(server.port)", Folder())
+      #expect(result.status == 1 && result.output == "")
+      #expect(result.errors.contains("port \(server.port) is in use already"), "\(result)")
+    }
+  }
+
+  @Test("demo tells the whole way on standard error")
+  func demo() async throws {
+    let result = try await run("demo --posts 50", Folder())
+    #expect(result.status == 0 && result.output == "", "\(result)")
+    for text in [
+      "from the server, 1 request", "from the cache, 0 requests", "3 requests", "Country:DE",
+    ] {
+      #expect(result.errors.contains(text), "no \(text) in \(result)")
+    }
+  }
+}

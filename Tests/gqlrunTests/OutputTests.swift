@@ -1,0 +1,129 @@
+import DemoServer
+import Foundation
+import Testing
+
+@Suite("Standard output, --output and signals", .serialized, .timeLimit(.minutes(5)))
+struct OutputTests {
+  @Test("a file appears when it is complete, keeps its permissions, and links stay")
+  func file() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let run = ["run", "germany.graphql", "-e", server.url, "--output"]
+      #expect(try await Program.run(run + ["new.json"], in: folder).output == "")
+      #expect(try folder.text("new.json") == RunTests.germany)
+      try folder.write("old", to: "old.json")
+      let files = FileManager.default
+      try files.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.file("old.json"))
+      try files.createSymbolicLink(
+        atPath: folder.file("link.json"), withDestinationPath: "old.json")
+      #expect(try await Program.run(run + ["link.json"], in: folder).status == 0)
+      #expect(try folder.text("old.json") == RunTests.germany)
+      #expect(try files.destinationOfSymbolicLink(atPath: folder.file("link.json")) == "old.json")
+      let mode = try files.attributesOfItem(atPath: folder.file("old.json"))[.posixPermissions]
+      #expect((mode as? NSNumber)?.intValue == 0o640)
+      #expect(folder.partialFiles == [])
+    }
+  }
+
+  @Test("what is not a regular file is written to, not replaced")
+  func pipe() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let result = try await Program.shell(
+        "mkfifo p; cat p > got & \"$GQLRUN\" run germany.graphql -e '\(server.url)' -o p; "
+          + "code=$?; [ -p p ] || code=99; wait; exit $code", in: folder)
+      #expect(result.status == 0, "\(result)")
+      #expect(try folder.text("got") == RunTests.germany)
+    }
+  }
+
+  @Test("a file that cannot be written keeps what it holds")
+  func unwritable() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let run = ["run", "germany.graphql", "-e", server.url, "-o"]
+      for (name, status, says) in [
+        ("absent/x.json", Int32(1), "cannot write absent/x.json: No such file"),
+        ("folder", 1, "it is a directory"), ("", 64, "--output needs the name of a file"),
+      ] {
+        let result = try await Program.run(run + [name], in: folder)
+        #expect(result.status == status && result.errors.contains(says), "\(result)")
+      }
+      try folder.write("old", to: "old.json")
+      let failed = try await Program.run(
+        ["run", "germany.graphql", "-e", server.url + "?truncate=20", "-o", "old.json", "-p"]
+          + [Repository.root + "/pipelines/plain.pipeline.yaml"], in: folder)
+      #expect(failed.status == 1, "\(failed)")
+      #expect(try folder.text("old.json") == "old")
+      #expect(folder.partialFiles == [])
+    }
+  }
+
+  /// A shell line about standard output, and the exit code it has.
+  static let lines: [(String, Int32, String)] = [
+    ("\"$GQLRUN\" run germany.graphql > /dev/full", 1, "standard output: No space left on device"),
+    ("\"$GQLRUN\" run germany.graphql >&-", 1, "standard output: it is closed"),
+    ("\"$GQLRUN\" run germany.graphql | true; exit ${PIPESTATUS[0]}", 141, ""),
+    (
+      "\"$GQLRUN\" run feed.graphql --var first=2000 --pretty | head -1 > l; exit ${PIPESTATUS[0]}",
+      141, ""
+    ),
+    ("\"$GQLRUN\" --help | true; exit ${PIPESTATUS[0]}", 141, ""),
+    ("\"$GQLRUN\" plugins > /dev/full", 1, "No space left"),
+    ("\"$GQLRUN\" run germany.graphql -v 2>&-", 0, ""),
+    ("\"$GQLRUN\" run - <&-", 65, "cannot open the document on standard input"),
+  ]
+
+  @Test("a standard output that takes nothing is noticed", arguments: lines)
+  func standardOutput(_ line: String, _ status: Int32, _ says: String) async throws {
+    try await DemoServer.withServer { server in
+      let result = try await Program.shell("export GQL_URL='\(server.url)'; \(line)", in: Folder())
+      #expect(result.status == status, "\(result)")
+      #expect(result.errors.contains(says) || says.isEmpty, "\(result)")
+      #expect(result.errors.isEmpty == says.isEmpty, "\(result)")
+    }
+  }
+
+  @Test("a closed standard output does not end up in the cache")
+  func closedDescriptors() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let result = try await Program.shell(
+        "\"$GQLRUN\" run germany.graphql -e '\(server.url)' --store sqlite:c.db <&- >&- 2>&-; "
+          + "\"$GQLRUN\" cache dump --store sqlite:c.db", in: folder)
+      #expect(result.status == 0, "\(result)")
+      #expect(result.output.contains("Germany") || result.output == "", "\(result)")
+    }
+  }
+
+  @Test(
+    "an interrupted run ends with 130 and leaves no file", arguments: [SIGINT, SIGTERM, SIGHUP])
+  func interrupted(_ signal: Int32) async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let result = try await Program.run(
+        ["run", "germany.graphql", "-e", server.url + "?delay=60000", "-o", "x.json"], in: folder
+      ) { process in
+        // The request has arrived: the program waits for its answer.
+        while server.requestCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        kill(process, signal)
+      }
+      #expect(result.status == 130, "\(result)")
+      #expect(result.errors == "error: interrupted\n")
+      #expect(!folder.exists("x.json"))
+      #expect(folder.partialFiles == [])
+    }
+  }
+
+  @Test("server text cannot steer a terminal: control characters are shown on standard error")
+  func escaping() async throws {
+    let folder = try Folder()
+    try folder.write(
+      #"{"data":null,"errors":[{"message":"a\u0000b\u001b[31mc\u202ed\u009be"}]}"#, to: "r.json")
+    let result = try await Program.run(
+      ["cache", "import", "germany.graphql", "r.json"], in: folder)
+    #expect(
+      result.errors.contains("graphql error: a\\u{0}b\\u{1b}[31mc\\u{202e}d\\u{9b}e\n"), "\(result)"
+    )
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+enum RealServer {
+  static let origin = ProcessInfo.processInfo.environment["GQLRUN_TEST_SERVER"]
+    .flatMap { $0.isEmpty ? nil : $0 }
+}
+
+/// Runs against a server that is not ours. `GQLRUN_TEST_SERVER` is its address, such as
+/// `http://127.0.0.1:8017`; it has the schema of the benchmark's feed.
+@Suite(
+  "Against a real server", .serialized, .timeLimit(.minutes(5)),
+  .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run these"))
+struct RealServerTests {
+  private static let feed = """
+    query Feed($first: Int!, $after: String) {
+      feed(first: $first, after: $after) {
+        totalCount
+        edges { cursor node { id title body ratio author { login reputation } tags { name } } }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+    """
+
+  private func run(
+    _ path: String, _ document: String, _ more: String..., folder: Folder? = nil
+  ) async throws -> RunResult {
+    let folder = try folder ?? Folder()
+    try folder.write(document, to: "d.graphql")
+    return try await Program.run(
+      ["run", "d.graphql", "-e", (RealServer.origin ?? "") + path] + more, in: folder)
+  }
+
+  @Test(
+    "a page with variables, the second time from the file, byte for byte the same",
+    arguments: ["/graphql", "/ariadne", "/cached/graphql"])
+  func page(_ path: String) async throws {
+    let folder = try Folder()
+    let first = try await run(
+      path, Self.feed, "--var", "first=20", "--store", "sqlite:c.db", folder: folder)
+    #expect(first.status == 0 && first.errors == "", "\(first)")
+    #expect(first.output.hasPrefix(#"{"data":{"feed":{"totalCount":"#), "\(first)")
+    let second = try await Program.run(
+      [
+        "run", "d.graphql", "-e", "http://127.0.0.1:1/", "--var", "first=20", "--store",
+        "sqlite:c.db",
+      ], in: folder)
+    #expect(second.output == first.output)
+  }
+
+  @Test("errors with and without a path", arguments: ["/graphql", "/ariadne"])
+  func errors(_ path: String) async throws {
+    let result = try await run(path, Self.feed, "--var", "first=1", "--var", "after=\"bogus\"")
+    #expect(result.status == 4, "\(result)")
+    #expect(result.output.hasPrefix(#"{"data":null,"errors":["#), "\(result)")
+    #expect(result.errors.contains("graphql error: feed: "), "\(result)")
+  }
+
+  @Test("a document the server does not accept: 200 is a result, 400 a failure with its reason")
+  func invalid() async throws {
+    let accepted = try await run("/graphql", "{ nope }")
+    #expect(accepted.status == 4 && accepted.output.contains("Cannot query field"), "\(accepted)")
+    let refused = try await run("/ariadne", "{ nope }")
+    #expect(refused.status == 1 && refused.output == "", "\(refused)")
+    #expect(refused.errors.contains("400 Bad Request"), "\(refused)")
+    #expect(refused.errors.contains("Cannot query field 'nope'"), "\(refused)")
+  }
+
+  @Test("no token, a wrong token: exit code 77, and the token is not shown")
+  func secure() async throws {
+    #expect(try await run("/secure/graphql", "{ __typename }").status == 77)
+    let wrong = try await run(
+      "/secure/graphql", "{ __typename }", "-vv", "-H", "Authorization: Bearer hunter2")
+    #expect(wrong.status == 77 && wrong.errors.contains("401"), "\(wrong)")
+    #expect(!wrong.errors.contains("hunter2"))
+  }
+
+  @Test("two failures in three are retried")
+  func flaky() async throws {
+    let result = try await run("/flaky/graphql", "{ __typename }", "-v")
+    #expect(result.status == 0 && result.output == #"{"data":{"__typename":"Query"}}"# + "\n")
+  }
+
+  @Test("a mutation goes to the server every time")
+  func mutation() async throws {
+    let folder = try Folder()
+    let like = "mutation { likePost(id: \"P_1\") { id likeCount } }"
+    var results: Set<String> = []
+    for _ in 0..<2 {
+      let result = try await run("/graphql", like, "--store", "sqlite:c.db", folder: folder)
+      #expect(result.status == 0, "\(result)")
+      results.insert(result.output)
+    }
+    #expect(results.count == 2)
+    let record = try await Program.run(
+      ["cache", "get", "Post:P_1", "--store", "sqlite:c.db"], in: folder)
+    #expect(record.output.contains("likeCount"), "\(record)")
+  }
+
+  @Test("paths that are no GraphQL endpoint")
+  func wrongPath() async throws {
+    let result = try await run("/nowhere", "{ __typename }")
+    #expect(result.status == 1 && result.output == "", "\(result)")
+    #expect(result.errors.contains("404 Not Found"), "\(result)")
+  }
+
+  @Test("what is not supported yet is told: subscriptions, and answers in parts")
+  func unsupported() async throws {
+    let subscription = try await run("/graphql", "subscription S { ticks }")
+    #expect(subscription.status == 65 && subscription.errors.contains("S is a subscription"))
+    let deferred = try await run(
+      "/graphql", "{ feed(first: 1) { edges { node { id ... @defer { slowBody(ms: 1) } } } } }")
+    #expect(deferred.status == 1 && deferred.output == "", "\(deferred)")
+    #expect(deferred.errors.contains("multipart/mixed"), "\(deferred)")
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+/// What a run of the program left.
+struct RunResult: Sendable, CustomStringConvertible {
+  /// The exit code, or 128 and the signal that ended the program.
+  var status: Int32
+  var output: String
+  var errors: String
+
+  var description: String { "exit \(status)\nstdout: \(output)\nstderr: \(errors)" }
+}
+
+/// The built program, run as its users run it.
+enum Program {
+  /// The folder of the products: the test bundle lies there, next to the program.
+  static let path: String = {
+    let bundle =
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: bundle).deletingLastPathComponent()
+      .appendingPathComponent("gqlrun").path
+  }()
+
+  /// Runs the program in `folder` and waits for its end.
+  ///
+  /// - Parameters:
+  ///   - input: What stands on standard input; nothing by default.
+  ///   - onStart: Called with the process once it runs, to send it signals.
+  static func run(
+    _ arguments: [String], in folder: Folder, input: String = "",
+    environment: [String: String] = [:], onStart: @Sendable (Int32) async throws -> Void = { _ in }
+  ) async throws -> RunResult {
+    // Files instead of pipes: nobody has to read while the program runs.
+    let names = try ["in", "out", "err"].map { try folder.write("", to: "\($0)-\(UUID())") }
+    try folder.replace(names[0], with: input)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    process.environment = clean.merging(environment) { $1 }
+    process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: names[0]))
+    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: names[1]))
+    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: names[2]))
+    let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
+    process.terminationHandler = { _ in continuation.finish() }
+    try process.run()
+    do {
+      try await onStart(process.processIdentifier)
+    } catch {
+      process.terminate()
+      throw error
+    }
+    for await _ in ended {}
+    let code = process.terminationStatus
+    let result = RunResult(
+      status: process.terminationReason == .exit ? code : 128 + code,
+      output: try folder.text(names[1]), errors: try folder.text(names[2]))
+    for name in names { try FileManager.default.removeItem(atPath: name) }
+    return result
+  }
+
+  /// Runs a shell line in which `"$GQLRUN"` is the program.
+  static func shell(_ line: String, in folder: Folder) async throws -> RunResult {
+    let output = try folder.write("", to: "sh-out-\(UUID())")
+    let errors = try folder.write("", to: "sh-err-\(UUID())")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    process.arguments = ["-c", line]
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    process.environment = clean.merging(["GQLRUN": path]) { $1 }
+    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
+    let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
+    process.terminationHandler = { _ in continuation.finish() }
+    try process.run()
+    for await _ in ended {}
+    return RunResult(
+      status: process.terminationStatus, output: try folder.text(output),
+      errors: try folder.text(errors))
+  }
+
+  private static let clean: [String: String] = {
+    let kept = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"]
+    return ProcessInfo.processInfo.environment.filter { kept.contains($0.key) }
+  }()
+}
+
+/// A folder of one test, with the files that its commands name; removed with it.
+final class Folder: Sendable {
+  let path: String
+
+  init() throws {
+    path =
+      FileManager.default.temporaryDirectory.appendingPathComponent("gqlrun-test-\(UUID())").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    for (name, text) in Samples.files { try write(text, to: name) }
+    try Data(Samples.notUTF8).write(to: URL(fileURLWithPath: path + "/latin1.graphql"))
+    try FileManager.default.createDirectory(
+      atPath: path + "/folder", withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// The path of a file in this folder; absolute ones stay.
+  func file(_ name: String) -> String { name.hasPrefix("/") ? name : "\(path)/\(name)" }
+
+  @discardableResult
+  func write(_ text: String, to name: String) throws -> String {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+    return file(name)
+  }
+
+  func replace(_ name: String, with text: String) throws { try write(text, to: name) }
+
+  func bytes(_ name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: file(name))))
+  }
+
+  func text(_ name: String) throws -> String { String(decoding: try bytes(name), as: UTF8.self) }
+
+  func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name)) }
+
+  /// The names of the files that belong to an unfinished output.
+  var partialFiles: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+      .filter { $0.hasSuffix(".part") }
+  }
+}
