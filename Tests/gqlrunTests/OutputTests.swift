@@ -71,7 +71,7 @@ struct OutputTests {
     ("\"$GQLRUN\" --help | true; exit ${PIPESTATUS[0]}", 141, ""),
     ("\"$GQLRUN\" plugins > /dev/full", 1, "No space left"),
     ("\"$GQLRUN\" run germany.graphql -v 2>&-", 0, ""),
-    ("\"$GQLRUN\" run - <&-", 65, "cannot open the document on standard input"),
+    ("\"$GQLRUN\" run - <&-", 65, "cannot read the document on standard input"),
   ]
 
   @Test("a standard output that takes nothing is noticed", arguments: lines)
