@@ -72,7 +72,7 @@ struct UsageTests {
       "stray.graphql", 65, "stray.graphql:2:23: Syntax Error",
       "    country(code: \"日本\") § { name }\n                          ^\n"),
     Expectation(
-      "control.graphql", 65, "control.graphql:1:24: Syntax Error", "\\u{1b}[31m"),
+      "control.graphql", 65, "control.graphql:1:25: Syntax Error", "\\u{1b}[31m"),
     Expectation("latin1.graphql", 65, "latin1.graphql:1:9: Syntax Error: Invalid UTF-8"),
   ]
 
@@ -95,7 +95,8 @@ struct UsageTests {
     ),
     Expectation(
       "two.graphql", 65, "2 operations (\"A\", \"B\"); name the one to run with --operation"),
-    Expectation("two.graphql --operation b", 65, "no operation \"b\"", "did you mean \"B\"?"),
+    Expectation(
+      "two.graphql --operation b", 65, "no operation \"b\"", "it has the operations \"A\", \"B\""),
     Expectation("subscription.graphql", 65, "Ticks is a subscription", "queries and mutations"),
     Expectation("country.graphql", 65, "\"$code\" of type ID! is required", "--var code=JSON"),
     Expectation(

@@ -84,7 +84,14 @@ struct CacheCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         let store = try storeOptions.openExisting()
-        try await store.dump { try Terminal.write($0) }
+        let escaper = Locked<TerminalEscaper?>(
+          Terminal.isOutputTerminal ? TerminalEscaper() : nil)
+        try await store.dump { bytes in
+          guard let text = escaper.withLock({ $0?.escape(bytes) }) else {
+            return try Terminal.write(bytes)
+          }
+          try text.withUnsafeBytes { try Terminal.write($0) }
+        }
       }
     }
   }
@@ -109,7 +116,9 @@ struct CacheCommand: AsyncParsableCommand {
           throw Failure(
             .failed, "the cache has no record \(key); `gqlrun cache dump` shows all there are")
         }
-        try Terminal.write(text + "\n")
+        let writer = try ResultWriter(isPretty: false)
+        try writer.write { write in try Array(text.utf8).withUnsafeBytes { try write($0) } }
+        try writer.finish()
       }
     }
   }

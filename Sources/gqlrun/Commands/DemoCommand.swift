@@ -15,6 +15,9 @@ struct DemoCommand: AsyncParsableCommand {
     discussion: """
       Starts the demo server on a free port of this machine, runs real operations against it, and \
       says for each where its answer came from and how long it took.
+
+      EXAMPLE
+        gqlrun demo --posts 25000
       """)
 
   @Option(name: .long, help: "How many posts the large response has.")

@@ -21,7 +21,8 @@ struct RunCommand: AsyncParsableCommand {
         gqlrun run country.graphql --pipeline offline.pipeline.yaml --variables de.json -v
         gqlrun run country.graphql --endpoint URL --var 'code="DE"' \\
           --store sqlite:cache.db --keys Country=code --policy cache-and-network
-        echo '{ __typename }' | gqlrun run - --endpoint URL --header "Authorization: Bearer $TOKEN"
+        echo '{ countries { name } }' | gqlrun run - --endpoint URL \\
+          --header "Authorization: Bearer $TOKEN"
       """)
 
   @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")

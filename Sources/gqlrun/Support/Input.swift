@@ -32,7 +32,7 @@ enum Input {
       if isBlank(bytes) {
         throw Failure(
           .badInput,
-          "\(label(path)): the document is empty; write an operation, such as { __typename }")
+          "\(label(path)): the document is empty; write an operation, such as query Name { field }")
       }
       throw Failure(
         .badInput, located(error.message, at: error.location, in: bytes, name: label(path)))

@@ -5,6 +5,8 @@ import JSONStream
 final class ResultWriter {
   private let destination: Destination
   private let isPretty: Bool
+  /// Set while the results go to a terminal.
+  private var escaper: TerminalEscaper?
 
   private enum Destination {
     case output
@@ -14,6 +16,7 @@ final class ResultWriter {
   init(isPretty: Bool, path: String? = nil) throws {
     self.isPretty = isPretty
     destination = try path.map { .file(try OutputFile($0)) } ?? .output
+    escaper = path == nil && Terminal.isOutputTerminal ? TerminalEscaper() : nil
   }
 
   /// Writes one result, whose pieces `pieces` hands over.
@@ -38,7 +41,9 @@ final class ResultWriter {
 
   private func put(_ bytes: UnsafeRawBufferPointer) throws {
     switch destination {
-    case .output: try Terminal.write(bytes)
+    case .output:
+      guard let text = escaper?.escape(bytes) else { return try Terminal.write(bytes) }
+      try text.withUnsafeBytes { try Terminal.write($0) }
     case .file(let file): try file.write(bytes)
     }
   }
