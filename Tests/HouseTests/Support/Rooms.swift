@@ -36,7 +36,7 @@ struct Room {
       system: ["Foundation", "Glibc", "Musl"]),
     Room(
       "Pipeline", rooms: ["Cache", "JSONStream", "GraphQL"],
-      modules: ["Yams", "Logging", "HTTPTypes"], system: ["Foundation"]),
+      modules: ["Yams", "Logging", "HTTPTypes"], system: ["Foundation", "Glibc", "Musl"]),
     Room(
       "Plugins", rooms: ["Pipeline", "Cache", "JSONStream", "GraphQL"],
       modules: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
