@@ -1,5 +1,5 @@
 /// `{"$null":value}`: a null arrived over `value` in the same response, and whether it is an error's is
-/// not known yet. Stands only in staged records, never in a store.
+/// not known yet. Stands in staged records, and in those of a transaction until its commit.
 enum TentativeNull {
   static let prefix: StaticString = "{\"$null\":"
 
@@ -11,6 +11,9 @@ enum TentativeNull {
 
   /// The value that the null replaced.
   static func value(_ text: Bytes) -> Bytes { text[9..<(text.count - 1)] }
+
+  /// The value that a tentative null replaced, or the value itself.
+  static func unwrapped(_ text: Bytes) -> Bytes { text.hasPrefix(prefix) ? value(text) : text }
 
   /// Whether the bytes of a tentative null stand in `text`; an opaque value may hold them, too.
   static func mayBeIn(_ text: Bytes) -> Bool {
