@@ -48,6 +48,7 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
+      .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
       .product(name: "NIOPosix", package: "swift-nio"),
     ],
     swiftSettings: settings),
@@ -58,15 +59,16 @@ let networked: [Target] = [
       .product(name: "Hummingbird", package: "hummingbird"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
+      .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
       .product(name: "NIOCore", package: "swift-nio"),
     ],
-    resources: [.embedInCode("Data/countries.json"), .embedInCode("Data/schema.graphql")],
     swiftSettings: settings),
   .executableTarget(
     name: "gqlrun",
     dependencies: [
       "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],
     swiftSettings: settings),
@@ -83,7 +85,12 @@ let networked: [Target] = [
     ],
     swiftSettings: settings),
   .testTarget(
-    name: "DemoServerTests", dependencies: ["DemoServer", "JSONStream", "GraphQL"],
+    name: "DemoServerTests",
+    dependencies: [
+      "DemoServer", "JSONStream", "GraphQL",
+      .product(name: "NIOCore", package: "swift-nio"),
+      .product(name: "NIOPosix", package: "swift-nio"),
+    ],
     swiftSettings: settings),
   .testTarget(
     name: "gqlrunTests",
@@ -100,6 +107,7 @@ let networkedDependencies: [Package.Dependency] = [
   .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+  .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
   .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
   .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),

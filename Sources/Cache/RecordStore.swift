@@ -30,7 +30,9 @@ public protocol RecordStore: Sendable {
 /// One response on its way into a store.
 public protocol RecordTransaction: Sendable {
   /// Joins staged records with the stored ones.
-  func merge(_ records: RecordBatch) async throws(CacheError)
+  ///
+  /// - Returns: The memory of an earlier batch that is no longer needed, to be filled again.
+  func merge(_ records: RecordBatch) async throws(CacheError) -> RecordBatch?
   /// Takes back the nulls of errors among what was merged.
   func resolve(_ nulls: NullResolutionRequest) async throws(CacheError)
   /// Makes everything merged visible, durably where the store is durable.
@@ -136,7 +138,7 @@ public struct StoreStatistics: Sendable, Hashable {
 /// What the cache says to an operation.
 public enum CacheReadResult: Sendable {
   /// Every field is there; the JSON object of `data`, exactly the fields asked for.
-  case hit(ResultData)
+  case hit(ResultBody)
   case miss(CacheMiss)
 }
 

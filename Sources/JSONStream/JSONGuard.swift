@@ -5,7 +5,7 @@
 /// backslash escapes that are wrong or lone surrogates. It needs no knowledge of strings: a backslash
 /// or a non-ASCII byte outside a string is an error of yajl's anyway.
 ///
-/// The text may be cut anywhere. Clean ASCII is skipped 32 bytes at a time; whole escapes and UTF-8
+/// The text may be cut anywhere. Clean ASCII is skipped 64 bytes at a time; whole escapes and UTF-8
 /// sequences are taken in one step; only those that are cut or wrong go through the state machine.
 struct JSONGuard {
   /// What was wrong at the offending byte.
@@ -73,16 +73,16 @@ extension JSONGuard {
     _ base: UnsafeRawPointer, from start: Int, to count: Int
   ) -> Int {
     var place = start
-    while place &+ 64 <= count {
-      var marks = JSONGuard.suspects(in: base + place)
+    while place &+ TextBlock.size <= count {
+      var marks = TextBlock.suspects(in: base + place)
       let block = place
-      place &+= 64
+      place &+= TextBlock.size
       while marks != 0 {
         let suspect = block &+ marks.trailingZeroBitCount
         let next = skipSuspects(base, from: suspect, to: count)
         if next == suspect { return suspect }
         let done = next &- block
-        if done >= 64 {
+        if done >= TextBlock.size {
           place = next
           break
         }
@@ -181,68 +181,6 @@ extension JSONGuard {
       unit = unit &<< 4 | value & 0xF
     }
     return wrong > 0xF ? nil : unit
-  }
-}
-
-// MARK: - Blocks of 64 bytes
-
-extension JSONGuard {
-  /// Marks, a bit a byte, those of the next 64 bytes that are not clean: neither ASCII text nor white space, or a
-  /// backslash.
-  @inline(__always)
-  private static func suspects(in base: UnsafeRawPointer) -> UInt64 {
-    let low = base.loadUnaligned(as: SIMD4<UInt64>.self)
-    let high = base.loadUnaligned(fromByteOffset: 32, as: SIMD4<UInt64>.self)
-    var lowFound = suspects(low)
-    var highFound = suspects(high)
-    if isZero(lowFound | highFound) { return 0 }
-    lowFound = lowFound & notWhiteSpace(low)
-    highFound = highFound & notWhiteSpace(high)
-    if isZero(lowFound | highFound) { return 0 }
-    return UInt64(gather(lowFound)) | UInt64(gather(highFound)) &<< 32
-  }
-
-  /// Sets the highest bit of each byte that is a control character, a backslash or not ASCII.
-  @inline(__always)
-  private static func suspects(_ bytes: SIMD4<UInt64>) -> SIMD4<UInt64> {
-    // With the highest bit set, no subtraction borrows from the next byte; it stays set where the other
-    // seven bits are not less than what is subtracted.
-    let filled = bytes | repeated(0x80)
-    let notControl = filled &- repeated(0x20)
-    let notBackslash = (filled ^ repeated(0x5C)) &- repeated(1)
-    return (bytes | ~(notControl & notBackslash)) & repeated(0x80)
-  }
-
-  /// Sets the highest bit of each byte that is not a tab, a line feed or a carriage return.
-  @inline(__always)
-  private static func notWhiteSpace(_ bytes: SIMD4<UInt64>) -> SIMD4<UInt64> {
-    let filled = bytes | repeated(0x80)
-    let notTab = (filled ^ repeated(0x09)) &- repeated(1)
-    let notLineFeed = (filled ^ repeated(0x0A)) &- repeated(1)
-    let notReturn = (filled ^ repeated(0x0D)) &- repeated(1)
-    return (notTab & notLineFeed & notReturn) | bytes
-  }
-
-  @inline(__always)
-  private static func repeated(_ byte: UInt8) -> SIMD4<UInt64> {
-    SIMD4(repeating: UInt64(byte) &* 0x0101_0101_0101_0101)
-  }
-
-  @inline(__always)
-  private static func isZero(_ words: SIMD4<UInt64>) -> Bool {
-    words[0] | words[1] | words[2] | words[3] == 0
-  }
-
-  /// The highest bits of the 32 bytes, the first of them lowest.
-  @inline(__always)
-  private static func gather(_ words: SIMD4<UInt64>) -> UInt32 {
-    // Moves bit 8 i to bit 56 + i; the products of other bits fall elsewhere.
-    var bits: UInt64 = 0
-    for word in 0..<4 {
-      let eight = (words[word].littleEndian &>> 7) &* 0x0102_0408_1020_4080
-      bits |= (eight &>> 56) &<< UInt64(8 &* word)
-    }
-    return UInt32(truncatingIfNeeded: bits)
   }
 }
 

@@ -116,7 +116,7 @@ extension JSONObject: Hashable {
     for (mine, theirs) in zip(left.members, right.members) {
       if utf8Equal(mine.key, theirs.key) {
         if mine.value != theirs.value { return false }
-      } else if right[mine.key] != mine.value || left[theirs.key] != theirs.value {
+      } else if right[mine.key] != mine.value {
         return false
       }
     }

@@ -14,7 +14,8 @@ public struct JSONParser: ~Copyable {
   public struct Options: Hashable, Sendable {
     /// Pieces smaller than this are collected before they are parsed. 4 KiB by default.
     public var minimumPiece: Int
-    /// How many bytes are checked and parsed in one go, so that they stay in the processor's cache. 64 KiB by default.
+    /// How many bytes are checked and parsed in one go, so that they stay in the processor's cache.
+    /// 64 KiB by default.
     public var slice: Int
 
     public init(minimumPiece: Int = 4 << 10, slice: Int = 64 << 10) {
@@ -32,11 +33,9 @@ public struct JSONParser: ~Copyable {
   private var failed: JSONError?
 
   /// The bytes that yajl has read, or that we have read after the end of the value.
-  private var parsed = 0
-  /// The last of them; a space before the first.
-  private var lastByte = UInt8(ascii: " ")
+  private(set) var parsed = 0
   /// An upper bound of the token yajl has not finished, in bytes.
-  private var pending = 0
+  private(set) var pending = 0
   /// A lower bound of it if it is a string, while it is long: the bytes read since the last event.
   private var certain = 0
   /// How much escapes took before `certain` began, and before the oldest held byte.
@@ -110,10 +109,12 @@ public struct JSONParser: ~Copyable {
     if let failed { throw failed }
     try parseHeld()
     if isComplete { return }
-    guard textGuard.isBetweenCharacters else { throw fail(.unexpectedEnd, at: parsed) }
     scanned += pending + 1
     switch yajl_complete_parse(handle) {
-    case yajl_status_ok: isComplete = true
+    case yajl_status_ok:
+      // What is cut within a character or an escape is cut within a string, which yajl misses the end of.
+      assert(textGuard.isBetweenCharacters)
+      isComplete = true
     case yajl_status_client_canceled: throw cancellation(at: parsed)
     default: throw endError()
     }
@@ -149,7 +150,7 @@ extension JSONParser {
   }
 
   private mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
-    guard let base = bytes.baseAddress, let last = bytes.last else { return }
+    guard let base = bytes.baseAddress else { return }
     if isComplete { return try skipWhiteSpace(bytes) }
     let eventsBefore = scope.pointee.events
     scanned += pending + bytes.count
@@ -160,7 +161,6 @@ extension JSONParser {
       throw grammarError(in: bytes, end: consumed)
     }
     parsed += consumed
-    lastByte = last
     let (events, depth) = (scope.pointee.events, scope.pointee.depth)
     if consumed < bytes.count || (events > 0 && depth == 0) {
       isComplete = true
@@ -198,7 +198,9 @@ extension JSONParser {
     guard certain > limit else { return }
     guard certain - (textGuard.escapeOverhead - certainOverhead) > limit else { return }
     scope.pointee.fail(.stringTooLong)
-    throw cancellation(at: parsed)
+    throw fail(
+      .limitExceeded, "a string or a run of white space is longer than the limit of \(limit) bytes",
+      at: parsed)
   }
 
   /// Accepts only white space, after the end of the value.
@@ -221,31 +223,10 @@ extension JSONParser {
   private mutating func refusal(of byte: UInt8) throws(JSONError) -> JSONError {
     try parseHeld()
     if isComplete { return trailing(byte) }
-    switch textGuard.finding {
-    case .byteOrderMark:
-      return fail(
-        .invalidText,
-        "the text starts with a byte order mark (\(byte.shownName)); send UTF-8 without one", at: parsed)
-    case .control where byte == 0 && parsed < 4:
-      return fail(.invalidText, "the text looks like UTF-16 or UTF-32; send UTF-8", at: parsed)
-    case .control:
-      return fail(.syntax, "control character \(byte.shownName)", at: parsed)
-    case .utf8:
-      return fail(.invalidText, "\(byte.shownName) is not valid UTF-8 here", at: parsed)
-    case .escape:
-      return fail(.syntax, "\(byte.shownName) after a backslash is not an escape", at: parsed)
-    case .hexDigit:
-      return fail(
-        .syntax, "expected four hexadecimal digits after \\u, found \(byte.shownName)", at: parsed)
-    case .loneHighSurrogate:
-      return fail(
-        .invalidText, "a high surrogate escape without a low surrogate after it", at: parsed)
-    case .loneLowSurrogate:
-      return fail(
-        .invalidText, "a low surrogate escape without a high surrogate before it", at: parsed)
-    case nil:
+    guard let finding = textGuard.finding else {
       preconditionFailure("the guard refuses with a finding")
     }
+    return fail(finding.code, finding.explanation(of: byte, at: parsed), at: parsed)
   }
 
   private mutating func trailing(_ byte: UInt8) -> JSONError {
@@ -254,27 +235,8 @@ extension JSONParser {
 
   /// The error for a handler that returned 0.
   private mutating func cancellation(at offset: Int) -> JSONError {
-    let limits = scope.pointee.limits
-    switch scope.pointee.failure {
-    case .depthExceeded:
-      return fail(
-        .limitExceeded, "nested deeper than the limit of \(limits.maxDepth) levels", at: offset)
-    case .stringTooLong:
-      return fail(
-        .limitExceeded, "a string is longer than the limit of \(limits.maxStringBytes) bytes",
-        at: offset)
-    case .keyTooLong:
-      return fail(
-        .limitExceeded, "a key is longer than the limit of \(limits.maxKeyBytes) bytes", at: offset)
-    case .numberTooLong:
-      return fail(
-        .limitExceeded, "a number is longer than the limit of \(limits.maxNumberBytes) bytes",
-        at: offset)
-    case .duplicateKey:
-      return fail(.duplicateKey, "an object has two members with the same key", at: offset)
-    default:
-      return fail(.cancelled, "reading was cancelled", at: offset)
-    }
+    let scope = scope.pointee
+    return fail(scope.failure.code, scope.failure.explanation(scope.limits), at: offset)
   }
 
   /// The error for what yajl refused, at the offending byte or the start of the offending token.
@@ -283,8 +245,8 @@ extension JSONParser {
       return fail(.syntax, "not JSON", at: parsed + end)
     }
     let place = complaint.place(in: bytes, consumed: end)
-    let byte = bytes.indices.contains(place) ? bytes[place] : lastByte
-    return fail(.syntax, complaint.explanation(found: byte), at: parsed + place)
+    return fail(
+      .syntax, complaint.explanation(in: bytes, at: place, end: end), at: parsed + place)
   }
 
   /// The error for a text that ended where yajl wanted more, or whose last number is out of place.

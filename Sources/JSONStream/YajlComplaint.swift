@@ -33,31 +33,51 @@ enum YajlComplaint: String, CaseIterable {
   /// A token that began in an earlier piece is said to start where this piece does.
   ///
   /// - Parameter consumed: yajl's own count of consumed bytes: after the offending token or unknown
-  ///   character, at the offending byte of other tokens, and at the start of a token after a member.
+  ///   character, and at the offending byte in other cases.
   func place(in bytes: UnsafeRawBufferPointer, consumed: Int) -> Int {
     if self == .character { return max(consumed - 1, 0) }
-    guard isAboutToken, self != .afterMember, consumed > 0, consumed <= bytes.count else {
-      return consumed
-    }
+    guard isAboutToken, consumed > 0, consumed <= bytes.count else { return consumed }
+    if self == .afterMember { return Self.tokenStart(in: bytes, near: consumed) }
     return Self.tokenStart(in: bytes, end: consumed)
   }
 
-  /// What is wrong, in our words. `byte` is the one at ``place(in:consumed:)``.
-  func explanation(found byte: UInt8) -> String {
-    let found = isAboutToken ? byte.tokenName : byte.shownName
+  /// What is wrong, in our words.
+  ///
+  /// - Parameters:
+  ///   - place: What ``place(in:consumed:)`` returned.
+  ///   - end: yajl's own count of consumed bytes.
+  func explanation(in bytes: UnsafeRawBufferPointer, at place: Int, end: Int) -> String {
+    let found: String
+    if isAboutToken {
+      // The last byte tells the kind of a token, wherever it began.
+      let telling = self == .afterMember ? place : end - 1
+      let isKnown = telling > 0 || end == 1
+      found = isKnown && telling < bytes.count ? ", found \(bytes[telling].tokenName)" : ""
+    } else {
+      found = place < bytes.count ? ", found \(bytes[place].shownName)" : ""
+    }
     switch self {
-    case .character: return "unexpected \(found)"
-    case .unescaped: return "\(found) must be escaped in a string"
-    case .word: return "expected true, false or null, found \(found)"
-    case .digit: return "expected a digit, found \(found)"
+    case .character: return "unexpected character\(found)"
+    case .unescaped: return "a control character in a string must be escaped\(found)"
+    case .word: return "expected true, false or null\(found)"
+    case .digit: return "expected a digit\(found)"
     case .comment: return "comments are not allowed in JSON"
-    case .token: return "unexpected \(found)"
-    case .colon: return "expected ':' after an object key, found \(found)"
-    case .afterMember: return "expected ',' or '}' after a member, found \(found)"
-    case .afterElement: return "expected ',' or ']' after an element, found \(found)"
-    case .key: return "expected an object key in quotes, found \(found)"
+    case .token: return "expected a value\(found)"
+    case .colon: return "expected ':' after an object key\(found)"
+    case .afterMember: return "expected ',' or '}' after a member\(found)"
+    case .afterElement: return "expected ',' or ']' after an element\(found)"
+    case .key: return "expected an object key in quotes\(found)"
     case .end: return "unexpected end of JSON"
     }
+  }
+
+  /// The start of a token, where yajl subtracted the token's length from its end: it takes the length of
+  /// a string without its quotes.
+  private static func tokenStart(in bytes: UnsafeRawBufferPointer, near place: Int) -> Int {
+    guard place >= 2, bytes[place - 2] == UInt8(ascii: "\"") else { return place }
+    let isAfterSpace = [0x20, 0x09, 0x0A, 0x0D].contains(bytes[place - 1])
+    let startsToken = place < bytes.count && "-0123456789tfn{[:".utf8.contains(bytes[place])
+    return isAfterSpace && startsToken ? place : place - 2
   }
 
   private static func tokenStart(in bytes: UnsafeRawBufferPointer, end: Int) -> Int {
@@ -70,7 +90,7 @@ enum YajlComplaint: String, CaseIterable {
       }
       return 0
     case UInt8(ascii: "0")...UInt8(ascii: "9"):
-      while start > 0, isNumberByte(bytes[start - 1]) { start -= 1 }
+      return numberStart(in: bytes, last: start)
     case UInt8(ascii: "a")...UInt8(ascii: "z"):
       while start > 0, (0x61...0x7A).contains(bytes[start - 1]) { start -= 1 }
     default: break
@@ -84,17 +104,28 @@ enum YajlComplaint: String, CaseIterable {
     return (place - first) % 2 == 1
   }
 
-  private static func isNumberByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"),
-      UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"):
-      true
-    default: false
+  private static func numberStart(in bytes: UnsafeRawBufferPointer, last: Int) -> Int {
+    var start = last
+    while start > 0 {
+      let byte = bytes[start - 1]
+      let isAfterExponent = start > 1 && bytes[start - 2] | 0x20 == UInt8(ascii: "e")
+      if byte == UInt8(ascii: "-"), !isAfterExponent {
+        start -= 1
+        break
+      }
+      guard byte.isDigit || "+-.eE".utf8.contains(byte) else { break }
+      start -= 1
     }
+    // To yajl, digits after a leading zero are the next number.
+    let zero = bytes[start] == UInt8(ascii: "-") ? start + 1 : start
+    let followsZero = zero < last && bytes[zero] == UInt8(ascii: "0") && bytes[zero + 1].isDigit
+    return followsZero ? zero + 1 : start
   }
 }
 
 extension UInt8 {
+  fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+
   /// A byte as it can be shown: the character if it is printable ASCII, its value otherwise.
   var shownName: String {
     if self > 0x20 && self < 0x7F { return "'\(Character(Unicode.Scalar(self)))'" }

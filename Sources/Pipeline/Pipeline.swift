@@ -1,3 +1,5 @@
+public import Cache
+
 /// How requests are run: where they go, which store they use, which interceptors they pass, in
 /// which order.
 ///

@@ -16,20 +16,3 @@ public struct StoreConfiguration: Sendable, Hashable {
     self.maximumSize = maximumSize
   }
 }
-
-/// Which fields identify an object.
-public struct KeyRules: Sendable, Hashable {
-  /// For types without a rule of their own.
-  public var defaultFields: [String]
-  public var types: [String: [String]]
-
-  public init(defaultFields: [String] = ["id"], types: [String: [String]] = [:]) {
-    self.defaultFields = defaultFields
-    self.types = types
-  }
-
-  /// The key fields of a type.
-  public func fields(of type: String) -> [String] {
-    types[type] ?? defaultFields
-  }
-}

@@ -11,7 +11,8 @@ struct ConformanceTests {
     #expect(ConformanceFiles.all.count == 318)
   }
 
-  @Test("gives every file its verdict, in one piece and byte by byte", arguments: ConformanceFiles.all)
+  @Test(
+    "gives every file its verdict, in one piece and byte by byte", arguments: ConformanceFiles.all)
   func verdict(_ file: ConformanceFiles.File) {
     let whole = read(file.bytes)
     #expect((whole.error == nil) == ConformanceFiles.isAccepted(file.name), "\(whole.error as Any)")
@@ -26,7 +27,8 @@ struct ConformanceTests {
     }
   }
 
-  @Test("gives every short file its verdict, cut once at every place", arguments: ConformanceFiles.all)
+  @Test(
+    "gives every short file its verdict, cut once at every place", arguments: ConformanceFiles.all)
   func cutOnce(_ file: ConformanceFiles.File) {
     guard file.bytes.count < 300 else { return }
     let whole = read(file.bytes)

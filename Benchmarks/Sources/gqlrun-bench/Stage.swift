@@ -74,18 +74,18 @@ enum Stage: String, CaseIterable {
 }
 
 private let countingHandlers = JSONEventHandlers(
-  null: { scope($0).pointee.count(); return 1 },
-  boolean: { context, _ in scope(context).pointee.count(); return 1 },
-  number: { context, _, count in scope(context).pointee.checkNumber(count) ? 1 : 0 },
-  string: { context, _, count in scope(context).pointee.checkString(count) ? 1 : 0 },
-  startObject: { scope($0).pointee.enter() ? 1 : 0 },
-  key: { context, _, count in scope(context).pointee.checkKey(count) ? 1 : 0 },
-  endObject: { scope($0).pointee.leave(); return 1 },
-  startArray: { scope($0).pointee.enter() ? 1 : 0 },
-  endArray: { scope($0).pointee.leave(); return 1 })
+  null: { scope($0)?.pointee.count() == nil ? 0 : 1 },
+  boolean: { context, _ in scope(context)?.pointee.count() == nil ? 0 : 1 },
+  number: { context, _, count in scope(context)?.pointee.checkNumber(count) == true ? 1 : 0 },
+  string: { context, _, count in scope(context)?.pointee.checkString(count) == true ? 1 : 0 },
+  startObject: { scope($0)?.pointee.enter() == true ? 1 : 0 },
+  key: { context, _, count in scope(context)?.pointee.checkKey(count) == true ? 1 : 0 },
+  endObject: { scope($0)?.pointee.leave() == nil ? 0 : 1 },
+  startArray: { scope($0)?.pointee.enter() == true ? 1 : 0 },
+  endArray: { scope($0)?.pointee.leave() == nil ? 0 : 1 })
 
-private func scope(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<JSONEventScope> {
-  context!.assumingMemoryBound(to: JSONEventScope.self)
+private func scope(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<JSONEventScope>? {
+  context?.assumingMemoryBound(to: JSONEventScope.self)
 }
 
 /// A file read in pieces of 256 KiB.
@@ -104,7 +104,7 @@ private final class InputFile {
   }
 
   func next() throws -> UnsafeRawBufferPointer? {
-    let count = read(descriptor, buffer.baseAddress!, buffer.count)
+    let count = read(descriptor, buffer.baseAddress, buffer.count)
     guard count >= 0 else { throw CacheError(.storage, "cannot read the response") }
     return count == 0 ? nil : UnsafeRawBufferPointer(rebasing: buffer[..<count])
   }

@@ -58,8 +58,8 @@ public actor MemoryStore: RecordStore {
 
   public func statistics() -> StoreStatistics {
     var statistics = StoreStatistics()
-    for index in table.entries.indices where table.entries[index].isLive {
-      statistics.count(key: table.key(at: index), textCount: Int(table.entries[index].textCount))
+    for index in table.live {
+      statistics.count(key: table.key(at: index), textCount: table.text(at: index).count)
     }
     return statistics
   }
@@ -88,10 +88,10 @@ public actor MemoryStore: RecordStore {
     let segments = StagedSegments(table: table, seed: segmentSeed)
     // Segments first: merging lists looks them up here.
     for onlySegments in [true, false] {
-      for index in batch.entries.indices where batch.entries[index].isLive {
+      for index in batch.live {
         let key = batch.key(at: index)
         guard Segments.isSegment(key: key) == onlySegments else { continue }
-        join(key, batch.entries[index].hash, batch.text(at: index), segments, &summary)
+        join(key, batch.hash(at: index), batch.text(at: index), segments, &summary)
       }
     }
   }
@@ -141,9 +141,7 @@ public actor MemoryStore: RecordStore {
 
   /// Removes the records that were used longest ago until `size` bytes are left.
   private func evict(to size: Int) {
-    let oldestFirst = table.entries.indices.filter { table.entries[$0].isLive }.sorted {
-      table.entries[$0].lastUse < table.entries[$1].lastUse
-    }
+    let oldestFirst = table.live.sorted { table.lastUse(at: $0) < table.lastUse(at: $1) }
     for index in oldestFirst {
       if table.liveBytes <= size { break }
       table.remove(at: index)
@@ -197,7 +195,10 @@ private actor MemoryTransaction: RecordTransaction {
     }
   }
 
-  func merge(_ records: RecordBatch) { batches.append(records.table) }
+  func merge(_ records: RecordBatch) -> RecordBatch? {
+    batches.append(records.table)
+    return nil
+  }
 
   func resolve(_ nulls: NullResolutionRequest) {
     guard let table = batches.last else { return }

@@ -316,7 +316,7 @@ extension NormalizerState {
   func skipped() -> Bool { true }
 }
 
-/// Appends `bytes` as the inside of a JSON string, escaped as the dump format says (`semantics.md` 15).
+/// Appends `bytes` as the inside of a JSON string, escaped as little as JSON allows.
 package func appendEscaped(_ bytes: Bytes, to out: inout ByteStack) {
   var runStart = 0
   var i = 0

@@ -110,7 +110,9 @@ public final class ResponseNormalizer {
     if transaction == nil { transaction = try await store.begin() }
     state.pointee.staging.settleNulls()
     let batch = RecordBatch(state.pointee.staging.take())
-    try await transaction?.merge(batch)
+    if let spent = try await transaction?.merge(batch) {
+      state.pointee.staging.recycle(spent.table)
+    }
   }
 
   /// Says that the response has ended.
@@ -166,7 +168,7 @@ public final class ResponseNormalizer {
     return response
   }
 
-  private func consumeSpool() -> ResultData {
+  private func consumeSpool() -> ResultBody {
     var taken = ResultSpool()
     swap(&taken, &spool)
     return taken.finish()
@@ -185,7 +187,7 @@ public final class ResponseNormalizer {
       plan: operation.plan, errors: options.errorPolicy == .keep ? [] : errors)
     if let transaction {
       state.pointee.staging.settleNulls()
-      try await transaction.merge(RecordBatch(state.pointee.staging.take()))
+      _ = try await transaction.merge(RecordBatch(state.pointee.staging.take()))
       if !resolution.isEmpty {
         try await transaction.resolve(NullResolutionRequest(resolution))
       }
@@ -260,7 +262,7 @@ public struct NormalizedResponse: Sendable {
   /// Whether `data` was an object. It may be null or absent when there are errors.
   public var hasData: Bool
   /// The `data` of the response, exactly the fields asked for; `nil` without data or when not wanted.
-  public var data: ResultData?
+  public var data: ResultBody?
   public var statistics: ResponseStatistics
   public var diagnostics: [CacheDiagnostic]
   /// What is to be written to the store; `nil` when there is nothing to write.
@@ -287,7 +289,7 @@ public struct PendingWrite: Sendable {
     case .staged(let store, let batch):
       let transaction = try await store.begin()
       do {
-        try await transaction.merge(batch)
+        _ = try await transaction.merge(batch)
         return try await transaction.commit()
       } catch {
         await transaction.rollback()

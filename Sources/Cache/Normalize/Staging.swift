@@ -5,6 +5,7 @@
 /// later repeats are skipped, too.
 struct Staging: ~Copyable {
   private(set) var table = RecordTable()
+  private var spare: RecordTable?
   /// Records whose text holds a ``TentativeNull``.
   private var tentative: Set<Int> = []
   /// Whether others may hold one, too: it stood in a text that was staged later.
@@ -58,15 +59,16 @@ struct Staging: ~Copyable {
   /// The staged records, handed over; staging starts anew and remembers what it gave away.
   mutating func take() -> RecordTable {
     let full = table
-    table = RecordTable()
+    table = spare ?? RecordTable()
+    spare = nil
     if recent == nil {
       recent = .allocate(capacity: Self.recentCount)
       recent?.initialize(repeating: (0, 0), count: Self.recentCount)
     }
     if let recent {
-      for entry in full.entries.indices {
-        let hash = full.entries[entry].hash
-        let text = full.text(at: entry)
+      for index in full.live {
+        let hash = full.hash(at: index)
+        let text = full.text(at: index)
         recent[Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))] = (
           hash, hashBytes(text.start, text.count, seed: hash)
         )
@@ -74,6 +76,12 @@ struct Staging: ~Copyable {
     }
     forgetNulls()
     return full
+  }
+
+  /// Takes the memory of a batch that was written, for the next one.
+  mutating func recycle(_ spent: RecordTable) {
+    spent.reset()
+    spare = spent
   }
 
   /// The staged records, handed over for good.
@@ -98,7 +106,7 @@ struct Staging: ~Copyable {
   /// Turns what is still tentative into plain nulls.
   mutating func settleNulls() {
     if hasUnplacedNulls {
-      for index in table.entries.indices
+      for index in table.live
       where TentativeNull.mayBeIn(table.text(at: index))
         && !Segments.isSegment(key: table.key(at: index))
       {

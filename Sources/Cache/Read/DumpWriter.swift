@@ -1,4 +1,4 @@
-/// Writes records in the dump format (`semantics.md` 15): a form that depends on the facts alone, not
+/// Writes records in the dump format (`docs/guide-cache.md`): a form that depends on the facts alone, not
 /// on store, field order or chunking.
 struct DumpWriter<Source: RecordSource>: ~Copyable {
   private var source: Source

@@ -17,6 +17,12 @@ func compareBytes(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count:
   return memcmp(a, b, count) == 0
 }
 
+/// Whether `a` stands before `b` in byte order.
+package func compareKeys(_ a: Bytes, _ b: Bytes) -> Bool {
+  let order = memcmp(a.start, b.start, min(a.count, b.count))
+  return order != 0 ? order < 0 : a.count < b.count
+}
+
 /// A fast 64-bit hash of bytes, in the manner of wyhash: 16 bytes a step, folded by a 128-bit product.
 ///
 /// Not cryptographic. Tables seed it per process; what is stored (checksums, segment names) uses the

@@ -211,9 +211,8 @@ package enum RecordText {
           scalar = 0x10000 + (scalar - 0xd800) << 10 + (low - 0xdc00)
           i += 6
         }
-        for unit in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{fffd}") ?? UTF8.encode("\u{fffd}")! {
-          out.append(unit)
-        }
+        let character: Unicode.Scalar = Unicode.Scalar(scalar) ?? "\u{fffd}"
+        for unit in UTF8.encode(character) ?? UTF8.encodedReplacementCharacter { out.append(unit) }
       default: out.append(escape)
       }
     }

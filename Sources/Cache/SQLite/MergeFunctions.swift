@@ -60,7 +60,10 @@ final class MergeFunctions {
         sqlite3_result_text64(
           context, UnsafeRawPointer(result.start).assumingMemoryBound(to: CChar.self),
           UInt64(result.count), MergeFunctions.transient, UInt8(SQLITE_UTF8))
-      }, nil, nil, { Unmanaged<MergeFunctions>.fromOpaque($0!).release() })
+      }, nil, nil, { context in
+        guard let context else { return }
+        Unmanaged<MergeFunctions>.fromOpaque(context).release()
+      })
     guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     let second = sqlite3_create_function_v2(
       db.sqliteConnection, "gqlrun_merge_checksum", 3, flags, context.toOpaque(),

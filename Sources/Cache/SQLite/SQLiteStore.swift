@@ -189,6 +189,19 @@ public final class SQLiteStore: RecordStore {
     await gate.release()
   }
 
+  /// Starts a checkpoint in the background when the write-ahead log has grown large.
+  ///
+  /// Only this connection checkpoints, never while a response is being written: several writers and
+  /// checkpoints at a time can damage the log of SQLite before 3.51.3 (https://sqlite.org/wal.html).
+  func checkpointIfLarge() {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
+    guard let size = (attributes?[.size] as? NSNumber)?.intValue, size > 4 << 20 else { return }
+    Task {
+      // What it cannot do now, the next one will.
+      try? await checkpoint()
+    }
+  }
+
   /// Closes the file. The store cannot be used afterwards.
   public func close() throws(CacheError) {
     do { try pool.close() } catch { throw SQLiteFile.describe(error, "close the cache", path) }

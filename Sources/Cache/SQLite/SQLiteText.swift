@@ -20,7 +20,7 @@ enum SQLiteText {
 
   /// What is stored beside a record, so that a damaged page cannot pass for data.
   ///
-  /// SQLite does not notice a zeroed or swapped page (`reliability.md` 8).
+  /// SQLite itself does not notice a zeroed or swapped page.
   @inline(__always)
   static func checksum(key: Bytes, text: Bytes) -> Int64 {
     let keyHash = hashBytes(key.start, key.count, seed: 0x6771_6c72_756e)

@@ -9,6 +9,8 @@ import GRDBSQLite
 actor SQLiteTransaction: RecordTransaction {
   private let store: SQLiteStore
   private var inFlight: Task<Void, any Error>?
+  /// The batch that is being written, or was last.
+  private var written: RecordBatch?
   private var summary = WriteSummary()
   private var isOpen = true
 
@@ -20,16 +22,20 @@ actor SQLiteTransaction: RecordTransaction {
     Task { await Self.rollback(store, after: inFlight) }
   }
 
-  func merge(_ records: RecordBatch) async throws(CacheError) {
+  func merge(_ records: RecordBatch) async throws(CacheError) -> RecordBatch? {
     try await settle()
+    // Written, so that nobody reads it any more.
+    let spent = written
+    written = records
     let store = store
     inFlight = Task {
-      let written = try await store.pool.writeWithoutTransaction { db in
+      let summary = try await store.pool.writeWithoutTransaction { db in
         try RecordWriter(db, collectsChanges: store.collectsChanges, seed: store.segmentSeed)
           .write(records.table)
       }
-      add(written)
+      add(summary)
     }
+    return spent
   }
 
   private func add(_ written: WriteSummary) {
@@ -75,6 +81,7 @@ actor SQLiteTransaction: RecordTransaction {
     }
     isOpen = false
     await store.gate.release()
+    store.checkpointIfLarge()
     return summary
   }
 

@@ -4,6 +4,21 @@
 enum BuiltIns {
   static let definitions: [TypeSystemDefinition] = parsed(source)
 
+  /// The standard directives by name.
+  static let directives: [String: DirectiveDefinition] = {
+    var directives: [String: DirectiveDefinition] = [:]
+    for case .directive(let directive) in definitions {
+      directives[directive.name.value] = directive
+    }
+    return directives
+  }()
+
+  /// The names of the standard scalars and the types of introspection.
+  static let typeNames: Set<String> = Set(
+    definitions.compactMap { definition in
+      if case .directive = definition { nil } else { definition.name?.value }
+    })
+
   static let typenameField = rootField("__typename")
   static let schemaField = rootField("__schema")
   static let typeField = rootField("__type")

@@ -14,7 +14,12 @@ public struct Schema: Sendable {
   public let typeNames: [String]
 
   let types: [String: SchemaType]
+  /// Standard scalars that nothing in the schema uses. The reference implementation does not know
+  /// them.
+  let unreferencedScalars: Set<String>
   let directiveDefinitions: [String: DirectiveDefinition]
+  /// The names of all directives: those of the document in source order, then standard ones.
+  let directiveNamesInOrder: [String]
   let rootTypeNames: [OperationType: String]
   /// By interface or union: the object types that can stand in for it, in source order.
   let possible: [String: [String]]

@@ -75,7 +75,10 @@ extension SchemaBuilder {
 
   /// The type of that name, or a report that there is none.
   private mutating func known(_ name: Name) -> SchemaType? {
-    if let type = types[name.value] { return type }
+    if let type = types[name.value] {
+      if case .scalar = type { unreferencedScalars.remove(name.value) }
+      return type
+    }
     let hint = hint(for: name.value, in: Array(types.keys))
     report("Unknown type '\(name.value)'." + hint, name.location)
     return nil

@@ -24,7 +24,10 @@ struct SchemaBuilder {
   private(set) var typeNames: [String] = []
   private(set) var types: [String: SchemaType] = [:]
   private(set) var directives: [String: DirectiveDefinition] = [:]
+  private var directiveNames: [String] = []
   private(set) var schemaParts: [SchemaDefinition] = []
+  /// Those introspection uses are always referred to.
+  var unreferencedScalars: Set<String> = ["Int", "Float", "ID"]
 
   init(_ document: Document) {
     self.document = document
@@ -33,6 +36,7 @@ struct SchemaBuilder {
   consuming func schema() throws(SchemaError) -> Schema {
     collect()
     for name in typeNames { types[name] = merged(parts[name] ?? []) }
+    unreferencedScalars.subtract(typeNames)
     for definition in BuiltIns.definitions { addBuiltIn(definition) }
     let roots = rootTypes()
     checkReferences(typeNames: typeNames)
@@ -44,8 +48,9 @@ struct SchemaBuilder {
     return Schema(
       description: schemaParts.first { !$0.isExtension }?.description?.value,
       directives: schemaParts.flatMap(\.directives), warnings: warnings, typeNames: typeNames,
-      types: types,
-      directiveDefinitions: directives, rootTypeNames: roots, possible: possible,
+      types: types, unreferencedScalars: unreferencedScalars,
+      directiveDefinitions: directives, directiveNamesInOrder: directiveNames,
+      rootTypeNames: roots, possible: possible,
       subtypes: subtypes)
   }
 
@@ -96,6 +101,8 @@ struct SchemaBuilder {
     let name = directive.name
     if directives.updateValue(directive, forKey: name.value) != nil {
       report("There can be only one directive named '@\(name.value)'.", name.location)
+    } else {
+      directiveNames.append(name.value)
     }
     checkUnique(directive.arguments) { "Argument '@\(name.value)(\($0):)'" }
   }
@@ -124,7 +131,9 @@ struct SchemaBuilder {
 
   private mutating func addBuiltIn(_ definition: TypeSystemDefinition) {
     if case .directive(let directive) = definition {
-      if directives[directive.name.value] == nil { directives[directive.name.value] = directive }
+      guard directives[directive.name.value] == nil else { return }
+      directives[directive.name.value] = directive
+      directiveNames.append(directive.name.value)
     } else if let name = definition.name?.value, types[name] == nil {
       types[name] = merged([definition])
     }

@@ -40,8 +40,8 @@ struct Attempt: Sendable {
 
   func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
     ChainContext(
-      services: services, endpoint: pipeline.endpoint, entryID: id, request: request,
-      retryCause: retryCause)
+      services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, entryID: id,
+      request: request, retryCause: retryCause)
   }
 }
 
@@ -232,7 +232,7 @@ extension Attempt {
       next: NextHTTP { try await http($0, request, from: index + 1) })
   }
 
-  private func writeTarget(_ request: GraphQLRequest) async throws -> (any CacheWriteTarget)? {
+  private func writeTarget(_ request: GraphQLRequest) async throws -> CacheWriteTarget? {
     guard let stop = route.cacheWrite else { return nil }
     return try await stop.interceptor.prepareWrite(
       for: request, context: context(stop.id, request))

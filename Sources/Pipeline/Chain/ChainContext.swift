@@ -1,9 +1,12 @@
+public import Cache
 public import GraphQL
 
 /// What an interceptor may know beside its request.
 public struct ChainContext: Sendable {
   public var services: Services
   public var endpoint: Endpoint?
+  /// Which fields identify the objects of a type in this pipeline.
+  public var keys: KeyRules
   /// The identifier of the entry that is being called; empty outside of one.
   public var entryID: String
   public var operationName: String?
@@ -16,11 +19,12 @@ public struct ChainContext: Sendable {
   public var values: RequestContext
 
   public init(
-    services: Services, endpoint: Endpoint? = nil, entryID: String = "",
-    request: GraphQLRequest, retryCause: (any Error)? = nil
+    services: Services, endpoint: Endpoint? = nil, keys: KeyRules = KeyRules(),
+    entryID: String = "", request: GraphQLRequest, retryCause: (any Error)? = nil
   ) {
     self.services = services
     self.endpoint = endpoint
+    self.keys = keys
     self.entryID = entryID
     self.operationName = request.operationName
     self.operationType = request.operationType

@@ -113,6 +113,7 @@ extension Execution {
     // Without effect on what was committed: this ends what the cache interceptor did not want.
     await write.rollback()
     response.pendingWrite = nil
+    response.writeSummary = await write.summary
     return response
   }
 

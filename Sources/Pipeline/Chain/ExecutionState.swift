@@ -1,3 +1,5 @@
+import Cache
+
 /// What the attempts of one execution share.
 actor ExecutionState {
   private var hasConsultedCache = false
@@ -27,16 +29,20 @@ actor TrackedWrite: PendingCacheWrite {
   /// The request as it went to the network.
   let request: GraphQLRequest
   private var base: (any PendingCacheWrite)?
+  /// What the commit changed; `nil` unless there was one.
+  private(set) var summary: WriteSummary?
 
   init(_ base: any PendingCacheWrite, request: GraphQLRequest) {
     self.base = base
     self.request = request
   }
 
-  func commit() async throws {
-    guard let write = base.take() else { return }
+  func commit() async throws -> WriteSummary {
+    guard let write = base.take() else { return summary ?? WriteSummary() }
     do {
-      try await write.commit()
+      let summary = try await write.commit()
+      self.summary = summary
+      return summary
     } catch {
       await write.rollback()
       throw error

@@ -43,7 +43,7 @@ public protocol CacheInterceptor: Sendable {
   /// writes.
   func prepareWrite(
     for request: GraphQLRequest, context: ChainContext
-  ) async throws -> (any CacheWriteTarget)?
+  ) async throws -> CacheWriteTarget?
 
   /// Keeps a result: commits its pending write. Returning without doing so is a veto, and the chain
   /// rolls back.
@@ -65,14 +65,14 @@ extension CacheInterceptor {
 
   public func prepareWrite(
     for request: GraphQLRequest, context: ChainContext
-  ) async throws -> (any CacheWriteTarget)? {
+  ) async throws -> CacheWriteTarget? {
     nil
   }
 
   public func write(
     _ response: GraphQLResponse, for request: GraphQLRequest, context: ChainContext
   ) async throws {
-    try await response.pendingWrite?.commit()
+    _ = try await response.pendingWrite?.commit()
   }
 }
 
@@ -88,7 +88,7 @@ public protocol ResponseParsingInterceptor: Sendable {
   /// - Parameter target: Where records go; `nil` when this response is not kept.
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
-    target: (any CacheWriteTarget)?, context: ChainContext
+    target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream
 }
 

@@ -1,3 +1,4 @@
+public import Cache
 import Foundation
 public import Logging
 
@@ -6,7 +7,7 @@ public import Logging
 /// Plugins reach the world through these and nothing else, so a test replaces them.
 public struct Services: Sendable {
   public var transport: (any HTTPTransport)?
-  public var store: (any PipelineStore)?
+  public var store: (any RecordStore)?
   public var clock: ServiceClock
   /// The time of day in seconds since 1970, for dates that servers send. May jump: never used for
   /// waiting.
@@ -17,7 +18,7 @@ public struct Services: Sendable {
   private var others: [ObjectIdentifier: any Sendable] = [:]
 
   public init(
-    transport: (any HTTPTransport)? = nil, store: (any PipelineStore)? = nil,
+    transport: (any HTTPTransport)? = nil, store: (any RecordStore)? = nil,
     clock: ServiceClock = ServiceClock(ContinuousClock()),
     secondsSince1970: @escaping @Sendable () -> Double = Services.timeOfDay,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
@@ -45,9 +46,6 @@ public struct Services: Sendable {
 public protocol ServiceKey {
   associatedtype Value: Sendable
 }
-
-/// The store that a chain's cache interceptors use.
-public protocol PipelineStore: Sendable {}
 
 /// Sends HTTP requests.
 public protocol HTTPTransport: Sendable {

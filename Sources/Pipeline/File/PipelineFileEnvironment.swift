@@ -47,7 +47,7 @@ extension PipelineFileEnvironment {
     PipelineFileEnvironment(
       variable: { ProcessInfo.processInfo.environment[$0] },
       readFile: { try contents(of: $0) },
-      execute: { try output(of: $0) })
+      execute: { try ShellCommand.output(of: $0, limit: maximumBytes) })
   }
 
   /// The most that is read from a file or a command, in bytes.
@@ -60,32 +60,10 @@ extension PipelineFileEnvironment {
           ? "it cannot be opened" : "there is no such file")
     }
     defer { try? handle.close() }
-    guard let data = try? handle.read(upToCount: maximumBytes + 1) else { return [] }
-    return [UInt8](data)
-  }
-
-  private static func output(of command: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", command]
-    process.standardInput = FileHandle.nullDevice
-    let pipe = Pipe()
-    process.standardOutput = pipe
     do {
-      try process.run()
+      return [UInt8](try handle.read(upToCount: maximumBytes + 1) ?? Data())
     } catch {
-      throw Failure("the shell could not be started")
+      throw Failure("it cannot be read")
     }
-    let data = (try? pipe.fileHandleForReading.read(upToCount: maximumBytes + 1)) ?? Data()
-    if data.count > maximumBytes { process.terminate() }
-    process.waitUntilExit()
-    guard data.count <= maximumBytes else { throw Failure("it printed more than 1 MiB") }
-    guard process.terminationStatus == 0 else {
-      throw Failure("it ended with status \(process.terminationStatus)")
-    }
-    guard let text = String(validating: data, as: UTF8.self) else {
-      throw Failure("its output is not UTF-8")
-    }
-    return text
   }
 }

@@ -1,3 +1,5 @@
+public import JSONStream
+
 /// An error that a GraphQL server put into its response.
 ///
 /// https://spec.graphql.org/September2025/#sec-Errors
@@ -7,21 +9,36 @@ public struct GraphQLError: Error, Sendable, Hashable {
   public var path: [PathElement]?
   /// Where in the document; line and column are counted from 1.
   public var locations: [Location]
-  /// A JSON object.
-  public var extensions: JSONText?
-  /// `extensions.code`
-  public var code: String?
+  public var extensions: JSONObject?
 
   public init(
     message: String, path: [PathElement]? = nil, locations: [Location] = [],
-    extensions: JSONText? = nil, code: String? = nil
+    extensions: JSONObject? = nil
   ) {
     self.message = message
     self.path = path
     self.locations = locations
     self.extensions = extensions
-    self.code = code
   }
+
+  /// Reads an element of a response's `errors`. What is not as the specification has it is left
+  /// out: servers differ, and an error is worth showing whatever its shape.
+  public init(_ value: JSONValue) {
+    self.init(
+      message: value["message"]?.stringValue ?? value.stringValue ?? "an error without a message",
+      path: value["path"]?.arrayValue?.compactMap { element in
+        element.stringValue.map(PathElement.key) ?? element.intValue.map(PathElement.index)
+      },
+      locations: (value["locations"]?.arrayValue ?? []).compactMap { location in
+        guard let line = location["line"]?.intValue, let column = location["column"]?.intValue
+        else { return nil }
+        return Location(line: line, column: column)
+      },
+      extensions: value["extensions"]?.objectValue)
+  }
+
+  /// `extensions.code`
+  public var code: String? { extensions?["code"]?.stringValue }
 
   public enum PathElement: Sendable, Hashable, CustomStringConvertible {
     case key(String)

@@ -1,18 +1,24 @@
+public import Cache
 public import GraphQL
 public import HTTPTypes
+public import JSONStream
 
 /// One operation on its way to the server.
 ///
 /// A plain value: an interceptor changes its copy and passes it on.
 public struct GraphQLRequest: Sendable {
+  /// The operation as it was prepared for parsing and the cache.
+  ///
+  /// `nil` for a document that is sent as it is, which neither can be used for. Whoever changes
+  /// the document or the variables prepares the operation anew.
+  public var operation: PreparedOperation?
   /// The document as it is sent, with exactly these characters.
   public var document: String
   public var operationName: String?
   public var operationType: OperationType
-  /// A JSON object.
-  public var variables: JSONText
-  /// The members of the request's `extensions`.
-  public var extensions: [String: JSONText] = [:]
+  public var variables: JSONObject
+  /// The request's `extensions`.
+  public var extensions = JSONObject()
   /// Fields sent with this request; they win over those of the endpoint.
   public var additionalHeaders = HTTPFields()
   /// `nil` takes the default of the chain's cache read.
@@ -29,11 +35,19 @@ public struct GraphQLRequest: Sendable {
   /// Asks for GET or POST. Mutations are always sent by POST.
   public var method: Endpoint.Method?
   /// Further members of the request's body, such as `documentId`.
-  public var bodyMembers: [String: JSONText] = [:]
+  public var bodyMembers = JSONObject()
 
+  public init(_ operation: PreparedOperation, cachePolicy: CachePolicy? = nil) {
+    self.init(
+      document: operation.document, operationName: operation.name,
+      operationType: operation.type, variables: operation.variables, cachePolicy: cachePolicy)
+    self.operation = operation
+  }
+
+  /// A request that is sent as it is.
   public init(
     document: String, operationName: String? = nil, operationType: OperationType = .query,
-    variables: JSONText = .emptyObject, cachePolicy: CachePolicy? = nil
+    variables: JSONObject = JSONObject(), cachePolicy: CachePolicy? = nil
   ) {
     self.document = document
     self.operationName = operationName

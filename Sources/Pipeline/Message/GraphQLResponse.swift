@@ -1,4 +1,6 @@
+public import Cache
 public import HTTPTypes
+public import JSONStream
 
 /// One result of an operation. Most operations have one; subscriptions and `cache-and-network` have
 /// several.
@@ -9,12 +11,11 @@ public struct GraphQLResponse: Sendable {
   }
 
   public var source: Source
-  /// The result as bytes, or `nil` when nobody asked for them.
-  public var body: (any ResultBody)?
+  /// The `data` of the result; `nil` when the server sent none or nobody asked for it.
+  public var data: (any ResultData)?
   /// The errors that the server reported beside the data.
   public var errors: [GraphQLError]
-  /// The members of the response's `extensions`.
-  public var extensions: [String: JSONText]
+  public var extensions: JSONObject?
   /// `nil` for a result from the cache.
   public var http: HTTPResponse?
   public var timing: ResponseTiming
@@ -26,14 +27,17 @@ public struct GraphQLResponse: Sendable {
   /// delivers the result.
   public var pendingWrite: (any PendingCacheWrite)?
 
+  /// What the commit changed in the store; set by the chain when it delivers the result.
+  public var writeSummary: WriteSummary?
+
   public init(
-    source: Source, body: (any ResultBody)? = nil, errors: [GraphQLError] = [],
-    extensions: [String: JSONText] = [:], http: HTTPResponse? = nil,
+    source: Source, data: (any ResultData)? = nil, errors: [GraphQLError] = [],
+    extensions: JSONObject? = nil, http: HTTPResponse? = nil,
     timing: ResponseTiming = ResponseTiming(), attempt: Int = 1,
     context: RequestContext = RequestContext(), pendingWrite: (any PendingCacheWrite)? = nil
   ) {
     self.source = source
-    self.body = body
+    self.data = data
     self.errors = errors
     self.extensions = extensions
     self.http = http

@@ -1,5 +1,6 @@
 import GraphQL
 import HTTPTypes
+import JSONStream
 
 /// Turns a GraphQL request into an HTTP request.
 ///
@@ -21,15 +22,15 @@ struct HTTPRequestBuilder {
   private func post(_ request: GraphQLRequest) -> HTTPRequestMessage {
     var fields = HTTPFields()
     fields[.contentType] = "application/json"
-    let body = JSONText.object(members(of: request)).text
     return HTTPRequestMessage(
-      head: head(.post, endpoint.path, fields, request), body: Array(body.utf8))
+      head: head(.post, endpoint.path, fields, request),
+      body: JSONValue.object(members(of: request)).jsonBytes())
   }
 
   private func get(_ path: String, _ request: GraphQLRequest) -> HTTPRequestMessage {
     var fields = HTTPFields()
     // Servers that guard against forged requests of browsers refuse a GET without such a field.
-    fields[Self.preflight] = "true"
+    if let preflight = HTTPField.Name("Apollo-Require-Preflight") { fields[preflight] = "true" }
     return HTTPRequestMessage(head: head(.get, path, fields, request))
   }
 
@@ -48,26 +49,21 @@ struct HTTPRequestBuilder {
       headerFields: fields)
   }
 
-  private func members(of request: GraphQLRequest) -> [(key: String, value: JSONText)] {
-    var members: [(key: String, value: JSONText)] = []
-    if request.sendsDocument { members.append(("query", .string(request.document))) }
-    if request.variables != .emptyObject { members.append(("variables", request.variables)) }
-    if let name = request.operationName { members.append(("operationName", .string(name))) }
-    if !request.extensions.isEmpty {
-      members.append(("extensions", .object(request.extensions.sortedByKey)))
-    }
-    return members + request.bodyMembers.sortedByKey
+  private func members(of request: GraphQLRequest) -> JSONObject {
+    var members = JSONObject()
+    if request.sendsDocument { members["query"] = .string(request.document) }
+    if !request.variables.isEmpty { members["variables"] = .object(request.variables) }
+    if let name = request.operationName { members["operationName"] = .string(name) }
+    if !request.extensions.isEmpty { members["extensions"] = .object(request.extensions) }
+    for member in request.bodyMembers { members[member.key] = member.value }
+    return members
   }
 
-  /// The endpoint's path with the request as its query.
+  /// The endpoint's path with the request as its query. Objects are in canonical form, so that
+  /// equal requests have equal URLs and shared caches find them.
   private func path(for request: GraphQLRequest) -> String {
     let query = members(of: request).map { member in
-      let value =
-        switch member.key {
-        case "query": request.document
-        case "operationName": request.operationName ?? ""
-        default: member.value.text
-        }
+      let value = member.value.stringValue ?? member.value.canonicalText
       return "\(Self.percentEncoded(member.key))=\(Self.percentEncoded(value))"
     }
     return endpoint.path + (endpoint.path.contains("?") ? "&" : "?") + query.joined(separator: "&")
@@ -86,13 +82,5 @@ struct HTTPRequestBuilder {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static let preflight = HTTPField.Name("Apollo-Require-Preflight")!
-}
-
-extension [String: JSONText] {
-  fileprivate var sortedByKey: [(key: String, value: JSONText)] {
-    sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0.key, $0.value) }
   }
 }

@@ -33,3 +33,21 @@ public struct OptionValue: Sendable {
   /// Whether the value is the default of the option.
   public var isDefault: Bool
 }
+
+extension OptionValue {
+  /// Whether this very value would have needed a command that was not to be run.
+  var isUnknown: Bool {
+    if case .unresolved = content { true } else { false }
+  }
+
+  /// Whether any of it would have needed a command that was not to be run.
+  var isUnresolved: Bool {
+    switch content {
+    case .unresolved: true
+    case .list(let elements): elements.contains(where: \.isUnresolved)
+    case .map(let entries): entries.contains(where: \.value.isUnresolved)
+    case .object(let options): options.isUnresolved
+    default: false
+    }
+  }
+}

@@ -42,17 +42,7 @@ public struct PluginOptions: Sendable {
 
   /// Whether any value would have needed a command that was not to be run.
   var isUnresolved: Bool {
-    values.contains { Self.isUnresolved($0.value) }
-  }
-
-  private static func isUnresolved(_ value: OptionValue) -> Bool {
-    switch value.content {
-    case .unresolved: true
-    case .list(let elements): elements.contains(where: isUnresolved)
-    case .map(let entries): entries.contains { isUnresolved($0.value) }
-    case .object(let options): options.isUnresolved
-    default: false
-    }
+    values.contains { $0.value.isUnresolved }
   }
 }
 
@@ -177,27 +167,29 @@ extension PluginOptions {
   private func read<Value>(
     _ name: String, _ extract: (OptionValue.Content) -> Value?
   ) -> Value? {
-    self[name].map { extracted(name, $0, extract) }
+    // Unresolved values are met by checks only: no plugin is made of them.
+    self[name].flatMap { $0.isUnknown ? nil : extracted(name, $0, extract) }
   }
 
   private func list<Value>(
     _ name: String, _ extract: (OptionValue.Content) -> Value?
   ) -> [Value] {
-    guard let value = self[name] else { return [] }
+    guard let value = self[name], !value.isUnknown else { return [] }
     guard case .list(let elements) = value.content else {
       preconditionFailure("option `\(name)` is not described as a list")
     }
-    return elements.map { extracted(name, $0, extract) }
+    return elements.filter { !$0.isUnknown }.map { extracted(name, $0, extract) }
   }
 
   private func map<Value>(
     _ name: String, _ extract: (OptionValue.Content) -> Value?
   ) -> [(name: String, value: Value)] {
-    guard let value = self[name] else { return [] }
+    guard let value = self[name], !value.isUnknown else { return [] }
     guard case .map(let entries) = value.content else {
       preconditionFailure("option `\(name)` is not described as a map")
     }
-    return entries.map { ($0.name, extracted(name, $0.value, extract)) }
+    return entries.filter { !$0.value.isUnknown }
+      .map { ($0.name, extracted(name, $0.value, extract)) }
   }
 
   private func extracted<Value>(

@@ -35,6 +35,7 @@ public struct PluginEnvironment: Sendable {
 public struct PluginOptionError: Error, Sendable, Hashable {
   /// The option to point at; a dotted name reaches into objects.
   public var option: String
+  /// What is wrong. Does not repeat values, which may be secret.
   public var message: String
   /// What would work.
   public var remedy: String?

@@ -1,4 +1,5 @@
 import Cache
+import Logging
 public import Pipeline
 
 /// Answers from the cache, as the policy says.
@@ -27,11 +28,11 @@ private struct CacheReadInterceptor: CacheInterceptor {
   var defaultPolicy: CachePolicy? { policy }
 
   func read(_ request: GraphQLRequest, context: ChainContext) async throws -> CacheReadOutcome {
-    guard let service = context.recordStore else { return .miss(missing: nil) }
+    guard let store = context.services.store else { return .miss(missing: nil) }
     let operation = try request.preparedOperation(context)
-    switch try await service.store.read(operation) {
+    switch try await store.read(operation) {
     case .hit(let data):
-      return .hit(GraphQLResponse(source: .cache, body: ResponseBody(data: data)))
+      return .hit(GraphQLResponse(source: .cache, data: data))
     case .miss(let miss):
       context.services.logger.debug("\(miss)")
       return .miss(missing: miss.path)

@@ -27,22 +27,15 @@ public struct CacheWritePlugin: Plugin {
   }
 }
 
-/// Where the parser puts records, and how.
-struct RecordTarget: CacheWriteTarget {
-  let store: any RecordStore
-  let errorPolicy: ErrorPolicy
-  let writesRoots: Bool
-}
-
 private struct CacheWriteInterceptor: CacheInterceptor {
   let errorPolicy: ErrorPolicy
   let writesRoots: Bool
 
   func prepareWrite(
     for request: GraphQLRequest, context: ChainContext
-  ) async throws -> (any CacheWriteTarget)? {
-    context.recordStore.map {
-      RecordTarget(store: $0.store, errorPolicy: errorPolicy, writesRoots: writesRoots)
+  ) async throws -> CacheWriteTarget? {
+    context.services.store.map {
+      CacheWriteTarget(store: $0, errorPolicy: errorPolicy, writesRoots: writesRoots)
     }
   }
 }

@@ -1,3 +1,5 @@
+import HTTPTypes
+import Logging
 public import Pipeline
 
 /// Retries what may succeed the next time, and bounds the retries that other plugins ask for.
@@ -25,7 +27,7 @@ public struct MaxRetryPlugin: Plugin {
           OptionDescription(
             "jitter", .choice(["none", "full", "equal"]), default: "equal",
             "How much of a delay is left to chance: nothing, all, or half of it"),
-        ]), default: "", "How long to wait before a retry"),
+        ]), default: "{}", "How long to wait before a retry"),
       OptionDescription(
         "respect_retry_after", .bool, default: "true",
         "Whether the server's Retry-After is waited for when it is longer"),
@@ -48,7 +50,7 @@ public struct MaxRetryPlugin: Plugin {
     return .graphQL(
       MaxRetryInterceptor(
         maxRetries: options.int("max_retries"),
-        triggers: Set(options["on"]?.texts ?? []),
+        triggers: Set(options.strings("on")),
         backoff: Backoff(
           base: backoff.duration("base"), factor: backoff.double("factor"),
           max: backoff.duration("max"),
@@ -106,7 +108,7 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
         let delay = delay(before: context.attempt - 1, failure, context)
       else { throw error }
       context.services.logger.info(
-        "↻ \(request.label): retry \(context.attempt) of \(maxRetries) in \(delay.optionText)",
+        "↻ \(request.label): retry \(context.attempt) of \(maxRetries) in \(delay.milliseconds)",
         metadata: ["cause": "\(failure.code.rawValue)"])
       try await context.services.clock.sleep(for: delay)
       throw ChainRetry(request, cause: error)

@@ -1,5 +1,7 @@
 import Cache
+import HTTPTypes
 import JSONStream
+import Logging
 public import Pipeline
 
 /// Reads responses as they arrive: into records and into the result.
@@ -34,10 +36,9 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
 
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
-    target: (any CacheWriteTarget)?, context: ChainContext
+    target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream {
     try await ResponseCheck.requireJSON(response, place: context.entryID)
-    let target = target as? RecordTarget
     var options = ResponseNormalizer.Options()
     options.limits = limits
     if let target {
@@ -50,17 +51,12 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     for diagnostic in parsed.diagnostics {
       context.services.logger.debug("\(diagnostic)")
     }
-    var result = GraphQLResponse(
-      source: .server,
-      body: ResponseBody(
-        data: parsed.data,
-        errors: parsed.errors.isEmpty ? [] : JSONValue.array(parsed.errors).jsonBytes(),
-        extensions: parsed.extensions.map { JSONValue.object($0).jsonBytes() } ?? []),
-      errors: parsed.errors.map(GraphQLError.init),
-      extensions: parsed.extensions?.texts ?? [:], http: response.head)
-    result.timing.receivedBytes = parsed.statistics.bytes
-    result.pendingWrite = parsed.write.map(PendingRecords.init)
-    return ResponseStream(result)
+    return ResponseStream(
+      GraphQLResponse(
+        source: .server, data: parsed.data, errors: parsed.errors.map { GraphQLError($0) },
+        extensions: parsed.extensions, http: response.head,
+        timing: ResponseTiming(receivedBytes: parsed.statistics.bytes),
+        pendingWrite: parsed.write))
   }
 
   private func read(
@@ -99,42 +95,5 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     default:
       return ChainError(.cache, .cacheWriteFailed, error.message, place: place, cause: error)
     }
-  }
-}
-
-/// The records of a response as the chain commits them.
-private struct PendingRecords: PendingCacheWrite {
-  let write: PendingWrite
-
-  init(_ write: PendingWrite) { self.write = write }
-
-  func commit() async throws { _ = try await write.commit() }
-  func rollback() async { await write.rollback() }
-}
-
-extension JSONObject {
-  fileprivate var texts: [String: JSONText] {
-    Dictionary(
-      members.map { ($0.key, JSONText(trusted: $0.value.jsonText())) },
-      uniquingKeysWith: { first, _ in first })
-  }
-}
-
-extension GraphQLError {
-  /// An element of a response's `errors`, as far as it keeps to the specification.
-  init(_ value: JSONValue) {
-    let extensions = value["extensions"]?.objectValue
-    self.init(
-      message: value["message"]?.stringValue ?? "(no message)",
-      path: value["path"]?.arrayValue?.compactMap { step in
-        step.stringValue.map { .key($0) } ?? step.intValue.map { .index($0) }
-      },
-      locations: (value["locations"]?.arrayValue ?? []).compactMap { location in
-        guard let line = location["line"]?.intValue, let column = location["column"]?.intValue
-        else { return nil }
-        return Location(line: line, column: column)
-      },
-      extensions: extensions.map { JSONText(trusted: JSONValue.object($0).jsonText()) },
-      code: extensions?["code"]?.stringValue)
   }
 }

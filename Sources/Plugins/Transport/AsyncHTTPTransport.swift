@@ -1,14 +1,15 @@
-public import AsyncHTTPClient
+import AsyncHTTPClient
 import HTTPTypes
-import NIOCore
+public import NIOCore
 import NIOHTTP1
+import NIOHTTPCompression
 import NIOPosix
 public import Pipeline
 
 /// Sends HTTP requests with async-http-client: streamed, pooled, HTTP/1.1 and HTTP/2.
 ///
 /// Redirects are not followed: its way of following them turns POST into GET and takes secret fields
-/// along (`reliability.md` 6). Its own timeout ends with the head of the response, so the deadline over
+/// along. Its own timeout ends with the head of the response, so the deadline over
 /// the body is kept here.
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients

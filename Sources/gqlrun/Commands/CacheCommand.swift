@@ -1,5 +1,5 @@
-import ArgumentParser
-import Cache
+public import ArgumentParser
+public import Cache
 import Foundation
 import JSONStream
 
@@ -220,8 +220,12 @@ struct OutputOptions: ParsableArguments {
   @Option(name: .shortAndLong, help: "Write the result to a file, which appears when it is complete.")
   var output: String?
 
-  func writer() throws -> ResultWriter {
-    let isPretty = compact ? false : (pretty ?? (output == nil && Terminal.isOutputTerminal))
+  /// - Parameter linePerResult: Several results are expected; they stand on a line each unless
+  ///   indenting is asked for.
+  func writer(linePerResult: Bool = false) throws -> ResultWriter {
+    let isPretty =
+      compact
+      ? false : (pretty ?? (output == nil && Terminal.isOutputTerminal && !linePerResult))
     return try ResultWriter(isPretty: isPretty, path: output)
   }
 }

@@ -6,7 +6,7 @@ struct FormatCommand: AsyncParsableCommand {
     commandName: "format",
     abstract: "Print a document in its canonical form, or its syntax error with its place.")
 
-  @Argument(help: "The GraphQL document; - is standard input.")
+  @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
   var document: String
 
   func run() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// The parsing files of JSONTestSuite, where this machine has them.
 ///
@@ -37,9 +38,20 @@ enum ConformanceFiles {
   static let all: [File] = {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return names.filter { $0.hasSuffix(".json") }.sorted().compactMap { name in
-      (try? Data(contentsOf: folder.appending(path: name))).map {
-        File(name: name, bytes: Array($0))
-      }
+      bytes(ofFile: folder.appending(path: name).path).map { File(name: name, bytes: $0) }
     }
   }()
+
+  /// The bytes of a file, read by the C library: Foundation leaks 4 KiB for an empty file (Swift 6.3).
+  private static func bytes(ofFile path: String) -> [UInt8]? {
+    guard let file = fopen(path, "rb") else { return nil }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = fread(&buffer, 1, buffer.count, file)
+      if count == 0 { return bytes }
+      bytes += buffer[..<count]
+    }
+  }
 }

@@ -175,3 +175,43 @@ func read(
 func read(_ text: String, _ cuts: Cuts = .whole) -> Reading {
   read(Array(text.utf8), cuts)
 }
+
+extension JSONEventHandlers {
+  /// Handlers that do nothing but count, for a context that is only a scope.
+  static var counting: JSONEventHandlers {
+    JSONEventHandlers(
+      null: {
+        scope($0).pointee.count()
+        return 1
+      },
+      boolean: { context, _ in
+        scope(context).pointee.count()
+        return 1
+      },
+      number: { context, _, length in scope(context).pointee.checkNumber(length) ? 1 : 0 },
+      string: { context, _, length in scope(context).pointee.checkString(length) ? 1 : 0 },
+      startObject: { scope($0).pointee.enter() ? 1 : 0 },
+      key: { context, _, length in scope(context).pointee.checkKey(length) ? 1 : 0 },
+      endObject: {
+        scope($0).pointee.leave()
+        return 1
+      },
+      startArray: { scope($0).pointee.enter() ? 1 : 0 },
+      endArray: {
+        scope($0).pointee.leave()
+        return 1
+      })
+  }
+}
+
+private func scope(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<JSONEventScope> {
+  context!.assumingMemoryBound(to: JSONEventScope.self)
+}
+
+extension JSONParser {
+  mutating func feed(_ text: String) throws {
+    let bytes = Array(text.utf8)
+    let result = bytes.withUnsafeBytes { bytes in Result { try feed(bytes) } }
+    try result.get()
+  }
+}

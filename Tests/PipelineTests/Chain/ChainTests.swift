@@ -65,7 +65,7 @@ struct ChainTests {
         request.context.named["tenant"] = "acme"
         return await next(request).map { response in
           var response = response
-          response.body = Array("changed".utf8)
+          response.data = Array("changed".utf8)
           return response
         }
       }
@@ -103,7 +103,7 @@ struct ChainTests {
     var bench = Bench()
     bench.top = [
       Interceptor { _, _, _ in
-        ResponseStream(GraphQLResponse(source: .server, body: Array("own".utf8)))
+        ResponseStream(GraphQLResponse(source: .server, data: Array("own".utf8)))
       }
     ]
     #expect(await bench.run().results == ["server:own"])

@@ -1,3 +1,4 @@
+import JSONStream
 import Pipeline
 import Testing
 
@@ -36,7 +37,7 @@ struct ErrorTests {
     var bench = Bench()
     bench.top = [
       Tracer(name: "a", journal: bench.journal),
-      mapping { _ in GraphQLResponse(source: .server, body: Array("instead".utf8)) },
+      mapping { _ in GraphQLResponse(source: .server, data: Array("instead".utf8)) },
       failing("b"),
     ]
     let outcome = await bench.run()
@@ -156,7 +157,7 @@ struct ErrorTests {
       #expect(error.isTransient == transient)
     }
     let graphQL = GraphQLError(
-      message: "no\nway", path: [.key("a"), .index(0)], code: "FORBIDDEN")
+      message: "no\nway", path: [.key("a"), .index(0)], extensions: ["code": "FORBIDDEN"])
     #expect("\(graphQL)" == "a.0: no\u{FFFD}way [FORBIDDEN]")
   }
 }

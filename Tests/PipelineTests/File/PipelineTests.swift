@@ -1,3 +1,4 @@
+import Cache
 import HTTPTypes
 import Pipeline
 import Testing
@@ -108,6 +109,53 @@ struct PipelineReadTests {
     #expect(check(sound).all.isEmpty)
     let token = try load(sound).entries[0].options?.secret("token")
     #expect(token?.reveal() == "hunter2")
+  }
+
+  @Test("does not show secrets when it is dumped")
+  func dumping() throws {
+    let pipeline = try load(yaml)
+    var request = GraphQLRequest(document: "{ a }")
+    request.additionalHeaders[.authorization] = "hunter2"
+    request.context.named["token"] = "hunter2"
+    let message = HTTPRequestMessage(
+      head: HTTPRequest(
+        method: .get, scheme: "https", authority: "x", path: "/g?key=hunter2",
+        headerFields: [.authorization: "hunter2"]))
+    var text = "\(pipeline) \(request) \(message) \(String(reflecting: request.context))"
+    dump(pipeline, to: &text)
+    dump(request, to: &text)
+    dump(message, to: &text)
+    #expect(!text.contains("hunter2"))
+    #expect("\(message)" == "GET https://x/g")
+    #expect("\(request)" == "anonymous query, attempt 1")
+  }
+
+  @Test("may have commands anywhere, which a check takes to be right")
+  func commandsEverywhere() throws {
+    let yaml = """
+      version: "${exec:x}"
+      name: "${exec:x}"
+      endpoint: { url: "${exec:x}", headers: { A: "${exec:x}" }, method: "${exec:x}" }
+      schema: "${exec:x}"
+      store: { kind: "${exec:x}", path: "${exec:x}", max_size: "${exec:x}" }
+      keys: { default: ["${exec:x}"], types: { A: ["${exec:x}"] } }
+      chain:
+        - logging: { level: "${exec:x}", headers: "${exec:x}" }
+          when: { operation: ["${exec:x}"], type: "${exec:x}" }
+        - max-retry: { on: ["${exec:x}"], backoff: { base: "${exec:x}" } }
+        - cache-read: { policy: "${exec:x}" }
+        - headers: { set: { A: "${exec:x}" }, remove: ["${exec:x}"] }
+        - fetch: { timeout: "${exec:x}" }
+        - parse
+        - cache-write
+      """
+    #expect(check(yaml).all.isEmpty)
+    let unrunnable = PipelineFileEnvironment(variable: { _ in nil })
+    #expect(throws: PipelineDiagnostics.self) {
+      try PipelineFile.load(
+        Array(file(chain: "  - fetch: { proxy: \"${exec:x}\" }\n  - parse").utf8), file: "x",
+        registry: TestPlugins.registry, environment: unrunnable)
+    }
   }
 
   @Test("has warnings beside it")

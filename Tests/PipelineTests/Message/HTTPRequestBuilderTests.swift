@@ -1,5 +1,6 @@
 import GraphQL
 import HTTPTypes
+import JSONStream
 import Pipeline
 import Testing
 
@@ -30,11 +31,9 @@ struct HTTPRequestBuilderTests {
   func post() async throws {
     var request = GraphQLRequest(
       document: "query Q($a: Int) {\n  \"\u{1}é\" }", operationName: "Q",
-      variables: JSONText(trusted: #"{"a":1.0}"#))
-    request.extensions = [
-      "b": .int(1), "a": .object([("x", .null), ("y", .array([.bool(true)]))]),
-    ]
-    request.bodyMembers = ["documentId": .string("abc")]
+      variables: ["a": 1.5])
+    request.extensions = ["b": 1, "a": ["x": nil, "y": [true]]]
+    request.bodyMembers = ["documentId": "abc"]
     let message = try await sent(request)
     #expect(message.head.method == .post)
     #expect(message.head.scheme == "https")
@@ -46,8 +45,8 @@ struct HTTPRequestBuilderTests {
         == "application/graphql-response+json, application/json;q=0.9")
     #expect(message.head.headerFields[preflight] == nil)
     #expect(
-      body(message) == #"{"query":"query Q($a: Int) {\n  \"\u0001é\" }","variables":{"a":1.0},"#
-        + #""operationName":"Q","extensions":{"a":{"x":null,"y":[true]},"b":1},"documentId":"abc"}"#
+      body(message) == #"{"query":"query Q($a: Int) {\n  \"\u0001é\" }","variables":{"a":1.5},"#
+        + #""operationName":"Q","extensions":{"b":1,"a":{"x":null,"y":[true]}},"documentId":"abc"}"#
     )
   }
 
@@ -57,21 +56,21 @@ struct HTTPRequestBuilderTests {
     #expect(body(plain) == #"{"query":"{ a }"}"#)
     var hashed = GraphQLRequest(document: "{ a }")
     hashed.sendsDocument = false
-    hashed.extensions["persistedQuery"] = .object([("version", .int(1))])
+    hashed.extensions["persistedQuery"] = ["version": 1]
     #expect(body(try await sent(hashed)) == #"{"extensions":{"persistedQuery":{"version":1}}}"#)
   }
 
   @Test("is a GET for a query that asks for it, with everything encoded")
   func get() async throws {
     var request = GraphQLRequest(
-      document: "{ a(x: \"+;&=é\") }", operationName: "Q", variables: JSONText(trusted: #"{"a":1}"#)
+      document: "{ a(x: \"+;&=é\") }", operationName: "Q", variables: ["b": 2, "a": 1]
     )
     request.method = .get
     let message = try await sent(request, to: try Endpoint(url: "http://x:81/g?k=v"))
     #expect(message.head.method == .get)
     #expect(
       message.head.path == "/g?k=v&query=%7B%20a%28x%3A%20%22%2B%3B%26%3D%C3%A9%22%29%20%7D"
-        + "&variables=%7B%22a%22%3A1%7D&operationName=Q")
+        + "&variables=%7B%22a%22%3A1%2C%22b%22%3A2%7D&operationName=Q")
     #expect(message.body == nil)
     #expect(message.head.headerFields[.contentType] == nil)
     #expect(message.head.headerFields[preflight] == "true")

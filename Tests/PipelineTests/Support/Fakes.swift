@@ -1,5 +1,7 @@
+import Cache
 import GraphQL
 import HTTPTypes
+import JSONStream
 import Pipeline
 
 /// What happened, in order.
@@ -109,6 +111,10 @@ actor Server {
     self.answers = answers
   }
 
+  init(answers: [Answer]) {
+    self.answers = answers
+  }
+
   func respond(to request: HTTPRequestMessage) throws -> HTTPResponseMessage {
     requests.append(request)
     return try (answers.count > 1 ? answers.removeFirst() : answers[0]).respond()
@@ -174,20 +180,19 @@ actor FakeStore {
   }
 }
 
-struct FakeTarget: CacheWriteTarget {
-  let store: FakeStore
-}
-
 struct FakeWrite: PendingCacheWrite {
   let store: FakeStore
   let key: String
   let value: String
   var journal: Journal?
 
-  func commit() async throws {
+  func commit() async throws -> WriteSummary {
     await journal?.note("commit")
     if value == "unwritable" { throw FakeStore.Damaged() }
     await store.commit(key, value)
+    var summary = WriteSummary()
+    summary.newRecords = 1
+    return summary
   }
 
   func rollback() async {
@@ -207,44 +212,46 @@ struct FakeCache: CacheInterceptor {
     guard let value = try await store.read(request.label) else {
       return .miss(missing: "viewer.login")
     }
-    return .hit(GraphQLResponse(source: .cache, body: Array(value.utf8)))
+    return .hit(GraphQLResponse(source: .cache, data: Array(value.utf8)))
   }
 
   func prepareWrite(
     for request: GraphQLRequest, context: ChainContext
-  ) async throws -> (any CacheWriteTarget)? {
-    FakeTarget(store: store)
+  ) async throws -> CacheWriteTarget? {
+    CacheWriteTarget(store: MemoryStore())
   }
 
   func write(
     _ response: GraphQLResponse, for request: GraphQLRequest, context: ChainContext
   ) async throws {
-    if !vetoes { try await response.pendingWrite?.commit() }
+    if !vetoes { _ = try await response.pendingWrite?.commit() }
   }
 }
 
 /// Every chunk is a result; `error` is one with a GraphQL error, `truncated` breaks off.
 struct FakeParser: ResponseParsingInterceptor {
+  var store = FakeStore()
   var journal: Journal?
 
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
-    target: (any CacheWriteTarget)?, context: ChainContext
+    target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream {
     let pull = Puller(response.body)
     return ResponseStream(pull: {
       guard let text = try await pull.next() else { return nil }
       await journal?.note("parse \(text)")
-      let write = (target as? FakeTarget).map {
-        FakeWrite(store: $0.store, key: request.label, value: text, journal: journal)
+      let write = target.map { _ in
+        FakeWrite(store: store, key: request.label, value: text, journal: journal)
       }
       if text == "truncated" {
         await write?.rollback()
         throw ChainError(.transport, .truncatedResponse, "the body broke off")
       }
       return GraphQLResponse(
-        source: .server, body: Array(text.utf8),
-        errors: text == "error" ? [GraphQLError(message: "no", code: "FORBIDDEN")] : [],
+        source: .server, data: Array(text.utf8),
+        errors: text == "error"
+          ? [GraphQLError(message: "no", extensions: ["code": "FORBIDDEN"])] : [],
         pendingWrite: write)
     })
   }
@@ -288,7 +295,7 @@ struct Bench: Sendable {
     entries += [
       PipelineEntry(id: "fetch", .fetch(FakeFetch(server: server, journal: journal))),
       PipelineEntry(id: "response-code", .http(FakeStatusCheck())),
-      PipelineEntry(id: "parse", .parsing(FakeParser(journal: journal))),
+      PipelineEntry(id: "parse", .parsing(FakeParser(store: store, journal: journal))),
       PipelineEntry(id: "cache-write", .cacheWrite(cache)),
     ]
     return Pipeline(endpoint: testEndpoint, entries: entries)
@@ -315,7 +322,7 @@ func outcome(of stream: ResponseStream) async -> (results: [String], error: (any
 extension GraphQLResponse {
   var text: String {
     var bytes: [UInt8] = []
-    try? body?.forEachChunk { bytes += $0 }
+    try? data?.forEachChunk { bytes += $0 }
     return "\(source):\(String(decoding: bytes, as: UTF8.self))"
   }
 }

@@ -239,7 +239,7 @@ struct PassCache: CacheInterceptor {}
 struct PassParsing: ResponseParsingInterceptor {
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
-    target: (any CacheWriteTarget)?, context: ChainContext
+    target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream {
     ResponseStream(GraphQLResponse(source: .server))
   }

@@ -1,0 +1,73 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Memory that grows by whole chunks and goes all at once. What was handed out never moves.
+struct Arena: ~Copyable {
+  private var chunks: [UnsafeMutableRawBufferPointer] = []
+  private var next: UnsafeMutableRawPointer?
+  private var left = 0
+
+  private static let hugePage = 2 << 20
+
+  deinit {
+    for chunk in chunks { Self.unmap(chunk) }
+  }
+
+  /// Takes back everything that was handed out, and keeps the last chunk, the largest.
+  mutating func reset() {
+    guard let kept = chunks.popLast() else { return }
+    for chunk in chunks { Self.unmap(chunk) }
+    chunks = [kept]
+    next = kept.baseAddress
+    left = kept.count
+  }
+
+  /// Room for `count` bytes, aligned to 8.
+  @inline(__always)
+  mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer {
+    let size = (count &+ 7) & ~7
+    guard let start = next, left >= size else { return allocateChunk(size) }
+    next = start + size
+    left &-= size
+    return start
+  }
+
+  private mutating func allocateChunk(_ size: Int) -> UnsafeMutableRawPointer {
+    let previous = chunks.last?.count ?? 2048
+    let wanted = max(size, min(previous * 4, 4 * Self.hugePage))
+    let chunk = Self.map(wanted)
+    chunks.append(chunk)
+    guard let start = chunk.baseAddress else { preconditionFailure("a chunk is never empty") }
+    next = start + size
+    left = chunk.count - size
+    return start
+  }
+
+  private static func unmap(_ chunk: UnsafeMutableRawBufferPointer) {
+    if chunk.count >= hugePage, chunk.count % hugePage == 0 {
+      munmap(chunk.baseAddress, chunk.count)
+    } else {
+      chunk.deallocate()
+    }
+  }
+
+  /// Small chunks come from the allocator, large ones from the kernel with huge pages asked for.
+  private static func map(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    guard count >= hugePage else { return .allocate(byteCount: count, alignment: 16) }
+    let size = (count + hugePage - 1) / hugePage * hugePage
+    // One huge page more than wanted, so that the chunk can begin on a huge page's boundary.
+    let memory = mmap(
+      nil, size + hugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard let memory, memory != MAP_FAILED else {
+      return .allocate(byteCount: count, alignment: 16)
+    }
+    let offset = (hugePage - Int(bitPattern: memory) % hugePage) % hugePage
+    if offset > 0 { munmap(memory, offset) }
+    munmap(memory + offset + size, hugePage - offset)
+    madvise(memory + offset, size, MADV_HUGEPAGE)
+    return UnsafeMutableRawBufferPointer(start: memory + offset, count: size)
+  }
+}

@@ -1,0 +1,63 @@
+import JSONStream
+
+/// The `filter` argument of a list: for each field that is named, conditions on its value.
+struct RecordFilter: Sendable {
+  private var fields: [(name: String, filter: StringFilter)] = []
+
+  /// Compiles the argument; conditions that do not compile are left out, see ``failure(in:)``.
+  init(_ arguments: Arguments) {
+    for member in arguments["filter"]?.objectValue ?? [:] {
+      guard let conditions = member.value.objectValue else { continue }
+      if let filter = try? StringFilter(conditions) { fields.append((member.key, filter)) }
+    }
+  }
+
+  /// What is wrong with the argument, if anything is.
+  @Sendable static func failure(in arguments: Arguments) -> RequestError? {
+    for member in arguments["filter"]?.objectValue ?? [:] {
+      do throws(StringPattern.Failure) {
+        if let conditions = member.value.objectValue { _ = try StringFilter(conditions) }
+      } catch {
+        return RequestError(
+          .badUserInput, "The filter of \"\(member.key)\" is wrong: \(error.message)")
+      }
+    }
+    return nil
+  }
+
+  /// Whether a record with these values, each field having any number of them, is let through.
+  func holds(for values: [String: [String]]) -> Bool {
+    fields.allSatisfy { field in field.filter.holds(for: values[field.name] ?? []) }
+  }
+}
+
+/// The conditions of a `StringQueryOperatorInput`.
+struct StringFilter: Sendable {
+  private var equal: String?
+  private var unequal: String?
+  private var oneOf: Set<String>?
+  private var noneOf: Set<String>?
+  private var patterns: [StringPattern] = []
+
+  init(_ conditions: JSONObject) throws(StringPattern.Failure) {
+    equal = conditions["eq"]?.stringValue
+    unequal = conditions["ne"]?.stringValue
+    oneOf = conditions["in"]?.arrayValue.map { Set($0.compactMap(\.stringValue)) }
+    noneOf = conditions["nin"]?.arrayValue.map { Set($0.compactMap(\.stringValue)) }
+    if let regex = conditions["regex"]?.stringValue {
+      patterns.append(try StringPattern(regex: regex))
+    }
+    if let glob = conditions["glob"]?.stringValue {
+      patterns.append(try StringPattern(glob: glob))
+    }
+  }
+
+  /// Whether all conditions hold: positive ones for some value, negative ones for every value.
+  func holds(for values: [String]) -> Bool {
+    if let equal, !values.contains(equal) { return false }
+    if let unequal, values.contains(unequal) { return false }
+    if let oneOf, !values.contains(where: oneOf.contains) { return false }
+    if let noneOf, values.contains(where: noneOf.contains) { return false }
+    return patterns.allSatisfy { pattern in values.contains(where: pattern.matches) }
+  }
+}

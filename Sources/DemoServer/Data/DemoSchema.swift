@@ -1,0 +1,20 @@
+import GraphQL
+
+extension Schema {
+  /// The schema of the demo server.
+  static let demo: Schema = {
+    do {
+      return try Schema(sdl: Document(parsing: SchemaSDL.text))
+    } catch {
+      preconditionFailure("the demo's schema is wrong: \(error)")
+    }
+  }()
+
+  /// All types: those of the schema, then those of the language.
+  var allTypeNames: [String] { typeNames + Self.builtInTypeNames }
+
+  private static let builtInTypeNames = [
+    "Int", "Float", "String", "Boolean", "ID", "__Schema", "__Type", "__TypeKind", "__Field",
+    "__InputValue", "__EnumValue", "__Directive", "__DirectiveLocation",
+  ]
+}

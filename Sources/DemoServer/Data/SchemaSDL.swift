@@ -1,0 +1,236 @@
+/// The demo server's schema, as text in the schema definition language.
+enum SchemaSDL {
+  static let text = #"""
+    """
+    The demo server: the countries of the world, a generated feed of any size, and fields that fail on
+    purpose.
+    """
+    schema {
+      query: Query
+      mutation: Mutation
+    }
+
+    type Query {
+      continent(code: ID!): Continent
+      continents(filter: ContinentFilterInput = {}): [Continent!]!
+      "One country by its ISO 3166-1 code, or null when there is none."
+      country(code: ID!): Country
+      countries(filter: CountryFilterInput = {}): [Country!]!
+      language(code: ID!): Language
+      languages(filter: LanguageFilterInput = {}): [Language!]!
+      """
+      Generated posts: the same post is always the same, whatever the page. The answer is streamed, so
+      `first` may be millions.
+      """
+      feed(
+        "How many posts to return, at least 0."
+        first: Int!
+        "The cursor of the post before the first one wanted."
+        after: String
+      ): PostConnection!
+      "A user, tag, post or comment by its id, or null when there is none."
+      node(id: ID!): Node
+      "Nodes in the order of the ids, with null for those there are not."
+      nodes(ids: [ID!]!): [Node]!
+      user(id: ID!): User
+      "The first users, of all roles or of one, among the first thousand."
+      users(role: Role, first: Int! = 10): [User!]!
+      post(id: ID!): Post
+      "Posts and users whose title or login contains the text, among the first thousand of each."
+      search(text: String!, first: Int! = 10): [SearchResult!]!
+      "Fields that fail, to see errors, partial data and null propagation."
+      trouble: Trouble
+    }
+
+    type Mutation {
+      "Adds a like to a post; null when there is no such post. Kept in memory."
+      likePost(id: ID!): Post
+      "Adds a comment to a post and returns it. Kept in memory."
+      addComment(input: AddCommentInput!): Comment!
+    }
+
+    type Continent {
+      code: ID!
+      name: String!
+      countries: [Country!]!
+    }
+
+    type Country {
+      "The ISO 3166-1 alpha-2 code."
+      code: ID!
+      """
+      The name in English, or in the language given: `de`, `es`, `fr`, `ja`, or the country's own first
+      language.
+      """
+      name(lang: String): String!
+      "The name in the country's own language."
+      native: String!
+      "The calling codes, joined by commas."
+      phone: String!
+      phones: [String!]!
+      capital: String
+      "The ISO 4217 codes of the currencies, joined by commas."
+      currency: String
+      currencies: [String!]!
+      continent: Continent!
+      languages: [Language!]!
+      "The flag."
+      emoji: String!
+      "The flag as code points, such as `U+1F1E8 U+1F1E6`."
+      emojiU: String!
+      "States, provinces or the like; empty for most countries."
+      states: [State!]!
+      subdivisions: [Subdivision!]!
+    }
+
+    type Language {
+      code: ID!
+      name: String!
+      native: String!
+      "Whether it is written from right to left."
+      rtl: Boolean!
+      countries: [Country!]!
+    }
+
+    type State {
+      code: String
+      name: String!
+      country: Country!
+    }
+
+    type Subdivision {
+      code: ID!
+      name: String!
+      emoji: String
+    }
+
+    input CountryFilterInput {
+      code: StringQueryOperatorInput
+      name: StringQueryOperatorInput
+      continent: StringQueryOperatorInput
+      currency: StringQueryOperatorInput
+    }
+
+    input ContinentFilterInput {
+      code: StringQueryOperatorInput
+    }
+
+    input LanguageFilterInput {
+      code: StringQueryOperatorInput
+    }
+
+    "All conditions that are given must hold."
+    input StringQueryOperatorInput {
+      eq: String
+      ne: String
+      in: [String!]
+      nin: [String!]
+      "A regular expression that matches somewhere in the value."
+      regex: String
+      "A pattern for the whole value, where `*` stands for any text and `?` for one character."
+      glob: String
+    }
+
+    "A time in ISO 8601, such as `2026-01-01T00:00:00Z`."
+    scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time")
+
+    "An object with an identity of its own."
+    interface Node {
+      id: ID!
+    }
+
+    union SearchResult = Post | User
+
+    type User implements Node {
+      id: ID!
+      login: String!
+      name: String
+      bio: String
+      avatarUrl: String!
+      followers: Int!
+      reputation: Float
+      role: Role!
+    }
+
+    enum Role {
+      ADMIN
+      MEMBER
+      GUEST @deprecated(reason: "Guests are members now.")
+    }
+
+    type Tag implements Node {
+      id: ID!
+      name: String!
+      color: String
+    }
+
+    type Post implements Node {
+      id: ID!
+      title: String!
+      body: String!
+      publishedAt: DateTime!
+      likeCount: Int!
+      likes: Int! @deprecated(reason: "Use `likeCount`.")
+      ratio: Float!
+      isPinned: Boolean!
+      author: User!
+      tags: [Tag!]!
+      comments(first: Int!): CommentConnection!
+    }
+
+    type PostConnection {
+      totalCount: Int!
+      edges: [PostEdge!]!
+      pageInfo: PageInfo!
+    }
+
+    type PostEdge {
+      cursor: String!
+      node: Post!
+    }
+
+    type Comment implements Node {
+      id: ID!
+      body: String!
+      createdAt: DateTime!
+      author: User!
+      score: Int!
+    }
+
+    type CommentConnection {
+      totalCount: Int!
+      edges: [CommentEdge!]!
+      pageInfo: PageInfo!
+    }
+
+    type CommentEdge {
+      cursor: String!
+      node: Comment!
+    }
+
+    type PageInfo {
+      hasNextPage: Boolean!
+      endCursor: String
+    }
+
+    input AddCommentInput {
+      postId: ID!
+      body: String!
+    }
+
+    "Fields that fail on purpose."
+    type Trouble {
+      ok: String!
+      "Always an error, and null."
+      error(message: String! = "This field always fails.", code: String! = "DEMO_ERROR"): String
+      "Always an error; being non-null, it nulls the nearest nullable field around it."
+      requiredError(message: String! = "This field always fails."): String!
+      "Numbers from 0, where every `failEvery`th is an error and null."
+      items(size: Int! = 3, failEvery: Int! = 2): [Int]!
+      "The same, where the first error nulls the list."
+      requiredItems(size: Int! = 3, failEvery: Int! = 2): [Int!]
+      nested: Trouble
+      requiredNested: Trouble!
+    }
+    """#
+}

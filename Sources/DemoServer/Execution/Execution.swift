@@ -1,0 +1,261 @@
+import GraphQL
+import JSONStream
+
+/// An operation that is being executed: it makes its response piece by piece, as it is asked for.
+///
+/// There is no recursion and no waiting inside: an explicit stack holds the objects and lists that are
+/// open, and ``next()`` goes on from there until a piece is full. What holds the response back is
+/// whoever takes the pieces, so a response of any size needs the memory of one piece.
+///
+/// A value that an error may still null is not sent before it is complete; such values are limited to
+/// ``maxHeld`` bytes. Errors stand after the data.
+///
+/// https://spec.graphql.org/September2025/#sec-Executing-Operations
+struct Execution: Sendable {
+  /// The size of a piece in bytes; one is larger only by its last value.
+  static let pieceSize = 64 << 10
+  /// The most bytes held back because an error may null them.
+  static let maxHeld = 8 << 20
+  /// The most errors in a response.
+  static let maxErrors = 1000
+
+  /// An object or list whose end is not yet written.
+  private struct Frame {
+    enum Content {
+      case object(Entity, ObjectPlan)
+      case list(ResolvedList, FieldPlan, OutputType)
+    }
+
+    let content: Content
+    /// Where it starts in the response.
+    let start: Int
+    /// Whether it may be null instead.
+    let isNullable: Bool
+    /// Whether it is held back until it is complete.
+    let isHeld: Bool
+    /// How many fields or elements were begun.
+    var begun = 0
+  }
+
+  private var buffer = ResponseBuffer()
+  private var frames: [Frame] = []
+  private var context: ResolverContext
+  private var held = 0
+  private var errors = JSONWriter()
+  private var errorCount = 0
+  /// The field that is made to fail once.
+  private var failing: FieldPlan?
+
+  /// Whether the response is complete; its last piece may still have to be taken.
+  private(set) var isComplete = false
+  /// Whether the response is complete and taken.
+  var isFinished: Bool { isComplete && buffer.count == 0 }
+
+  init(_ operation: PreparedOperation, context: ResolverContext) {
+    self.context = context
+    errors.beginArray()
+    buffer.append(raw: "{\"data\":")
+    let plan = operation.plan
+    if operation.failsOnce {
+      failing = plan.firstNullableField
+      if failing == nil { report(Self.wantedFailure, path: nil) }
+    }
+    open(.object(.root(operation.type), plan), isNullable: true, isHeld: plan.escapes)
+  }
+
+  /// The next piece of the response; nil when there is no more.
+  mutating func next() -> [UInt8]? {
+    while !isComplete, held > 0 || buffer.count < Self.pieceSize {
+      if held > 0, buffer.count > Self.maxHeld { giveUpHeld() }
+      step()
+    }
+    return buffer.count > 0 ? buffer.take() : nil
+  }
+
+  /// The rest of the response at once.
+  mutating func rest() -> [UInt8] {
+    var all: [UInt8] = []
+    while let piece = next() { all += piece }
+    return all
+  }
+
+  // MARK: Steps
+
+  /// Goes on with the innermost open value: writes fields or elements until one of them opens another
+  /// object or list, or the piece is full, or the value ends.
+  ///
+  /// The frame is taken off the stack meanwhile, because looking at it there would copy it each time.
+  private mutating func step() {
+    guard var frame = frames.popLast() else { return finish() }
+    switch frame.content {
+    case .object(let entity, let plan):
+      while frame.begun < plan.fields.count {
+        let field = plan.fields[frame.begun]
+        if frame.begun > 0 { buffer.append(UInt8(ascii: ",")) }
+        frame.begun += 1
+        buffer.append(field.keyBytes)
+        let value = resolve(field, of: entity)
+        if writeLeaf(value), buffer.count < Self.pieceSize { continue }
+        frames.append(frame)
+        if !value.isLeaf { write(value, field.type, field) }
+        return
+      }
+      close(frame, UInt8(ascii: "}"))
+    case .list(let list, let field, let type):
+      while frame.begun < list.count {
+        let value = list.element(frame.begun)
+        if frame.begun > 0 { buffer.append(UInt8(ascii: ",")) }
+        frame.begun += 1
+        if writeLeaf(value), buffer.count < Self.pieceSize { continue }
+        frames.append(frame)
+        if !value.isLeaf { write(value, type, field) }
+        return
+      }
+      close(frame, UInt8(ascii: "]"))
+    }
+  }
+
+  /// Writes a value that is complete in itself; false, and nothing written, for any other.
+  private mutating func writeLeaf(_ value: Resolved) -> Bool {
+    switch value {
+    case .string(let text): buffer.append(string: text)
+    case .int(let value): buffer.append(int: value)
+    case .float(let value): buffer.append(float: value)
+    case .boolean(let value): buffer.append(raw: value ? "true" : "false")
+    case .text(let text): buffer.append(text: text)
+    case .object, .list, .null, .failure: return false
+    }
+    return true
+  }
+
+  private mutating func resolve(_ field: FieldPlan, of entity: Entity) -> Resolved {
+    if let refusal = field.refusal { return .failure(refusal) }
+    if let failing, failing === field {
+      self.failing = nil
+      return .failure(Self.wantedFailure)
+    }
+    return field.behaviour.resolve(entity, field.arguments, &context)
+  }
+
+  /// Opens an object or list, or nulls what has no value.
+  private mutating func write(_ value: Resolved, _ type: OutputType, _ field: FieldPlan) {
+    switch value {
+    case .string, .int, .float, .boolean, .text: break
+    case .object(let entity):
+      guard let plan = field.plan(for: entity.typeName) else {
+        return fail(RequestError(.internalServerError, "\(field.coordinate) has a wrong type."))
+      }
+      open(.object(entity, plan), isNullable: type.isNullable, isHeld: type.mustBeHeld)
+    case .list(let list):
+      guard let element = type.element else {
+        return fail(RequestError(.internalServerError, "\(field.coordinate) is not a list."))
+      }
+      open(.list(list, field, element), isNullable: type.isNullable, isHeld: type.mustBeHeld)
+    case .null:
+      if type.isNullable {
+        buffer.append(raw: "null")
+      } else {
+        fail(
+          RequestError(
+            .internalServerError,
+            "Cannot return null for non-nullable field \(field.coordinate)."))
+      }
+    case .failure(let error): fail(error)
+    }
+
+    /// Reports an error at this value, and nulls it or what is around it.
+    func fail(_ error: RequestError) {
+      var error = error
+      error.locations = field.locations
+      report(error, path: path)
+      if type.isNullable { buffer.append(raw: "null") } else { nullParent() }
+    }
+  }
+
+  private mutating func open(_ content: Frame.Content, isNullable: Bool, isHeld: Bool) {
+    frames.append(
+      Frame(content: content, start: buffer.end, isNullable: isNullable, isHeld: isHeld))
+    if isHeld { held += 1 }
+    switch content {
+    case .object: buffer.append(UInt8(ascii: "{"))
+    case .list: buffer.append(UInt8(ascii: "["))
+    }
+  }
+
+  private mutating func close(_ frame: Frame, _ bracket: UInt8) {
+    buffer.append(bracket)
+    if frame.isHeld { held -= 1 }
+  }
+
+  private mutating func finish() {
+    if errorCount > 0 {
+      errors.endArray()
+      buffer.append(raw: ",\"errors\":")
+      buffer.append(errors.bytes)
+    }
+    buffer.append(UInt8(ascii: "}"))
+    isComplete = true
+  }
+
+  // MARK: Errors
+
+  /// Nulls the innermost open value that may be null.
+  private mutating func nullParent() {
+    while let frame = frames.popLast() {
+      if frame.isHeld { held -= 1 }
+      if frame.isNullable {
+        buffer.cut(to: frame.start)
+        buffer.append(raw: "null")
+        return
+      }
+    }
+  }
+
+  /// Nulls the outermost value that is held back, because it has become too large.
+  private mutating func giveUpHeld() {
+    guard let place = frames.firstIndex(where: \.isHeld) else { return }
+    frames.removeLast(frames.count - place - 1)
+    held = 1
+    report(
+      RequestError(
+        .internalServerError,
+        "The value is too large to be held back while an error may still null it."),
+      path: Array(path.dropLast()))
+    nullParent()
+  }
+
+  private mutating func report(_ error: RequestError, path: [PathElement]?) {
+    errorCount += 1
+    guard errorCount <= Self.maxErrors else { return }
+    error.write(to: &errors, path: path)
+  }
+
+  /// The way to the value that is being written.
+  private var path: [PathElement] {
+    frames.map { frame in
+      switch frame.content {
+      case .object(_, let plan): .key(plan.fields[max(0, frame.begun - 1)].responseKey)
+      case .list: .index(frame.begun - 1)
+      }
+    }
+  }
+
+  private static let wantedFailure = RequestError(
+    code: "DEMO_ERROR", "This field fails because the request asked for errors.")
+}
+
+extension ObjectPlan {
+  /// The first nullable field that can be reached, outer ones first, one without selections if
+  /// there is any.
+  fileprivate var firstNullableField: FieldPlan? {
+    var level = fields
+    var composite: FieldPlan?
+    for _ in 0..<Planner.maxDepth where !level.isEmpty {
+      let nullable = level.filter(\.type.isNullable)
+      if let leaf = nullable.first(where: \.isLeaf) { return leaf }
+      composite = composite ?? nullable.first
+      level = Array(level.flatMap(\.descendants).prefix(Planner.maxFields))
+    }
+    return composite
+  }
+}

@@ -1,0 +1,57 @@
+import GraphQL
+import JSONStream
+
+/// Why a value is none of a scalar type.
+struct ScalarFailure: Error {
+  var message: String
+}
+
+/// The scalar types of the language, as inputs.
+///
+/// https://spec.graphql.org/September2025/#sec-Scalars.Built-in-Scalars
+enum Scalar {
+  /// The value of a variable as one of the scalar type. Unknown scalars take any value.
+  static func coerce(_ value: JSONValue, to type: String) throws(ScalarFailure) -> JSONValue {
+    switch type {
+    case "Int":
+      guard let number = value.numberValue, let whole = number.intValue else {
+        throw ScalarFailure(message: "Int cannot represent non-integer value: \(shown(value))")
+      }
+      guard Int32(exactly: whole) != nil else {
+        throw ScalarFailure(
+          message: "Int cannot represent non 32-bit signed integer value: \(shown(value))")
+      }
+      return .number(JSONNumber(whole))
+    case "Float":
+      guard value.doubleValue != nil else {
+        throw ScalarFailure(message: "Float cannot represent non numeric value: \(shown(value))")
+      }
+      return value
+    case "String":
+      guard value.stringValue != nil else {
+        throw ScalarFailure(message: "String cannot represent a non string value: \(shown(value))")
+      }
+      return value
+    case "Boolean":
+      guard value.boolValue != nil else {
+        throw ScalarFailure(
+          message: "Boolean cannot represent a non boolean value: \(shown(value))")
+      }
+      return value
+    case "ID":
+      if value.stringValue != nil { return value }
+      guard let number = value.numberValue, number.isInteger else {
+        throw ScalarFailure(message: "ID cannot represent value: \(shown(value))")
+      }
+      return .string(number.text)
+    default:
+      return value
+    }
+  }
+
+  /// A value as it is shown in a message: JSON, cut when it is long.
+  static func shown(_ value: JSONValue) -> String {
+    let text = value.jsonText()
+    return text.count > 100 ? "\(text.prefix(100))…" : text
+  }
+}

@@ -1,0 +1,63 @@
+/// What mutations have changed since the server started, kept in memory.
+struct FeedEdits: Sendable {
+  /// A comment that somebody added.
+  struct AddedComment: Sendable, Hashable {
+    /// From 0, over all posts.
+    let number: Int
+    let post: Int
+    let body: String
+
+    var id: String { "C_new\(number)" }
+    var cursor: String { Base64.encode(Array("n:\(number)".utf8)) }
+  }
+
+  /// What cannot be done, in words.
+  struct Refusal: Error {
+    var message: String
+  }
+
+  /// The most likes and comments that are kept, and the longest comment in bytes.
+  static let maxLikedPosts = 100_000
+  static let maxComments = 10_000
+  static let maxBody = 10_000
+
+  private var likes: [Int: Int] = [:]
+  private var comments: [AddedComment] = []
+  private var commentsByPost: [Int: [Int]] = [:]
+
+  /// How many likes a post got on top of those it was generated with.
+  func likes(of post: Int) -> Int { likes[post] ?? 0 }
+
+  /// The comments added to a post, oldest first.
+  func comments(of post: Int) -> [AddedComment] {
+    (commentsByPost[post] ?? []).map { comments[$0] }
+  }
+
+  /// The added comment with this id.
+  func comment(id: String) -> AddedComment? {
+    guard id.hasPrefix("C_new"), let number = Int(id.dropFirst(5)),
+      comments.indices.contains(number), comments[number].id == id
+    else { return nil }
+    return comments[number]
+  }
+
+  mutating func like(_ post: Int) throws(Refusal) {
+    guard likes[post] != nil || likes.count < Self.maxLikedPosts else {
+      throw Refusal(message: "The demo server keeps likes of \(Self.maxLikedPosts) posts only.")
+    }
+    likes[post, default: 0] = min(likes(of: post) + 1, 1_000_000_000)
+  }
+
+  mutating func addComment(to post: Int, body: String) throws(Refusal) -> AddedComment {
+    guard comments.count < Self.maxComments else {
+      throw Refusal(message: "The demo server keeps \(Self.maxComments) comments only.")
+    }
+    guard body.utf8.count <= Self.maxBody else {
+      throw Refusal(message: "A comment has at most \(Self.maxBody) bytes.")
+    }
+    let comment = AddedComment(number: comments.count, post: post, body: body)
+    comments.append(comment)
+    commentsByPost[post, default: []].append(comment.number)
+    return comment
+  }
+}

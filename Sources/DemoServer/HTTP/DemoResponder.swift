@@ -1,0 +1,138 @@
+import GraphQL
+import HTTPTypes
+import Hummingbird
+import JSONStream
+import NIOCore
+
+/// Answers HTTP requests: GraphQL at `/graphql`, the schema's text at `/schema.graphql`, `/health`.
+///
+/// https://graphql.github.io/graphql-over-http/draft/
+struct DemoResponder: HTTPResponder {
+  /// What belongs to one request: its connection, so that it can be cut.
+  struct Context: InitializableFromSource {
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+      channel = source.channel
+    }
+  }
+
+  let executor: DemoExecutor
+  let state: ServerState
+  let configuration: DemoServer.Configuration
+
+  func respond(to request: Request, context: Context) async throws -> Response {
+    let response = try await route(request, context)
+    return request.method == .head ? response.createHeadResponse() : response
+  }
+
+  private func route(_ request: Request, _ context: Context) async throws -> Response {
+    switch request.uri.path {
+    case "/graphql": try await graphQL(request, context)
+    case "/health": Response(json: "{\"status\":\"ok\"}")
+    case "/schema.graphql": Response(.ok, contentType: "text/plain; charset=utf-8", SchemaSDL.text)
+    default:
+      Response(.notFound, error: .badRequest("There is nothing here; GraphQL is at /graphql."))
+    }
+  }
+
+  private func graphQL(_ request: Request, _ context: Context) async throws -> Response {
+    let parameters = QueryParameters(request.uri.query)
+    let body: [UInt8]
+    do {
+      let buffer = try await request.body.collect(upTo: configuration.maxBodyBytes)
+      body = Array(buffer.readableBytesView)
+    } catch is NIOTooManyBytesError {
+      state.log.add(RequestLog.Entry(request, body: []))
+      let limit = configuration.maxBodyBytes
+      return Response(
+        .contentTooLarge, error: .badRequest("A request body has at most \(limit) bytes."))
+    }
+    state.log.add(RequestLog.Entry(request, body: body))
+    var wish = state.misbehaviour
+    do throws(Misbehaviour.Failure) {
+      try wish.add(parameters: parameters, headers: request.headers)
+    } catch {
+      return Response(.badRequest, error: .badRequest(error.message))
+    }
+    if let times = wish.times, !state.isWithin(times, key: wish.key ?? "") {
+      wish = Misbehaviour()
+    }
+    if let delay = wish.delay { try await configuration.sleep(delay) }
+    return misbehave(wish, context, for: request) {
+      answer(request, parameters, body, errors: wish.errors)
+    }
+  }
+
+  // MARK: The true answer
+
+  private func answer(
+    _ request: Request, _ parameters: QueryParameters, _ body: [UInt8], errors: Bool
+  ) -> Response {
+    guard request.method == .get || request.method == .post else {
+      return .methodNotAllowed("\(request.method) is not supported.", allowed: "GET, POST")
+    }
+    guard let type = ResponseMediaType.preferred(accept: request.headers[.accept]) else {
+      let types = ResponseMediaType.allCases.map(\.rawValue).joined(separator: " or ")
+      return Response(.notAcceptable, error: .badRequest("The response is \(types)."))
+    }
+    if request.method == .post {
+      guard let field = request.headers[.contentType], ContentType(field).isJSON else {
+        return Response(
+          .unsupportedMediaType, error: .badRequest("A request body is application/json."))
+      }
+    }
+    var operationRequest: OperationRequest
+    do throws(RequestError) {
+      operationRequest =
+        request.method == .get
+        ? try OperationRequest(parameters: parameters) : try OperationRequest(body: body)
+    } catch {
+      return Response(.badRequest, error: error, type)
+    }
+    do throws(RequestError) {
+      operationRequest.query = try state.persistedQueries.document(of: operationRequest)
+    } catch {
+      return Response(type == .json ? .ok : .badRequest, error: error, type)
+    }
+    switch executor.prepare(operationRequest, failing: errors) {
+    case .refused(let errors):
+      return Response(
+        type == .json ? .ok : .badRequest, contentType: type.contentType,
+        RequestError.response(errors))
+    case .ready(let operation):
+      if request.method == .get, operation.type != .query {
+        return .methodNotAllowed(
+          "A \(operation.type.rawValue) must be sent by POST.", allowed: "POST")
+      }
+      return stream(executor.start(operation), as: type)
+    }
+  }
+
+  /// A response whose body is written while the operation is executed; one that fits into a piece is
+  /// sent with its length.
+  private func stream(_ execution: Execution, as type: ResponseMediaType) -> Response {
+    var execution = execution
+    let first = execution.next() ?? []
+    if execution.isFinished {
+      return Response(.ok, contentType: type.contentType, first)
+    }
+    let body = ResponseBody { [execution] writer in
+      var execution = execution
+      try await writer.write(ByteBuffer(bytes: first))
+      while let piece = execution.next() {
+        try await writer.write(ByteBuffer(bytes: piece))
+      }
+      try await writer.finish(nil)
+    }
+    return Response(status: .ok, headers: [.contentType: type.contentType], body: body)
+  }
+}
+
+extension RequestLog.Entry {
+  fileprivate init(_ request: Request, body: [UInt8]) {
+    self.init(
+      method: request.method.rawValue, path: request.uri.string, headers: request.headers,
+      body: Array(body.prefix(RequestLog.keptBodyBytes)))
+  }
+}

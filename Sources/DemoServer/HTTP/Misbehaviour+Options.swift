@@ -1,0 +1,141 @@
+import HTTPTypes
+
+extension Misbehaviour {
+  /// One thing that can be asked for, by its name in a URL.
+  public struct Option: Sendable {
+    /// Such as `retry-after`; the header field is `X-Demo-Retry-After`.
+    public let name: String
+    /// What the value looks like: a placeholder such as `SECONDS`, or empty for a switch.
+    public let placeholder: String
+    /// What it does, in a sentence.
+    public let help: String
+
+    let apply: @Sendable (String, inout Misbehaviour) -> Bool
+  }
+
+  /// Why a request's wish is not understood.
+  struct Failure: Error, Hashable {
+    var message: String
+  }
+
+  /// All options, in the order in which they are explained.
+  public static let options: [Option] = [
+    Option(
+      name: "status", placeholder: "CODE",
+      help: "Answer with this status, from 200 to 599."
+    ) { value, result in
+      assign(Int(value).flatMap { (200...599).contains($0) ? $0 : nil }, to: &result.status)
+    },
+    Option(
+      name: "times", placeholder: "N",
+      help: "Misbehave only for the first N requests with the same key."
+    ) { value, result in
+      assign(count(value), to: &result.times)
+    },
+    Option(name: "key", placeholder: "TEXT", help: "What times counts by.") { value, result in
+      assign(value.utf8.count <= 200 ? value : nil, to: &result.key)
+    },
+    Option(
+      name: "delay", placeholder: "MILLISECONDS",
+      help: "Wait before answering, 60000 at most."
+    ) { value, result in
+      assign(
+        count(value).flatMap { $0 <= 60_000 ? Duration.milliseconds($0) : nil }, to: &result.delay)
+    },
+    Option(
+      name: "truncate", placeholder: "BYTES",
+      help: "Close the connection after so many bytes of the body."
+    ) { value, result in
+      assign(count(value), to: &result.truncate)
+    },
+    Option(
+      name: "auth", placeholder: "TOKEN",
+      help: "Answer with 401 unless the request is authorized by this bearer token."
+    ) { value, result in
+      assign(value.isEmpty ? nil : value, to: &result.auth)
+    },
+    Option(
+      name: "retry-after", placeholder: "SECONDS",
+      help: "Add Retry-After to a failure; alone it makes a 503."
+    ) { value, result in
+      assign(count(value), to: &result.retryAfter)
+    },
+    Option(
+      name: "html", placeholder: "",
+      help: "Answer with a proxy's HTML page and 502."
+    ) { value, result in
+      assign(flag(value), to: &result.html)
+    },
+    Option(
+      name: "content-type", placeholder: "TYPE",
+      help: "Claim another media type for the answer."
+    ) { value, result in
+      assign(HTTPField.isValidValue(value) && !value.isEmpty ? value : nil, to: &result.contentType)
+    },
+    Option(name: "empty", placeholder: "", help: "Answer with an empty body.") { value, result in
+      assign(flag(value), to: &result.empty)
+    },
+    Option(
+      name: "garbage", placeholder: "", help: "Answer with a body that is not JSON."
+    ) { value, result in
+      assign(flag(value), to: &result.garbage)
+    },
+    Option(
+      name: "errors", placeholder: "",
+      help: "Make the first nullable field fail: partial data and an error."
+    ) { value, result in
+      assign(flag(value), to: &result.errors)
+    },
+  ]
+
+  private static let headerPrefix = "x-demo-"
+
+  /// Adds what a request asks for. The URL's parameters of GraphQL itself are passed over, any other
+  /// name that is not an option is refused.
+  mutating func add(
+    parameters: QueryParameters, headers: HTTPFields
+  ) throws(Failure) {
+    for (name, value) in parameters.all where !OperationRequest.parameterNames.contains(name) {
+      try add(name, value)
+    }
+    for field in headers {
+      let name = field.name.canonicalName
+      guard name.hasPrefix(Self.headerPrefix) else { continue }
+      try add(String(name.dropFirst(Self.headerPrefix.count)), field.value)
+    }
+  }
+
+  private mutating func add(_ name: String, _ value: String) throws(Failure) {
+    guard let option = Self.options.first(where: { $0.name == name }) else {
+      let known = Self.options.map(\.name).joined(separator: ", ")
+      throw Failure(message: "The demo server has no option \"\(name)\". Its options: \(known).")
+    }
+    guard option.apply(value, &self) else {
+      throw Failure(message: "\"\(value)\" is no value for the option \(name): \(option.help)")
+    }
+  }
+
+  private static func assign<T>(_ value: T?, to target: inout T?) -> Bool {
+    guard let value else { return false }
+    target = value
+    return true
+  }
+
+  private static func assign(_ value: Bool?, to target: inout Bool) -> Bool {
+    guard let value else { return false }
+    target = value
+    return true
+  }
+
+  private static func count(_ value: String) -> Int? {
+    Int(value).flatMap { $0 >= 0 ? $0 : nil }
+  }
+
+  private static func flag(_ value: String) -> Bool? {
+    switch value.lowercased() {
+    case "", "1", "true", "yes", "on": true
+    case "0", "false", "no", "off": false
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import JSONStream
+import NIOConcurrencyHelpers
+
+/// The documents that clients have registered by their hashes: automatic persisted queries.
+///
+/// A request names a document by `extensions.persistedQuery`; one that also brings the document
+/// registers it. Kept in memory and bounded, so that a client may be asked for a document again.
+final class PersistedQueries: Sendable {
+  static let maxDocuments = 256
+  static let maxDocumentBytes = 64 << 10
+
+  private let documents = NIOLockedValueBox<[String: String]>([:])
+
+  /// The document a request means, after it was registered or found by its hash.
+  func document(of request: OperationRequest) throws(RequestError) -> String {
+    guard let entry = request.extensions["persistedQuery"] else {
+      guard let query = request.query else {
+        throw .badRequest("The parameter query is missing.")
+      }
+      return query
+    }
+    guard entry["version"]?.intValue == 1, let hash = entry["sha256Hash"]?.stringValue else {
+      throw RequestError(
+        .badUserInput, "extensions.persistedQuery needs the version 1 and a sha256Hash.")
+    }
+    guard let query = request.query else {
+      guard let known = documents.withLockedValue({ $0[hash] }) else {
+        throw RequestError(.persistedQueryNotFound, "PersistedQueryNotFound")
+      }
+      return known
+    }
+    guard SHA256.hexDigest(of: Array(query.utf8)) == hash else {
+      throw RequestError(.badUserInput, "provided sha does not match query")
+    }
+    if query.utf8.count <= Self.maxDocumentBytes {
+      documents.withLockedValue { documents in
+        if documents.count >= Self.maxDocuments { documents.removeAll() }
+        documents[hash] = query
+      }
+    }
+    return query
+  }
+}

@@ -1,0 +1,42 @@
+/// The parameters in a URL's query, decoded the way forms are: `+` is a space, `%20` as well.
+struct QueryParameters: Sendable {
+  /// In the order of the URL.
+  private(set) var all: [(name: String, value: String)] = []
+
+  /// Reads the text between `?` and `#`. Escapes that are none stand for themselves.
+  init(_ query: String?) {
+    for part in (query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
+      let sides = part.split(
+        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      all.append((Self.decode(sides[0]), sides.count > 1 ? Self.decode(sides[1]) : ""))
+    }
+  }
+
+  /// The first parameter of this name.
+  subscript(name: String) -> String? {
+    all.first { $0.name == name }?.value
+  }
+
+  private static func decode(_ text: Substring.UTF8View) -> String {
+    let source = Array(text)
+    var bytes: [UInt8] = []
+    var place = 0
+    while place < source.count {
+      let byte = source[place]
+      if byte == UInt8(ascii: "%"), place + 2 < source.count,
+        let high = hexValue(source[place + 1]), let low = hexValue(source[place + 2])
+      {
+        bytes.append(high << 4 | low)
+        place += 3
+      } else {
+        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+        place += 1
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func hexValue(_ digit: UInt8) -> UInt8? {
+    Character(Unicode.Scalar(digit)).hexDigitValue.map(UInt8.init)
+  }
+}

@@ -1,0 +1,163 @@
+import GraphQL
+import JSONStream
+
+extension Resolvers {
+  static let queryFields: [String: FieldBehaviour] = [
+    "continent": root { arguments, context in
+      .optional(context.geography.continent(arguments.text("code")).map(Entity.continent))
+    },
+    "continents": root { arguments, context in
+      let filter = RecordFilter(arguments)
+      return .list(context.geography.continents.filter { filter.holds(for: ["code": [$0.code]]) }) {
+        .object(.continent($0))
+      }
+    }.refusing(RecordFilter.failure),
+    "country": root { arguments, context in
+      .optional(context.geography.country(arguments.text("code")).map(Entity.country))
+    },
+    "countries": root { arguments, context in
+      let filter = RecordFilter(arguments)
+      let found = context.geography.countries.filter { country in
+        filter.holds(for: [
+          "code": [country.code], "name": [country.name], "continent": [country.continent],
+          "currency": country.currencies,
+        ])
+      }
+      return .list(found) { .object(.country($0)) }
+    }.refusing(RecordFilter.failure),
+    "language": root { arguments, context in
+      .optional(context.geography.language(arguments.text("code")).map(Entity.language))
+    },
+    "languages": root { arguments, context in
+      let filter = RecordFilter(arguments)
+      return .list(context.geography.languages.filter { filter.holds(for: ["code": [$0.code]]) }) {
+        .object(.language($0))
+      }
+    }.refusing(RecordFilter.failure),
+    "feed": root { arguments, context in
+      let after = arguments["after"]?.stringValue.flatMap(Cursor.init)?.number ?? -1
+      let first = arguments["first"]?.intValue ?? 0
+      return .object(.postPage(context.feed.page(after: after, first: first)))
+    }.refusing { negativeFirst($0) ?? badCursor($0) },
+    "node": root { arguments, context in .optional(node(arguments.text("id"), context)) },
+    "nodes": root { [node] arguments, context in
+      let context = context
+      let ids = (arguments["ids"]?.arrayValue ?? []).compactMap(\.stringValue)
+      return .list(ids) { .optional(node($0, context)) }
+    },
+    "user": root { arguments, context in
+      guard case .user(let user)? = node(arguments.text("id"), context) else { return .null }
+      return .object(.user(user))
+    },
+    "users": root { arguments, context in
+      let role = arguments["role"]?.stringValue
+      let users = (0..<min(searched, context.feed.userCount)).map(User.init)
+      let found = users.filter { role == nil || $0.role == role }
+      return .list(Array(found.prefix(arguments["first"]?.intValue ?? 0))) { .object(.user($0)) }
+    }.refusing(negativeFirst),
+    "post": root { arguments, context in
+      guard let post = post(arguments.text("id"), context) else { return .null }
+      return .object(.post(post))
+    },
+    "search": root { arguments, context in
+      let text = arguments.text("text")
+      let posts = (0..<min(searched, context.feed.size)).map(Post.init)
+      let users = (0..<min(searched, context.feed.userCount)).map(User.init)
+      let found =
+        posts.filter { $0.title.text.contains(text) }.map(Entity.post)
+        + users.filter { $0.login.contains(text) }.map(Entity.user)
+      return .list(Array(found.prefix(arguments["first"]?.intValue ?? 0))) { .object($0) }
+    }.refusing(negativeFirst),
+    "trouble": root { _, _ in .object(.trouble) },
+    "__schema": root { _, _ in .object(.introspection(.schema)) },
+    "__type": root { arguments, context in
+      introspect(type: arguments.text("name"), in: context.schema)
+    },
+  ]
+
+  static let mutationFields: [String: FieldBehaviour] = [
+    "likePost": root { arguments, context in
+      guard let post = post(arguments.text("id"), context) else { return .null }
+      return changing(&context) { (edits) throws(FeedEdits.Refusal) in
+        try edits.like(post.number)
+        return .post(post)
+      }
+    }.failing(),
+    "addComment": root { arguments, context in
+      let input = arguments["input"]?.objectValue ?? [:]
+      let id = input.text("postId")
+      guard let post = post(id, context) else {
+        return .failure(RequestError(.notFound, "There is no post with the id \"\(id)\"."))
+      }
+      return changing(&context) { (edits) throws(FeedEdits.Refusal) in
+        .addedComment(try edits.addComment(to: post.number, body: input.text("body")))
+      }
+    }.failing(),
+  ]
+
+  /// How many posts and users a search looks at.
+  private static let searched = 1000
+
+  /// The node with this id.
+  @Sendable private static func node(_ id: String, _ context: ResolverContext) -> Entity? {
+    if let post = post(id, context) { return .post(post) }
+    if let added = context.edits.comment(id: id) { return .addedComment(added) }
+    if let number = number(in: id, after: "U_"), number < context.feed.userCount {
+      return .user(User(number: number))
+    }
+    if let number = number(in: id, after: "T_"), number < Feed.tagCount {
+      return .tag(Tag(number: number))
+    }
+    if let number = number(in: id, after: "C_"), number > 0,
+      number <= context.feed.size * Feed.commentsPerPost
+    {
+      return .comment(Comment(number: number))
+    }
+    return nil
+  }
+
+  private static func post(_ id: String, _ context: ResolverContext) -> Post? {
+    guard let number = number(in: id, after: "P_"), number < context.feed.size else { return nil }
+    return Post(number: number)
+  }
+
+  /// The number of an id such as `P_17`; nil unless it is written the way this server writes it.
+  private static func number(in id: String, after prefix: String) -> Int? {
+    guard id.hasPrefix(prefix), let number = Int(id.dropFirst(prefix.count)), number >= 0,
+      id == "\(prefix)\(number)"
+    else { return nil }
+    return number
+  }
+
+  @Sendable private static func badCursor(_ arguments: Arguments) -> RequestError? {
+    guard let after = arguments["after"]?.stringValue else { return nil }
+    if Cursor(after)?.kind == .post { return nil }
+    return RequestError(.badUserInput, "Argument \"after\" is not the cursor of a post.")
+  }
+
+  private static func changing(
+    _ context: inout ResolverContext,
+    _ change: @Sendable (inout FeedEdits) throws(FeedEdits.Refusal) -> Entity
+  ) -> Resolved {
+    do throws(FeedEdits.Refusal) {
+      let (entity, edits) = try context.store.change(change)
+      context.edits = edits
+      return .object(entity)
+    } catch {
+      return .failure(RequestError(.badUserInput, error.message))
+    }
+  }
+
+  private static func root(
+    _ body: @escaping @Sendable (Arguments, inout ResolverContext) -> Resolved
+  ) -> FieldBehaviour {
+    FieldBehaviour(of: { if case .root = $0 { true } else { nil } }) { _, arguments, context in
+      body(arguments, &context)
+    }
+  }
+}
+
+extension Arguments {
+  /// The text of a required argument.
+  func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
+}

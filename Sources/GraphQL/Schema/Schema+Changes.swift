@@ -1,0 +1,346 @@
+extension Schema {
+  /// What is different from an older version of the schema: types in the order of the older
+  /// version, then directives.
+  ///
+  /// Breaking and dangerous changes are those of the reference implementation, in its words, and
+  /// a few more.
+  public func changes(from old: Schema) -> [SchemaChange] {
+    var comparison = SchemaComparison(old: old, new: self)
+    return comparison.run()
+  }
+}
+
+private struct SchemaComparison {
+  let old: Schema
+  let new: Schema
+  private var changes: [SchemaChange] = []
+
+  init(old: Schema, new: Schema) {
+    self.old = old
+    self.new = new
+  }
+
+  mutating func run() -> [SchemaChange] {
+    compareRoots()
+    compareTypes()
+    compareDirectives()
+    return changes
+  }
+
+  private mutating func report(_ kind: SchemaChange.Kind, _ description: String) {
+    changes.append(SchemaChange(kind, description))
+  }
+
+  // MARK: - Types
+
+  private mutating func compareRoots() {
+    for operation in OperationType.allCases {
+      guard let before = old.rootType(for: operation)?.name else { continue }
+      let after = new.rootType(for: operation)?.name
+      if let after, after != before {
+        report(
+          .rootTypeChanged, "The \(operation.rawValue) root changed from \(before) to \(after).")
+      } else if after == nil {
+        report(.rootTypeChanged, "The \(operation.rawValue) root \(before) was removed.")
+      }
+    }
+    compareDescriptions(old.description, new.description, "the schema")
+  }
+
+  private mutating func compareTypes() {
+    let standard = Schema.builtInScalars.sorted()
+    let names = old.typeNames + standard.filter(old.isReferenced)
+    for name in names where !new.isReferenced(name) {
+      report(
+        .typeRemoved,
+        Schema.builtInScalars.contains(name)
+          ? "Standard scalar \(name) was removed because it is not referenced anymore."
+          : "\(name) was removed.")
+    }
+    for name in names {
+      if let before = old.types[name], let after = new.types[name] { compare(before, after) }
+    }
+    for name in new.typeNames where !old.isReferenced(name) {
+      report(.typeAdded, "\(name) was added.")
+    }
+  }
+
+  private mutating func compare(_ before: SchemaType, _ after: SchemaType) {
+    switch (before, after) {
+    case (.enumeration(let before), .enumeration(let after)): compare(before, after)
+    case (.union(let before), .union(let after)): compare(before, after)
+    case (.inputObject(let before), .inputObject(let after)): compare(before, after)
+    case (.object, .object), (.interface, .interface):
+      compareFields(
+        before.name, before.fields ?? NamedList([]), after.fields ?? NamedList([]))
+      compareInterfaces(before, after)
+    case (.scalar, .scalar): break
+    default:
+      report(
+        .typeChangedKind,
+        "\(before.name) changed from \(before.kindWithArticle) to \(after.kindWithArticle).")
+    }
+    compareDescriptions(before.description, after.description, before.name)
+  }
+
+  private mutating func compare(_ before: InputObjectType, _ after: InputObjectType) {
+    let type = before.name
+    for field in after.fields where before.fields[field.name.value] == nil {
+      let name = field.name.value
+      if field.isRequired {
+        report(
+          .requiredInputFieldAdded, "A required field \(name) on input type \(type) was added.")
+      } else {
+        report(
+          .optionalInputFieldAdded, "An optional field \(name) on input type \(type) was added.")
+      }
+    }
+    for field in before.fields where after.fields[field.name.value] == nil {
+      report(.fieldRemoved, "\(type).\(field.name.value) was removed.")
+    }
+    for field in before.fields {
+      guard let other = after.fields[field.name.value] else { continue }
+      let place = "\(type).\(field.name.value)"
+      if !field.type.isSameType(as: other.type) {
+        report(
+          field.type.isSafeAsInput(other.type) ? .fieldChangedKindSafe : .fieldChangedKind,
+          "\(place) changed type from \(field.type.printed()) to \(other.type.printed()).")
+      }
+      compareDescriptions(field.description?.value, other.description?.value, place)
+      compareDeprecations(field.deprecationReason, other.deprecationReason, place)
+    }
+    if after.isOneOf, !before.isOneOf {
+      report(.oneOfAdded, "\(type) now takes exactly one field.")
+    }
+  }
+
+  private mutating func compare(_ before: UnionType, _ after: UnionType) {
+    let (added, removed) = difference(before.types.map(\.value), after.types.map(\.value))
+    for name in added {
+      report(.typeAddedToUnion, "\(name) was added to union type \(before.name).")
+    }
+    for name in removed {
+      report(.typeRemovedFromUnion, "\(name) was removed from union type \(before.name).")
+    }
+  }
+
+  private mutating func compare(_ before: EnumType, _ after: EnumType) {
+    for value in after.values where before.values[value.name.value] == nil {
+      report(.valueAddedToEnum, "\(value.name.value) was added to enum type \(before.name).")
+    }
+    for value in before.values {
+      let place = "\(before.name).\(value.name.value)"
+      guard let other = after.values[value.name.value] else {
+        report(
+          .valueRemovedFromEnum,
+          "\(value.name.value) was removed from enum type \(before.name).")
+        continue
+      }
+      compareDescriptions(value.description?.value, other.description?.value, place)
+      compareDeprecations(value.deprecationReason, other.deprecationReason, place)
+    }
+  }
+
+  private mutating func compareInterfaces(_ before: SchemaType, _ after: SchemaType) {
+    let (added, removed) = difference(
+      before.interfaces.map(\.value), after.interfaces.map(\.value))
+    for name in added {
+      report(
+        .implementedInterfaceAdded, "\(name) added to interfaces implemented by \(before.name).")
+    }
+    for name in removed {
+      report(
+        .implementedInterfaceRemoved, "\(before.name) no longer implements interface \(name).")
+    }
+  }
+
+  // MARK: - Fields and arguments
+
+  private mutating func compareFields(
+    _ type: String, _ before: NamedList<FieldDefinition>, _ after: NamedList<FieldDefinition>
+  ) {
+    for field in before where after[field.name.value] == nil {
+      report(.fieldRemoved, "\(type).\(field.name.value) was removed.")
+    }
+    for field in before {
+      guard let other = after[field.name.value] else { continue }
+      let place = "\(type).\(field.name.value)"
+      compareArguments(place, NamedList(field.arguments), NamedList(other.arguments))
+      if !field.type.isSameType(as: other.type) {
+        report(
+          field.type.isSafeAsOutput(other.type) ? .fieldChangedKindSafe : .fieldChangedKind,
+          "\(place) changed type from \(field.type.printed()) to \(other.type.printed()).")
+      }
+      compareDescriptions(field.description?.value, other.description?.value, place)
+      compareDeprecations(field.deprecationReason, other.deprecationReason, place)
+    }
+    for field in after where before[field.name.value] == nil {
+      report(.fieldAdded, "\(type).\(field.name.value) was added.")
+    }
+  }
+
+  private mutating func compareArguments(
+    _ place: String, _ before: NamedList<InputValueDefinition>,
+    _ after: NamedList<InputValueDefinition>
+  ) {
+    for argument in before where after[argument.name.value] == nil {
+      report(.argumentRemoved, "\(place) arg \(argument.name.value) was removed.")
+    }
+    for argument in before {
+      guard let other = after[argument.name.value] else { continue }
+      compare(argument, other, "\(place) arg \(argument.name.value)")
+    }
+    for argument in after where before[argument.name.value] == nil {
+      let name = argument.name.value
+      if argument.isRequired {
+        report(.requiredArgumentAdded, "A required arg \(name) on \(place) was added.")
+      } else {
+        report(.optionalArgumentAdded, "An optional arg \(name) on \(place) was added.")
+      }
+    }
+  }
+
+  private mutating func compare(
+    _ before: InputValueDefinition, _ after: InputValueDefinition, _ place: String
+  ) {
+    let isSafe = before.type.isSafeAsInput(after.type)
+    if !before.type.isSameType(as: after.type) {
+      report(
+        isSafe ? .argumentChangedKindSafe : .argumentChangedKind,
+        "\(place) has changed type from \(before.type.printed()) to \(after.type.printed()).")
+    }
+    if isSafe {
+      let value = old.defaultValue(of: before)?.sorted.printed()
+      let other = new.defaultValue(of: after)?.sorted.printed()
+      switch (value, other) {
+      case (let value?, let other?) where value != other:
+        report(
+          .argumentDefaultValueChange,
+          "\(place) has changed defaultValue from \(value) to \(other).")
+      case (_?, nil):
+        report(.argumentDefaultValueChange, "\(place) defaultValue was removed.")
+      case (nil, let other?):
+        report(.argumentDefaultValueAdded, "\(place) defaultValue \(other) was added.")
+      default:
+        break
+      }
+    }
+    compareDescriptions(before.description?.value, after.description?.value, place)
+    compareDeprecations(before.deprecationReason, after.deprecationReason, place)
+  }
+
+  // MARK: - Directives
+
+  private mutating func compareDirectives() {
+    for name in old.directiveNamesInOrder {
+      guard let before = old.directiveDefinitions[name] else { continue }
+      guard let after = new.directiveDefinitions[name] else {
+        report(.directiveRemoved, "\(name) was removed.")
+        continue
+      }
+      compare(before, after)
+    }
+    for name in new.directiveNamesInOrder where old.directiveDefinitions[name] == nil {
+      report(.directiveAdded, "\(name) was added.")
+    }
+  }
+
+  private mutating func compare(_ before: DirectiveDefinition, _ after: DirectiveDefinition) {
+    let name = before.name.value
+    for argument in after.arguments where before.argument(named: argument.name.value) == nil {
+      let argumentName = argument.name.value
+      if argument.isRequired {
+        report(
+          .requiredDirectiveArgumentAdded,
+          "A required arg \(argumentName) on directive \(name) was added.")
+      } else {
+        report(
+          .optionalDirectiveArgumentAdded,
+          "An optional arg \(argumentName) on directive \(name) was added.")
+      }
+    }
+    for argument in before.arguments where after.argument(named: argument.name.value) == nil {
+      report(.directiveArgumentRemoved, "\(argument.name.value) was removed from \(name).")
+    }
+    if before.isRepeatable, !after.isRepeatable {
+      report(.directiveRepeatableRemoved, "Repeatable flag was removed from \(name).")
+    } else if after.isRepeatable, !before.isRepeatable {
+      report(.directiveRepeatableAdded, "Repeatable flag was added to \(name).")
+    }
+    for location in before.locations where !after.locations.contains(location) {
+      report(.directiveLocationRemoved, "\(location.rawValue) was removed from \(name).")
+    }
+    for location in after.locations where !before.locations.contains(location) {
+      report(.directiveLocationAdded, "\(location.rawValue) was added to \(name).")
+    }
+    compareDescriptions(before.description?.value, after.description?.value, "@\(name)")
+  }
+
+  // MARK: - Helpers
+
+  private mutating func compareDescriptions(_ before: String?, _ after: String?, _ place: String) {
+    guard before ?? "" != after ?? "" else { return }
+    report(.descriptionChanged, "The description of \(place) changed.")
+  }
+
+  private mutating func compareDeprecations(_ before: String?, _ after: String?, _ place: String) {
+    switch (before, after) {
+    case (nil, let reason?): report(.deprecationChanged, "\(place) is now deprecated: \(reason)")
+    case (_?, nil): report(.deprecationChanged, "\(place) is no longer deprecated.")
+    default: break
+    }
+  }
+
+  private func difference(
+    _ before: [String], _ after: [String]
+  ) -> (added: [String], removed: [String]) {
+    let (known, kept) = (Set(before), Set(after))
+    return (after.filter { !known.contains($0) }, before.filter { !kept.contains($0) })
+  }
+}
+
+extension Schema {
+  /// Whether the schema has the type, other than as a standard scalar that nothing uses.
+  fileprivate func isReferenced(_ name: String) -> Bool {
+    types[name] != nil && !unreferencedScalars.contains(name)
+  }
+}
+
+extension SchemaType {
+  fileprivate var kindWithArticle: String {
+    switch self {
+    case .scalar: "a Scalar type"
+    case .object: "an Object type"
+    case .interface: "an Interface type"
+    case .union: "a Union type"
+    case .enumeration: "an Enum type"
+    case .inputObject: "an Input type"
+    }
+  }
+}
+
+extension TypeReference {
+  /// Whether a field may change to `other`: values of that type are of this one too.
+  fileprivate func isSafeAsOutput(_ other: TypeReference) -> Bool {
+    switch (self, other) {
+    case (.nonNull(let inner), .nonNull(let otherInner)): inner.isSafeAsOutput(otherInner)
+    case (.nonNull, _): false
+    case (_, .nonNull(let otherInner)): isSafeAsOutput(otherInner)
+    case (.list(let inner, _), .list(let otherInner, _)): inner.isSafeAsOutput(otherInner)
+    case (.named(let name), .named(let otherName)): name.value == otherName.value
+    default: false
+    }
+  }
+
+  /// Whether an argument may change to `other`: values of this type are of that one too.
+  fileprivate func isSafeAsInput(_ other: TypeReference) -> Bool {
+    switch (self, other) {
+    case (.nonNull(let inner), .nonNull(let otherInner)): inner.isSafeAsInput(otherInner)
+    case (.nonNull(let inner), _): inner.isSafeAsInput(other)
+    case (_, .nonNull): false
+    case (.list(let inner, _), .list(let otherInner, _)): inner.isSafeAsInput(otherInner)
+    case (.named(let name), .named(let otherName)): name.value == otherName.value
+    default: false
+    }
+  }
+}

@@ -1,0 +1,285 @@
+/// Walks a document in source order, keeps `context.types` up to date, and shows every node to
+/// every rule.
+struct DocumentWalker {
+  private let context: ValidationContext
+  private let visitors: [any RuleVisitor]
+
+  init(_ context: ValidationContext, _ visitors: [any RuleVisitor]) {
+    self.context = context
+    self.visitors = visitors
+  }
+
+  func walkDocument() {
+    for visitor in visitors { visitor.enter(document: context.document, context) }
+    for (index, definition) in context.document.definitions.enumerated() {
+      guard !context.isAborted else { return }
+      context.definitionIndex = index
+      walk(definition)
+    }
+    for visitor in visitors { visitor.leave(document: context.document, context) }
+  }
+
+  /// Walks an operation or fragment, its variable definitions left out.
+  func walkForUsages(_ definition: Definition) {
+    switch definition {
+    case .operation(let operation): walk(operation, withVariables: false)
+    case .fragment(let fragment): walk(fragment)
+    case .typeSystem: break
+    }
+  }
+
+  private func walk(_ definition: Definition) {
+    switch definition {
+    case .operation(let operation): walk(operation, withVariables: true)
+    case .fragment(let fragment): walk(fragment)
+    case .typeSystem(let definition): walk(definition)
+    }
+  }
+
+  // MARK: - Executable definitions
+
+  private func walk(_ operation: OperationDefinition, withVariables: Bool) {
+    context.types.type = (context.schema?.rootType(for: operation.type)?.name)
+      .map { TypeReference(named: $0) }
+    for visitor in visitors { visitor.enter(operation: operation, context) }
+    if withVariables { for variable in operation.variables { walk(variable) } }
+    let location: DirectiveLocation =
+      switch operation.type {
+      case .query: .query
+      case .mutation: .mutation
+      case .subscription: .subscription
+      }
+    walk(operation.directives, at: location)
+    walk(operation.selectionSet)
+    for visitor in visitors { visitor.leave(operation: operation, context) }
+    context.types.type = nil
+  }
+
+  private func walk(_ fragment: FragmentDefinition) {
+    context.types.type = outputType(fragment.typeCondition)
+    for visitor in visitors { visitor.enter(fragment: fragment, context) }
+    walk(namedType: fragment.typeCondition)
+    walk(fragment.directives, at: .fragmentDefinition)
+    walk(fragment.selectionSet)
+    context.types.type = nil
+  }
+
+  private func outputType(_ name: Name) -> TypeReference? {
+    context.type(named: name.value)?.isOutput == true ? .named(name) : nil
+  }
+
+  private func walk(_ variable: VariableDefinition) {
+    let outer = pushInput(
+      context.type(named: variable.type.namedType.value)?.isInput == true ? variable.type : nil)
+    for visitor in visitors { visitor.enter(variable: variable, context) }
+    walk(namedType: variable.type.namedType)
+    if let value = variable.defaultValue { walk(value) }
+    walk(variable.directives, at: .variableDefinition)
+    popInput(outer)
+  }
+
+  private func walk(_ selectionSet: SelectionSet) {
+    let outer = context.types.parentType
+    if let type = context.namedType(of: context.types.type), type.isComposite {
+      context.types.parentType = type
+    } else {
+      context.types.parentType = nil
+    }
+    for visitor in visitors { visitor.enter(selectionSet: selectionSet, context) }
+    for selection in selectionSet.selections {
+      guard !context.isAborted else { break }
+      switch selection {
+      case .field(let field): walk(field)
+      case .fragmentSpread(let spread): walk(spread)
+      case .inlineFragment(let fragment): walk(fragment)
+      }
+    }
+    context.types.parentType = outer
+  }
+
+  private func walk(_ field: Field) {
+    let (outerType, outerField) = (context.types.type, context.types.field)
+    let outerName = context.types.fieldName
+    let definition = context.types.parentType.flatMap {
+      context.schema?.field(field.name.value, on: $0.name)
+    }
+    context.types.field = definition
+    context.types.type = definition?.type
+    context.types.fieldName = field.name.value
+    for visitor in visitors { visitor.enter(field: field, context) }
+    for argument in field.arguments { walk(argument) }
+    walk(field.directives, at: .field)
+    if let selectionSet = field.selectionSet {
+      walk(selectionSet)
+      context.types.field = definition
+      context.types.type = definition?.type
+      context.types.fieldName = field.name.value
+    }
+    for visitor in visitors { visitor.leave(field: field, context) }
+    context.types.type = outerType
+    context.types.field = outerField
+    context.types.fieldName = outerName
+  }
+
+  private func walk(_ spread: FragmentSpread) {
+    for visitor in visitors { visitor.enter(spread: spread, context) }
+    walk(spread.directives, at: .fragmentSpread)
+  }
+
+  private func walk(_ fragment: InlineFragment) {
+    let outer = context.types.type
+    if let condition = fragment.typeCondition {
+      context.types.type = outputType(condition)
+    } else {
+      context.types.type = context.types.type.map { .named($0.namedType) }
+    }
+    for visitor in visitors { visitor.enter(inlineFragment: fragment, context) }
+    if let condition = fragment.typeCondition { walk(namedType: condition) }
+    walk(fragment.directives, at: .inlineFragment)
+    walk(fragment.selectionSet)
+    context.types.type = outer
+  }
+
+  private func walk(namedType name: Name) {
+    for visitor in visitors { visitor.enter(namedType: name, context) }
+  }
+
+  // MARK: - Directives, arguments and values
+
+  private func walk(_ directives: [Directive], at location: DirectiveLocation) {
+    for directive in directives {
+      guard !context.isAborted else { return }
+      context.types.directive = context.schema?.directive(named: directive.name.value)
+      context.types.isInDirective = true
+      for visitor in visitors { visitor.enter(directive: directive, at: location, context) }
+      for argument in directive.arguments { walk(argument) }
+      for visitor in visitors { visitor.leave(directive: directive, context) }
+      context.types.directive = nil
+      context.types.isInDirective = false
+    }
+  }
+
+  private func walk(_ argument: Argument) {
+    guard !context.isAborted else { return }
+    // The arguments of an unknown directive on a field are taken for the field's, as in the
+    // reference implementation.
+    let name = argument.name.value
+    let definition =
+      if let directive = context.types.directive {
+        directive.argument(named: name)
+      } else {
+        context.types.field?.argument(named: name)
+      }
+    context.types.argument = definition
+    let outer = pushInput(definition?.type)
+    let outerDefault = context.types.hasDefault
+    context.types.hasDefault = definition?.defaultValue != nil
+    for visitor in visitors { visitor.enter(argument: argument, context) }
+    walk(argument.value)
+    context.types.argument = nil
+    context.types.hasDefault = outerDefault
+    popInput(outer)
+  }
+
+  private func walk(_ value: Value) {
+    guard !context.isAborted else { return }
+    switch value {
+    case .list(let values, _):
+      let type = context.types.inputType?.nullable
+      let item: TypeReference? = if case .list(let item, _)? = type { item } else { type }
+      let outer = pushInput(item)
+      let outerDefault = context.types.hasDefault
+      context.types.hasDefault = false
+      for visitor in visitors { visitor.enter(value: value, context) }
+      for value in values { walk(value) }
+      for visitor in visitors { visitor.leave(value: value, context) }
+      context.types.hasDefault = outerDefault
+      popInput(outer)
+    case .object(let fields, _):
+      for visitor in visitors { visitor.enter(value: value, context) }
+      for field in fields { walk(field) }
+      for visitor in visitors { visitor.leave(value: value, context) }
+    default:
+      for visitor in visitors { visitor.enter(value: value, context) }
+    }
+  }
+
+  private func walk(_ field: ObjectField) {
+    var definition: InputValueDefinition?
+    if case .inputObject(let object)? = context.namedType(of: context.types.inputType) {
+      definition = object.fields[field.name.value]
+    }
+    let outer = pushInput(definition?.type)
+    let outerDefault = context.types.hasDefault
+    context.types.hasDefault = definition?.defaultValue != nil
+    for visitor in visitors { visitor.enter(objectField: field, context) }
+    walk(field.value)
+    context.types.hasDefault = outerDefault
+    popInput(outer)
+  }
+
+  private typealias Input = (type: TypeReference?, parent: TypeReference?)
+
+  private func pushInput(_ type: TypeReference?) -> Input {
+    let outer = (context.types.inputType, context.types.parentInputType)
+    context.types.parentInputType = outer.0
+    context.types.inputType = type
+    return outer
+  }
+
+  private func popInput(_ outer: Input) {
+    context.types.inputType = outer.type
+    context.types.parentInputType = outer.parent
+  }
+
+  // MARK: - Type system definitions
+
+  private func walk(_ definition: TypeSystemDefinition) {
+    for visitor in visitors { visitor.enter(definition: definition, context) }
+    switch definition {
+    case .schema(let schema):
+      walk(schema.directives, at: .schema)
+      for root in schema.operationTypes { walk(namedType: root.type) }
+    case .scalar(let scalar):
+      walk(scalar.directives, at: .scalar)
+    case .object(let object):
+      for name in object.interfaces { walk(namedType: name) }
+      walk(object.directives, at: .object)
+      for field in object.fields { walk(field) }
+    case .interface(let interface):
+      for name in interface.interfaces { walk(namedType: name) }
+      walk(interface.directives, at: .interface)
+      for field in interface.fields { walk(field) }
+    case .union(let union):
+      walk(union.directives, at: .union)
+      for name in union.types { walk(namedType: name) }
+    case .enumeration(let enumeration):
+      walk(enumeration.directives, at: .enumeration)
+      for value in enumeration.values {
+        for visitor in visitors { visitor.enter(enumValue: value, context) }
+        walk(value.directives, at: .enumValue)
+      }
+    case .inputObject(let input):
+      walk(input.directives, at: .inputObject)
+      for field in input.fields { walk(field, at: .inputFieldDefinition) }
+    case .directive(let directive):
+      for argument in directive.arguments { walk(argument, at: .argumentDefinition) }
+    }
+  }
+
+  private func walk(_ field: FieldDefinition) {
+    guard !context.isAborted else { return }
+    for visitor in visitors { visitor.enter(fieldDefinition: field, context) }
+    for argument in field.arguments { walk(argument, at: .argumentDefinition) }
+    walk(namedType: field.type.namedType)
+    walk(field.directives, at: .fieldDefinition)
+  }
+
+  private func walk(_ value: InputValueDefinition, at location: DirectiveLocation) {
+    guard !context.isAborted else { return }
+    for visitor in visitors { visitor.enter(inputValue: value, context) }
+    walk(namedType: value.type.namedType)
+    if let defaultValue = value.defaultValue { walk(defaultValue) }
+    walk(value.directives, at: location)
+  }
+}

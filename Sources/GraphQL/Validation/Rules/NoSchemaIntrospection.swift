@@ -1,0 +1,13 @@
+/// Refuses introspection, for those who ask for it.
+final class NoSchemaIntrospection: RuleVisitor {
+  func enter(field: Field, _ context: ValidationContext) {
+    guard let type = context.types.type?.namedType.value, BuiltIns.isIntrospection(type) else {
+      return
+    }
+    context.report(
+      .noSchemaIntrospection,
+      "GraphQL introspection has been disabled, but the requested query contained the field "
+        + "'\(field.name.value)'.",
+      at: field.location)
+  }
+}

@@ -1,0 +1,202 @@
+/// The selection sets and fields of a document by number, in the order in which they are walked.
+final class SelectionIndex {
+  /// A field where it stands.
+  struct Entry {
+    var key: String
+    var name: String
+    var location: SourceLocation
+    /// The number of its selection set.
+    var selectionSet: Int?
+    /// The number of its arguments: the same for the same arguments in whatever order; one of its
+    /// own for arguments that repeat a name.
+    var arguments: Int
+    /// The arguments themselves, if they repeat a name.
+    var repeatedArguments: [Argument]?
+    /// The number of the type it is selected from, 0 for none.
+    var parent: Int
+    var type: TypeReference?
+    /// The number of what the type's values look like, composite types all alike; 0 if unknown.
+    var shape: Int
+  }
+
+  /// One thing selected, in source order.
+  enum Item {
+    case field(Int)
+    case spread(Int)
+    /// An inline fragment's selection set; its type condition, if it has one.
+    case inline(Int, condition: String?)
+  }
+
+  private(set) var fields: [Entry] = []
+  private(set) var selectionSets: [[Item]] = []
+  /// By number: the names of fragments that are spread.
+  private(set) var spreadNames: [String] = []
+  /// By number of a fragment's name: its selection set and type condition, if it is defined.
+  private(set) var fragments: [(selectionSet: Int, condition: String)?] = []
+  /// The selection sets of operations, then those of fragments.
+  private(set) var roots: [Int] = []
+
+  let context: ValidationContext
+  private var typeNumbers: [String: Int] = [:]
+  private(set) var typeIsObject: [Bool] = [false]
+  private var shapes: [String: Int] = [:]
+  private var argumentNumbers: [String: Int] = [:]
+  /// By number, less one: the arguments first seen to have it.
+  private var numberedArguments: [[Argument]] = []
+  private var spreadNumbers: [String: Int] = [:]
+
+  init(_ context: ValidationContext) {
+    self.context = context
+    var fragmentRoots: [Int] = []
+    var selectionSetOf: [Int: Int] = [:]
+    for (index, definition) in context.document.definitions.enumerated() {
+      switch definition {
+      case .operation(let operation):
+        let type = context.schema?.rootType(for: operation.type)?.name
+        roots.append(add(operation.selectionSet, type))
+      case .fragment(let fragment):
+        let type = context.type(named: fragment.typeCondition.value)?.name
+        let root = add(fragment.selectionSet, type)
+        selectionSetOf[index] = root
+        fragmentRoots.append(root)
+      case .typeSystem:
+        break
+      }
+    }
+    roots += fragmentRoots
+    fragments = spreadNames.map { name in
+      guard let index = context.fragmentIndexes[name], let root = selectionSetOf[index],
+        let fragment = context.fragment(at: index)
+      else { return nil }
+      return (root, fragment.typeCondition.value)
+    }
+  }
+
+  private func add(_ selectionSet: SelectionSet, _ parent: String?) -> Int {
+    let number = selectionSets.count
+    selectionSets.append([])
+    let parentNumber = typeNumber(parent)
+    var items: [Item] = []
+    items.reserveCapacity(selectionSet.selections.count)
+    for selection in selectionSet.selections {
+      switch selection {
+      case .field(let field):
+        items.append(.field(add(field, parent, parentNumber)))
+      case .inlineFragment(let fragment):
+        let condition = fragment.typeCondition?.value
+        let type = condition.map { context.type(named: $0)?.name } ?? parent
+        items.append(.inline(add(fragment.selectionSet, type), condition: condition))
+      case .fragmentSpread(let spread):
+        let count = spreadNumbers.count
+        let spreadNumber = spreadNumbers[spread.name.value, default: count]
+        if spreadNumber == count {
+          spreadNumbers[spread.name.value] = count
+          spreadNames.append(spread.name.value)
+        }
+        items.append(.spread(spreadNumber))
+      }
+    }
+    selectionSets[number] = items
+    return number
+  }
+
+  private func add(_ field: Field, _ parent: String?, _ parentNumber: Int) -> Int {
+    let definition = parent.flatMap { context.schema?.field(field.name.value, on: $0) }
+    let number = fields.count
+    var entry = Entry(
+      key: field.responseKey, name: field.name.value, location: field.location,
+      arguments: 0, parent: parentNumber, type: definition?.type, shape: shape(definition?.type))
+    if Set(field.arguments.map(\.name.value)).count < field.arguments.count {
+      entry.arguments = -1 - number
+      entry.repeatedArguments = field.arguments
+    } else {
+      entry.arguments = argumentNumber(field.arguments)
+    }
+    fields.append(entry)
+    if let selectionSet = field.selectionSet {
+      fields[number].selectionSet = add(selectionSet, definition?.type.namedType.value)
+    }
+    return number
+  }
+
+  // MARK: - Numbers
+
+  func typeNumber(_ name: String?) -> Int {
+    guard let name, let type = context.type(named: name) else { return 0 }
+    if let known = typeNumbers[name] { return known }
+    let number = typeIsObject.count
+    typeNumbers[name] = number
+    if case .object = type { typeIsObject.append(true) } else { typeIsObject.append(false) }
+    return number
+  }
+
+  func shape(_ type: TypeReference?) -> Int {
+    guard let type else { return 0 }
+    let name = type.namedType.value
+    guard let named = context.schema?.types[name] else { return 0 }
+    var text = named.isLeaf ? name : ""
+    func wrap(_ type: TypeReference) {
+      switch type {
+      case .named: break
+      case .list(let inner, _):
+        text += "]"
+        wrap(inner)
+      case .nonNull(let inner):
+        text += "!"
+        wrap(inner)
+      }
+    }
+    wrap(type)
+    let next = shapes.count + 1
+    if let known = shapes[text] { return known }
+    shapes[text] = next
+    return next
+  }
+
+  private func argumentNumber(_ arguments: [Argument]) -> Int {
+    guard !arguments.isEmpty else { return 0 }
+    let text = arguments.map(\.canonical).sorted().joined(separator: ",")
+    if let known = argumentNumbers[text] { return known }
+    let number = argumentNumbers.count + 1
+    argumentNumbers[text] = number
+    numberedArguments.append(arguments)
+    return number
+  }
+
+  /// Whether two fields have the same arguments, in the sense of the reference implementation
+  /// where they repeat a name.
+  func haveSameArguments(_ first: Entry, _ second: Entry) -> Bool {
+    if first.repeatedArguments == nil, second.repeatedArguments == nil {
+      return first.arguments == second.arguments
+    }
+    let (own, others) = (arguments(of: first), arguments(of: second))
+    guard own.count == others.count else { return false }
+    var last: [String: String] = [:]
+    for argument in others { last[argument.name.value] = argument.canonical }
+    return own.allSatisfy { last[$0.name.value] == $0.canonical }
+  }
+
+  private func arguments(of entry: Entry) -> [Argument] {
+    entry.repeatedArguments ?? (entry.arguments == 0 ? [] : numberedArguments[entry.arguments - 1])
+  }
+}
+
+extension Argument {
+  fileprivate var canonical: String { "\(name.value):\(value.sorted.printed())" }
+}
+
+extension Value {
+  /// The value with the fields of objects in order of their names.
+  var sorted: Value {
+    switch self {
+    case .list(let values, let location):
+      .list(values.map(\.sorted), location)
+    case .object(let fields, let location):
+      .object(
+        fields.map { ObjectField(name: $0.name, value: $0.value.sorted, location: $0.location) }
+          .sorted { isNaturallyOrdered($0.name.value, $1.name.value) },
+        location)
+    default: self
+    }
+  }
+}

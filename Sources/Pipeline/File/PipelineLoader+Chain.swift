@@ -1,0 +1,186 @@
+import GraphQL
+
+extension PipelineLoader {
+  struct Drafts {
+    var known: [ChainDraft] = []
+    /// Whether an entry names no known plugin, so that something else may not really be missing.
+    var hasUnknown = false
+  }
+
+  mutating func drafts(_ chain: YAMLNode.Member?, _ root: YAMLNode) -> Drafts? {
+    guard let chain else {
+      guard !decoder.findings.contains(where: { $0.hint == "did you mean `chain`?" }) else {
+        return nil
+      }
+      report(
+        .wrongValue, "a pipeline file needs the key `chain`", root.place,
+        "add `chain:` and a list of plugins")
+      return nil
+    }
+    guard case .sequence(let nodes) = chain.value.content, !nodes.isEmpty else {
+      report(
+        .wrongValue, "`chain` takes a list of plugins",
+        chain.value.isNull ? chain.keyPlace : chain.value.place, "write `- plugin` lines")
+      return nil
+    }
+    var drafts = Drafts()
+    var ids: [String: SourcePlace] = [:]
+    for node in nodes {
+      if let draft = draft(node, ids: &ids) {
+        drafts.known.append(draft)
+      } else {
+        drafts.hasUnknown = true
+      }
+    }
+    return drafts
+  }
+
+  private mutating func draft(
+    _ node: YAMLNode, ids: inout [String: SourcePlace]
+  ) -> ChainDraft? {
+    let members: [YAMLNode.Member]
+    switch node.content {
+    case .scalar(let name, _) where !node.isNull:
+      let nothing = YAMLNode(content: .scalar("", isPlain: true), place: node.place)
+      members = [.init(key: name, keyPlace: node.place, value: nothing)]
+    case .mapping(let pairs) where !pairs.isEmpty: members = pairs
+    default:
+      report(
+        .wrongValue, "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
+        node.place, "name a plugin")
+      return nil
+    }
+    let named =
+      members.first { registry[$0.key] != nil }
+      ?? members.first { !["id", "when"].contains($0.key) }
+    guard let named else {
+      report(.wrongValue, "this entry names no plugin", node.place, "write `- plugin: {options}`")
+      return nil
+    }
+    guard let plugin = registry[named.key] else {
+      decoder.findings.append(
+        PipelineDiagnostic(
+          .unknownName, "there is no plugin `\(named.key)`", at: named.keyPlace,
+          hint: registry.suggestion(for: named.key).map { "did you mean `\($0)`?" },
+          notes: [.init("plugins", registry.names.joined(separator: ", "))]))
+      return nil
+    }
+    let description = plugin.description
+    for member in members where member.key != named.key && !["id", "when"].contains(member.key) {
+      reportNeighbour(member, of: description)
+    }
+    let errorsBefore = decoder.findings.count
+    let options = decoder.options(
+      named.value, table: description.options,
+      owner: .init(subject: "`\(named.key)`", noun: "option"), place: named.keyPlace)
+    let isSound = decoder.findings.count == errorsBefore
+    return ChainDraft(
+      name: named.key, place: named.keyPlace,
+      id: id(members.first { $0.key == "id" }, named, &ids), plugin: plugin,
+      description: description, options: options,
+      condition: condition(members.first { $0.key == "when" }), isSound: isSound)
+  }
+
+  /// A key that stands beside a plugin and does not belong there.
+  private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: PluginDescription) {
+    if registry[member.key] != nil {
+      report(
+        .wrongValue, "an entry of `chain` names one plugin", member.keyPlace,
+        "begin a new entry: `- \(member.key)`")
+    } else if plugin.options.contains(where: { $0.name == member.key }) {
+      report(
+        .unknownName, "`\(member.key)` stands beside `\(plugin.name)`, not in it",
+        member.keyPlace, "indent it further, or write `\(plugin.name): { \(member.key): … }`")
+    } else {
+      let meant = Suggestion.closest(to: member.key, among: ["id", "when"])
+      decoder.findings.append(
+        PipelineDiagnostic(
+          .unknownName, "an entry of `chain` has no key `\(member.key)`", at: member.keyPlace,
+          hint: meant.map { "did you mean `\($0)`?" },
+          notes: [.init("keys", "a plugin, id, when")]))
+    }
+  }
+
+  private mutating func id(
+    _ member: YAMLNode.Member?, _ plugin: YAMLNode.Member, _ ids: inout [String: SourcePlace]
+  ) -> String {
+    if let member {
+      guard case .scalar(let id, _) = member.value.content, !member.value.isNull,
+        id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) })
+      else {
+        report(
+          .wrongValue, "`id` takes a word", member.value.place, "letters, digits, `-`, `_` and `.`")
+        return plugin.key
+      }
+      if let first = ids[id] {
+        report(
+          .duplicateKey, "the id `\(id)` is given twice", member.value.place,
+          "first given in line \(first.line)")
+      }
+      ids[id] = member.value.place
+      return id
+    }
+    var id = plugin.key
+    var number = 2
+    while ids[id] != nil {
+      id = "\(plugin.key)-\(number)"
+      number += 1
+    }
+    ids[id] = plugin.keyPlace
+    return id
+  }
+
+  private mutating func condition(_ member: YAMLNode.Member?) -> OperationCondition {
+    guard let member else { return .always }
+    let options = decoder.options(
+      member.value, table: PipelineFile.conditionOptions,
+      owner: .init(subject: "`when`", noun: "key"), place: member.keyPlace)
+    return OperationCondition(
+      operations: options["operation"].map { _ in Set(options.strings("operation")) },
+      type: options.choice(ifGiven: "type", as: OperationType.self))
+  }
+}
+
+extension PipelineLoader {
+  /// The entries with their interceptors; those whose options are not right or not known are left
+  /// out.
+  mutating func entries(_ drafts: [ChainDraft], name: String?) -> [PipelineEntry] {
+    let firstHTTP = drafts.firstIndex {
+      !$0.description.stages.contains(.graphQL) && !$0.description.stages.contains(.cache)
+    }
+    return drafts.indices.compactMap { index in
+      let draft = drafts[index]
+      guard draft.isSound, !draft.options.isUnresolved else { return nil }
+      let environment = PluginEnvironment(
+        pipelineName: name, entryID: draft.id, folder: decoder.folder)
+      do throws(PluginOptionError) {
+        var instance = try draft.plugin.make(options: draft.options, environment: environment)
+        if let firstHTTP, index > firstHTTP, draft.description.stages.contains(.http) {
+          keepHTTPParts(of: &instance, draft, below: drafts[firstHTTP])
+        }
+        return PipelineEntry(
+          id: draft.id, instance, when: draft.condition, description: draft.description,
+          options: draft.options)
+      } catch {
+        report(
+          .wrongValue, "`\(draft.name)`: \(error.message)", draft.options.place(of: error.option),
+          error.remedy)
+        return nil
+      }
+    }
+  }
+
+  /// A plugin of both stages that stands among those of the HTTP stage takes part in that one only.
+  private mutating func keepHTTPParts(
+    of instance: inout PluginInstance, _ draft: ChainDraft, below first: ChainDraft
+  ) {
+    let others = instance.parts.filter { if case .graphQL = $0 { false } else { true } }
+    let isReported = decoder.findings.contains { $0.place == draft.place && $0.code == .stageOrder }
+    if others.isEmpty, !instance.parts.isEmpty, !isReported {
+      report(
+        .stageOrder, "`\(draft.name)`, with these options, works in the GraphQL stage", draft.place,
+        "move it above `\(first.name)` (line \(first.place.line))")
+    }
+    instance.parts = others
+  }
+}

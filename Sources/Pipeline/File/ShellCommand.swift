@@ -1,0 +1,102 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Runs a command of a pipeline file and takes what it prints.
+///
+/// Foundation's `Process` waits for everything the command left running in the background; this
+/// waits for the shell alone, as `$(…)` does.
+enum ShellCommand {
+  typealias Failure = PipelineFileEnvironment.Failure
+
+  /// The standard output of `command`, run by `/bin/sh` with this process's environment, no input
+  /// and its own standard error.
+  static func output(of command: String, limit: Int) throws(Failure) -> String {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw Failure("no pipe could be made") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let child: pid_t
+    do throws(Failure) {
+      child = try spawn(command, output: ends[1])
+    } catch {
+      close(ends[0])
+      close(ends[1])
+      throw error
+    }
+    close(ends[1])
+    let bytes = contents(of: ends[0], upTo: limit + 1)
+    // Whoever still writes is told that nobody reads.
+    close(ends[0])
+    let status = wait(for: child)
+    guard bytes.count <= limit else { throw Failure("it printed more than 1 MiB") }
+    guard status == 0 else {
+      throw Failure(status.map { "it ended with status \($0)" } ?? "it was killed")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw Failure("its output is not UTF-8")
+    }
+    return text
+  }
+
+  private static func spawn(_ command: String, output: Int32) throws(Failure) -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    // A command expects to be ended by signals. This process may ignore SIGPIPE, and the threads
+    // of Swift's concurrency block most signals.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    var mask = sigset_t()
+    sigemptyset(&mask)
+    posix_spawnattr_setsigmask(&attributes, &mask)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+
+    let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+    var arguments = Self.copies(["sh", "-c", command])
+    var variables = Self.copies(environment)
+    defer { for text in arguments + variables { free(text) } }
+    var child: pid_t = 0
+    guard posix_spawn(&child, "/bin/sh", &actions, &attributes, &arguments, &variables) == 0 else {
+      throw Failure("the shell could not be started")
+    }
+    return child
+  }
+
+  /// C strings to be freed, with `nil` behind them.
+  private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+    texts.map { text in strdup(text) } + [nil]
+  }
+
+  private static func contents(of descriptor: Int32, upTo limit: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    while bytes.count < limit {
+      let count = read(descriptor, &buffer, min(buffer.count, limit - bytes.count))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      bytes += buffer[..<count]
+    }
+    return bytes
+  }
+
+  /// The exit status, or `nil` for a command that was killed.
+  private static func wait(for child: pid_t) -> Int32? {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0 {
+      guard errno == EINTR else { return nil }
+    }
+    // WIFEXITED and WEXITSTATUS, which Swift does not import.
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
+  }
+}

@@ -1,0 +1,133 @@
+extension OptionDecoder {
+  struct Expanded {
+    /// `nil` when a command would have to run.
+    var known: [Template.Part]?
+  }
+
+  /// The parts with everything put in that is known now; `nil` when something is missing.
+  mutating func expanded(
+    _ expansion: Expansion, _ place: SourcePlace, _ label: String
+  ) -> Expanded? {
+    var parts: [Template.Part] = []
+    var isKnown = true
+    for part in expansion.parts {
+      switch part {
+      case .text(let text): parts.append(.text(text))
+      case .context(let name, let fallback): parts.append(.context(name: name, fallback: fallback))
+      case .variable(let name, let fallback):
+        let value = environment.variable(name)
+        guard let text = value.flatMap({ $0.isEmpty ? fallback ?? $0 : $0 }) ?? fallback else {
+          report(
+            .expansion, "the variable `\(name)` is not set", place,
+            "set it, or give a default: ${env:\(name):-…}")
+          return nil
+        }
+        parts.append(.text(text))
+      case .file(let path):
+        guard let text = contents(of: path, place) else { return nil }
+        parts.append(.text(text))
+      case .command(let command):
+        guard let execute = environment.execute else {
+          isKnown = false
+          continue
+        }
+        do {
+          parts.append(.text(try execute(command).withoutLastLineBreak))
+        } catch {
+          report(
+            .expansion, "the command of \(label) failed", place, Self.reason(error))
+          return nil
+        }
+      }
+    }
+    return Expanded(known: isKnown ? parts : nil)
+  }
+
+  private mutating func contents(of path: String, _ place: SourcePlace) -> String? {
+    do {
+      let bytes = try environment.readFile(FilePath.resolve(path, in: folder))
+      guard bytes.count <= PipelineFileEnvironment.maximumBytes else {
+        report(.expansion, "the file `\(path)` cannot be used", place, "it is larger than 1 MiB")
+        return nil
+      }
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        report(.expansion, "the file `\(path)` cannot be used", place, "it is not UTF-8 text")
+        return nil
+      }
+      return text.withoutLastLineBreak
+    } catch {
+      report(.expansion, "the file `\(path)` cannot be read", place, Self.reason(error))
+      return nil
+    }
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    (error as? PipelineFileEnvironment.Failure)?.reason ?? "no reason is known"
+  }
+
+  mutating func reportMalformed(
+    _ failure: Expansion.Failure, _ place: SourcePlace, _ label: String
+  ) {
+    switch failure {
+    case .unclosed:
+      report(.wrongValue, "`${` in \(label) is not closed", place, "write `$$` for a plain `$`")
+    case .withoutScheme(let name):
+      report(
+        .wrongValue, "`${\(name)}` in \(label) does not say what it is", place,
+        "did you mean `${env:\(name)}`?")
+    case .unknownScheme(let scheme):
+      let meant = Suggestion.closest(to: scheme, among: Expansion.schemes)
+      findings.append(
+        PipelineDiagnostic(
+          .unknownName, "nothing is known to expand `${\(scheme):…}`", at: place,
+          hint: meant.map { "did you mean `\($0)`?" },
+          notes: [.init("expansions", Expansion.schemes.joined(separator: ", "))]))
+    case .unnamed(let scheme):
+      report(
+        .wrongValue, "`${\(scheme):}` in \(label) names nothing", place,
+        "write a name after the colon")
+    }
+  }
+
+  private mutating func report(
+    _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String
+  ) {
+    findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+  }
+
+  func isSecret(_ option: OptionDescription, _ name: String) -> Bool {
+    switch option.secrecy {
+    case .open: false
+    case .secret: true
+    case .secretHeaders: SecretText.isSecretField(name)
+    }
+  }
+
+  mutating func reportLiteralSecret(
+    _ expansion: Expansion, isSecret: Bool, _ place: SourcePlace, _ label: String
+  ) {
+    let isLiteral = expansion.parts.contains {
+      switch $0 {
+      case .text(let text):
+        SecretText.looksSecret(text) || isSecret && expansion.isLiteral && !text.isEmpty
+      case .variable(_, let fallback?), .context(_, let fallback?):
+        SecretText.looksSecret(fallback) || isSecret && !fallback.isEmpty
+      case .command(let command): SecretText.looksSecret(command)
+      default: false
+      }
+    }
+    guard isLiteral else { return }
+    secretPlaces.append(place)
+    report(
+      .literalSecret, "\(label) holds a secret that is written in the file", place,
+      "read it from outside: ${env:NAME} or ${file:path}")
+  }
+}
+
+extension String {
+  /// The text without one line break at its end, as a shell's `$(…)` has it.
+  fileprivate var withoutLastLineBreak: String {
+    if hasSuffix("\r\n") || hasSuffix("\n") { return String(dropLast()) }
+    return self
+  }
+}

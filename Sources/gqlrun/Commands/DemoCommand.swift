@@ -1,0 +1,200 @@
+import ArgumentParser
+import Cache
+import DemoServer
+import Foundation
+import GraphQL
+import JSONStream
+import Logging
+import Pipeline
+import Plugins
+
+struct DemoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract: "Watch operations go through a chain, into the cache and out of it again.",
+    discussion: """
+      Starts the demo server on a free port of this machine, runs real operations against it, and \
+      says for each where its answer came from and how long it took.
+      """)
+
+  @Option(name: .long, help: "How many posts the large response has.")
+  var posts = 5_000
+
+  func validate() throws {
+    guard (1...10_000_000).contains(posts) else {
+      throw ValidationError("--posts \(posts) is out of range; use 1 to 10000000")
+    }
+  }
+
+  func run() async throws {
+    try await reporting {
+      let posts = posts
+      do {
+        try await Interruption.run {
+          try await DemoServer.withServer { server in
+            try await GuidedTour(server: server, posts: posts).run()
+          }
+        }
+      } catch let failure as DemoServer.Failure {
+        throw Failure(.failed, failure.message)
+      }
+    }
+  }
+}
+
+/// The steps of the demonstration, against a running demo server.
+private struct GuidedTour {
+  let server: LiveDemoServer
+  let posts: Int
+
+  private static let country = """
+    query Country($code: ID!) {
+      country(code: $code) { name capital emoji continent { name } languages { name native } }
+    }
+    """
+  private static let names = "query Names { country(code: \"DE\") { emoji name } }"
+  private static let feed = """
+    query Feed($first: Int!) {
+      feed(first: $first) {
+        edges {
+          cursor
+          node {
+            id title body likeCount
+            author { id login name }
+            tags { id name }
+            comments(first: 10) { edges { node { id body author { id login name } } } }
+          }
+        }
+      }
+    }
+    """
+
+  func run() async throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appendingPathComponent("gqlrun-demo-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appendingPathComponent("demo.pipeline.yaml").path
+    try Self.pipeline.write(toFile: file, atomically: true, encoding: .utf8)
+    var environment = PipelineFileEnvironment.process
+    let url = server.url
+    environment.variable = { $0 == "GQL_URL" ? url : nil }
+    let pipeline = try PipelineFile.load(path: file, registry: .builtIn, environment: environment)
+      .pipeline
+    let facts = TypeFacts(try Schema(sdl: Document(parsing: DemoExecutor.schemaText)))
+    let session = try Session(
+      pipeline, keys: pipeline.keys, facts: facts,
+      logger: RunLog.logger(verbosity: 1, isQuiet: false))
+    do {
+      try await steps(session)
+    } catch {
+      try? await session.close()
+      throw error
+    }
+    try await session.close()
+    say("\nThat was the whole way of a request. Next:")
+    say("  gqlrun serve --port 8080                 this server, for your own operations")
+    say("  gqlrun run FILE.graphql --endpoint URL   any server")
+    say("  gqlrun plugins                           what a chain can be made of")
+  }
+
+  private static let pipeline = """
+    version: 1
+    name: demo
+    endpoint: { url: "${env:GQL_URL}" }
+    store: { kind: sqlite, path: cache.db }
+    keys: { types: { Country: [code], Continent: [code], Language: [code] } }
+    chain:
+      - logging
+      - cache-read: { policy: cache-first }
+      - max-retry: { max_retries: 3, backoff: { base: 100ms } }
+      - timeout: { total: 1m }
+      - fetch
+      - response-code
+      - parse
+      - cache-write
+
+    """
+
+  private func steps(_ session: Session) async throws {
+    title("The demo server is at \(server.url). This is the chain:")
+    say(session.pipeline.show().split(separator: "\n").drop { $0 != "chain" }.dropFirst()
+      .filter { $0.hasPrefix("  - ") }.joined(separator: "\n"))
+
+    title("1. An operation nobody has asked before: the network answers.")
+    try await ask(Self.country, #"{"code":"DE"}"#, session, isShown: true)
+
+    title("2. The same again: the cache answers, from records.")
+    try await ask(Self.country, #"{"code":"DE"}"#, session)
+
+    title("3. Another operation about the same country: every field is known already.")
+    try await ask(Self.names, "{}", session, isShown: true)
+
+    title("4. What the cache holds of it:")
+    if let record = try await session.store?.record(forKey: "Country:DE") {
+      say("   " + Terminal.safe(record))
+    }
+
+    title("5. A server that fails twice: max-retry tries again.")
+    var failing = Misbehaviour()
+    failing.status = 503
+    failing.times = 2
+    server.misbehave(failing)
+    try await ask(Self.country, #"{"code":"JP"}"#, session)
+
+    title("6. A server that is down: what was fetched before is still there.")
+    var down = Misbehaviour()
+    down.status = 503
+    server.misbehave(down)
+    try await ask(Self.country, #"{"code":"JP"}"#, session)
+    server.misbehave(nil)
+
+    title("7. A large response, normalized into SQLite while it arrives:")
+    try await ask(Self.feed, #"{"first":\#(posts)}"#, session)
+    try await ask(Self.feed, #"{"first":\#(posts)}"#, session)
+    if let statistics = try await session.store?.statistics() {
+      say("   the cache now holds \(statistics.records) records, \(statistics.bytes / 1_000_000) MB")
+    }
+    say("   the most memory this process and its server used: \(Self.peakMiB) MiB")
+  }
+
+  private func ask(
+    _ document: String, _ variables: String, _ session: Session, isShown: Bool = false
+  ) async throws {
+    let operation = try PreparedOperation(
+      document: Document(parsing: document),
+      variables: JSONValue(parsing: variables).objectValue ?? JSONObject(), keys: session.keys,
+      facts: session.facts)
+    let requests = server.requestCount
+    let start = ContinuousClock.now
+    for try await response in session.runner.execute(GraphQLRequest(operation)) {
+      let seconds = (ContinuousClock.now - start).seconds
+      let sent = server.requestCount - requests
+      var line = "   from the \(response.source == .cache ? "cache" : "server"), "
+      line += "\(sent) \(sent == 1 ? "request" : "requests"), \(Format.milliseconds(seconds))"
+      if let count = response.data?.count, count > 1_000_000 {
+        line += ", \(count / 1_000_000) MB, \(Format.rate(bytes: count, seconds: seconds))"
+      }
+      say(Terminal.styled(line, response.source == .cache ? .green : .cyan))
+      if isShown {
+        var text: [UInt8] = []
+        try response.forEachChunk { text.append(contentsOf: $0) }
+        say("   " + Terminal.safe(String(decoding: text, as: UTF8.self)))
+      }
+    }
+  }
+
+  private func title(_ text: String) {
+    say("")
+    say(Terminal.styled(text, .bold))
+  }
+
+  /// The tour is told on standard error: it is not a result.
+  private func say(_ line: String) { Terminal.note(line) }
+
+  private static var peakMiB: Int {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    return Int(usage.ru_maxrss) / 1024
+  }
+}

@@ -1,0 +1,41 @@
+import Cache
+import GraphQL
+import Pipeline
+
+extension Failure {
+  /// The failure of a chain or of a pipeline file; `nil` for other errors.
+  init?(pipelineError error: any Error) {
+    switch error {
+    case let error as ChainError: self.init(error)
+    case let diagnostics as PipelineDiagnostics:
+      Terminal.note(diagnostics.rendered(as: .human(colors: Terminal.usesColor)))
+      self.init(.badPipeline, "")
+    default: return nil
+    }
+  }
+
+  init(_ error: ChainError) {
+    self.init(Self.status(of: error), error.description)
+    if error.code == .tooManyAttempts, let cause = error.cause as? ChainError {
+      self = Failure(Self.status(of: cause), error.description)
+    }
+  }
+
+  private static func status(of error: ChainError) -> Status {
+    if let status = error.http?.status {
+      switch status {
+      case 401, 403: return .authentication
+      case 429: return .tryLater
+      default: return .failed
+      }
+    }
+    switch error.code {
+    case .cacheMiss: return .cacheMiss
+    case .invalidRequest: return .badInput
+    case .timedOut: return .tryLater
+    case .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed:
+      return .unreachable
+    default: return .failed
+    }
+  }
+}

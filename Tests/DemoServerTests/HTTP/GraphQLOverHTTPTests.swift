@@ -1,0 +1,212 @@
+import DemoServer
+import JSONStream
+import Testing
+
+/// How requests and responses travel: https://graphql.github.io/graphql-over-http/draft/
+@Suite struct GraphQLOverHTTPTests {
+  private let query = "{ country(code: \"CA\") { name } }"
+  private let answer = #"{"data":{"country":{"name":"Canada"}}}"#
+  private let json = "application/json; charset=utf-8"
+  private let graphQL = "application/graphql-response+json; charset=utf-8"
+
+  @Test func `an operation is posted`() async throws {
+    try await DemoServer.withServer { server in
+      let reply = try await RawClient(server).post(query)
+      #expect(reply.status == 200)
+      #expect(reply.text == answer)
+      #expect(reply[header: "content-type"] == graphQL)
+      #expect(reply[header: "content-length"] == "\(answer.utf8.count)")
+      #expect(reply[header: "server"] == "gqlrun-demo")
+      #expect(server.requestCount == 1)
+      #expect(server.log.last?.method == "POST")
+      #expect(server.log.last?.header("Content-Type") == "application/json")
+      #expect(server.log.last?.bodyText == #"{"query":"{ country(code: \"CA\") { name } }"}"#)
+      #expect(server.log.bytesWritten == answer.utf8.count)
+      server.log.clear()
+      #expect(server.requestCount == 0 && server.log.requests.isEmpty)
+    }
+  }
+
+  @Test func `a connection is used again`() async throws {
+    try await DemoServer.withServer { server in
+      let body = #"{"query":"{ __typename }"}"#
+      let head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      let first = "\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+      let second = "\(head)Connection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+      let reply = try await RawClient(server).exchange(Array((first + second).utf8))
+      #expect(reply.isComplete)
+      #expect(server.requestCount == 2)
+    }
+  }
+
+  @Test(arguments: [
+    "query=%7B%20country(code:%20%22CA%22)%20%7B%20name%20%7D%20%7D",
+    "query={country(code:%22CA%22){name}}&operationName=&variables=&extensions=",
+    "query=query+Q($c:ID!){country(code:$c){name}}+query+R{__typename}&operationName=Q"
+      + "&variables=%7B%22c%22%3A%22CA%22%7D",
+  ])
+  func `a query is got`(_ parameters: String) async throws {
+    try await DemoServer.withServer { server in
+      let reply = try await RawClient(server).send("GET", "/graphql?\(parameters)")
+      #expect(reply.status == 200)
+      #expect(reply.text == answer)
+    }
+  }
+
+  @Test func `a mutation cannot be got`() async throws {
+    try await DemoServer.withServer { server in
+      let path = "/graphql?query=mutation%7BlikePost(id:%22P_1%22)%7BlikeCount%7D%7D"
+      let reply = try await RawClient(server).send("GET", path)
+      #expect(reply.status == 405)
+      #expect(reply[header: "allow"] == "POST")
+    }
+  }
+
+  @Test(arguments: ["PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
+  func `other methods are refused`(_ method: String) async throws {
+    try await DemoServer.withServer { server in
+      let reply = try await RawClient(server).send(method, "/graphql")
+      #expect(reply.status == 405)
+      #expect(reply[header: "allow"] == "GET, POST")
+    }
+  }
+
+  @Test(arguments: [
+    (nil, "application/graphql-response+json"),
+    ("*/*", "application/graphql-response+json"),
+    ("application/json", "application/json"),
+    (
+      "application/graphql-response+json, application/json;q=0.9",
+      "application/graphql-response+json"
+    ),
+    ("application/graphql-response+json;q=0.5, application/json", "application/json"),
+    ("text/html, application/*;q=0.1", "application/graphql-response+json"),
+    ("application/json;q=0, */*", "application/graphql-response+json"),
+    ("APPLICATION/JSON ; charset=utf-8", "application/json"),
+  ])
+  func `the media type is negotiated`(_ accept: String?, type: String) async throws {
+    try await DemoServer.withServer { server in
+      let reply = try await RawClient(server).post(
+        query, headers: accept.map { ["Accept": $0] } ?? [:])
+      #expect(reply.status == 200)
+      #expect(reply[header: "content-type"] == "\(type); charset=utf-8")
+    }
+  }
+
+  @Test func `no acceptable media type is 406`() async throws {
+    try await DemoServer.withServer { server in
+      let reply = try await RawClient(server).post(query, headers: ["Accept": "text/html"])
+      #expect(reply.status == 406)
+    }
+  }
+
+  @Test(arguments: [
+    "{ country(code: 1.5) { name } }", "{", "query A { __typename } query B { __typename }",
+    "query ($n: Int!) { feed(first: $n) { totalCount } }",
+  ])
+  func `a refused operation is 200 as JSON, and 400 as GraphQL response`(
+    _ query: String
+  ) async throws {
+    try await DemoServer.withServer { server in
+      let client = RawClient(server)
+      let plain = try await client.post(query, headers: ["Accept": "application/json"])
+      #expect(plain.status == 200)
+      let own = try await client.post(query)
+      #expect(own.status == 400)
+      #expect(own[header: "content-type"] == graphQL)
+      #expect(own.text == plain.text && own.text.hasPrefix(#"{"errors":["#))
+    }
+  }
+
+  @Test func `an error in a field is 200 either way`() async throws {
+    try await DemoServer.withServer { server in
+      for accept in ["application/json", "application/graphql-response+json"] {
+        let reply = try await RawClient(server).post(
+          "{ feed(first: -1) { totalCount } }", headers: ["Accept": accept])
+        #expect(reply.status == 200)
+        #expect(reply.text.hasPrefix(#"{"data":null,"errors""#))
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("application/json", "", 400), ("application/json", "NONSENSE", 400),
+    ("application/json", "[]", 400), ("application/json", "{\"query\":", 400),
+    ("application/json", #"{"qeury":"{__typename}"}"#, 400),
+    ("application/json", #"{"query":5}"#, 400),
+    ("application/json", #"{"query":"{__typename}","variables":[7]}"#, 400),
+    ("application/json", #"{"query":"{__typename}","operationName":{}}"#, 400),
+    ("application/json", #"{"query":"{__typename}","extensions":"x"}"#, 400),
+    ("application/json", #"{"query":"{__typename}","variables":null,"operationName":null}"#, 200),
+    ("application/json;charset=UTF-8", #"{"query":"{__typename}"}"#, 200),
+    ("application/json; charset=latin1", #"{"query":"{__typename}"}"#, 415),
+    ("text/plain", #"{"query":"{__typename}"}"#, 415),
+    ("application/graphql", "{__typename}", 415),
+  ])
+  func `bodies are JSON objects`(_ type: String, body: String, status: Int) async throws {
+    try await DemoServer.withServer { server in
+      let reply = try await RawClient(server).send(
+        "POST", "/graphql", headers: ["Content-Type": type], body: body)
+      #expect(reply.status == status)
+      let errors = try JSONValue(parsing: reply.body)["errors"]
+      #expect((errors == nil) == (status == 200))
+    }
+  }
+
+  @Test func `a body without a type is refused`() async throws {
+    try await DemoServer.withServer { server in
+      let reply = try await RawClient(server).send("POST", "/graphql", body: "{}")
+      #expect(reply.status == 415)
+    }
+  }
+
+  @Test func `a body that is too large is refused`() async throws {
+    var configuration = DemoServer.Configuration()
+    configuration.maxBodyBytes = 1000
+    try await DemoServer.withServer(configuration) { server in
+      let query = "{ __typename } #" + String(repeating: "x", count: 2000)
+      let reply = try await RawClient(server).post(query)
+      #expect(reply.status == 413)
+    }
+  }
+
+  @Test func `there are a health check, the schema, and nothing else`() async throws {
+    try await DemoServer.withServer { server in
+      let client = RawClient(server)
+      let health = try await client.send("GET", "/health")
+      #expect(health.status == 200 && health.text == #"{"status":"ok"}"#)
+      let schema = try await client.send("GET", "/schema.graphql")
+      #expect(schema.text == DemoExecutor.schemaText)
+      #expect(try await client.send("GET", "/").status == 404)
+      #expect(try await client.send("GET", "/graphql/x?status=503").status == 404)
+      #expect(server.requestCount == 0)
+    }
+  }
+
+  @Test func `a document is registered and named by its hash`() async throws {
+    let hash = "ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38"
+    let extensions = #""extensions":{"persistedQuery":{"version":1,"sha256Hash":"\#(hash)"}}"#
+    try await DemoServer.withServer { server in
+      let client = RawClient(server)
+      func post(_ body: String) async throws -> HTTPReply {
+        try await client.send(
+          "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
+      }
+      let unknown = try await post("{\(extensions)}")
+      #expect(unknown.status == 400)
+      #expect(
+        unknown.text
+          == #"{"errors":[{"message":"PersistedQueryNotFound","#
+          + #""extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}"#)
+      #expect(try await post(#"{"query":"{ __typename }",\#(extensions)}"#).status == 400)
+      #expect(try await post(#"{"query":"{__typename}",\#(extensions)}"#).status == 200)
+      let known = try await post("{\(extensions)}")
+      #expect(known.text == #"{"data":{"__typename":"Query"}}"#)
+      let got = try await client.send(
+        "GET",
+        "/graphql?extensions=%7B%22persistedQuery%22:%7B%22version%22:1,%22sha256Hash%22:%22"
+          + "\(hash)%22%7D%7D")
+      #expect(got.text == known.text)
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import DemoServer
+import JSONStream
+import NIOCore
+import NIOPosix
+
+/// Speaks HTTP over a bare connection, so that everything a server does wrong can be seen.
+struct RawClient: Sendable {
+  let port: Int
+
+  init(_ server: LiveDemoServer) {
+    port = server.port
+  }
+
+  /// Sends bytes, and reads until the server closes the connection.
+  func exchange(_ bytes: [UInt8], keepsBody: Bool = true) async throws -> HTTPReply {
+    var reply = HTTPReply(keepsBody: keepsBody)
+    try await connect { inbound, outbound in
+      try await outbound.write(ByteBuffer(bytes: bytes))
+      do {
+        for try await buffer in inbound { reply.feed(buffer.readableBytesView) }
+      } catch is IOError {
+        // A connection that was reset ends like one that was closed.
+      }
+    }
+    return reply
+  }
+
+  /// Sends a request that asks for the connection to be closed.
+  func send(
+    _ method: String, _ path: String, headers: [String: String] = [:], body: String = "",
+    keepsBody: Bool = true
+  ) async throws -> HTTPReply {
+    try await exchange(
+      Self.request(method, path, headers: headers, body: body), keepsBody: keepsBody)
+  }
+
+  /// Posts an operation.
+  func post(
+    _ query: String, variables: JSONValue? = nil, path: String = "/graphql",
+    headers: [String: String] = [:], keepsBody: Bool = true
+  ) async throws -> HTTPReply {
+    var members: JSONObject = ["query": .string(query)]
+    members["variables"] = variables
+    let type = ["Content-Type": "application/json"]
+    return try await send(
+      "POST", path, headers: type.merging(headers) { $1 },
+      body: JSONValue.object(members).jsonText(), keepsBody: keepsBody)
+  }
+
+  /// Lets a piece of work use a connection.
+  func connect<Result>(
+    _ body: (
+      NIOAsyncChannelInboundStream<ByteBuffer>, NIOAsyncChannelOutboundWriter<ByteBuffer>
+    ) async throws -> Result
+  ) async throws -> Result {
+    let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .connect(host: "127.0.0.1", port: port) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try NIOAsyncChannel(
+            wrappingChannelSynchronously: channel,
+            configuration: .init(inboundType: ByteBuffer.self, outboundType: ByteBuffer.self))
+        }
+      }
+    return try await channel.executeThenClose(body)
+  }
+
+  static func request(
+    _ method: String, _ path: String, headers: [String: String] = [:], body: String = ""
+  ) -> [UInt8] {
+    var lines = ["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close"]
+    lines += headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+    if !body.isEmpty { lines.append("Content-Length: \(body.utf8.count)") }
+    return Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
+  }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import GraphQL
+import Testing
+
+@Suite struct IntrospectionTests {
+  private func schema(_ source: String) throws -> Schema {
+    try Schema(sdl: try Document(parsing: source))
+  }
+
+  static let zoo = """
+    \"\"\"
+    All about animals.
+    Really all.
+    \"\"\"
+    schema {
+      query: Zoo
+      mutation: Mutation
+    }
+
+    "Marks things"
+    directive @mark(
+      "How"
+      how: [String!]! = ["well"]
+
+      level: Int = 1 @deprecated
+    ) repeatable on FIELD | OBJECT
+
+    type Zoo {
+      animals(first: Int = 10, near: Point = {x: 1.5, y: -2, tags: [A, B]}): [Animal!]!
+
+      \"\"\"Just one\"\"\"
+      animal(
+        "Its id"
+        id: ID!
+      ): Animal @deprecated(reason: "use \\"animals\\"")
+      any: CatOrDog
+    }
+
+    type Mutation {
+      add(name: One): Cat
+    }
+
+    interface Node {
+      id: ID!
+    }
+
+    interface Animal implements Node {
+      id: ID!
+      born: Date
+    }
+
+    type Cat implements Animal & Node {
+      id: ID!
+      born: Date
+    }
+
+    type Dog implements Animal & Node {
+      id: ID!
+      born: Date
+    }
+
+    union CatOrDog = Cat | Dog
+
+    enum Tag {
+      A
+
+      \"\"\"the second\"\"\"
+      B @deprecated
+    }
+
+    input Point {
+      x: Float!
+      y: Float = 0
+      tags: [Tag!]
+    }
+
+    input One @oneOf {
+      a: String
+      b: Int
+    }
+
+    scalar Date @specifiedBy(url: "https://example.com/date")
+    """
+
+  // MARK: - The query
+
+  @Test(
+    arguments: [
+      (IntrospectionQuery(), 0xa3b6_2549_d096_52ed),
+      (IntrospectionQuery(descriptions: false), 0x52b4_0dbd_d8e8_c8b5),
+      (IntrospectionQuery.complete, 0xd204_5af8_3477_c746),
+    ] as [(IntrospectionQuery, UInt64)])
+  func `the query is that of the reference implementation, and valid`(
+    query: IntrospectionQuery, fingerprint: UInt64
+  ) throws {
+    let document = try Document(parsing: query.text)
+    #expect(document.printed().fingerprint == fingerprint)
+    #expect(document.validate(against: try schema("type Query { a: Int }")).isEmpty)
+    #expect(document.operations.first?.name?.value == IntrospectionQuery.operationName)
+    #expect(!query.text.contains("\n\n\n"))
+  }
+
+  // MARK: - Printing
+
+  @Test func `a schema prints as the reference implementation prints it`() throws {
+    let printed = try schema(Self.zoo).printed()
+    #expect(
+      printed
+        == Self.zoo
+        .replacing("\"Marks things\"", with: "\"\"\"Marks things\"\"\"")
+        .replacing("  \"How\"", with: "  \"\"\"How\"\"\"")
+        .replacing("    \"Its id\"", with: "    \"\"\"Its id\"\"\"")
+        .replacing("\n\n  level: Int", with: "\n  level: Int"))
+    #expect(try schema(printed).printed() == printed)
+  }
+
+  @Test(arguments: [
+    ("type Query { a(b: [Int!] = 1): Int }", "type Query {\n  a(b: [Int!] = [1]): Int\n}"),
+    (
+      "type Query { a(b: I = {c: {}}): Int } input I { d: Int = 2 c: I }",
+      "type Query {\n  a(b: I = {d: 2, c: {d: 2}}): Int\n}\n\ninput I {\n  d: Int = 2\n  c: I\n}"
+    ),
+    ("type Query { a(b: ID = \"12\"): Int }", "type Query {\n  a(b: ID = 12): Int\n}"),
+    ("type Query { a(b: ID = \"012\"): Int }", "type Query {\n  a(b: ID = \"012\"): Int\n}"),
+    ("type Query { a(b: Float = 1.0): Int }", "type Query {\n  a(b: Float = 1): Int\n}"),
+    ("type Query { a(b: Float = 1e9): Int }", "type Query {\n  a(b: Float = 1e+09): Int\n}"),
+    ("type Query { a(b: Float = 0.0001): Int }", "type Query {\n  a(b: Float = 0.0001): Int\n}"),
+    ("type Query { a(b: Float = -0.00001): Int }", "type Query {\n  a(b: Float = -1e-05): Int\n}"),
+    (
+      "type Query { a(b: Float = 3.14159265358979): Int }",
+      "type Query {\n  a(b: Float = 3.14159265358979): Int\n}"
+    ),
+    ("schema { query: Query } type Query { a: Int }", "type Query {\n  a: Int\n}"),
+    ("\"\" type Query { a: Int }", "\"\"\"\"\"\"\ntype Query {\n  a: Int\n}"),
+    (
+      "\" x\\ny\\r\" type Query { a: Int }", "\" x\\ny\\r\"\ntype Query {\n  a: Int\n}"
+    ),
+  ])
+  func `defaults and descriptions print as servers show them`(
+    source: String, expected: String
+  ) throws {
+    #expect(try schema(source).printed() == expected)
+  }
+
+  @Test func `defaults that contain each other stay as they are written`() throws {
+    #expect(
+      try schema("type Query { a(b: I = {}): Int } input I { c: I = {} }").printed()
+        == "type Query {\n  a(b: I = {}): Int\n}\n\ninput I {\n  c: I = {}\n}")
+    let inputs = (0..<60).map { "input I\($0) { a: I\($0 + 1) = {} b: I\($0 + 1) = {} }" }
+    let source =
+      "type Query { a(b: I0 = {}): Int } input I60 { c: Int } " + inputs.joined(separator: " ")
+    #expect(try schema(source).printed().hasPrefix("type Query {\n  a(b: I0 = {}): Int\n}"))
+  }
+
+  @Test(Shared.whenPresent) func `the schema of GitHub prints and comes back the same`() throws {
+    let schema = try Schema(sdl: try Document(parsingUTF8: try Shared.real("github.graphql")))
+    let printed = schema.printed()
+    // By graphql-core, given the schema without the second of the fields that stand in it twice.
+    #expect(printed.utf8.count == 1_155_410)
+    #expect(printed.fingerprint == 1_699_803_488_456_243_372)
+    #expect(try self.schema(printed).printed() == printed)
+    #expect(try Schema(introspection: schema.introspection).printed() == printed)
+    #expect(try self.schema(printed).changes(from: schema).isEmpty)
+  }
+
+  // MARK: - Results
+
+  @Test func `a schema survives introspection`() throws {
+    let schema = try schema(Self.zoo)
+    let data = schema.introspection
+    let copy = try Schema(introspection: data)
+    #expect(copy.printed() == schema.printed())
+    #expect(copy.introspection == data)
+    #expect(copy.rootType(for: .query)?.name == "Zoo")
+    #expect(copy.isSubtype("Cat", of: "Node"))
+    let response = IntrospectionValue.object(["data": data, "errors": .null])
+    #expect(try Schema(introspection: response).printed() == schema.printed())
+  }
+
+  @Test func `a result without what was not asked for is a schema too`() throws {
+    let json = """
+      {"__schema": {"queryType": {"name": "Query"}, "types": [
+        {"kind": "OBJECT", "name": "Query", "fields": [
+          {"name": "a", "args": [{"name": "b", "type": {"kind": "SCALAR", "name": "Int"}}],
+           "type": {"kind": "NON_NULL", "ofType": {"kind": "LIST", "ofType":
+             {"kind": "ENUM", "name": "E"}}}, "isDeprecated": true}]},
+        {"kind": "SCALAR", "name": "Int"}, {"kind": "OBJECT", "name": "__Schema", "fields": null},
+        {"kind": "ENUM", "name": "E", "enumValues": [{"name": "X"}]}]}}
+      """
+    let value = IntrospectionValue(json: try JSONSerialization.jsonObject(with: Data(json.utf8)))
+    #expect(
+      try Schema(introspection: value).printed()
+        == "type Query {\n  a(b: Int): [E]! @deprecated\n}\n\nenum E {\n  X\n}")
+  }
+
+  @Test(arguments: [
+    ("{}", "has no \"__schema\""),
+    ("{\"errors\": [], \"data\": null}", "has no \"__schema\""),
+    (
+      "{\"__schema\": {\"types\": [{\"kind\": \"SCALAR\", \"name\": \"A\\nB\"}]}}",
+      "is not a GraphQL name: \"A\\nB\""
+    ),
+    (
+      "{\"__schema\": {\"types\": [{\"kind\": \"ODD\", \"name\": \"A\"}]}}",
+      "The type A has the unknown kind \"ODD\"."
+    ),
+    (
+      "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"fields\": "
+        + "[{\"name\": \"b\", \"type\": {\"kind\": \"LIST\", \"ofType\": null}}]}]}}",
+      "The type of A.b is wrapped deeper than the introspection query asked for."
+    ),
+    (
+      "{\"__schema\": {\"types\": [{\"kind\": \"INPUT_OBJECT\", \"name\": \"A\", \"inputFields\": "
+        + "[{\"name\": \"b\", \"defaultValue\": \"{\", \"type\": {\"name\": \"Int\"}}]}]}}",
+      "The default value of input object A(b:) is not a GraphQL value"
+    ),
+    (
+      "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"fields\": "
+        + "[{\"name\": \"b\", \"type\": {\"name\": \"Nope\"}}]}]}}",
+      "Unknown type 'Nope'."
+    ),
+  ])
+  func `a result that is no schema says what is wrong`(json: String, expected: String) throws {
+    let value = IntrospectionValue(json: try JSONSerialization.jsonObject(with: Data(json.utf8)))
+    let error = #expect(throws: SchemaError.self) { try Schema(introspection: value) }
+    #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
+  }
+
+  // MARK: - The reference implementation
+
+  private struct Difference: Decodable {
+    var sdl: String
+    var printed: String
+    var client: String?
+    var introspection: String?
+    var new: String?
+    var changes: [[String]]?
+  }
+
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["GQLRUN_SCHEMAS"] != nil))
+  func `a differential run of schemas finds no difference`() throws {
+    let path = ProcessInfo.processInfo.environment["GQLRUN_SCHEMAS"] ?? ""
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+    for line in data.split(separator: UInt8(ascii: "\n")) {
+      let line = try JSONDecoder().decode(Difference.self, from: Data(line))
+      let schema = try schema(line.sdl)
+      #expect(schema.printed() == line.printed)
+      if let text = line.introspection {
+        let json = try JSONSerialization.jsonObject(with: Data(text.utf8))
+        let client = try Schema(introspection: IntrospectionValue(json: json))
+        #expect(client.printed() == line.client)
+      }
+      if let new = line.new {
+        let changes = try self.schema(new).changes(from: schema)
+          .filter { $0.severity != .safe && $0.kind != .rootTypeChanged && $0.kind != .oneOfAdded }
+        let own = changes.map { [$0.kind.rawValue, $0.description] }
+        #expect(Set(own) == Set(line.changes ?? []), "\(line.sdl)\n---\n\(new)")
+      }
+    }
+  }
+}

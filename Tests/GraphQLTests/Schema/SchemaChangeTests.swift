@@ -1,0 +1,127 @@
+import GraphQL
+import Testing
+
+@Suite struct SchemaChangeTests {
+  private func changes(_ old: String, _ new: String) throws -> [String] {
+    let query = " type Query { q: Int! }"
+    let old = try Schema(sdl: try Document(parsing: old + query))
+    let new = try Schema(sdl: try Document(parsing: new + query))
+    return new.changes(from: old).map { "\($0.kind.rawValue): \($0.description)" }
+  }
+
+  @Test(
+    arguments: [
+      (
+        "type A { a: Int } type B { b: Int }", "type A { a: Int }", ["TYPE_REMOVED: B was removed."]
+      ),
+      (
+        "type A { a: ID }", "type A { a: String }",
+        [
+          "TYPE_REMOVED: Standard scalar ID was removed because it is not referenced anymore.",
+          "FIELD_CHANGED_KIND: A.a changed type from ID to String.",
+        ]
+      ),
+      (
+        "interface A { a: Int }", "union A = Query",
+        ["TYPE_CHANGED_KIND: A changed from an Interface type to a Union type."]
+      ),
+      (
+        "type A { a: Int b: [Int!] c: [Int]! d: Int }",
+        "type A { a: Int! b: [Int!]! c: [Int] e: Int }",
+        [
+          "FIELD_REMOVED: A.d was removed.",
+          "FIELD_CHANGED_KIND_SAFE: A.a changed type from Int to Int!.",
+          "FIELD_CHANGED_KIND_SAFE: A.b changed type from [Int!] to [Int!]!.",
+          "FIELD_CHANGED_KIND: A.c changed type from [Int]! to [Int].",
+          "FIELD_ADDED: A.e was added.",
+        ]
+      ),
+      (
+        "union U = A | B type A { a: Int } type B { a: Int } type C { a: Int }",
+        "union U = A | C type A { a: Int } type B { a: Int } type C { a: Int }",
+        [
+          "TYPE_ADDED_TO_UNION: C was added to union type U.",
+          "TYPE_REMOVED_FROM_UNION: B was removed from union type U.",
+        ]
+      ),
+      (
+        "enum E { A B }", "enum E { A C }",
+        [
+          "VALUE_ADDED_TO_ENUM: C was added to enum type E.",
+          "VALUE_REMOVED_FROM_ENUM: B was removed from enum type E.",
+        ]
+      ),
+      (
+        "input I { a: Int b: Int! c: Int }", "input I @oneOf { a: Int! b: Int d: Int! e: Int }",
+        [
+          "REQUIRED_INPUT_FIELD_ADDED: A required field d on input type I was added.",
+          "OPTIONAL_INPUT_FIELD_ADDED: An optional field e on input type I was added.",
+          "FIELD_REMOVED: I.c was removed.",
+          "FIELD_CHANGED_KIND: I.a changed type from Int to Int!.",
+          "FIELD_CHANGED_KIND_SAFE: I.b changed type from Int! to Int.",
+          "ONE_OF_ADDED: I now takes exactly one field.",
+        ]
+      ),
+      (
+        "interface I { a: Int } interface J { a: Int } type A implements I { a: Int }",
+        "interface I { a: Int } interface J { a: Int } type A implements J { a: Int }",
+        [
+          "IMPLEMENTED_INTERFACE_ADDED: J added to interfaces implemented by A.",
+          "IMPLEMENTED_INTERFACE_REMOVED: A no longer implements interface I.",
+        ]
+      ),
+      (
+        "type A { f(a: Int, b: Int!, c: Int = 1, d: Int = 1, e: Int, g: Int): Int }",
+        "type A { f(a: Int!, b: Int, c: Int, d: Int = 2, e: Int = 3, h: Int, i: Int!): Int }",
+        [
+          "ARG_REMOVED: A.f arg g was removed.",
+          "ARG_CHANGED_KIND: A.f arg a has changed type from Int to Int!.",
+          "ARG_CHANGED_KIND_SAFE: A.f arg b has changed type from Int! to Int.",
+          "ARG_DEFAULT_VALUE_CHANGE: A.f arg c defaultValue was removed.",
+          "ARG_DEFAULT_VALUE_CHANGE: A.f arg d has changed defaultValue from 1 to 2.",
+          "ARG_DEFAULT_VALUE_ADDED: A.f arg e defaultValue 3 was added.",
+          "OPTIONAL_ARG_ADDED: An optional arg h on A.f was added.",
+          "REQUIRED_ARG_ADDED: A required arg i on A.f was added.",
+        ]
+      ),
+      (
+        "directive @a(x: Int, y: Int) repeatable on FIELD | QUERY directive @b on FIELD",
+        "directive @a(x: Int, z: Int!, w: Int) on FIELD | ENUM directive @c on FIELD",
+        [
+          "REQUIRED_DIRECTIVE_ARG_ADDED: A required arg z on directive a was added.",
+          "OPTIONAL_DIRECTIVE_ARG_ADDED: An optional arg w on directive a was added.",
+          "DIRECTIVE_ARG_REMOVED: y was removed from a.",
+          "DIRECTIVE_REPEATABLE_REMOVED: Repeatable flag was removed from a.",
+          "DIRECTIVE_LOCATION_REMOVED: QUERY was removed from a.",
+          "DIRECTIVE_LOCATION_ADDED: ENUM was added to a.",
+          "DIRECTIVE_REMOVED: b was removed.",
+          "DIRECTIVE_ADDED: c was added.",
+        ]
+      ),
+      (
+        "schema { query: Query mutation: A } type A { \"x\" a: Int b: Int @deprecated }",
+        "schema { query: Query } type A { \"y\" a: Int @deprecated(reason: \"why\") b: Int } scalar S",
+        [
+          "ROOT_TYPE_CHANGED: The mutation root A was removed.",
+          "DESCRIPTION_CHANGED: The description of A.a changed.",
+          "DEPRECATION_CHANGED: A.a is now deprecated: why",
+          "DEPRECATION_CHANGED: A.b is no longer deprecated.",
+          "TYPE_ADDED: S was added.",
+        ]
+      ),
+      (
+        "input I { a: Int b: Int } type A { f(i: I = {a: 1, b: 2}): Int }",
+        "input I { b: Int a: Int } type A { f(i: I = {b: 2, a: 1}): Int }", []
+      ),
+    ] as [(String, String, [String])])
+  func `every kind of change is told`(old: String, new: String, expected: [String]) throws {
+    #expect(try changes(old, new) == expected)
+  }
+
+  @Test func `changes know how bad they are`() {
+    #expect(SchemaChange.Kind.fieldRemoved.severity == .breaking)
+    #expect(SchemaChange.Kind.valueAddedToEnum.severity == .dangerous)
+    #expect(SchemaChange.Kind.typeAdded.severity == .safe)
+    #expect(SchemaChange.Severity.allCases.sorted() == [.breaking, .dangerous, .safe])
+  }
+}

@@ -1,0 +1,23 @@
+import Foundation
+import GraphQL
+
+extension IntrospectionValue {
+  /// What `JSONSerialization` read.
+  init(json: Any) {
+    switch json {
+    case let object as [String: Any]:
+      self = .object(object.mapValues(IntrospectionValue.init(json:)))
+    case let list as [Any]: self = .list(list.map(IntrospectionValue.init(json:)))
+    case let text as String: self = .string(text)
+    case let value as Bool: self = .boolean(value)
+    default: self = .null
+    }
+  }
+}
+
+extension String {
+  /// A fingerprint (FNV-1a, 64 bits), for outputs too long to keep.
+  var fingerprint: UInt64 {
+    utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+}

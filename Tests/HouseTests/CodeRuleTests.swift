@@ -1,0 +1,104 @@
+import Testing
+
+/// What no file in Sources contains.
+@Suite("Code rules")
+struct CodeRuleTests {
+  /// The number of lines at which a file surely has a second idea.
+  static let longest = 600
+
+  @Test("no file is longer than 600 lines")
+  func fileLength() {
+    let long = Repository.sources.filter { Self.lineCount($0.source) > Self.longest }
+    #expect(long.map(\.path) == [])
+  }
+
+  @Test("no file crashes on purpose or escapes the compiler")
+  func constructs() {
+    let violations = Repository.sources.flatMap { Self.violations(in: $0.source, path: $0.path) }
+    #expect(violations == [])
+  }
+
+  @Test(
+    "a forbidden construct is found",
+    arguments: [
+      ("fatalError(\"no\")", 1),
+      ("let text = \"fatalError()\"", 0),
+      ("let x = try! f()", 1),
+      ("let x = try f() // not try!", 0),
+      ("let x = y as! Int", 1),
+      ("let x = has! + 1", 0),
+      ("nonisolated(unsafe) var x = 0", 1),
+      ("Task.detached { }", 1),
+      ("let text = \"\\(y as! Int)\"", 1),
+      ("final class A: @unchecked Sendable {}", 1),
+      ("/// A class.\nfinal class A: @unchecked Sendable {}", 1),
+      ("// Sendable: filled before it is shared.\nfinal class A: @unchecked Sendable {}", 0),
+      ("/// Sendable: never changes.\n@frozen\npublic final class A: @unchecked Sendable {}", 0),
+      ("/// Sendable: never changes.\n\nfinal class A: @unchecked Sendable {}", 1),
+      ("/// Sendable: never changes.\nfinal class A:\n  B, @unchecked Sendable\n{}", 0),
+    ])
+  func findsConstructs(text: String, count: Int) {
+    #expect(Self.violations(in: SwiftSource(text), path: "A.swift").count == count)
+  }
+
+  @Test("lines are counted as editors count them", arguments: [("a\nb\n", 2), ("a\nb", 2)])
+  func countsLines(text: String, count: Int) {
+    #expect(Self.lineCount(SwiftSource(text)) == count)
+  }
+
+  private static func lineCount(_ source: SwiftSource) -> Int {
+    source.written.count - (source.written.last == "" ? 1 : 0)
+  }
+
+  /// What is wrong, as `file:line: message`.
+  static func violations(in source: SwiftSource, path: String) -> [String] {
+    let forbidden = [
+      ("fatalError(", "throw an error, or state a precondition"),
+      ("try!", "handle the error"),
+      ("as!", "use `as?`"),
+      ("nonisolated(unsafe)", "it hides a data race"),
+      ("Task.detached", "it loses cancellation and task-local values"),
+    ]
+    var violations: [String] = []
+    for (index, line) in source.code.enumerated() {
+      for (construct, advice) in forbidden where contains(line, construct) {
+        violations.append("\(path):\(index + 1): \(construct): \(advice)")
+      }
+      if line.contains("@unchecked Sendable"), !isProven(source, at: index) {
+        violations.append(
+          "\(path):\(index + 1): @unchecked Sendable: the comment above must say why it is Sendable"
+        )
+      }
+    }
+    return violations
+  }
+
+  /// Whether `construct` stands in `line` as a word of its own.
+  private static func contains(_ line: String, _ construct: String) -> Bool {
+    line.ranges(of: construct).contains { range in
+      guard range.lowerBound > line.startIndex else { return true }
+      let before = line[line.index(before: range.lowerBound)]
+      return !before.isLetter && !before.isNumber && before != "_"
+    }
+  }
+
+  /// Whether the comment directly above the declaration around line `index` speaks of Sendable.
+  private static func isProven(_ source: SwiftSource, at index: Int) -> Bool {
+    var line = index
+    // Attributes and the first lines of the declaration itself may stand between.
+    while line > 0, !isComment(source, at: line - 1), !source.written[line - 1].trimmed.isEmpty,
+      !source.code[line - 1].contains(where: { "{};".contains($0) })
+    {
+      line -= 1
+    }
+    while line > 0, isComment(source, at: line - 1) {
+      line -= 1
+      if source.written[line].contains("Sendable") { return true }
+    }
+    return false
+  }
+
+  private static func isComment(_ source: SwiftSource, at line: Int) -> Bool {
+    source.written[line].trimmed.hasPrefix("//")
+  }
+}

@@ -1,0 +1,192 @@
+import Testing
+
+/// What the documents say is held against what is there.
+@Suite("Documentation")
+struct DocumentationTests {
+  /// The commands of `gqlrun`, with their subcommands.
+  static let commands: [String: [String]] = [
+    "run": [],
+    "serve": [],
+    "demo": [],
+    "format": [],
+    "plugins": [],
+    "pipeline": ["check", "show"],
+    "cache": ["import", "read", "dump", "get", "stats", "clear"],
+    "help": [],
+  ]
+
+  static let documents = Repository.files(suffix: ".md").map(Markdown.init)
+
+  @Test("there are documents to check")
+  func documents() {
+    let paths = Self.documents.map(\.path)
+    for path in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/guide-cache.md"] {
+      #expect(paths.contains(path))
+    }
+  }
+
+  @Test("every command line in a document names a command that exists")
+  func commandLines() {
+    let violations = Self.documents.flatMap { document in
+      document.commandLines.compactMap { command in
+        Self.problem(of: command.words).map { "\(document.path):\(command.line): \($0)" }
+      }
+    }
+    #expect(violations == [])
+  }
+
+  @Test("README shows the commands of the main jobs")
+  func mainJobs() throws {
+    let readme = try #require(Self.documents.first { $0.path == "README.md" })
+    let shown = Set(readme.commandLines.map { $0.words.prefix(3).joined(separator: " ") })
+    for start in [
+      "make demo", "make test", "gqlrun run", "gqlrun cache import", "gqlrun cache dump",
+    ] {
+      #expect(shown.contains { $0.hasPrefix(start) }, "README shows no \(start)")
+    }
+  }
+
+  @Test("every relative link leads to a file")
+  func links() {
+    let violations = Self.documents.flatMap { document in
+      document.links.filter { !Repository.exists($0.target) }
+        .map { "\(document.path):\($0.line): nothing is at \($0.target)" }
+    }
+    #expect(violations == [])
+  }
+
+  @Test("every document that a comment in the sources names exists")
+  func namedDocuments() {
+    var violations: [String] = []
+    for file in Repository.files(in: "Sources", suffix: ".swift")
+      + Repository.files(in: "Tests", suffix: ".swift")
+    where !file.path.hasPrefix("Tests/HouseTests/") {
+      for (index, line) in file.text.lines.enumerated() {
+        let words = line.split { !$0.isLetter && !$0.isNumber && !"-_./".contains($0) }
+        for word in words where word.hasSuffix(".md") && !Repository.exists(String(word)) {
+          violations.append("\(file.path):\(index + 1): nothing is at \(word)")
+        }
+      }
+    }
+    #expect(violations == [])
+  }
+
+  @Test("every decision says context, choice, cost, and how we would notice that it was wrong")
+  func decisions() {
+    let decisions = Self.documents.filter { $0.path.hasPrefix("docs/decisions/") }
+    #expect(!decisions.isEmpty)
+    for decision in decisions {
+      #expect(
+        decision.headings == [
+          "Context", "Choice", "Cost", "How we would notice that it was wrong",
+        ], "\(decision.path)")
+    }
+  }
+
+  @Test("no file names a folder of somebody's machine")
+  func machinePaths() {
+    let violations = Repository.files().flatMap { Self.machinePaths(in: $0.text, path: $0.path) }
+    #expect(violations == [])
+  }
+
+  // MARK: That the checks find something
+
+  @Test(
+    "a wrong command line is found",
+    arguments: [
+      ("gqlrun run feed.graphql", true),
+      ("gqlrun --version", true),
+      ("gqlrun cache dump --store memory", true),
+      ("gqlrun cache", true),
+      ("gqlrun cahce dump", false),
+      ("gqlrun cache --store memory", false),
+      ("gqlrun cache eat", false),
+      ("make demo", true),
+      ("make PREFIX=/usr install", true),
+      ("make coffee", false),
+      ("ls", true),
+    ])
+  func findsCommands(line: String, isRight: Bool) {
+    #expect((Self.problem(of: line.split(separator: " ").map(String.init)) == nil) == isRight)
+  }
+
+  @Test("command lines and links are found where they stand")
+  func readsMarkdown() {
+    let document = Markdown(
+      Repository.File(
+        path: "docs/a.md",
+        text: """
+          # Title
+          ## Part
+          See [b](b.md#part), [web](https://example.com/x.md) and `gqlrun demo`.
+          ```sh
+          # gqlrun comment
+          $ gqlrun run a.graphql \\
+              --pretty | jq .
+          make test && gqlrun pipeline check x.yaml
+          NO_COLOR=1 gqlrun serve [not](a-link.md)
+          ```
+          ```yaml
+          gqlrun: no
+          ```
+          ![up](../README.md "title")
+          """))
+    #expect(document.headings == ["Part"])
+    #expect(
+      document.links == [
+        .init(target: "docs/b.md", line: 3), .init(target: "README.md", line: 14),
+      ])
+    #expect(
+      document.commandLines.map { $0.words.prefix(3).joined(separator: " ") } == [
+        "gqlrun demo", "gqlrun run a.graphql", "jq .", "make test", "gqlrun pipeline check",
+        "gqlrun serve [not](a-link.md)",
+      ])
+    #expect(document.commandLines.map(\.line) == [3, 6, 6, 8, 8, 9])
+  }
+
+  @Test(
+    "a machine path is found",
+    arguments: [
+      ("see \(machineFolders[0])main", 1), ("\"\(machineFolders[1])usr", 1),
+      ("net\(machineFolders[0])", 0), ("/workshop", 0),
+    ])
+  func findsMachinePaths(text: String, count: Int) {
+    #expect(Self.machinePaths(in: text, path: "a").count == count)
+  }
+
+  // MARK: The checks
+
+  /// In pieces, so that this file does not contain what it looks for.
+  static let machineFolders = ["work", "opt/swift", "root", "home"].map { "/" + $0 + "/" }
+
+  static func machinePaths(in text: String, path: String) -> [String] {
+    text.lines.enumerated().flatMap { index, line in
+      machineFolders.filter { folder in
+        line.ranges(of: folder).contains { range in
+          guard range.lowerBound > line.startIndex else { return true }
+          let before = line[line.index(before: range.lowerBound)]
+          return !before.isLetter && !before.isNumber && !"._-/*}~)".contains(before)
+        }
+      }.map { "\(path):\(index + 1): \($0)" }
+    }
+  }
+
+  /// What is wrong with a command line of ours; `nil` for right ones and those of other programs.
+  static func problem(of words: [String]) -> String? {
+    switch words.first {
+    case "gqlrun":
+      guard let command = words.dropFirst().first, !command.hasPrefix("-") else { return nil }
+      guard let subcommands = commands[command] else { return "gqlrun has no command \(command)" }
+      guard !subcommands.isEmpty, let subcommand = words.dropFirst(2).first,
+        !subcommands.contains(subcommand)
+      else { return nil }
+      return "gqlrun \(command) has no command \(subcommand)"
+    case "make":
+      let makefile = Repository.text("Makefile") ?? ""
+      let missing = words.dropFirst().filter { !$0.contains("=") && !$0.hasPrefix("-") }
+        .filter { target in !makefile.lines.contains { $0.hasPrefix("\(target):") } }
+      return missing.isEmpty ? nil : "the Makefile has no target \(missing.joined(separator: ", "))"
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Pipeline
+import Testing
+
+@Suite("The environment of this process")
+struct PipelineFileEnvironmentTests {
+  private let environment = PipelineFileEnvironment.process
+
+  private func reason(_ body: () throws -> Void) -> String? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return (error as? PipelineFileEnvironment.Failure)?.reason
+    }
+  }
+
+  @Test("has variables")
+  func variables() {
+    #expect(environment.variable("PATH") == ProcessInfo.processInfo.environment["PATH"])
+    #expect(environment.variable("GQLRUN_NO_SUCH_VARIABLE") == nil)
+  }
+
+  @Test("reads files, and says why it cannot")
+  func files() throws {
+    let path = NSTemporaryDirectory() + "/gqlrun-\(UUID().uuidString)"
+    try Data("text".utf8).write(to: URL(fileURLWithPath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    #expect(try environment.readFile(path) == Array("text".utf8))
+    #expect(reason { _ = try environment.readFile(path + "x") } == "there is no such file")
+    #expect(reason { _ = try environment.readFile(NSTemporaryDirectory()) } != nil)
+  }
+
+  @Test("runs commands, and says how they failed without what they printed")
+  func commands() throws {
+    let execute = try #require(environment.execute)
+    #expect(try execute("printf 'a b'; echo c") == "a bc\n")
+    #expect(reason { _ = try execute("echo hunter2; exit 3") } == "it ended with status 3")
+    #expect(reason { _ = try execute("head -c 2000000 /dev/zero") } == "it printed more than 1 MiB")
+    // Does not wait for what the command leaves running.
+    let background = try execute("sleep 60 >/dev/null 2>&1 & printf $!")
+    #expect(try execute("kill \(background) && echo alive") == "alive\n")
+    // Signals reach it: 143 is 128 and SIGTERM.
+    #expect(try execute("sleep 60 >/dev/null & kill $!; wait $!; echo $?") == "143\n")
+    #expect(reason { _ = try execute("printf '\\377'") } == "its output is not UTF-8")
+    #expect(environment.withoutCommands.execute == nil)
+  }
+}
