@@ -117,7 +117,9 @@ extension NormalizerState {
     text.append(UInt8(ascii: "}"))
     if frame.pointee.plan >= 0 {
       let plan = frame.pointee.plan
-      if table.plans[Int(plan)].hasStoredDuplicates { foldDuplicates(from: frame.pointee.textStart) }
+      if table.plans[Int(plan)].hasStoredDuplicates {
+        foldDuplicates(from: frame.pointee.textStart)
+      }
       if frame.pointee.typenameStart >= 0 {
         // `"User"` on the stack: the quotes are not part of the name.
         let typename = text.bytes(
@@ -332,9 +334,11 @@ extension NormalizerState {
     _ frame: UnsafeMutablePointer<Frame>, _ field: UnsafeMutablePointer<FieldPlan>
   ) {
     text.append(UInt8(ascii: "}"))
+    let record = text.bytes(frame.pointee.textStart..<text.count)
     if storesRoot {
-      staging.stage(
-        key: field.pointee.rootKey, text: text.bytes(frame.pointee.textStart..<text.count))
+      staging.stage(key: field.pointee.rootKey, text: record)
+    } else {
+      staging.keepRoot(key: field.pointee.rootKey, text: record)
     }
     text.truncate(to: frame.pointee.textStart)
     text.append(UInt8(ascii: "{"))

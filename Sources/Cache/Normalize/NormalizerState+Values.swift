@@ -205,7 +205,8 @@ extension NormalizerState {
     needsComma = true
     if field.pointee.candidate >= 0 {
       let object = table.plans + Int(frame.pointee.plan)
-      let slot = frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
+      let slot =
+        frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
         &* Int(field.pointee.candidate)
       words[slot] = start
       words[slot &+ 1] = text.count
@@ -282,7 +283,8 @@ extension NormalizerState {
       seen.pointee |= 1 << (index & 63)
       let field = object.pointee.fields + index
       if field.pointee.candidate >= 0 {
-        let slot = frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
+        let slot =
+          frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
           &* Int(field.pointee.candidate)
         words[slot] = start
         words[slot &+ 1] = text.count

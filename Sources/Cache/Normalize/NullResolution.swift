@@ -291,4 +291,5 @@ final class StagedRecords: RecordAccess {
 
   func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
   func addSegment(elements: Bytes) -> UInt64 { segments.addSegment(elements: elements) }
+  func removeSegment(key: [UInt8]) { segments.removeSegment(key: key) }
 }

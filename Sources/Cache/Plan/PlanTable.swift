@@ -168,7 +168,8 @@ struct PlanTable: ~Copyable {
     }
     let name = typename.string
     var entry = KeyEntry(
-      typename: keep(typename.array), prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
+      typename: keep(typename.array),
+      prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
       parts: [], missingField: nil)
     // What is not a GraphQL name could pass for a root or a segment; it identifies nothing.
     let isName = isName(name[...])

@@ -293,7 +293,9 @@ private struct FieldIndex {
     isTaken = Array(repeating: false, count: fields.count)
     guard fields.count > 16 else { return }
     var index: [UInt64: [Int]] = [:]
-    for (number, field) in fields.enumerated() { index[hash(text[field.key]), default: []].append(number) }
+    for (number, field) in fields.enumerated() {
+      index[hash(text[field.key]), default: []].append(number)
+    }
     byHash = index
   }
 
