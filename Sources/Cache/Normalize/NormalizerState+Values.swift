@@ -9,7 +9,7 @@ extension NormalizerState {
     switch mode {
     case .object: return objectKey(key)
     case .capture: return capturedKey(key)
-    case .skip: return true
+    case .skip: return noteKey(key)
     case .envelope: return envelopeKey(key)
     case .list: return true
     }
@@ -27,7 +27,7 @@ extension NormalizerState {
       if index < 0 {
         current = nil
         unknownFields &+= 1
-        return true
+        return unknownKey(key)
       }
     }
     frame.pointee.next = index &+ 1
@@ -91,8 +91,21 @@ extension NormalizerState {
     return objectKey(key)
   }
 
+  /// A key of the top frame's object that nobody asked for: still, it may come only once.
   @inline(never)
-  private mutating func duplicateKey(_ key: Bytes) -> Bool {
+  mutating func unknownKey(_ key: Bytes) -> Bool {
+    while unknownKeys.count < depth { unknownKeys.append([]) }
+    let level = depth &- 1
+    if !top.pointee.hasUnknown {
+      top.pointee.hasUnknown = true
+      unknownKeys[level].removeAll(keepingCapacity: unknownKeys[level].count <= 64)
+    }
+    let hash = hashBytes(key.start, key.count, seed: processSeed)
+    return unknownKeys[level].insert(hash).inserted || duplicateKey(key)
+  }
+
+  @inline(never)
+  mutating func duplicateKey(_ key: Bytes) -> Bool {
     current = nil
     let name = String(key.string.prefix(80))
     return fail(
