@@ -44,8 +44,19 @@ public protocol RecordTransaction: Sendable {
 /// Staged records on their way into a store.
 public struct RecordBatch: Sendable {
   package let table: RecordTable
+  /// Whether the nulls in it are facts. In a response that has not ended they may be those of errors:
+  /// then the values they replace are kept beside them until the commit.
+  let nullsAreFacts: Bool
+  /// The keys of records that already hold such nulls.
+  let tentative: [[UInt8]]
 
-  package init(_ table: RecordTable) { self.table = table }
+  package init(_ table: RecordTable) { self.init(table, nullsAreFacts: true, tentative: []) }
+
+  init(_ table: RecordTable, nullsAreFacts: Bool, tentative: [[UInt8]]) {
+    self.table = table
+    self.nullsAreFacts = nullsAreFacts
+    self.tentative = tentative
+  }
 }
 
 /// The errors whose nulls are to be taken back.
@@ -55,7 +66,10 @@ public struct NullResolutionRequest: Sendable {
   package init(_ resolution: NullResolution) { self.resolution = resolution }
 }
 
-/// What a transaction changed.
+/// What a transaction changed. Segments of long lists are no records of their own here.
+///
+/// A store that does not collect changes counts a record again that comes again in a later part of a
+/// response too large to be written at once.
 public struct WriteSummary: Sendable, Hashable {
   /// Records that were not there before.
   public var newRecords = 0

@@ -74,7 +74,7 @@ public actor MemoryStore: RecordStore {
     for batch in batches {
       if table.isEmpty && !collectsChanges {
         table = batch
-        summary.newRecords += batch.liveCount
+        summary.newRecords += batch.live.count { !Segments.isSegment(key: batch.key(at: $0)) }
       } else {
         join(batch, &summary)
       }
@@ -100,13 +100,17 @@ public actor MemoryStore: RecordStore {
     _ key: Bytes, _ hash: UInt64, _ text: Bytes, _ segments: StagedSegments,
     _ summary: inout WriteSummary
   ) {
+    let isSegment = Segments.isSegment(key: key)
     guard let index = table.find(key, hash: hash) else {
       table.insert(key, hash: hash, text: text, lastUse: use)
+      if isSegment { return }
       summary.newRecords += 1
       if collectsChanges { noteAll(key, text, &summary) }
       return
     }
     table.touch(at: index, use: use)
+    // Segments are named after what they hold: a known one is the same.
+    if isSegment { return }
     if table.text(at: index).equals(text) {
       summary.unchangedRecords += 1
       return
@@ -135,7 +139,6 @@ public actor MemoryStore: RecordStore {
   }
 
   private func note(_ key: Bytes, _ field: Bytes, _ summary: inout WriteSummary) {
-    if Segments.isSegment(key: key) { return }
     summary.changes.insert(FieldChange(key: key, quotedField: field))
   }
 

@@ -22,11 +22,20 @@ extension NormalizerState {
     if capturedKeys.count < captureLevel { capturedKeys.append([]) }
   }
 
-  private mutating func endCaptureLevel() {
+  mutating func endCaptureLevel() {
     guard captureLevel > 0 else { return }
     captureLevel &-= 1
     let isSmall = capturedKeys[captureLevel].count <= 64
     capturedKeys[captureLevel].removeAll(keepingCapacity: isSmall)
+  }
+
+  /// Notes a key of the innermost captured or skipped object, where each may come only once.
+  mutating func noteKey(_ key: Bytes) -> Bool {
+    let hash = hashBytes(key.start, key.count, seed: processSeed)
+    guard captureLevel > 0, capturedKeys[captureLevel &- 1].insert(hash).inserted else {
+      return duplicateKey(key)
+    }
+    return true
   }
 
   mutating func captureStarted(_ opening: UInt8) -> Bool {
@@ -39,15 +48,7 @@ extension NormalizerState {
   }
 
   mutating func capturedKey(_ key: Bytes) -> Bool {
-    let hash = hashBytes(key.start, key.count, seed: processSeed)
-    guard captureLevel > 0, capturedKeys[captureLevel &- 1].insert(hash).inserted else {
-      let name = JSONValue.string(String(key.string.prefix(80))).canonicalText
-      return fail(
-        CacheError(
-          .malformedResponse,
-          "the response has the key \(name) twice in one object at \(location); "
-            + "JSON objects need different keys", place: path()))
-    }
+    guard noteKey(key) else { return false }
     if needsComma { text.append(UInt8(ascii: ",")) }
     appendString(key)
     text.append(UInt8(ascii: ":"))
@@ -248,15 +249,8 @@ extension NormalizerState {
       member = .extensions
     } else {
       member = .other
-      return true
     }
-    let bit = UInt8(1) << member.rawValue
-    if seenMembers & bit != 0 {
-      return fail(
-        CacheError(.malformedResponse, "the response has \"\(key.string)\" twice"))
-    }
-    seenMembers |= bit
-    return true
+    return unknownKey(key)
   }
 
   mutating func envelopeObject() -> Bool {
@@ -270,7 +264,7 @@ extension NormalizerState {
       return beginRoot()
     case .extensions: return beginCapture(.extensions, UInt8(ascii: "{"))
     case .errors: return wrongMember("errors", "an object", "a list")
-    case .other: return beginMemberSkip()
+    case .other: return beginSkip(UInt8(ascii: "{"))
     }
   }
 
@@ -280,7 +274,7 @@ extension NormalizerState {
     case .data: return wrongMember("data", "a list", "an object or null")
     case .extensions: return wrongMember("extensions", "a list", "an object")
     case .errors: return beginCapture(.errors, UInt8(ascii: "["))
-    case .other: return beginMemberSkip()
+    case .other: return beginSkip(UInt8(ascii: "["))
     }
   }
 
@@ -297,12 +291,6 @@ extension NormalizerState {
   mutating func envelopeNull() -> Bool {
     if depth == 0 { return notAnObject("null") }
     if member == .data { dataIsNull = true }
-    return true
-  }
-
-  private mutating func beginMemberSkip() -> Bool {
-    mode = .skip
-    nested = 1
     return true
   }
 

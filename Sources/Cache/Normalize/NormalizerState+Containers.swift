@@ -7,7 +7,7 @@ extension NormalizerState {
     switch mode {
     case .object:
       if awaitsTypename { return wrongTypename() }
-      guard let field = current else { return beginSkip() }
+      guard let field = current else { return beginSkip(UInt8(ascii: "{")) }
       guard field.pointee.child >= 0 else { return beginCapture(.leaf, UInt8(ascii: "{")) }
       if wantsResult {
         beginResultMember(field)
@@ -29,6 +29,7 @@ extension NormalizerState {
     case .capture: return captureStarted(UInt8(ascii: "{"))
     case .skip:
       nested &+= 1
+      beginCaptureLevel()
       return true
     case .envelope: return envelopeObject()
     }
@@ -41,7 +42,7 @@ extension NormalizerState {
       let frame = top
       return frame.pointee.kind == .root ? endRoot() : endObject(frame)
     case .capture: return captureEnded(UInt8(ascii: "}"))
-    case .skip: return skipEnded()
+    case .skip: return skipEnded(UInt8(ascii: "}"))
     case .envelope: return true
     case .list: return true
     }
@@ -52,7 +53,7 @@ extension NormalizerState {
     switch mode {
     case .object:
       if awaitsTypename { return wrongTypename() }
-      guard let field = current else { return beginSkip() }
+      guard let field = current else { return beginSkip(UInt8(ascii: "[")) }
       if field.pointee.isTypename { return wrongTypename() }
       if wantsResult && field.pointee.isAsked {
         beginResultMember(field)
@@ -84,7 +85,7 @@ extension NormalizerState {
     switch mode {
     case .list: return endList()
     case .capture: return captureEnded(UInt8(ascii: "]"))
-    case .skip: return skipEnded()
+    case .skip: return skipEnded(UInt8(ascii: "]"))
     case .object, .envelope: return true
     }
   }
@@ -117,7 +118,9 @@ extension NormalizerState {
     text.append(UInt8(ascii: "}"))
     if frame.pointee.plan >= 0 {
       let plan = frame.pointee.plan
-      if table.plans[Int(plan)].hasStoredDuplicates { foldDuplicates(from: frame.pointee.textStart) }
+      if table.plans[Int(plan)].hasStoredDuplicates {
+        foldDuplicates(from: frame.pointee.textStart)
+      }
       if frame.pointee.typenameStart >= 0 {
         // `"User"` on the stack: the quotes are not part of the name.
         let typename = text.bytes(
@@ -332,9 +335,11 @@ extension NormalizerState {
     _ frame: UnsafeMutablePointer<Frame>, _ field: UnsafeMutablePointer<FieldPlan>
   ) {
     text.append(UInt8(ascii: "}"))
+    let record = text.bytes(frame.pointee.textStart..<text.count)
     if storesRoot {
-      staging.stage(
-        key: field.pointee.rootKey, text: text.bytes(frame.pointee.textStart..<text.count))
+      staging.stage(key: field.pointee.rootKey, text: record)
+    } else {
+      staging.keepRoot(key: field.pointee.rootKey, text: record)
     }
     text.truncate(to: frame.pointee.textStart)
     text.append(UInt8(ascii: "{"))
@@ -451,14 +456,16 @@ extension NormalizerState {
     result.append(field.pointee.resultPrefix.start, field.pointee.resultPrefix.count)
   }
 
-  private mutating func beginSkip() -> Bool {
+  mutating func beginSkip(_ opening: UInt8) -> Bool {
     mode = .skip
     nested = 1
+    if opening == UInt8(ascii: "{") { beginCaptureLevel() }
     return true
   }
 
-  private mutating func skipEnded() -> Bool {
+  private mutating func skipEnded(_ closing: UInt8) -> Bool {
     nested &-= 1
+    if closing == UInt8(ascii: "}") { endCaptureLevel() }
     if nested == 0 {
       let kind = top.pointee.kind
       mode = kind == .envelope ? .envelope : kind == .list ? .list : .object

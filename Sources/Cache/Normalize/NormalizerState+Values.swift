@@ -9,7 +9,7 @@ extension NormalizerState {
     switch mode {
     case .object: return objectKey(key)
     case .capture: return capturedKey(key)
-    case .skip: return true
+    case .skip: return noteKey(key)
     case .envelope: return envelopeKey(key)
     case .list: return true
     }
@@ -27,7 +27,7 @@ extension NormalizerState {
       if index < 0 {
         current = nil
         unknownFields &+= 1
-        return true
+        return unknownKey(key)
       }
     }
     frame.pointee.next = index &+ 1
@@ -91,8 +91,21 @@ extension NormalizerState {
     return objectKey(key)
   }
 
+  /// A key of the top frame's object that nobody asked for: still, it may come only once.
   @inline(never)
-  private mutating func duplicateKey(_ key: Bytes) -> Bool {
+  mutating func unknownKey(_ key: Bytes) -> Bool {
+    while unknownKeys.count < depth { unknownKeys.append([]) }
+    let level = depth &- 1
+    if !top.pointee.hasUnknown {
+      top.pointee.hasUnknown = true
+      unknownKeys[level].removeAll(keepingCapacity: unknownKeys[level].count <= 64)
+    }
+    let hash = hashBytes(key.start, key.count, seed: processSeed)
+    return unknownKeys[level].insert(hash).inserted || duplicateKey(key)
+  }
+
+  @inline(never)
+  mutating func duplicateKey(_ key: Bytes) -> Bool {
     current = nil
     let name = String(key.string.prefix(80))
     return fail(
@@ -205,7 +218,8 @@ extension NormalizerState {
     needsComma = true
     if field.pointee.candidate >= 0 {
       let object = table.plans + Int(frame.pointee.plan)
-      let slot = frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
+      let slot =
+        frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
         &* Int(field.pointee.candidate)
       words[slot] = start
       words[slot &+ 1] = text.count
@@ -282,7 +296,8 @@ extension NormalizerState {
       seen.pointee |= 1 << (index & 63)
       let field = object.pointee.fields + index
       if field.pointee.candidate >= 0 {
-        let slot = frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
+        let slot =
+          frame.pointee.wordsBase &+ object.pointee.seenWords &+ 2
           &* Int(field.pointee.candidate)
         words[slot] = start
         words[slot &+ 1] = text.count

@@ -18,6 +18,8 @@ struct Frame {
   var wordsBase = 0
   var typenameStart = -1
   var typenameEnd = -1
+  /// Whether the object has fields that the operation does not ask for.
+  var hasUnknown = false
   /// The field whose value is being read, for paths in messages.
   var field: UnsafeMutablePointer<FieldPlan>?
   /// Lists: where the elements of the current segment begin, and how many there are in all.
@@ -74,16 +76,17 @@ struct NormalizerState: ~Copyable {
 
   /// Names and element counts of the segments of open lists.
   var segmentNames: [UInt64] = []
-  /// Hashes of the keys of each open captured object: finds duplicates.
+  /// Hashes of the keys of each open captured or skipped object: finds duplicates.
   var capturedKeys: [Set<UInt64>] = []
   var captureLevel = 0
+  /// The same for the keys that the operation does not ask for, by frame.
+  var unknownKeys: [Set<UInt64>] = []
   var captureStart = 0
 
   var errorsText: [UInt8]?
   var extensionsText: [UInt8]?
   var hasData = false
   var dataIsNull = false
-  var seenMembers: UInt8 = 0
   var objects = 0
   var fields = 0
   var unknownFields = 0

@@ -4,7 +4,8 @@ import JSONStream
 /// Where records are read and rewritten while the nulls of a response are settled.
 protocol RecordAccess: SegmentAccess {
   func record(key: [UInt8]) -> [UInt8]?
-  func setRecord(key: [UInt8], text: [UInt8])
+  /// Gives a record another text, or removes it; `fields` are the quoted stored keys that differ.
+  func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]])
   /// The record as it was before this response, where it may already have been overwritten.
   func recordBefore(key: [UInt8]) -> [UInt8]?
 }
@@ -12,27 +13,26 @@ protocol RecordAccess: SegmentAccess {
 /// Takes back the nulls that stand for errors.
 ///
 /// A null whose path has an error is not a fact: it is not stored, and it does not overwrite what is
-/// stored. Errors may come before or after the data, so this runs when the response has ended: each
-/// error's path is followed from the root through the records; where it meets a null, the field goes
+/// stored. Errors may come before or after the data, so this runs when the response has ended: the
+/// errors' paths are followed from the root through the records; where they meet a null, the field goes
 /// (or gets back the value it had). A null element makes its whole list an error's.
 package struct NullResolution: Sendable {
   let plan: OperationPlan
-  let paths: [[JSONValue]]
+  let paths: ErrorPaths
+  /// The root fields, where they are not among the records.
+  let roots: RecordTable?
 
-  init(plan: OperationPlan, errors: [JSONValue]) {
+  init(plan: OperationPlan, errors: [JSONValue], roots: RecordTable?) {
     self.plan = plan
-    paths = errors.compactMap { error in
-      guard let path = error["path"]?.arrayValue, !path.isEmpty else { return nil }
-      return path
-    }
+    self.roots = roots
+    paths = ErrorPaths(errors)
   }
 
   var isEmpty: Bool { paths.isEmpty }
 
   func run(_ access: any RecordAccess) {
-    guard plan.operationType == .query || !paths.isEmpty else { return }
-    var walk = Walk(table: PlanTable(plan), access: access)
-    for path in paths { walk.follow(path) }
+    var walk = Walk(table: PlanTable(plan), paths: paths, access: access)
+    walk.run(roots: roots)
   }
 
   /// What became of a value on an error's path.
@@ -45,15 +45,50 @@ package struct NullResolution: Sendable {
 
   private struct Walk: ~Copyable {
     var table: PlanTable
+    let paths: ErrorPaths
     let access: any RecordAccess
+    /// Records to be looked at, with the selection and the place in the paths. They wait until the
+    /// record that refers to them is written: it may be the same one.
+    var references: [(key: [UInt8], node: Int32, place: Int)] = []
 
-    mutating func follow(_ path: [JSONValue]) {
-      guard let key = path.first?.stringValue, let field = self.field(table.root, key) else {
-        return
+    init(table: consuming PlanTable, paths: ErrorPaths, access: any RecordAccess) {
+      self.table = table
+      self.paths = paths
+      self.access = access
+    }
+
+    mutating func run(roots: RecordTable?) {
+      for (key, place) in paths.fields(after: 0) {
+        guard let field = field(table.root, key) else { continue }
+        let key = field.rootKey.array
+        if let roots {
+          let text = key.withUnsafeBufferPointer { key in
+            roots.find(Bytes(key)).map { roots.text(at: $0).array }
+          }
+          if let text { _ = edit(field, of: text, before: nil, at: place) }
+        } else if let text = access.record(key: key) {
+          let before = access.recordBefore(key: key)
+          if let edited = edit(field, of: text, before: before, at: place) {
+            store(key, text, edited, [field.storedKey])
+          }
+        }
+        followReferences()
       }
-      let recordKey = field.rootKey.array
-      guard let record = access.record(key: recordKey) else { return }
-      edit(record: recordKey, record, at: field, path.dropFirst())
+    }
+
+    private mutating func followReferences() {
+      while let (key, node, place) = references.popLast() {
+        guard let text = access.record(key: key) else { continue }
+        var fields: [[UInt8]] = []
+        let edited = edit(
+          object: text, before: access.recordBefore(key: key), under: node, at: place, &fields)
+        if let edited { store(key, text, edited, fields) }
+      }
+    }
+
+    private func store(_ key: [UInt8], _ old: [UInt8], _ text: [UInt8], _ fields: [[UInt8]]) {
+      if text == old { return }
+      access.setRecord(key: key, text: text.count > 2 ? text : nil, fields: fields)
     }
 
     private func field(_ plan: Int32, _ key: String) -> FieldPlan? {
@@ -65,108 +100,42 @@ package struct NullResolution: Sendable {
       return nil
     }
 
-    private mutating func edit(
-      record key: [UInt8], _ text: [UInt8], at field: FieldPlan, _ rest: ArraySlice<JSONValue>
-    ) {
-      if let edited = edit(object: text, of: key, at: field, rest) {
-        access.setRecord(key: key, text: edited)
-      }
-    }
+    // MARK: Objects
 
-    /// The object's new text, or `nil` when it stays as it is.
+    /// The object's new text, or `nil` when it stays as it is. Notes the fields that differ.
     private mutating func edit(
-      object text: [UInt8], of key: [UInt8]?, at field: FieldPlan, _ rest: ArraySlice<JSONValue>
+      object: [UInt8], before: [UInt8]?, under node: Int32, at place: Int,
+      _ fields: inout [[UInt8]]
     ) -> [UInt8]? {
-      let storedKey = field.storedPrefix.array.dropLast()
-      guard let place = find(Array(storedKey), in: text) else { return nil }
-      switch edit(value: Array(text[place.value]), under: field.child, rest) {
-      case .unchanged: return nil
-      case .replaced(let value): return splice(text, place, value)
-      case .errored(let replaced):
-        var old = replaced
-        if old == nil, let key, let before = access.recordBefore(key: key),
-          let place = find(Array(storedKey), in: before)
-        {
-          old = Array(before[place.value])
-        }
-        return splice(text, place, old)
-      }
-    }
-
-    private mutating func edit(
-      value: [UInt8], under node: Int32, _ path: ArraySlice<JSONValue>
-    ) -> Outcome {
-      let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
-      if value.withUnsafeBufferPointer({ Bytes($0).hasPrefix(TentativeNull.prefix) }) {
-        return .errored(value.withUnsafeBufferPointer { TentativeNull.value(Bytes($0)).array })
-      }
-      if kind == .null { return .errored(nil) }
-      guard let step = path.first else { return .unchanged }
-      switch kind {
-      case .reference:
-        var scratch = ByteStack(capacity: 64)
-        let key = value.withUnsafeBufferPointer { value in
-          RecordText.referenceText(Bytes(value)).map {
-            RecordText.withUnescaped($0, &scratch) { $0.array }
-          }
-        }
-        guard let key, let record = access.record(key: key),
-          let field = self.field(in: record, under: node, step)
-        else { return .unchanged }
-        edit(record: key, record, at: field, path.dropFirst())
-        return .unchanged
-      case .object:
-        guard let field = self.field(in: value, under: node, step),
-          let edited = edit(object: value, of: nil, at: field, path.dropFirst())
-        else { return .unchanged }
-        return .replaced(edited)
-      case .list, .segments:
-        guard let index = step.intValue else { return .unchanged }
-        return edit(list: value, at: index, under: node, path.dropFirst())
-      case .scalar, .opaque, .null, .values: return .unchanged
-      }
-    }
-
-    private mutating func edit(
-      list: [UInt8], at index: Int, under node: Int32, _ path: ArraySlice<JSONValue>
-    ) -> Outcome {
-      let reader = list.withUnsafeBufferPointer { ListReader(Bytes($0), access: access) }
-      guard var elements = reader else { return .unchanged }
-      var position = 0
-      var replacement: [UInt8]?
-      while let element = elements.next() {
-        if position == index {
-          switch edit(value: element, under: node, path) {
-          case .unchanged: return .unchanged
-          case .errored: return .errored(nil)
-          case .replaced(let value): replacement = value
-          }
-          break
-        }
-        position += 1
-      }
-      guard let replacement, var again = reader else { return .unchanged }
-      var writer = ListWriter(access: access)
-      position = 0
-      while let element = again.next() {
-        (position == index ? replacement : element).withUnsafeBufferPointer {
-          writer.append(Bytes($0))
-        }
-        position += 1
-      }
-      var text = ByteStack(capacity: list.count)
-      writer.finish(into: &text)
-      return .replaced(text.all.array)
-    }
-
-    private mutating func field(
-      in object: [UInt8], under node: Int32, _ step: JSONValue
-    ) -> FieldPlan? {
-      guard node >= 0, let key = step.stringValue else { return nil }
+      guard node >= 0 else { return nil }
       let plan = object.withUnsafeBufferPointer { object in
         table.variant(of: node, typename: RecordText.typename(of: Bytes(object)))
       }
-      return field(plan, key)
+      var text = object
+      for (key, next) in paths.fields(after: place) {
+        guard let field = field(plan, key),
+          let edited = edit(field, of: text, before: before, at: next)
+        else { continue }
+        text = edited
+        fields.append(field.storedKey)
+      }
+      return fields.isEmpty ? nil : text
+    }
+
+    /// The object's text with another value for one field, or `nil` when it stays as it is.
+    private mutating func edit(
+      _ field: FieldPlan, of object: [UInt8], before: [UInt8]?, at place: Int
+    ) -> [UInt8]? {
+      let storedKey = field.storedKey
+      guard let found = find(storedKey, in: object) else { return nil }
+      let old = before.flatMap { before in
+        find(storedKey, in: before).map { Array(before[$0.value]) }
+      }
+      switch edit(value: Array(object[found.value]), before: old, under: field.child, at: place) {
+      case .unchanged: return nil
+      case .replaced(let value): return splice(object, found, value)
+      case .errored(let replaced): return splice(object, found, replaced ?? old)
+      }
     }
 
     private func find(
@@ -198,6 +167,104 @@ package struct NullResolution: Sendable {
       }
       return Array(object[..<start]) + Array(object[end...])
     }
+
+    // MARK: Values
+
+    private mutating func edit(
+      value: [UInt8], before: [UInt8]?, under node: Int32, at place: Int
+    ) -> Outcome {
+      if value.withUnsafeBufferPointer({ Bytes($0).hasPrefix(TentativeNull.prefix) }) {
+        let replaced = value.withUnsafeBufferPointer { TentativeNull.value(Bytes($0)).array }
+        // What comes back may itself hold nulls of errors.
+        switch edit(value: replaced, before: before, under: node, at: place) {
+        case .unchanged: return .errored(replaced)
+        case .replaced(let value): return .errored(value)
+        case .errored(let value): return .errored(value)
+        }
+      }
+      let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
+      if kind == .null { return .errored(nil) }
+      if paths.isEnd(place) { return .unchanged }
+      switch kind {
+      case .reference:
+        var scratch = ByteStack(capacity: 64)
+        let key = value.withUnsafeBufferPointer { value in
+          RecordText.referenceText(Bytes(value)).map {
+            RecordText.withUnescaped($0, &scratch) { $0.array }
+          }
+        }
+        if let key { references.append((key, node, place)) }
+        return .unchanged
+      case .object:
+        var fields: [[UInt8]] = []
+        let before = before.flatMap { Merge.isSameObject($0, value) ? $0 : nil }
+        return edit(object: value, before: before, under: node, at: place, &fields)
+          .map { .replaced($0) } ?? .unchanged
+      case .list, .segments: return edit(list: value, before: before, under: node, at: place)
+      case .opaque, .values: return isSpoilt(value, at: place) ? .errored(nil) : .unchanged
+      case .scalar, .null: return .unchanged
+      }
+    }
+
+    private mutating func edit(
+      list: [UInt8], before: [UInt8]?, under node: Int32, at place: Int
+    ) -> Outcome {
+      let wanted = paths.elements(after: place)
+      let reader = list.withUnsafeBufferPointer { ListReader(Bytes($0), access: access) }
+      guard !wanted.isEmpty, let reader else { return .unchanged }
+      var old = before.flatMap { Merge.elements(of: $0, alignedWith: reader, access: access) }
+      var replacements: [Int: [UInt8]] = [:]
+      var isErrored = false
+      var elements = reader
+      var next = 0
+      var index = 0
+      while next < wanted.count, let element = elements.next() {
+        let oldElement = old?.next()
+        if index == wanted[next].index {
+          switch edit(value: element, before: oldElement, under: node, at: wanted[next].place) {
+          case .unchanged: break
+          case .errored: isErrored = true
+          case .replaced(let value): replacements[index] = value
+          }
+          next += 1
+        }
+        index += 1
+      }
+      if isErrored { return .errored(nil) }
+      if replacements.isEmpty { return .unchanged }
+      elements = reader
+      var writer = ListWriter(access: access)
+      index = 0
+      while let element = elements.next() {
+        (replacements[index] ?? element).withUnsafeBufferPointer { writer.append(Bytes($0)) }
+        index += 1
+      }
+      var text = ByteStack(capacity: list.count)
+      writer.finish(into: &text)
+      return .replaced(text.all.array)
+    }
+
+    /// Whether a path leads to a null in a list of leaf values.
+    private func isSpoilt(_ value: [UInt8], at place: Int) -> Bool {
+      if value.starts(with: "null".utf8) { return true }
+      let list = value.first == UInt8(ascii: " ") ? Array(value.dropFirst()) : value
+      let isList =
+        list.first == UInt8(ascii: "[")
+        || list.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) } == .values
+      let reader = list.withUnsafeBufferPointer { ListReader(Bytes($0), access: access) }
+      guard isList, var elements = reader else { return false }
+      var index = 0
+      for wanted in paths.elements(after: place) {
+        while index < wanted.index {
+          guard elements.next() != nil else { return false }
+          index += 1
+        }
+        guard let element = elements.next() else { return false }
+        index += 1
+        if isSpoilt(element, at: wanted.place) { return true }
+      }
+      return false
+    }
   }
 }
 
@@ -215,15 +282,14 @@ final class StagedRecords: RecordAccess {
 
   func recordBefore(key: [UInt8]) -> [UInt8]? { nil }
 
-  func setRecord(key: [UInt8], text: [UInt8]) {
-    key.withUnsafeBufferPointer { key in
-      text.withUnsafeBufferPointer { text in
-        guard let index = table.find(Bytes(key)) else { return }
-        table.replace(at: index, text: Bytes(text))
-      }
-    }
+  func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
+    let index = key.withUnsafeBufferPointer { table.find(Bytes($0)) }
+    guard let index else { return }
+    guard let text else { return table.remove(at: index) }
+    text.withUnsafeBufferPointer { table.replace(at: index, text: Bytes($0)) }
   }
 
   func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
   func addSegment(elements: Bytes) -> UInt64 { segments.addSegment(elements: elements) }
+  func removeSegment(key: [UInt8]) { segments.removeSegment(key: key) }
 }

@@ -108,8 +108,7 @@ public final class ResponseNormalizer {
     // A memory store holds everything in any case: it takes the whole response at once.
     if store.takesWholeResponses { return }
     if transaction == nil { transaction = try await store.begin() }
-    state.pointee.staging.settleNulls()
-    let batch = RecordBatch(state.pointee.staging.take())
+    let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
     if let spent = try await transaction?.merge(batch) {
       state.pointee.staging.recycle(spent.table)
     }
@@ -148,7 +147,8 @@ public final class ResponseNormalizer {
     let hasMember = state.pointee.hasData || state.pointee.dataIsNull
     guard hasMember || state.pointee.errorsText != nil else {
       throw CacheError(
-        .malformedResponse, "the response has neither \"data\" nor \"errors\", so it is not a "
+        .malformedResponse,
+        "the response has neither \"data\" nor \"errors\", so it is not a "
           + "GraphQL response")
     }
     let errors = try members(state.pointee.errorsText, "errors").map { $0.arrayValue ?? [] } ?? []
@@ -159,7 +159,8 @@ public final class ResponseNormalizer {
     }
     var response = NormalizedResponse(
       errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.hasData,
-      statistics: statistics, diagnostics: Array(state.pointee.diagnostics))
+      statistics: statistics,
+      diagnostics: state.pointee.diagnostics.sorted { $0.description < $1.description })
     if options.wantsResult, state.pointee.hasData {
       let finished = consumeSpool()
       response.data = finished
@@ -183,11 +184,18 @@ public final class ResponseNormalizer {
       await abandon()
       return nil
     }
+    let skipsErrored = options.errorPolicy == .skipErrored
     let resolution = NullResolution(
-      plan: operation.plan, errors: options.errorPolicy == .keep ? [] : errors)
+      plan: operation.plan, errors: skipsErrored ? errors : [],
+      roots: state.pointee.storesRoot ? nil : state.pointee.staging.unstoredRoots)
+    if resolution.paths.isTooLong {
+      // More errors than can be followed: no null can be trusted, so nothing is written.
+      await abandon()
+      return nil
+    }
     if let transaction {
-      state.pointee.staging.settleNulls()
-      _ = try await transaction.merge(RecordBatch(state.pointee.staging.take()))
+      let batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
+      _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
         try await transaction.resolve(NullResolutionRequest(resolution))
       }
@@ -198,14 +206,15 @@ public final class ResponseNormalizer {
       resolution.run(
         StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
     }
-    state.pointee.staging.settleNulls()
-    return PendingWrite(store: store, batch: RecordBatch(state.pointee.staging.release()))
+    return PendingWrite(store: store, batch: state.pointee.staging.release())
   }
 
   private func members(_ text: [UInt8]?, _ name: String) throws(CacheError) -> JSONValue? {
     guard let text else { return nil }
     do {
-      return try JSONValue(parsing: text)
+      var parsing = JSONValue.ParsingOptions()
+      parsing.limits = options.limits.json
+      return try JSONValue(parsing: text, options: parsing)
     } catch {
       throw CacheError(.invalidJSON, "\"\(name)\" of the response: \(error.message)")
     }

@@ -48,6 +48,24 @@ struct Staging: ~Copyable {
   /// The segments of long lists among the staged records.
   var segments: StagedSegments { StagedSegments(table: table, seed: segmentSeed) }
 
+  /// The root fields of an operation whose root is not stored: only errors' paths begin there.
+  private(set) var unstoredRoots = RecordTable()
+
+  /// Keeps a root field that is not stored.
+  mutating func keepRoot(key: Bytes, text: Bytes) {
+    let hash = RecordTable.hash(key)
+    guard let index = unstoredRoots.find(key, hash: hash) else {
+      unstoredRoots.insert(key, hash: hash, text: text)
+      return
+    }
+    scratch.truncate(to: 0)
+    var merge = Merge(nullsAreTentative: true, access: segments)
+    guard merge.records(old: unstoredRoots.text(at: index), new: text, into: &scratch) else {
+      return
+    }
+    unstoredRoots.replace(at: index, text: scratch.all)
+  }
+
   /// Adds a segment of a long list and tells its name.
   mutating func stageSegment(elements: Bytes) -> UInt64 {
     segments.addSegment(elements: elements)
@@ -57,7 +75,11 @@ struct Staging: ~Copyable {
   mutating func noteTentativeNulls() { hasUnplacedNulls = true }
 
   /// The staged records, handed over; staging starts anew and remembers what it gave away.
-  mutating func take() -> RecordTable {
+  mutating func take(nullsAreFacts: Bool) -> RecordBatch {
+    if nullsAreFacts { settleNulls() }
+    findTentativeNulls()
+    let batch = RecordBatch(
+      table, nullsAreFacts: nullsAreFacts, tentative: tentative.map { table.key(at: $0).array })
     let full = table
     table = spare ?? RecordTable()
     spare = nil
@@ -75,7 +97,7 @@ struct Staging: ~Copyable {
       }
     }
     forgetNulls()
-    return full
+    return batch
   }
 
   /// Takes the memory of a batch that was written, for the next one.
@@ -84,12 +106,12 @@ struct Staging: ~Copyable {
     spare = spent
   }
 
-  /// The staged records, handed over for good.
-  mutating func release() -> RecordTable {
+  /// The staged records, handed over for good. Their nulls are facts.
+  mutating func release() -> RecordBatch {
+    settleNulls()
     let full = table
     table = RecordTable()
-    forgetNulls()
-    return full
+    return RecordBatch(full)
   }
 
   /// Forgets what is staged: nobody wants it.
@@ -103,21 +125,28 @@ struct Staging: ~Copyable {
     hasUnplacedNulls = false
   }
 
-  /// Turns what is still tentative into plain nulls.
-  mutating func settleNulls() {
-    if hasUnplacedNulls {
-      for index in table.live
-      where TentativeNull.mayBeIn(table.text(at: index))
-        && !Segments.isSegment(key: table.key(at: index))
-      {
+  /// Finds the records that hold tentative nulls which were made before they were staged.
+  private mutating func findTentativeNulls() {
+    guard hasUnplacedNulls else { return }
+    hasUnplacedNulls = false
+    for index in table.live where !Segments.isSegment(key: table.key(at: index)) {
+      // A list in segments may hold them there.
+      if TentativeNull.mayBeIn(table.text(at: index), orIn: "{\"$segments\":") {
         tentative.insert(index)
       }
     }
+  }
+
+  /// Turns what is still tentative into plain nulls.
+  private mutating func settleNulls() {
+    findTentativeNulls()
+    let settling = NullSettling(access: segments)
     for index in tentative {
       scratch.truncate(to: 0)
-      TentativeNull.settle(table.text(at: index), access: segments, into: &scratch)
+      settling.settle(table.text(at: index), into: &scratch)
       table.replace(at: index, text: scratch.all)
     }
+    settling.finish()
     forgetNulls()
   }
 }
@@ -135,6 +164,12 @@ final class StagedSegments: SegmentAccess {
   func segment(key: [UInt8]) -> [UInt8]? {
     key.withUnsafeBufferPointer { key in
       table.find(Bytes(key)).map { table.text(at: $0).array }
+    }
+  }
+
+  func removeSegment(key: [UInt8]) {
+    key.withUnsafeBufferPointer { key in
+      if let index = table.find(Bytes(key)) { table.remove(at: index) }
     }
   }
 

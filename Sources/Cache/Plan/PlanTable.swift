@@ -23,6 +23,9 @@ struct FieldPlan {
   var isTypename: Bool
   /// Whether the caller asked for it.
   var isAsked: Bool
+
+  /// The quoted key under which its value is stored.
+  var storedKey: [UInt8] { storedPrefix[0..<(storedPrefix.count - 1)].array }
 }
 
 /// Which of an object's candidate values make its key, for one type.
@@ -165,7 +168,8 @@ struct PlanTable: ~Copyable {
     }
     let name = typename.string
     var entry = KeyEntry(
-      typename: keep(typename.array), prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
+      typename: keep(typename.array),
+      prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
       parts: [], missingField: nil)
     // What is not a GraphQL name could pass for a root or a segment; it identifies nothing.
     let isName = isName(name[...])
@@ -361,7 +365,9 @@ struct PlanTable: ~Copyable {
           key: keyBytes, head: words.head, tail: words.tail,
           storedPrefix: keep(Array(JSONValue.string(meaning.storedKey).canonicalText.utf8) + [58]),
           resultPrefix: keep(Array(JSONValue.string(key).canonicalText.utf8) + [58]),
-          rootKey: isRoot ? keep(Array((RootRecord.queryPrefix + meaning.storedKey).utf8)) : .empty,
+          rootKey: isRoot
+            ? keep(Array((RootRecord.prefix(of: plan.operationType) + meaning.storedKey).utf8))
+            : .empty,
           child: child(of: same), candidate: candidate,
           fragments: fragments, isTypename: meaning.fieldName == "__typename",
           isAsked: same.contains { !$0.contribution.isAdded }))
@@ -427,13 +433,14 @@ func keyWords(_ key: Bytes) -> (head: UInt64, tail: UInt64) {
 /// different queries do not rewrite one ever larger record. Dumps and lookups join them again.
 package enum RootRecord {
   package static let queryKey = "QUERY_ROOT"
-  package static let queryPrefix = "QUERY_ROOT."
 
-  static func key(of operation: OperationType) -> String {
+  /// What stands before the field in the keys of root fields. Those of mutations and subscriptions
+  /// are not stored, and must not pass for those of queries.
+  static func prefix(of operation: OperationType) -> String {
     switch operation {
-    case .query: queryKey
-    case .mutation: "MUTATION_ROOT"
-    case .subscription: "SUBSCRIPTION_ROOT"
+    case .query: "QUERY_ROOT."
+    case .mutation: "MUTATION_ROOT."
+    case .subscription: "SUBSCRIPTION_ROOT."
     }
   }
 }

@@ -109,7 +109,8 @@ extension JSONValue {
   init(constant literal: GraphQL.Value) {
     switch literal {
     case .variable, .null: self = .null
-    case .int(let text, _), .float(let text, _): self = JSONNumber(text: text).map { .number($0) } ?? .null
+    case .int(let text, _), .float(let text, _):
+      self = JSONNumber(text: text).map { .number($0) } ?? .null
     case .string(let string): self = .string(string.value)
     case .boolean(let flag, _): self = .boolean(flag)
     case .enumeration(let name): self = .string(name.value)

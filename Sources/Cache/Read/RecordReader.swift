@@ -1,5 +1,3 @@
-import GraphQL
-
 /// Where a reader finds records. Texts are borrowed: valid until the next lookup at the same depth.
 protocol RecordSource {
   /// The text of the record with `key`, or `nil`. Lookups at different depths do not disturb each other.
@@ -50,10 +48,6 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     for index in 0..<table.plans[Int(table.root)].fieldCount {
       let field = fields + index
       guard field.pointee.isAsked else { continue }
-      // Only queries have stored roots: a mutation must not find what a query of the same name stored.
-      guard table.plan.operationType == .query else {
-        return missing(field, recordKey: RootRecord.key(of: table.plan.operationType))
-      }
       guard let record = source.text(key: field.pointee.rootKey, depth: 0) else {
         if field.pointee.isTypename {
           appendPrefix(field, &isFirst)

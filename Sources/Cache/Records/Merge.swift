@@ -113,6 +113,16 @@ struct Merge: ~Copyable {
       out.append(old)
       return false
     }
+    if new.hasPrefix(TentativeNull.prefix) {
+      // What it would bring back is merged with what would be there without the null.
+      hasTentativeNulls = true
+      var restored = ByteStack(capacity: old.count + new.count)
+      _ = values(
+        old: old.hasPrefix(TentativeNull.prefix) ? TentativeNull.value(old) : old,
+        new: TentativeNull.value(new), into: &restored)
+      TentativeNull.append(over: restored.all, to: &out)
+      return true
+    }
     let oldKind = RecordText.kind(old)
     switch (oldKind, RecordText.kind(new)) {
     case (_, .null) where nullsAreTentative:
@@ -125,7 +135,7 @@ struct Merge: ~Copyable {
       TentativeNull.append(over: old, to: &out)
       return true
     case (.object, .object):
-      guard sameType(old, new), !old.hasPrefix(TentativeNull.prefix) else { break }
+      guard Self.sameType(old, new), !old.hasPrefix(TentativeNull.prefix) else { break }
       return objects(old: old, new: new, into: &out, changed: nil)
     case (.list, .list), (.list, .segments), (.segments, .list), (.segments, .segments):
       if let result = lists(old: old, new: new, into: &out) { return result }
@@ -135,14 +145,14 @@ struct Merge: ~Copyable {
     return true
   }
 
-  private func sameType(_ old: Bytes, _ new: Bytes) -> Bool {
+  private static func sameType(_ old: Bytes, _ new: Bytes) -> Bool {
     let a = typename(of: old)
     let b = typename(of: new)
     guard let a, let b else { return a == nil && b == nil }
     return a.equals(b)
   }
 
-  private func typename(of object: Bytes) -> Bytes? {
+  private static func typename(of object: Bytes) -> Bytes? {
     var cursor = FieldCursor(object)
     while let field = cursor.next() {
       if object[field.key].equals("\"__typename\"") { return object[field.value] }
@@ -158,15 +168,10 @@ struct Merge: ~Copyable {
       needsSegments = true
       return nil
     }
-    guard let left = ListReader(old, access: access), let right = ListReader(new, access: access),
-      left.count == right.count
+    guard let left = ListReader(old, access: access), let right = ListReader(new, access: access)
     else { return nil }
+    guard Self.isAligned(left, right) else { return nil }
     var (a, b) = (left, right)
-    while let x = a.next(), let y = b.next() {
-      if contradict(x, y) { return nil }
-    }
-    if a.isBroken || b.isBroken { return nil }
-    (a, b) = (left, right)
     var writer = ListWriter(access: access)
     var differs = false
     var element = ByteStack(capacity: 256)
@@ -187,18 +192,55 @@ struct Merge: ~Copyable {
     return true
   }
 
-  private func contradict(_ old: [UInt8], _ new: [UInt8]) -> Bool {
+  /// Whether no element of one list contradicts that of the other: another type, another entity.
+  private static func isAligned(_ old: ListReader, _ new: ListReader) -> Bool {
+    guard old.count == new.count else { return false }
+    var (a, b) = (old, new)
+    while let x = a.next(), let y = b.next() {
+      if contradict(x, y) { return false }
+    }
+    return !a.isBroken && !b.isBroken
+  }
+
+  private static func contradict(_ old: [UInt8], _ new: [UInt8]) -> Bool {
     old.withUnsafeBufferPointer { old in
       new.withUnsafeBufferPointer { new in
-        let (old, new) = (Bytes(old), Bytes(new))
-        switch (RecordText.kind(old), RecordText.kind(new)) {
-        case (.object, .object): return !sameType(old, new)
-        case (.reference, .reference): return !old.equals(new)
-        case (.reference, .object), (.object, .reference): return true
-        default: return false
-        }
+        contradict(TentativeNull.unwrapped(Bytes(old)), TentativeNull.unwrapped(Bytes(new)))
       }
     }
+  }
+
+  private static func contradict(_ old: Bytes, _ new: Bytes) -> Bool {
+    switch (RecordText.kind(old), RecordText.kind(new)) {
+    case (.object, .object): !sameType(old, new)
+    case (.reference, .reference): !old.equals(new)
+    case (.reference, .object), (.object, .reference): true
+    default: false
+    }
+  }
+
+  /// Whether two values are objects without identity that merge.
+  static func isSameObject(_ old: [UInt8], _ new: [UInt8]) -> Bool {
+    old.withUnsafeBufferPointer { old in
+      new.withUnsafeBufferPointer { new in
+        RecordText.kind(Bytes(old)) == .object && RecordText.kind(Bytes(new)) == .object
+          && sameType(Bytes(old), Bytes(new))
+      }
+    }
+  }
+
+  /// The elements of a list that merges with another by position; `nil` when it does not.
+  static func elements(
+    of value: [UInt8], alignedWith list: ListReader, access: any SegmentAccess
+  ) -> ListReader? {
+    let reader = value.withUnsafeBufferPointer { value -> ListReader? in
+      switch RecordText.kind(Bytes(value)) {
+      case .list, .segments: ListReader(Bytes(value), access: access)
+      default: nil
+      }
+    }
+    guard let reader, isAligned(reader, list) else { return nil }
+    return reader
   }
 
   /// Appends `object` with each stored key once; the later value wins, embedded objects join.
@@ -251,7 +293,9 @@ private struct FieldIndex {
     isTaken = Array(repeating: false, count: fields.count)
     guard fields.count > 16 else { return }
     var index: [UInt64: [Int]] = [:]
-    for (number, field) in fields.enumerated() { index[hash(text[field.key]), default: []].append(number) }
+    for (number, field) in fields.enumerated() {
+      index[hash(text[field.key]), default: []].append(number)
+    }
     byHash = index
   }
 

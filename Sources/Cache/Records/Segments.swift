@@ -65,6 +65,8 @@ protocol SegmentAccess: AnyObject {
   func segment(key: [UInt8]) -> [UInt8]?
   /// Stores elements (joined by commas) as a segment, and tells its name.
   func addSegment(elements: Bytes) -> UInt64
+  /// Removes a segment that no list refers to any more.
+  func removeSegment(key: [UInt8])
 }
 
 /// Walks the elements of a list, inline or segmented.

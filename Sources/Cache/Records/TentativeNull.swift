@@ -1,5 +1,5 @@
 /// `{"$null":value}`: a null arrived over `value` in the same response, and whether it is an error's is
-/// not known yet. Stands only in staged records, never in a store.
+/// not known yet. Stands in staged records, and in those of a transaction until its commit.
 enum TentativeNull {
   static let prefix: StaticString = "{\"$null\":"
 
@@ -12,22 +12,41 @@ enum TentativeNull {
   /// The value that the null replaced.
   static func value(_ text: Bytes) -> Bytes { text[9..<(text.count - 1)] }
 
-  /// Whether the bytes of a tentative null stand in `text`; an opaque value may hold them, too.
-  static func mayBeIn(_ text: Bytes) -> Bool {
+  /// The value that a tentative null replaced, or the value itself.
+  static func unwrapped(_ text: Bytes) -> Bytes { text.hasPrefix(prefix) ? value(text) : text }
+
+  /// Whether the bytes of a tentative null stand in `text`, or those of `other`; an opaque value may
+  /// hold them, too.
+  static func mayBeIn(_ text: Bytes, orIn other: StaticString = TentativeNull.prefix) -> Bool {
     let dollar = UInt8(ascii: "$")
     var position = 2
     while position < text.count {
-      if text.start[position] == dollar, text[(position - 2)..<text.count].hasPrefix(prefix) {
-        return true
+      if text.start[position] == dollar {
+        let rest = text[(position - 2)..<text.count]
+        if rest.hasPrefix(prefix) || rest.hasPrefix(other) { return true }
       }
       position += 1
     }
     return false
   }
+}
+
+/// Makes tentative nulls plain.
+final class NullSettling {
+  private let access: any SegmentAccess
+  /// Segments in whose place others stand now.
+  private var spent: Set<[UInt8]> = []
+
+  init(access: any SegmentAccess) { self.access = access }
+
+  /// Removes what nobody refers to any more, when everything is settled.
+  func finish() {
+    for key in spent { access.removeSegment(key: key) }
+  }
 
   /// Appends `value` with its tentative nulls made plain, also those in the segments of its lists.
-  static func settle(_ value: Bytes, access: any SegmentAccess, into out: inout ByteStack) {
-    if value.hasPrefix(prefix) {
+  func settle(_ value: Bytes, into out: inout ByteStack) {
+    if value.hasPrefix(TentativeNull.prefix) {
       out.append(utf8: "null")
       return
     }
@@ -41,32 +60,28 @@ enum TentativeNull {
         isFirst = false
         out.append(value[field.key])
         out.append(UInt8(ascii: ":"))
-        settle(value[field.value], access: access, into: &out)
+        settle(value[field.value], into: &out)
       }
       out.append(UInt8(ascii: "}"))
-    case .list: settle(list: value, access: access, into: &out)
-    case .segments: settle(segments: value, access: access, into: &out)
+    case .list: settle(list: value, into: &out)
+    case .segments: settle(segments: value, into: &out)
     default: out.append(value)
     }
   }
 
-  private static func settle(
-    list: Bytes, access: any SegmentAccess, into out: inout ByteStack
-  ) {
+  private func settle(list: Bytes, into out: inout ByteStack) {
     out.append(UInt8(ascii: "["))
     var cursor = ElementCursor(list)
     var isFirst = true
     while let element = cursor.next() {
       if !isFirst { out.append(UInt8(ascii: ",")) }
       isFirst = false
-      settle(list[element], access: access, into: &out)
+      settle(list[element], into: &out)
     }
     out.append(UInt8(ascii: "]"))
   }
 
-  private static func settle(
-    segments value: Bytes, access: any SegmentAccess, into out: inout ByteStack
-  ) {
+  private func settle(segments value: Bytes, into out: inout ByteStack) {
     guard let segments = Segments.keys(of: value) else { return out.append(value) }
     var names: [UInt64] = []
     for key in segments.keys {
@@ -74,11 +89,12 @@ enum TentativeNull {
         return out.append(value)
       }
       let settled = text.withUnsafeBufferPointer { text -> UInt64? in
-        guard mayBeIn(Bytes(text)) else { return nil }
+        guard TentativeNull.mayBeIn(Bytes(text), orIn: "{\"$segments\":") else { return nil }
         var list = ByteStack(capacity: text.count)
-        settle(list: Bytes(text), access: access, into: &list)
+        settle(list: Bytes(text), into: &list)
         return access.addSegment(elements: list.bytes(1..<(list.count - 1)))
       }
+      if let settled, settled != name { spent.insert(key) }
       names.append(settled ?? name)
     }
     Segments.append(names: names[...], count: segments.count, isLeaf: false, to: &out)

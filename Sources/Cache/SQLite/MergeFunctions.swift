@@ -3,8 +3,9 @@ import GRDBSQLite
 
 /// The SQL functions of the upsert: a new row pays nothing, a known one is merged where it stands.
 ///
-/// `gqlrun_merge(key, old, new)` is the merged text; `gqlrun_merge_checksum(key, old, new)` its
-/// checksum. SQLite evaluates the assignments of an update in column order, and `data` stands before
+/// `gqlrun_merge(key, old, new, checksum)` is the merged text; `gqlrun_merge_checksum(key, old, new)`
+/// its checksum. What is stored is held against its own checksum first, or a damaged record would come
+/// out of the merge as a sound one. SQLite evaluates the assignments of an update in column order, and `data` stands before
 /// `checksum`, so the second finds what the first made; were it not so, it would merge again.
 final class MergeFunctions {
   private var merged = ByteStack(capacity: 4096)
@@ -13,6 +14,11 @@ final class MergeFunctions {
   private(set) var differs = false
   /// Whether the last upsert found the record.
   private(set) var wasMerged = false
+  /// What the last upsert found does not match its checksum.
+  private(set) var isDamaged = false
+  /// Whether nulls may be those of errors, and what the last upsert did with them.
+  var nullsAreTentative = false
+  private(set) var hasTentativeNulls = false
   /// The last upsert met a list in segments, which needs more than the two texts.
   private(set) var needsSegments = false
   /// The fields that differ, collected when asked.
@@ -24,18 +30,21 @@ final class MergeFunctions {
     differs = false
     wasMerged = false
     needsSegments = false
+    isDamaged = false
+    hasTentativeNulls = false
     changed.removeAll(keepingCapacity: true)
   }
 
   private func merge(_ old: Bytes, _ new: Bytes) {
     merged.truncate(to: 0)
     changed.removeAll(keepingCapacity: true)
-    var merge = Merge()
+    var merge = Merge(nullsAreTentative: nullsAreTentative)
     let collects = collectsChanges
     differs = merge.records(old: old, new: new, into: &merged) { field in
       if collects { self.changed.append(field.array) }
     }
     needsSegments = merge.needsSegments
+    hasTentativeNulls = merge.hasTentativeNulls
     if needsSegments {
       merged.truncate(to: 0)
       merged.append(old)
@@ -50,17 +59,25 @@ final class MergeFunctions {
     let context = Unmanaged.passRetained(MergeFunctions())
     let flags = SQLITE_UTF8 | SQLITE_DIRECTONLY
     let code = sqlite3_create_function_v2(
-      db.sqliteConnection, "gqlrun_merge", 3, flags, context.toOpaque(),
+      db.sqliteConnection, "gqlrun_merge", 4, flags, context.toOpaque(),
       { context, count, values in
-        guard let functions = MergeFunctions.of(context), count == 3, let values,
-          let old = values[1], let new = values[2]
+        guard let functions = MergeFunctions.of(context), count == 4, let values,
+          let key = values[0], let old = values[1], let new = values[2], let checksum = values[3]
         else { return }
+        guard
+          sqlite3_value_int64(checksum)
+            == SQLiteText.checksum(key: MergeFunctions.text(key), text: MergeFunctions.text(old))
+        else {
+          functions.isDamaged = true
+          return sqlite3_result_error_code(context, SQLITE_CORRUPT)
+        }
         functions.merge(MergeFunctions.text(old), MergeFunctions.text(new))
         let result = functions.merged.all
         sqlite3_result_text64(
           context, UnsafeRawPointer(result.start).assumingMemoryBound(to: CChar.self),
           UInt64(result.count), MergeFunctions.transient, UInt8(SQLITE_UTF8))
-      }, nil, nil, { context in
+      }, nil, nil,
+      { context in
         guard let context else { return }
         Unmanaged<MergeFunctions>.fromOpaque(context).release()
       })
@@ -71,7 +88,9 @@ final class MergeFunctions {
         guard let functions = MergeFunctions.of(context), count == 3, let values,
           let key = values[0], let old = values[1], let new = values[2]
         else { return }
-        if !functions.isFresh { functions.merge(MergeFunctions.text(old), MergeFunctions.text(new)) }
+        if !functions.isFresh {
+          functions.merge(MergeFunctions.text(old), MergeFunctions.text(new))
+        }
         functions.isFresh = false
         sqlite3_result_int64(
           context, SQLiteText.checksum(key: MergeFunctions.text(key), text: functions.merged.all))

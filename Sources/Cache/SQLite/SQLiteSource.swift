@@ -39,7 +39,8 @@ struct SQLiteSource: RecordSource {
     do {
       // A comment makes the statements of different depths different to GRDB's cache.
       let statement = try db.cachedStatement(
-        sql: "SELECT data, checksum FROM records WHERE key = ? -- depth \(statements.handles.count)")
+        sql: "SELECT data, checksum FROM records WHERE key = ? -- depth \(statements.handles.count)"
+      )
       statements.append(statement)
       return true
     } catch {

@@ -11,10 +11,13 @@ actor SQLiteTransaction: RecordTransaction {
   private var inFlight: Task<Void, any Error>?
   /// The batch that is being written, or was last.
   private var written: RecordBatch?
-  private var summary = WriteSummary()
+  private var log: TransactionLog
   private var isOpen = true
 
-  init(store: SQLiteStore) { self.store = store }
+  init(store: SQLiteStore) {
+    self.store = store
+    log = TransactionLog(collectsChanges: store.collectsChanges)
+  }
 
   deinit {
     guard isOpen else { return }
@@ -29,20 +32,12 @@ actor SQLiteTransaction: RecordTransaction {
     written = records
     let store = store
     inFlight = Task {
-      let summary = try await store.pool.writeWithoutTransaction { db in
-        try RecordWriter(db, collectsChanges: store.collectsChanges, seed: store.segmentSeed)
-          .write(records.table)
+      let log = try await store.pool.writeWithoutTransaction { db in
+        try RecordWriter(db, store, nullsAreTentative: !records.nullsAreFacts).write(records)
       }
-      add(summary)
+      self.log.add(log)
     }
     return spent
-  }
-
-  private func add(_ written: WriteSummary) {
-    summary.newRecords += written.newRecords
-    summary.changedRecords += written.changedRecords
-    summary.unchangedRecords += written.unchangedRecords
-    summary.changes.formUnion(written.changes)
   }
 
   /// Waits for the batch that is being written.
@@ -60,13 +55,14 @@ actor SQLiteTransaction: RecordTransaction {
     try await settle()
     let store = store
     do {
-      try await store.pool.writeWithoutTransaction { db in
+      let resolved = try await store.pool.writeWithoutTransaction { db in
         let records = StoredRecords(
-          db, pool: store.pool,
-          writer: try RecordWriter(db, collectsChanges: false, seed: store.segmentSeed))
+          db, pool: store.pool, writer: try RecordWriter(db, store, nullsAreTentative: false))
         nulls.resolution.run(records)
         if let failure = records.failure { throw failure }
+        return records.resolved
       }
+      for (key, fields) in resolved { log.noteResolved(key, fields) }
     } catch {
       throw SQLiteFile.describe(error, "write to the cache", store.path)
     }
@@ -74,21 +70,36 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit() async throws(CacheError) -> WriteSummary {
     try await settle()
+    let (store, log) = (store, log)
+    // A task of its own: cancelling the caller's must not leave a transaction half ended.
+    let committing = Task {
+      try await store.pool.writeWithoutTransaction { db in
+        var log = log
+        let summary = try log.finish(
+          StoredRecords(
+            db, pool: store.pool, writer: try RecordWriter(db, store, nullsAreTentative: false)))
+        try db.commit()
+        return summary
+      }
+    }
     do {
-      try await store.pool.writeWithoutTransaction { try $0.commit() }
+      let summary = try await committing.value
+      isOpen = false
+      await store.gate.release()
+      store.checkpointIfLarge()
+      return summary
     } catch {
+      await rollback()
       throw SQLiteFile.describe(error, "commit to the cache", store.path)
     }
-    isOpen = false
-    await store.gate.release()
-    store.checkpointIfLarge()
-    return summary
   }
 
   func rollback() async {
     guard isOpen else { return }
     isOpen = false
-    await Self.rollback(store, after: inFlight)
+    let (store, inFlight) = (store, inFlight)
+    // A task of its own, as for commits: a cancelled task's access to the database would be refused.
+    await Task { await Self.rollback(store, after: inFlight) }.value
   }
 
   private static func rollback(_ store: SQLiteStore, after inFlight: Task<Void, any Error>?) async {
@@ -108,23 +119,26 @@ struct RecordWriter {
   private let upsert: OpaquePointer
   private let select: OpaquePointer
   private let collectsChanges: Bool
+  private let nullsAreTentative: Bool
   private let received: Int64
   let seed: UInt64
   /// Keeps the prepared statements.
   private let statements: [Statement]
 
-  init(_ db: Database, collectsChanges: Bool, seed: UInt64) throws {
+  init(_ db: Database, _ store: SQLiteStore, nullsAreTentative: Bool) throws {
     self.db = db
-    self.collectsChanges = collectsChanges
-    self.seed = seed
+    self.nullsAreTentative = nullsAreTentative
+    collectsChanges = store.collectsChanges
+    seed = store.segmentSeed
     functions = try MergeFunctions.state(of: db)
     functions.collectsChanges = collectsChanges
+    functions.nullsAreTentative = nullsAreTentative
     let upsert = try db.cachedStatement(
       sql: """
         INSERT INTO records (key, received, data, checksum) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (key) DO UPDATE SET
           received = excluded.received,
-          data = gqlrun_merge(key, data, excluded.data),
+          data = gqlrun_merge(key, data, excluded.data, checksum),
           checksum = gqlrun_merge_checksum(key, data, excluded.data)
         WHERE data IS NOT excluded.data
         """)
@@ -135,40 +149,32 @@ struct RecordWriter {
     received = Int64(Date().timeIntervalSince1970)
   }
 
-  /// Writes `table` in key order, so that neighbours land on the same pages.
-  func write(_ table: RecordTable) throws -> WriteSummary {
-    var summary = WriteSummary()
+  /// Writes a batch in key order, so that neighbours land on the same pages.
+  func write(_ batch: RecordBatch) throws -> TransactionLog {
+    var log = TransactionLog(collectsChanges: collectsChanges)
+    let table = batch.table
     for index in table.sortedByKey() {
-      try write(table.key(at: index), table.text(at: index), &summary)
+      try write(table.key(at: index), table.text(at: index), &log)
     }
-    return summary
+    for key in batch.tentative { log.noteTentative(key) }
+    return log
   }
 
-  private func write(_ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary) throws {
+  private func write(_ key: Bytes, _ text: Bytes, _ log: inout TransactionLog) throws {
     functions.prepare()
+    // Segments are named after what they hold: a known one is the same.
+    if Segments.isSegment(key: key) { return try put(key, text) }
     let before = sqlite3_total_changes(db.sqliteConnection)
     try put(key, text)
     let isWritten = sqlite3_total_changes(db.sqliteConnection) != before
-    if functions.needsSegments {
-      return try mergeWithSegments(key, text, &summary)
-    }
-    if !isWritten {
-      summary.unchangedRecords += 1
+    if functions.needsSegments { return try mergeWithSegments(key, text, &log) }
+    if functions.hasTentativeNulls { log.noteTentative(key.array) }
+    if !isWritten || (functions.wasMerged && !functions.differs) {
+      log.noteUnchanged(key)
     } else if functions.wasMerged {
-      if functions.differs { summary.changedRecords += 1 } else { summary.unchangedRecords += 1 }
-      for field in functions.changed {
-        field.withUnsafeBufferPointer {
-          _ = summary.changes.insert(FieldChange(key: key, quotedField: Bytes($0)))
-        }
-      }
+      log.noteChanged(key, functions.changed)
     } else {
-      summary.newRecords += 1
-      if collectsChanges, !Segments.isSegment(key: key) {
-        var cursor = FieldCursor(text)
-        while let field = cursor.next() {
-          summary.changes.insert(FieldChange(key: key, quotedField: text[field.key]))
-        }
-      }
+      log.noteNew(key, text)
     }
   }
 
@@ -180,6 +186,7 @@ struct RecordWriter {
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
     let code = sqlite3_step(upsert)
     sqlite3_reset(upsert)
+    if functions.isDamaged { throw SQLiteText.mismatch(key) }
     guard code == SQLITE_DONE else {
       throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
     }
@@ -204,36 +211,35 @@ struct RecordWriter {
   /// Replaces a record's text.
   func replace(_ key: Bytes, _ text: Bytes) throws {
     try db.execute(
-      sql: "UPDATE records SET received = ?, data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
+      sql:
+        "UPDATE records SET received = ?, data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
       arguments: [
         received, Data(text.buffer), SQLiteText.checksum(key: key, text: text), Data(key.buffer),
       ])
   }
 
+  /// Removes a record.
+  func remove(_ key: Bytes) throws {
+    try db.execute(
+      sql: "DELETE FROM records WHERE key = CAST(? AS TEXT)", arguments: [Data(key.buffer)])
+  }
+
   private func mergeWithSegments(
-    _ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary
+    _ key: Bytes, _ text: Bytes, _ log: inout TransactionLog
   ) throws {
     guard let old = try self.text(of: key) else { return }
     let segments = StoredSegments(self, seed: seed)
-    var merge = Merge(access: segments)
+    var merge = Merge(nullsAreTentative: nullsAreTentative, access: segments)
     var merged = ByteStack(capacity: text.count + 64)
     var changed: [[UInt8]] = []
     let differs = old.withUnsafeBufferPointer { old in
       merge.records(old: Bytes(old), new: text, into: &merged) { changed.append($0.array) }
     }
     if let failure = segments.failure { throw failure }
-    guard differs else {
-      summary.unchangedRecords += 1
-      return
-    }
+    guard differs else { return log.noteUnchanged(key) }
+    if merge.hasTentativeNulls { log.noteTentative(key.array) }
     try replace(key, merged.all)
-    summary.changedRecords += 1
-    guard collectsChanges else { return }
-    for field in changed {
-      field.withUnsafeBufferPointer {
-        _ = summary.changes.insert(FieldChange(key: key, quotedField: Bytes($0)))
-      }
-    }
+    log.noteChanged(key, changed)
   }
 }
 
@@ -254,6 +260,14 @@ final class StoredSegments: SegmentAccess {
     } catch {
       failure = failure ?? error
       return nil
+    }
+  }
+
+  func removeSegment(key: [UInt8]) {
+    do {
+      try key.withUnsafeBufferPointer { try writer.remove(Bytes($0)) }
+    } catch {
+      failure = failure ?? error
     }
   }
 
@@ -279,48 +293,4 @@ final class StoredSegments: SegmentAccess {
       return name
     }
   }
-}
-
-/// Records in the file, for settling nulls of a response that was flushed before it ended.
-private final class StoredRecords: RecordAccess {
-  private let writer: RecordWriter
-  private let segments: StoredSegments
-  private let pool: DatabasePool
-  private(set) var failure: (any Error)?
-
-  init(_ db: Database, pool: DatabasePool, writer: RecordWriter) {
-    self.writer = writer
-    self.pool = pool
-    segments = StoredSegments(writer, seed: writer.seed)
-  }
-
-  func record(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
-
-  /// Other connections see the state before the transaction.
-  func recordBefore(key: [UInt8]) -> [UInt8]? {
-    do {
-      return try pool.unsafeReentrantRead { db in
-        var source = SQLiteSource(db)
-        let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
-        if let failure = source.failure { throw failure }
-        return text
-      }
-    } catch {
-      failure = failure ?? error
-      return nil
-    }
-  }
-
-  func setRecord(key: [UInt8], text: [UInt8]) {
-    do {
-      try key.withUnsafeBufferPointer { key in
-        try text.withUnsafeBufferPointer { try writer.replace(Bytes(key), Bytes($0)) }
-      }
-    } catch {
-      failure = failure ?? error
-    }
-  }
-
-  func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
-  func addSegment(elements: Bytes) -> UInt64 { segments.addSegment(elements: elements) }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Cache
 
-/// `semantics.md` 3: `@skip` and `@include`, on write and on read.
+/// `@skip` and `@include`, on write and on read.
 @Suite("Skip and include")
 struct ConditionTests {
   struct Case: Sendable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cache
 
-/// `semantics.md` 3: under which name a field is stored.
+/// Under which name a field is stored.
 @Suite("Field keys")
 struct FieldKeyTests {
   struct Case: Sendable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cache
 
-/// `semantics.md` 4, sentence by sentence: what becomes of a stored value when another arrives.
+/// What becomes of a stored value when another arrives.
 @Suite("Merge")
 struct MergeTests {
   /// Two responses in a row for one object, and what is stored after.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cache
 
-/// `semantics.md` 2: how an object gets its identity.
+/// How an object gets its identity.
 @Suite("Object keys")
 struct ObjectKeyTests {
   static let viewer = "{ viewer { id name } }"

@@ -244,7 +244,7 @@ func code(_ body: () async throws -> Void) async throws -> CacheError.Code? {
 
 /// JSON text for expectations, written independently of the engine.
 enum JSONText {
-  /// `text` as a JSON string in the dump's form (`semantics.md` 15).
+  /// `text` as a JSON string in the dump's form.
   static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {

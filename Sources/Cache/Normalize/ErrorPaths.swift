@@ -1,0 +1,68 @@
+import JSONStream
+
+/// The paths of a response's errors, joined where they begin alike, so that one walk follows them all.
+struct ErrorPaths: Sendable {
+  enum Step: Hashable, Sendable {
+    case field(String)
+    case element(Int)
+  }
+
+  /// What comes after each place; the first place is the root.
+  private var children: [[Step: Int]] = [[:]]
+  /// Whether there is more than anybody should follow. Then no null of the response can be trusted.
+  private(set) var isTooLong = false
+
+  /// How many steps are followed, and how far one path is: no response is nested deeper.
+  static let maxSteps = 1 << 20
+  static let maxDepth = 1024
+
+  init(_ errors: [JSONValue]) {
+    for error in errors {
+      guard let path = error["path"]?.arrayValue else { continue }
+      add(path)
+      if children.count > Self.maxSteps {
+        isTooLong = true
+        return
+      }
+    }
+  }
+
+  private mutating func add(_ path: [JSONValue]) {
+    var place = 0
+    for value in path.prefix(Self.maxDepth) {
+      let step: Step
+      if let key = value.stringValue {
+        step = .field(key)
+      } else if let index = value.intValue, index >= 0 {
+        step = .element(index)
+      } else {
+        return
+      }
+      if let known = children[place][step] {
+        place = known
+        continue
+      }
+      children[place][step] = children.count
+      place = children.count
+      children.append([:])
+    }
+  }
+
+  var isEmpty: Bool { children[0].isEmpty }
+
+  func isEnd(_ place: Int) -> Bool { children[place].isEmpty }
+
+  /// The fields that come after a place, by response key.
+  func fields(after place: Int) -> [(key: String, place: Int)] {
+    children[place].compactMap { step, next in
+      if case .field(let key) = step { (key, next) } else { nil }
+    }.sorted { $0.key < $1.key }
+  }
+
+  /// The list elements that come after a place, in order.
+  func elements(after place: Int) -> [(index: Int, place: Int)] {
+    children[place].compactMap { step, next in
+      if case .element(let index) = step { (index, next) } else { nil }
+    }.sorted { $0.index < $1.index }
+  }
+}
