@@ -243,4 +243,45 @@ struct RunTests {
       #expect(result.status == 75, "\(result)")
     }
   }
+
+  @Test(
+    "the ready-made pipelines run, and fall back as they say",
+    arguments: ["default", "offline", "fresh", "plain"])
+  func readyMade(_ name: String) async throws {
+    let folder = try Folder()
+    try FileManager.default.copyItem(
+      atPath: Repository.root + "/pipelines/\(name).pipeline.yaml",
+      toPath: folder.file("p.pipeline.yaml"))
+    let run = ["run", "germany.graphql", "-p", "p.pipeline.yaml", "-e"]
+    try await DemoServer.withServer { server in
+      let first = try await Program.run(run + [server.url], in: folder)
+      #expect(first.output == Self.germany && first.errors == "", "\(first)")
+      let again = try await Program.run(run + [server.url + "?status=500"], in: folder)
+      switch name {
+      case "offline": #expect(again.output == Self.germany && again.errors == "", "\(again)")
+      case "fresh":
+        #expect(again.output == Self.germany, "\(again)")
+        #expect(again.errors.contains("warning: the network did not answer"), "\(again)")
+      default: #expect(again.status == 1 && again.output == "", "\(again)")
+      }
+    }
+  }
+
+  @Test("a deadline above max-retry bounds all attempts")
+  func deadlineWithRetries() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      try folder.write(
+        """
+        version: 1
+        endpoint: { url: "${env:GQL_URL}" }
+        chain: [timeout: { total: 300ms }, max-retry: { backoff: { base: 1h, max: 1h } }, fetch, response-code, parse]
+        """, to: "p.pipeline.yaml")
+      let result = try await Program.run(
+        ["run", "germany.graphql", "-p", "p.pipeline.yaml", "-e", server.url + "?status=503"],
+        in: folder)
+      #expect(result.status == 75, "\(result)")
+      #expect(result.errors.contains("longer than 300ms"), "\(result)")
+    }
+  }
 }

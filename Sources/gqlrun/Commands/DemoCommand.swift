@@ -110,8 +110,8 @@ private struct GuidedTour {
     chain:
       - logging
       - cache-read: { policy: cache-first }
-      - max-retry: { max_retries: 3, backoff: { base: 100ms } }
       - timeout: { total: 1m }
+      - max-retry: { max_retries: 3, backoff: { base: 100ms } }
       - fetch
       - response-code
       - parse

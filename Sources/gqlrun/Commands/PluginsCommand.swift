@@ -43,7 +43,7 @@ struct PluginsCommand: AsyncParsableCommand {
     return """
       # Plugins
 
-      What the chain of a [pipeline file](guide-pipelines.md) can be made of. This page is made by
+      What the chain of a pipeline file (`docs/guide-pipelines.md`) can be made of. This page is made by
       `gqlrun plugins --markdown > docs/plugins.md`; do not edit it.
 
       | plugin | what it does |

@@ -9,8 +9,8 @@ enum ReadyMade {
     store: { kind: memory, max_size: 256MiB }
     chain:
       - logging: { level: info }
-      - max-retry: { max_retries: 3, backoff: { base: 300ms, factor: 2, max: 20s, jitter: equal } }
       - timeout: { total: 5m }
+      - max-retry: { max_retries: 3, backoff: { base: 300ms, factor: 2, max: 20s, jitter: equal } }
       - cache-read: { policy: cache-first }
       - fetch
       - response-code
