@@ -127,6 +127,8 @@ extension NormalizerState {
           (frame.pointee.typenameStart &+ 1)..<(frame.pointee.typenameEnd &- 1))
         let index = table.keyEntry(of: plan, typename: typename)
         identify(frame, plan, index)
+      } else if !hasToldOfMissingTypename {
+        diagnoseMissingTypename()
       }
       wordsCount = frame.pointee.wordsBase
     }
@@ -249,6 +251,12 @@ extension NormalizerState {
     reference.append(utf8: "\"}")
     text.truncate(to: start)
     text.append(reference.all)
+  }
+
+  @inline(never)
+  private mutating func diagnoseMissingTypename() {
+    hasToldOfMissingTypename = true
+    diagnostics.insert(CacheDiagnostic(typename: "", keyField: "__typename"))
   }
 
   @inline(never)

@@ -91,6 +91,7 @@ struct NormalizerState: ~Copyable {
   var fields = 0
   var unknownFields = 0
   var diagnostics: Set<CacheDiagnostic> = []
+  var hasToldOfMissingTypename = false
   /// Why a handler cancelled the parse.
   var error: CacheError?
 
@@ -179,13 +180,17 @@ public struct ResponseLimits: Sendable, Hashable {
 
 /// Something in a response that is not an error but that its reader may want to know.
 public struct CacheDiagnostic: Sendable, Hashable, CustomStringConvertible {
-  /// The type of the objects concerned.
+  /// The type of the objects concerned; empty when they do not say it.
   public var typename: String
   /// The key field that is missing or null.
   public var keyField: String
 
   public var description: String {
-    "objects of type \(typename) have no \"\(keyField)\", so they have no identity and are "
+    if typename.isEmpty {
+      return "some objects have no \"__typename\", so they have no identity and are stored where they "
+        + "stand; responses of operations that select it are told apart"
+    }
+    return "objects of type \(typename) have no \"\(keyField)\", so they have no identity and are "
       + "stored where they stand; name their key fields with keys: {\(typename): [field]}"
   }
 }

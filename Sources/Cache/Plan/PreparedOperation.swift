@@ -35,6 +35,15 @@ public struct PreparedOperation: Sendable {
     } catch {
       throw CacheError(.invalidOperation, "\(error)")
     }
+    // What no server can accept is refused before anything is sent.
+    let rules: [ValidationRule] = [
+      .uniqueVariableNames, .noUndefinedVariables, .uniqueArgumentNames, .uniqueInputFieldNames,
+    ]
+    let problems = reduced.validateWithoutSchema(options: ValidationOptions(rules: rules))
+    if let problem = problems.first {
+      throw CacheError(
+        .invalidOperation, problem.message, location: problem.locations.last)
+    }
     let coerced = try VariableCoercion(operation: operation).coerce(variables)
     let augmented = Augmentation(keys: keys, facts: facts).augment(reduced)
     name = operation.name?.value

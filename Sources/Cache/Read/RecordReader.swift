@@ -49,11 +49,6 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       let field = fields + index
       guard field.pointee.isAsked else { continue }
       guard let record = source.text(key: field.pointee.rootKey, depth: 0) else {
-        if field.pointee.isTypename {
-          appendPrefix(field, &isFirst)
-          out.append(utf8: "\"\(table.plan.rootType)\"")
-          continue
-        }
         if field.pointee.fragments >= 0 { continue }
         return missing(field, recordKey: RootRecord.queryKey)
       }

@@ -121,7 +121,7 @@ struct ConditionTests {
       ("{ v @include(if: null) }", "{}", .invalidOperation),
       ("query($x: Boolean) { v @skip(if: $x) }", "{}", .invalidVariables),
       ("query($x: Boolean) { v @skip(if: $x) }", #"{"x":null}"#, .invalidVariables),
-      ("{ v @skip(if: $x) }", "{}", .invalidVariables),
+      ("{ v @skip(if: $x) }", "{}", .invalidOperation),
     ])
   func wrongConditions(document: String, variables: String, expected: CacheError.Code) async throws
   {

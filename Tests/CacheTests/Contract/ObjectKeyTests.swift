@@ -190,7 +190,8 @@ struct ObjectKeyTests {
           #"{"data":{"viewer":{"id":"1","name":"Ada"}}}"#, selection)
         try await cache.expectDump(
           #"{"key":"QUERY_ROOT","fields":{"viewer":{"id":"1","name":"Ada"}}}"#)
-        #expect(written.response.diagnostics == [])
+        #expect(
+          written.response.diagnostics == [CacheDiagnostic(typename: "", keyField: "__typename")])
       }
     }
   }
