@@ -42,8 +42,8 @@ struct PipelineReadTests {
     #expect(
       pipeline.store
         == StoreConfiguration(kind: .sqlite, path: "dir/cache.db", maximumSize: .mebibytes(256)))
-    #expect(pipeline.keys.fields(of: "Country") == ["code"])
-    #expect(pipeline.keys.fields(of: "User") == ["id", "uuid"])
+    #expect(pipeline.keys.types["Country"] == ["code"])
+    #expect(pipeline.keys.defaultFields == ["id", "uuid"])
     #expect(
       pipeline.entries.map(\.id) == ["logging", "max-retry", "auth", "headers", "fetch", "parse"])
     #expect(pipeline.entries[4].options?.duration("timeout") == .seconds(45))
