@@ -44,6 +44,7 @@ let networked: [Target] = [
     dependencies: [
       "Pipeline", "Cache", "JSONStream", "GraphQL",
       .product(name: "AsyncHTTPClient", package: "async-http-client"),
+      .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
       .product(name: "NIOCore", package: "swift-nio"),
@@ -94,7 +95,12 @@ let networked: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "gqlrunTests",
-    dependencies: ["gqlrun", "DemoServer", "Cache", "JSONStream"], swiftSettings: settings),
+    dependencies: [
+      "gqlrun", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      .product(name: "Logging", package: "swift-log"),
+    ],
+    swiftSettings: settings),
   .testTarget(name: "HouseTests", swiftSettings: settings),
 ]
 
@@ -104,6 +110,7 @@ let coreDependencies: [Package.Dependency] = [
 
 let networkedDependencies: [Package.Dependency] = [
   .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
   .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),

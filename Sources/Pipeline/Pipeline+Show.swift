@@ -34,6 +34,12 @@ extension Pipeline {
       return ["\(indent)\(name):"]
         + options.values.flatMap { rows($0.name, $0.value, indent: indent + "  ") }
     }
+    if case .map(let entries) = value.content,
+      entries.contains(where: { if case .object = $0.value.content { true } else { false } })
+    {
+      return ["\(indent)\(name):"]
+        + entries.flatMap { rows($0.name, $0.value, indent: indent + "  ") }
+    }
     let suffix = value.isDefault ? "  (default)" : ""
     return ["\(indent)\(name): \(value.shownText)\(suffix)"]
   }

@@ -32,6 +32,7 @@ struct GQLRun: AsyncParsableCommand {
     subcommands: [
       RunCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, CacheCommand.self, FormatCommand.self,
+      ValidateCommand.self, SchemaCommand.self, ManifestCommand.self,
     ])
 
   static func main() async {

@@ -12,6 +12,9 @@ struct DocumentationTests {
     "plugins": [],
     "pipeline": ["check", "show"],
     "cache": ["import", "read", "dump", "get", "stats", "clear"],
+    "validate": [],
+    "schema": ["fetch", "print", "diff"],
+    "manifest": ["build", "verify"],
     "help": [],
   ]
 

@@ -10,11 +10,17 @@ public struct KeyRules: Sendable, Hashable {
   public var types: [String: [String]]
   /// Prefixes that replace the type name in keys, so that several types share one identity space.
   public var groups: [String: String]
+  /// Per type and field, which arguments take part in the name the field is stored under. All do where
+  /// there is no rule. The type may be an interface, when the schema is known.
+  ///
+  /// Arguments that page through a list are left out, so that all pages are one field.
+  public var keyArguments: [String: [String: [String]]]
 
   public init(
     default defaultFields: [String] = ["id"], types: [String: [String]] = [:],
-    groups: [String: String] = [:]
+    groups: [String: String] = [:], keyArguments: [String: [String: [String]]] = [:]
   ) {
+    self.keyArguments = keyArguments
     self.defaultFields = defaultFields
     self.types = types
     self.groups = groups

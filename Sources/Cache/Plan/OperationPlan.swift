@@ -14,12 +14,19 @@ package final class OperationPlan: Sendable {
     var responseKey: String
     var fieldName: String
     var storedKey: String
+    /// By type, in the order of their names: the stored keys of types that have a rule of their own.
+    var ruledKeys: [RuledKey] = []
     /// The flattened selection set of its value, for fields of composite types.
     var childSet: Int?
     /// Whether the cache asked for it, not the caller.
     var isAdded: Bool
     /// The innermost conditional fragment it stands in, or -1.
     var fragment: Int32
+  }
+
+  struct RuledKey: Sendable {
+    var type: String
+    var storedKey: String
   }
 
   let sets: [[Contribution]]
@@ -35,13 +42,20 @@ package final class OperationPlan: Sendable {
   ) throws(CacheError) {
     var flattening = Flattening(
       fragments: document.fragments, fieldKey: FieldKey(variables: variables),
-      variables: variables)
+      variables: variables, rules: keys.keyArguments)
     rootSet = try flattening.flatten(operation.selectionSet)
     sets = flattening.sets
     rootType = (facts ?? TypeFacts()).rootType(operation.type)
     operationType = operation.type
     self.keys = keys
     self.facts = facts
+  }
+
+  /// Which of a field's ruled keys counts for objects of `type`: that of the type itself, else that of
+  /// an interface; `nil` when none does.
+  func ruledKey(of contribution: Contribution, for type: String) -> Int? {
+    contribution.ruledKeys.firstIndex { $0.type == type }
+      ?? contribution.ruledKeys.firstIndex { facts?.isPossible(type, for: $0.type) == true }
   }
 
   /// The fields that identify objects of `type`.
@@ -55,6 +69,8 @@ private struct Flattening {
   let fragments: [FragmentDefinition]
   let fieldKey: FieldKey
   let variables: JSONObject
+  /// The types that have a rule for a field, with the arguments that count.
+  let rulesByField: [String: [(type: String, arguments: [String])]]
   var sets: [[Contribution]] = []
   var byFragment: [String: [Contribution]] = [:]
   var open: Set<String> = []
@@ -63,7 +79,17 @@ private struct Flattening {
   var depth = 0
   static let maxDepth = 512
 
-  init(fragments: [FragmentDefinition], fieldKey: FieldKey, variables: JSONObject) {
+  init(
+    fragments: [FragmentDefinition], fieldKey: FieldKey, variables: JSONObject,
+    rules: [String: [String: [String]]]
+  ) {
+    var rulesByField: [String: [(type: String, arguments: [String])]] = [:]
+    for (type, fields) in rules.sorted(by: { $0.key < $1.key }) {
+      for (field, arguments) in fields {
+        rulesByField[field, default: []].append((type, arguments))
+      }
+    }
+    self.rulesByField = rulesByField
     self.fragments = fragments
     self.fieldKey = fieldKey
     self.variables = variables
@@ -103,7 +129,7 @@ private struct Flattening {
         result.append(
           Contribution(
             conditions: [], responseKey: field.responseKey, fieldName: field.name.value,
-            storedKey: fieldKey.key(of: field), childSet: child,
+            storedKey: fieldKey.key(of: field), ruledKeys: ruledKeys(of: field), childSet: child,
             isAdded: field.location == .added, fragment: -1))
       case .inlineFragment(let fragment):
         guard try isIncluded(fragment.directives) else { continue }
@@ -117,6 +143,14 @@ private struct Flattening {
       }
     }
     return deduplicated(result)
+  }
+
+  private func ruledKeys(of field: Field) -> [OperationPlan.RuledKey] {
+    // Without arguments there is nothing to leave out.
+    guard !field.arguments.isEmpty else { return [] }
+    return (rulesByField[field.name.value] ?? []).map {
+      OperationPlan.RuledKey(type: $0.type, storedKey: fieldKey.key(of: field, only: $0.arguments))
+    }
   }
 
   private mutating func contributions(

@@ -213,11 +213,13 @@ struct PlanTable: ~Copyable {
     nodes.append(SelectionNode(parts: parts, union: -1, isConditional: false))
     nodesByParts[parts] = index
     let all = parts.flatMap { plan.sets[$0.set] }
-    let isConditional = all.contains { !$0.conditions.isEmpty }
+    // A rule for the field of some type makes the type decide as well.
+    let isRuled = all.contains { !$0.ruledKeys.isEmpty }
+    let isConditional = isRuled || all.contains { !$0.conditions.isEmpty }
     nodes[Int(index)].isConditional = isConditional
     // Without conditions the type decides nothing; if a key has two meanings even so, which no
     // server accepts, the first counts.
-    if !isConditional || isUnambiguous(all) {
+    if !isConditional || !isRuled && isUnambiguous(all) {
       let union = compile(
         all.map { Applicable(contribution: $0, isCertain: nil, fragment: -1) }, isRoot: false)
       nodes[Int(index)].union = union
@@ -274,6 +276,13 @@ struct PlanTable: ~Copyable {
         let applies = applies(contribution, to: name, isRoot: isRoot)
         shape.append(applies.map { $0 ? 2 : 1 } ?? 0)
         guard let applies else { continue }
+        var contribution = contribution
+        if let ruled = plan.ruledKey(of: contribution, for: name) {
+          contribution.storedKey = contribution.ruledKeys[ruled].storedKey
+          shape += withUnsafeBytes(of: UInt32(truncatingIfNeeded: ruled)) { Array($0) }
+        } else if !contribution.ruledKeys.isEmpty {
+          shape.append(0xff)
+        }
         applicable.append(
           Applicable(
             contribution: contribution, isCertain: applies && part.fragment < 0,

@@ -23,18 +23,7 @@ public struct PreparedOperation: Sendable {
     document: Document, operationName: String? = nil, variables: JSONObject = JSONObject(),
     keys: KeyRules = KeyRules(), facts: TypeFacts? = nil
   ) throws(CacheError) {
-    let operation: OperationDefinition
-    let reduced: Document
-    do {
-      operation = try document.operation(named: operationName)
-      reduced = try document.reduced(to: operation)
-    } catch let error as OperationSelectionError {
-      throw CacheError(.invalidOperation, error.message, location: error.location)
-    } catch let error as FragmentError {
-      throw CacheError(.invalidOperation, error.message, location: error.location)
-    } catch {
-      throw CacheError(.invalidOperation, "\(error)")
-    }
+    let (operation, reduced) = try Self.select(operationName, in: document)
     // What no server can accept is refused before anything is sent.
     let rules: [ValidationRule] = [
       .uniqueVariableNames, .noUndefinedVariables, .uniqueArgumentNames, .uniqueInputFieldNames,
@@ -44,7 +33,8 @@ public struct PreparedOperation: Sendable {
       throw CacheError(
         .invalidOperation, problem.message, location: problem.locations.last)
     }
-    let coerced = try VariableCoercion(operation: operation).coerce(variables)
+    let coerced = try VariableCoercion(operation: operation, schema: facts?.schema).coerce(
+      variables)
     let augmented = Augmentation(keys: keys, facts: facts).augment(reduced)
     name = operation.name?.value
     type = operation.type

@@ -11,12 +11,15 @@ public struct TypeFacts: Sendable {
   package var possibleTypes: [String: Set<String>] = [:]
   /// The names of the root operation types.
   package var roots: [OperationType: String] = [:]
+  /// The schema, for what only it knows: enums, input objects, scalars.
+  package var schema: Schema?
 
   /// Nothing known.
   public init() {}
 
   /// What `schema` says.
   public init(_ schema: Schema) {
+    self.schema = schema
     for name in schema.typeNames {
       guard let type = schema.type(named: name) else { continue }
       if let declared = type.fields {

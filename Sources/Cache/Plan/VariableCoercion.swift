@@ -5,11 +5,13 @@ import JSONStream
 ///
 /// A nullable variable has three states: a value, null, absent. A missing required variable, an
 /// undeclared one and a value of the wrong shape are errors that name the variable and the path inside
-/// it. Custom scalars, enums and input objects are accepted as they are: only a schema knows them.
+/// it. Enums and input objects are checked when there is a schema, and accepted as they are without
+/// one: only a schema knows them. Values of custom scalars are the server's business.
 ///
 /// https://spec.graphql.org/September2025/#sec-Coercing-Variable-Values
 struct VariableCoercion {
   let operation: OperationDefinition
+  var schema: Schema?
 
   /// The variables to send: those given, and the defaults of those that are absent.
   func coerce(_ given: JSONObject) throws(CacheError) -> JSONObject {
@@ -26,6 +28,7 @@ struct VariableCoercion {
     var result = JSONObject()
     for variable in operation.variables {
       let name = variable.name.value
+      try checkType(of: variable)
       if let value = given[name] {
         try check(value, variable.type, name, "$\(name)")
         result[name] = value
@@ -65,6 +68,11 @@ struct VariableCoercion {
       }
     case .named(let type):
       if case .null = value { return }
+      switch schema?.type(named: type.value) {
+      case .enumeration(let type): return try check(value, type, path)
+      case .inputObject(let type): return try check(value, type, name, path)
+      default: break
+      }
       if let problem = problem(of: value, as: type.value) { throw mismatch(path, problem) }
     }
   }
@@ -83,6 +91,85 @@ struct VariableCoercion {
     case ("Int", _), ("Float", _), ("String", _), ("Boolean", _), ("ID", _):
       return "expected \(type), found \(found)"
     default: return nil
+    }
+  }
+
+  /// Holds a variable's type against the schema.
+  private func checkType(of variable: VariableDefinition) throws(CacheError) {
+    guard let schema else { return }
+    let type = variable.type.namedType
+    let name = variable.name.value
+    switch schema.type(named: type.value) {
+    case let known? where known.isInput: return
+    case nil:
+      let known = schema.typeNames.filter { schema.type(named: $0)?.isInput ?? false }
+      let guess = suggestion(for: type.value, in: known).map { "; did you mean \($0)?" } ?? ""
+      throw CacheError(
+        .invalidVariables,
+        "variable \"$\(name)\" of \(title) has the type \(type.value), which the schema does not "
+          + "have\(guess)", place: "$\(name)", location: type.location)
+    case _?:
+      throw CacheError(
+        .invalidVariables,
+        "variable \"$\(name)\" of \(title) has the type \(type.value), which is no input type: "
+          + "only scalars, enums and input objects can be given", place: "$\(name)",
+        location: type.location)
+    }
+  }
+
+  /// https://spec.graphql.org/September2025/#sec-Enums.Input-Coercion
+  private func check(
+    _ value: JSONValue, _ type: EnumType, _ path: String
+  ) throws(CacheError) {
+    guard case .string(let text) = value else {
+      throw mismatch(path, "expected a value of the enum \(type.name), found \(value.shape)")
+    }
+    guard type.values[text] == nil else { return }
+    let names = type.values.names
+    let help =
+      suggestion(for: text, in: names).map { "; did you mean \"\($0)\"?" }
+      ?? "; there are " + names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")
+    throw mismatch(
+      path, "expected a value of the enum \(type.name), found \"\(text.prefix(40))\"\(help)")
+  }
+
+  /// https://spec.graphql.org/September2025/#sec-Input-Objects.Input-Coercion
+  private func check(
+    _ value: JSONValue, _ type: InputObjectType, _ name: String, _ path: String
+  ) throws(CacheError) {
+    guard case .object(let object) = value else {
+      throw mismatch(path, "expected the input object \(type.name), found \(value.shape)")
+    }
+    for member in object {
+      guard let field = type.fields[member.key] else {
+        let names = type.fields.names
+        let help =
+          suggestion(for: member.key, in: names).map { "; did you mean \"\($0)\"?" }
+          ?? "; it has " + names.prefix(10).joined(separator: ", ")
+          + (names.count > 10 ? ", …" : "")
+        throw mismatch(
+          "\(path).\(member.key)",
+          "the input object \(type.name) has no field \"\(member.key.prefix(40))\"\(help)")
+      }
+      try check(member.value, field.type, name, "\(path).\(member.key)")
+    }
+    for field in type.fields where field.isRequired && object[field.name.value] == nil {
+      throw mismatch(
+        "\(path).\(field.name.value)",
+        "the input object \(type.name) needs a value of type \(field.type.printed()), none was given"
+      )
+    }
+    guard type.isOneOf else { return }
+    let given = object.count
+    guard given == 1 else {
+      throw mismatch(
+        path,
+        "the input object \(type.name) takes exactly one of "
+          + type.fields.names.prefix(10).joined(separator: ", ") + "; \(given) were given")
+    }
+    if let only = object.first, case .null = only.value {
+      throw mismatch(
+        "\(path).\(only.key)", "the one field of \(type.name) must have a value, found null")
     }
   }
 

@@ -4,6 +4,27 @@ struct SourceText: Sendable {
   let lines: [[Unicode.Scalar]]
   /// Stretches that hold literal secrets and are masked in every excerpt.
   var secrets: [SourcePlace] = []
+  /// What messages call files of this kind.
+  var kind = Kind.pipeline
+
+  enum Kind: Sendable {
+    case pipeline, project
+
+    var name: String {
+      switch self {
+      case .pipeline: "pipeline file"
+      case .project: "project file"
+      }
+    }
+
+    /// What the first thing in such a file may be.
+    var beginning: String {
+      switch self {
+      case .pipeline: "a pipeline begins with `version: 1`"
+      case .project: "write `schema: schema.graphql`"
+      }
+    }
+  }
 
   init(file: String, lines: [[Unicode.Scalar]]) {
     self.file = file

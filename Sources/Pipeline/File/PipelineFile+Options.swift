@@ -34,6 +34,14 @@ extension PipelineFile {
         OptionDescription(
           "types", .map(.list(.string)), "The fields that identify objects of single types"),
       ]), "Which fields identify an object"),
+    OptionDescription(
+      "fields",
+      .map(
+        .object([
+          OptionDescription(
+            "key_args", .list(.string), required: true,
+            "The arguments that take part in the name the field is stored under")
+        ])), "Rules for single fields, each named as `Type.field`"),
   ]
 
   /// The keys of `when`.

@@ -90,10 +90,14 @@ extension PipelineLoader {
     checkVersion(options)
     let endpoint = options.object(ifGiven: "endpoint").flatMap { self.endpoint($0) }
     let store = store(options)
-    let keys = options.object(ifGiven: "keys").map {
+    var keys = options.object(ifGiven: "keys").map {
       KeyRules(
         default: $0.strings("default"),
         types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 })
+    }
+    if let rules = fieldRules(options) {
+      keys = keys ?? KeyRules()
+      keys?.keyArguments = rules
     }
     let drafts = drafts(chain, root)
     if let chain, let drafts {
@@ -116,6 +120,32 @@ extension PipelineLoader {
     pipeline.file = file
     pipeline.shown = options
     return hasErrors ? nil : pipeline
+  }
+
+  /// The arguments that count, by type and field; `nil` when there are no rules.
+  private mutating func fieldRules(_ options: PluginOptions) -> [String: [String: [String]]]? {
+    guard case .map(let entries)? = options["fields"]?.content else { return nil }
+    var rules: [String: [String: [String]]] = [:]
+    for entry in entries {
+      let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts.allSatisfy(Self.isName) else {
+        report(
+          .wrongValue, "`\(entry.name)` in `fields` does not name a field of a type",
+          entry.namePlace, "write `Type.field`, such as `Query.feed`")
+        continue
+      }
+      guard case .object(let rule) = entry.value.content, rule["key_args"] != nil else { continue }
+      rules[String(parts[0]), default: [:]][String(parts[1])] = rule.strings("key_args")
+    }
+    return rules
+  }
+
+  /// https://spec.graphql.org/September2025/#Name
+  private static func isName(_ text: Substring) -> Bool {
+    guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
+    return text.utf8.allSatisfy {
+      (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 95
+    }
   }
 
   private mutating func checkVersion(_ options: PluginOptions) {

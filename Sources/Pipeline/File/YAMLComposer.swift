@@ -26,7 +26,7 @@ struct YAMLComposer {
         guard let root = try parser.singleRoot() else {
           report(
             "the file is empty", SourcePlace(file: source.file, line: 1, column: 1),
-            hint: "a pipeline begins with `version: 1`")
+            hint: source.kind.beginning)
           return nil
         }
         // Nodes hold their anchors weakly; the parser owns them.
@@ -56,11 +56,11 @@ extension YAMLComposer {
     guard depth <= YAMLGuard.maximumDepth else {
       report(
         "nested more than \(YAMLGuard.maximumDepth) levels deep", place,
-        hint: "no pipeline file needs that")
+        hint: "no \(source.kind.name) needs that")
       return nil
     }
     guard node.anchor == nil else {
-      report("YAML anchors are not used in pipeline files", place, hint: "repeat the text")
+      report("YAML anchors are not used in \(source.kind.name)s", place, hint: "repeat the text")
       return nil
     }
     switch node {
@@ -79,7 +79,7 @@ extension YAMLComposer {
         YAMLNode(content: .mapping($0), place: place)
       }
     case .alias:
-      report("YAML aliases are not used in pipeline files", place, hint: "repeat the text")
+      report("YAML aliases are not used in \(source.kind.name)s", place, hint: "repeat the text")
       return nil
     }
   }
@@ -253,7 +253,7 @@ extension YAMLComposer {
       report("not valid YAML: \(context)\(problem)", place, hint: hint(for: problem, place))
     case YamlError.composer(_, let problem, let mark, _) where problem.contains("another document"):
       report(
-        "a pipeline file holds one YAML document", place(mark, length: 3),
+        "a \(source.kind.name) holds one YAML document", place(mark, length: 3),
         hint: "put this one into a file of its own")
     case YamlError.composer(_, let problem, let mark, _):
       report("not valid YAML: \(problem)", place(mark, length: 1))

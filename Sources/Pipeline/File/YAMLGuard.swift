@@ -47,7 +47,7 @@ struct YAMLGuard {
         }
         if indent == 0, line[0] == "%" {
           report(
-            "YAML directives are not used in pipeline files", index, 0, line.count,
+            "YAML directives are not used in \(source.kind.name)s", index, 0, line.count,
             hint: "remove this line")
           return
         }
@@ -97,7 +97,7 @@ struct YAMLGuard {
           reportedDepth = true
           report(
             "nested more than \(Self.maximumDepth) levels deep", index, position, 1,
-            hint: "no pipeline file needs that")
+            hint: "no \(source.kind.name) needs that")
         }
       case "]" where flowDepth > 0, "}" where flowDepth > 0:
         flowDepth -= 1
@@ -145,7 +145,8 @@ struct YAMLGuard {
     _ what: String, _ remedy: String, _ line: [Unicode.Scalar], _ index: Int, _ start: Int
   ) -> Int {
     let word = line[start...].prefix { !" \t,[]{}".unicodeScalars.contains($0) }
-    report("YAML \(what) are not used in pipeline files", index, start, word.count, hint: remedy)
+    report(
+      "YAML \(what) are not used in \(source.kind.name)s", index, start, word.count, hint: remedy)
     return start + word.count
   }
 

@@ -182,14 +182,14 @@ struct PipelineFileErrorsTests {
          |
        2 | extends: ./other.pipeline.yaml
          | ^^^^^^^
-         = keys: version, name, endpoint, schema, store, keys, chain
+         = keys: version, name, endpoint, schema, store, keys, fields, chain
 
       error[P001]: a pipeline file has no key `tests`
         --> dir/x.pipeline.yaml:3:1
          |
        3 | tests: []
          | ^^^^^
-         = keys: version, name, endpoint, schema, store, keys, chain
+         = keys: version, name, endpoint, schema, store, keys, fields, chain
 
       error[P001]: `endpoint` has no key `uri`
         --> dir/x.pipeline.yaml:4:13
@@ -254,7 +254,7 @@ struct PipelineFileErrorsTests {
          |
        2 | chian: []
          | ^^^^^ did you mean `chain`?
-         = keys: version, name, endpoint, schema, store, keys, chain
+         = keys: version, name, endpoint, schema, store, keys, fields, chain
 
       """),
     Case(

@@ -1,0 +1,31 @@
+public import GraphQL
+
+extension PreparedOperation {
+  /// The text that is sent for an operation, whatever its variables: what ``document`` is of the
+  /// operation prepared with the same keys and facts.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidOperation`.
+  public static func sentDocument(
+    of document: Document, operationName: String? = nil, keys: KeyRules = KeyRules(),
+    facts: TypeFacts? = nil
+  ) throws(CacheError) -> String {
+    let (_, reduced) = try select(operationName, in: document)
+    return Augmentation(keys: keys, facts: facts).augment(reduced).printed()
+  }
+
+  /// The operation of that name, and the document reduced to it.
+  static func select(
+    _ name: String?, in document: Document
+  ) throws(CacheError) -> (OperationDefinition, Document) {
+    do {
+      let operation = try document.operation(named: name)
+      return (operation, try document.reduced(to: operation))
+    } catch let error as OperationSelectionError {
+      throw CacheError(.invalidOperation, error.message, location: error.location)
+    } catch let error as FragmentError {
+      throw CacheError(.invalidOperation, error.message, location: error.location)
+    } catch {
+      throw CacheError(.invalidOperation, "\(error)")
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import GraphQL
+import HTTPTypes
+
+/// Turns the bytes of a project file into projects, collecting everything that is wrong with it.
+struct ProjectReader {
+  let file: String
+  let environment: PipelineFileEnvironment
+  private(set) var source: SourceText
+  private(set) var findings: [PipelineDiagnostic] = []
+
+  init(file: String, environment: PipelineFileEnvironment) {
+    self.file = file
+    self.environment = environment
+    source = SourceText(file: file, lines: [])
+  }
+
+  mutating func read(_ bytes: [UInt8]) -> [ProjectFile.Project] {
+    let start = SourcePlace(file: file, line: 1, column: 1)
+    guard bytes.count <= PipelineFile.maximumBytes else {
+      report("the file is larger than 1 MiB", start, "no project file is that long")
+      return []
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      report("the file is not UTF-8 text", start, "save it as UTF-8")
+      return []
+    }
+    source = SourceText(file: file, text: text)
+    source.kind = .project
+    var composer = YAMLComposer(text, source: source)
+    let root = composer.compose()
+    findings += composer.findings
+    guard let root else { return [] }
+    guard let members = mapping(root, "a project file") else { return [] }
+    guard let projects = members.first(where: { $0.key == "projects" }) else {
+      return [project(members, name: nil, root.place)]
+    }
+    checkKeys(members, known: Self.keys + ["projects"])
+    guard let entries = mapping(projects.value, "`projects`") else { return [] }
+    return entries.compactMap { entry in
+      // The short form: `name: schema`.
+      if case .scalar = entry.value.content {
+        return ProjectFile.Project(
+          name: entry.key, schema: texts(entry.value, "the schema of `\(entry.key)`"),
+          documents: [], endpoints: [])
+      }
+      return mapping(entry.value, "`\(entry.key)`").map {
+        project($0, name: entry.key, entry.keyPlace)
+      }
+    }
+  }
+
+  private static let keys = [
+    "schema", "documents", "include", "exclude", "extensions", "endpoints",
+  ]
+
+  private mutating func project(
+    _ members: [YAMLNode.Member], name: String?, _ place: SourcePlace
+  ) -> ProjectFile.Project {
+    checkKeys(members, known: Self.keys)
+    var project = ProjectFile.Project(name: name, schema: [], documents: [], endpoints: [])
+    for member in members {
+      switch member.key {
+      case "schema": project.schema = schema(member.value)
+      case "documents": project.documents += texts(member.value, "`documents`")
+      case "exclude":
+        project.documents += texts(member.value, "`exclude`").map {
+          ProjectFile.Text(value: "!" + $0.value, place: $0.place)
+        }
+      case "endpoints": project.endpoints += endpoints(member.value)
+      case "extensions":
+        guard case .mapping(let extensions) = member.value.content else { continue }
+        // What other tools keep under `extensions` is theirs.
+        for own in extensions where own.key == "endpoints" {
+          project.endpoints += endpoints(own.value)
+        }
+      default: continue
+      }
+    }
+    return project
+  }
+
+  private mutating func checkKeys(_ members: [YAMLNode.Member], known: [String]) {
+    for member in members where !known.contains(member.key) {
+      findings.append(
+        PipelineDiagnostic(
+          .unknownName, "a project file has no key `\(member.key)`", severity: .warning,
+          at: member.keyPlace,
+          hint: suggestion(for: member.key, in: known).map { "did you mean `\($0)`?" },
+          notes: [.init("keys", known.joined(separator: ", "))]))
+    }
+  }
+
+  /// Files and URLs; an entry may also be `URL: {headers: …}`.
+  private mutating func schema(_ node: YAMLNode) -> [ProjectFile.Text] {
+    switch node.content {
+    case .sequence(let nodes): return nodes.flatMap { schema($0) }
+    case .mapping(let members):
+      return members.map {
+        ProjectFile.Text(value: expanded($0.key, $0.keyPlace), place: $0.keyPlace)
+      }
+    case .scalar: return texts(node, "`schema`")
+    }
+  }
+
+  private mutating func endpoints(_ node: YAMLNode) -> [ProjectFile.Endpoint] {
+    guard let members = mapping(node, "`endpoints`") else { return [] }
+    return members.compactMap { endpoint($0) }
+  }
+
+  private mutating func endpoint(_ member: YAMLNode.Member) -> ProjectFile.Endpoint? {
+    if case .scalar = member.value.content {
+      return texts(member.value, "the endpoint `\(member.key)`").first.map {
+        ProjectFile.Endpoint(name: member.key, url: $0, headers: [:])
+      }
+    }
+    guard let settings = mapping(member.value, "the endpoint `\(member.key)`") else { return nil }
+    guard let url = settings.first(where: { $0.key == "url" }) else {
+      report(
+        "the endpoint `\(member.key)` has no `url`", member.keyPlace, "add `url: https://…`")
+      return nil
+    }
+    var headers = HTTPFields()
+    if let given = settings.first(where: { $0.key == "headers" }) {
+      for header in mapping(given.value, "`headers`") ?? [] {
+        guard let value = texts(header.value, "`\(header.key)`").first?.value else { continue }
+        guard let name = HTTPField.Name(header.key), HTTPField.isValidValue(value) else {
+          report(
+            "`\(header.key)` cannot be sent as an HTTP field", header.keyPlace,
+            "letters, digits and `-` in the name, no line breaks in the value")
+          continue
+        }
+        headers.append(HTTPField(name: name, value: value))
+      }
+    }
+    return texts(url.value, "`url`").first.map {
+      ProjectFile.Endpoint(name: member.key, url: $0, headers: headers)
+    }
+  }
+
+  /// A text, or a list of texts.
+  private mutating func texts(_ node: YAMLNode, _ what: String) -> [ProjectFile.Text] {
+    switch node.content {
+    case .scalar(let text, _) where !node.isNull && !text.isEmpty:
+      return [ProjectFile.Text(value: expanded(text, node.place), place: node.place)]
+    case .sequence(let nodes):
+      return nodes.flatMap { node -> [ProjectFile.Text] in
+        if case .scalar = node.content { return texts(node, "an entry of \(what)") }
+        report("an entry of \(what) is text, not \(node.kind)", node.place, nil)
+        return []
+      }
+    default:
+      report("\(what) is text or a list of texts, not \(node.kind)", node.place, nil)
+      return []
+    }
+  }
+
+  private mutating func mapping(_ node: YAMLNode, _ what: String) -> [YAMLNode.Member]? {
+    if case .mapping(let members) = node.content { return members }
+    report("\(what) is a mapping, not \(node.kind)", node.place, nil)
+    return nil
+  }
+
+  /// The text with `${NAME}` and `${NAME:default}` replaced by the environment's values.
+  private mutating func expanded(_ text: String, _ place: SourcePlace) -> String {
+    var result = ""
+    var rest = text[...]
+    while let start = rest.firstRange(of: "${") {
+      guard let end = rest[start.upperBound...].firstIndex(of: "}") else { break }
+      let parts = rest[start.upperBound..<end].split(
+        separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = String(parts.first ?? "")
+      result += rest[..<start.lowerBound]
+      var fallback = parts.count == 2 ? String(parts[1]) : nil
+      if let quoted = fallback, quoted.count > 1, let quote = quoted.first, "\"'".contains(quote),
+        quoted.last == quote
+      {
+        fallback = String(quoted.dropFirst().dropLast())
+      }
+      if let value = environment.variable(name) ?? fallback {
+        result += value
+      } else {
+        findings.append(
+          PipelineDiagnostic(
+            .expansion, "the variable `\(name)` is not set", at: place,
+            hint: "set it, or write `${\(name):default}`"))
+      }
+      rest = rest[rest.index(after: end)...]
+    }
+    return result + rest
+  }
+
+  private mutating func report(_ message: String, _ place: SourcePlace, _ hint: String?) {
+    findings.append(
+      PipelineDiagnostic(
+        message.contains("the file") ? .unreadable : .wrongValue, message, at: place, hint: hint))
+  }
+}

@@ -1,0 +1,278 @@
+import ArgumentParser
+import Cache
+import GraphQL
+import HTTPTypes
+import JSONStream
+import Pipeline
+
+struct SchemaCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "schema",
+    abstract: "Fetch schemas from servers, print and compare them.",
+    subcommands: [Fetch.self, Print.self, Diff.self])
+
+  struct Print: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print a schema as type definitions (SDL).",
+      discussion: """
+        Reads type definitions or the JSON of an introspection query; several files with type \
+        definitions are taken together.
+
+        EXAMPLE
+          gqlrun schema print introspection.json -o schema.graphql
+        """)
+
+    @ArgumentParser.Argument(help: "The schema's files; - is standard input.")
+    var files: [String]
+
+    @Option(
+      name: .shortAndLong,
+      help: ArgumentHelp("Write to a file instead of standard output.", valueName: "file"))
+    var output: String?
+
+    func run() async throws {
+      try await reporting {
+        let schema = try SchemaFile.load(files)
+        for warning in schema.warnings.prefix(20) {
+          Terminal.warning("\(files.joined(separator: ", ")):\(warning)")
+        }
+        try SchemaCommand.write(schema.printed(), to: output)
+      }
+    }
+  }
+
+  struct Diff: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Tell what changed between two schemas, and what it means for clients.",
+      discussion: """
+        A change is breaking (documents may become invalid, or answers change their shape), \
+        dangerous (documents stay valid and may behave differently) or safe. Exit code 1 when a \
+        change is breaking.
+
+        EXAMPLE
+          gqlrun schema diff released.graphql current.graphql --format github
+        """)
+
+    @ArgumentParser.Argument(help: "The schema as it was: type definitions or introspection JSON.")
+    var old: String
+
+    @ArgumentParser.Argument(help: "The schema as it is now.")
+    var new: String
+
+    @Option(name: .long, help: "How changes are written: human, json or github.")
+    var format = FindingFormat.human
+
+    func run() async throws {
+      try await reporting {
+        let before = try SchemaFile.load([old])
+        let after = try SchemaFile.load([new])
+        let changes = after.changes(from: before)
+        try Terminal.write(SchemaDiff(changes: changes, file: new).rendered(as: format))
+        if changes.contains(where: { $0.severity == .breaking }) { throw Failure(.failed, "") }
+      }
+    }
+  }
+
+  struct Fetch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Ask a server for its schema.",
+      discussion: """
+        The introspection query passes the pipeline, so that whatever authentication it declares is \
+        used; the cache is neither read nor written. Without --endpoint, --pipeline and GQL_URL the \
+        endpoint of the project file is asked. A file whose name ends with .json gets the \
+        introspection result, any other the type definitions (SDL).
+
+        EXAMPLE
+          gqlrun schema fetch --endpoint https://example.com/graphql \\
+            --header "Authorization: Bearer $TOKEN" -o schema.graphql
+        """)
+
+    @OptionGroup var endpointOptions: EndpointOptions
+
+    @Option(
+      name: .shortAndLong,
+      help: ArgumentHelp("Write to a file instead of standard output.", valueName: "file"))
+    var output: String?
+
+    func run() async throws {
+      try await reporting {
+        let endpoint = try endpointOptions.isSilent ? Project.endpoint() : nil
+        var pipeline = try endpointOptions.load(
+          fallback: endpoint?.url.value, fallbackFields: endpoint?.headers ?? [:])
+        // Nothing is kept: the pipeline's database is left alone.
+        pipeline.store = StoreConfiguration(kind: .memory)
+        let session = try Session(
+          pipeline, store: nil, keys: KeyRules(), facts: nil,
+          logger: RunLog.logger(verbosity: 0, isQuiet: false))
+        let result: JSONValue
+        do {
+          result = try await Interruption.run {
+            try await SchemaFetch(runner: session.runner).result()
+          }
+        } catch {
+          try? await session.close()
+          throw error
+        }
+        try await session.close()
+        let schema: Schema
+        do {
+          schema = try Schema(introspection: IntrospectionValue(result))
+        } catch let error as SchemaError {
+          throw Failure(
+            .failed,
+            "the endpoint answers with a schema that cannot be used:\n"
+              + error.issues.prefix(20).map(\.description).joined(separator: "\n"))
+        }
+        let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
+        try SchemaCommand.write(
+          wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output)
+        if let output {
+          Terminal.note("\(output): \(schema.typeNames.count) types")
+        }
+      }
+    }
+  }
+
+  /// Writes a text with a line end to a file, or to standard output.
+  static func write(_ text: String, to path: String?) throws {
+    let text = text.hasSuffix("\n") ? text : text + "\n"
+    guard let path else { return try Terminal.write(text) }
+    let file = try OutputFile(path)
+    try Array(text.utf8).withUnsafeBytes { try file.write($0) }
+    try file.finish()
+  }
+}
+
+/// The changes between two schemas, and how they are written.
+struct SchemaDiff {
+  var changes: [SchemaChange]
+  /// The file of the newer schema.
+  var file: String
+
+  func rendered(as format: FindingFormat) -> String {
+    switch format {
+    case .human: human()
+    case .json: json()
+    case .github: github()
+    }
+  }
+
+  private var sorted: [SchemaChange] {
+    SchemaChange.Severity.allCases.sorted().flatMap { severity in
+      changes.filter { $0.severity == severity }
+    }
+  }
+
+  private func human() -> String {
+    guard !changes.isEmpty else { return "no changes\n" }
+    return SchemaChange.Severity.allCases.sorted().compactMap { severity -> String? in
+      let some = changes.filter { $0.severity == severity }
+      guard !some.isEmpty else { return nil }
+      return "\(severity.rawValue) (\(some.count))\n"
+        + some.map { "  \(Terminal.safe($0.description))\n" }.joined()
+    }.joined(separator: "\n")
+  }
+
+  private func json() -> String {
+    guard !changes.isEmpty else { return "[]\n" }
+    let rows = sorted.map { change in
+      "  "
+        + JSONValue.object([
+          "severity": .string(change.severity.rawValue), "kind": .string(change.kind.rawValue),
+          "description": .string(change.description),
+        ]).jsonText()
+    }
+    return "[\n\(rows.joined(separator: ",\n"))\n]\n"
+  }
+
+  private func github() -> String {
+    sorted.map { change in
+      let command =
+        switch change.severity {
+        case .breaking: "error"
+        case .dangerous: "warning"
+        case .safe: "notice"
+        }
+      return "::\(command) file=\(FindingReport.property(file)),title=\(change.kind.rawValue)::"
+        + FindingReport.data(change.description) + "\n"
+    }.joined()
+  }
+}
+
+/// Asks a server for its schema, first for everything, then for what every server knows.
+struct SchemaFetch: Sendable {
+  let runner: PipelineRunner
+
+  /// The `data` of the answer.
+  func result() async throws -> JSONValue {
+    let refusal: String
+    do {
+      return try await ask(.complete)
+    } catch let error as Refusal where error.isAboutIntrospection {
+      throw Self.failure(error.message, isOff: true)
+    } catch let error as Refusal {
+      refusal = error.message
+    }
+    do {
+      return try await ask(IntrospectionQuery())
+    } catch let error as Refusal {
+      throw Self.failure(
+        error.message.isEmpty ? refusal : error.message, isOff: error.isAboutIntrospection)
+    }
+  }
+
+  /// The server does not answer the query.
+  struct Refusal: Error {
+    var message: String
+
+    /// Whether the server says that introspection is what it refuses.
+    var isAboutIntrospection: Bool { message.lowercased().contains("introspect") }
+  }
+
+  static func failure(_ message: String, isOff: Bool) -> Failure {
+    let said = message.isEmpty ? "" : ": \(message)"
+    return Failure(
+      .graphQLErrors,
+      isOff
+        ? "introspection is turned off at the endpoint\(said); try with credentials (--header), or "
+          + "ask its owner for the schema as a file"
+        : "the endpoint refuses the introspection query\(said)")
+  }
+
+  private func ask(_ query: IntrospectionQuery) async throws -> JSONValue {
+    let operation = try PreparedOperation(
+      document: Document(parsing: query.text), operationName: IntrospectionQuery.operationName,
+      // The parts of a schema have no identity.
+      keys: KeyRules(default: []))
+    let request = GraphQLRequest(operation, cachePolicy: .noCache)
+    do {
+      var last: GraphQLResponse?
+      for try await response in runner.execute(request) { last = response }
+      guard let last else { throw Refusal(message: "") }
+      return try Self.schema(in: last)
+    } catch let error as ChainError where error.http?.status == 400 || error.layer == .graphQL {
+      let body = String(decoding: error.http?.bodyPrefix ?? [], as: UTF8.self)
+      let errors = error.graphQLErrors.map(\.message).joined(separator: "; ")
+      throw Refusal(
+        message: errors.isEmpty
+          ? (Self.messages(in: body) ?? "\(error.message) \(body.prefix(200))") : errors)
+    }
+  }
+
+  private static func schema(in response: GraphQLResponse) throws -> JSONValue {
+    var bytes: [UInt8] = []
+    try response.data?.forEachChunk { bytes.append(contentsOf: $0) }
+    let data = bytes.isEmpty ? JSONValue.null : try JSONValue(parsing: bytes)
+    if response.errors.isEmpty, data["__schema"]?.objectValue != nil { return data }
+    let messages = response.errors.map(\.message).joined(separator: "; ")
+    throw Refusal(
+      message: messages.isEmpty ? "introspection has no answer (`__schema` is null)" : messages)
+  }
+
+  /// The messages of a response that was not taken for GraphQL because of its status.
+  private static func messages(in body: String) -> String? {
+    guard let errors = (try? JSONValue(parsing: body))?["errors"]?.arrayValue, !errors.isEmpty
+    else { return nil }
+    return errors.map { GraphQLError($0).message }.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,145 @@
+import GraphQL
+
+/// The documents of a project: each is looked at by itself, and all may use the fragments of all.
+struct DocumentSet {
+  let sources: SourceFiles
+  /// What each file defines; nothing for files that cannot be parsed.
+  private(set) var documents: [Document]
+  /// The files that cannot be parsed.
+  private(set) var syntaxErrors: [Finding] = []
+  /// Every definition of a fragment, with the file it stands in.
+  private let fragments: [String: [(file: Int, fragment: FragmentDefinition)]]
+
+  /// Reads the documents at `paths`; `-` is standard input.
+  init(paths: [String]) throws {
+    var seen: Set<String> = []
+    self.init(
+      try paths.filter { seen.insert($0).inserted }.map {
+        SourceFiles.File(
+          name: $0 == "-" ? "stdin" : $0, bytes: try Input.bytes($0, "the document"))
+      })
+  }
+
+  init(_ files: [SourceFiles.File]) {
+    var readable: [SourceFiles.File] = []
+    for file in files {
+      if let error = SchemaFile.syntaxError(of: file) {
+        syntaxErrors.append(error)
+        // Its lines are kept for the excerpt, its definitions are not.
+        var blank = file
+        blank.bytes = []
+        readable.append(blank)
+      } else {
+        readable.append(file)
+      }
+    }
+    let common = SourceFiles(readable)
+    let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
+    let everything = try? Document(parsingUTF8: common.text, options: options)
+    var documents = files.map { _ in Document(definitions: []) }
+    var fragments: [String: [(file: Int, fragment: FragmentDefinition)]] = [:]
+    for definition in everything?.definitions ?? [] {
+      let file = common.index(of: definition.location)
+      documents[file].definitions.append(definition)
+      if case .fragment(let fragment) = definition {
+        fragments[fragment.name.value, default: []].append((file, fragment))
+      }
+    }
+    sources = common
+    shown = SourceFiles(files)
+    self.documents = documents
+    self.fragments = fragments
+  }
+
+  /// The files as they are, for excerpts.
+  private let shown: SourceFiles
+
+  /// The definitions of a file, and the fragments of other files that they reach.
+  func document(at file: Int) -> Document {
+    var document = documents[file]
+    var known = Set(document.fragments.map(\.name.value))
+    var open = document.definitions.flatMap(\.spreadNames)
+    while let name = open.popLast() {
+      guard known.insert(name).inserted else { continue }
+      for (_, fragment) in fragments[name] ?? [] {
+        document.definitions.append(.fragment(fragment))
+        open += fragment.selectionSet.fragmentSpreads.map(\.name.value)
+      }
+    }
+    return document
+  }
+
+  /// Everything that is wrong with the documents, and what had better be avoided, in the order of the
+  /// files.
+  func report(against schema: Schema?, warnings: Bool = true) -> FindingReport {
+    var findings = syntaxErrors
+    let used = fragmentsInUse()
+    for file in documents.indices where !documents[file].definitions.isEmpty {
+      let document = document(at: file)
+      let errors = schema.map { document.validate(against: $0) } ?? document.validateWithoutSchema()
+      findings += errors.compactMap { error in
+        if error.rule == .noUnusedFragments, let place = error.locations.first,
+          sources.index(of: place) != file || used.contains(place)
+        {
+          return nil
+        }
+        return finding(error, .error, file)
+      }
+      if warnings {
+        findings += document.warnings(against: schema).map { finding($0, .warning, file) }
+      }
+    }
+    // What is wrong with a fragment is found again with every file that uses it.
+    var seen: Set<Finding> = []
+    findings = findings.filter { seen.insert($0).inserted }
+    let order = Dictionary(shown.files.enumerated().map { ($1.name, $0) }) { first, _ in first }
+    let sorted = findings.enumerated().sorted {
+      let left = $0.element.place
+      let right = $1.element.place
+      let key = { (place: Finding.Place, offset: Int) in
+        (order[place.file] ?? 0, place.location?.offset ?? -1, offset)
+      }
+      return key(left, $0.offset) < key(right, $1.offset)
+    }
+    return FindingReport(findings: sorted.map(\.element), sources: shown)
+  }
+
+  private func finding(
+    _ error: GraphQL.ValidationError, _ severity: Finding.Severity, _ file: Int
+  ) -> Finding {
+    let places = error.locations.map {
+      Finding.Place(file: sources.files[sources.index(of: $0)].name, location: sources.local($0))
+    }
+    return Finding(
+      severity: severity, code: error.rule.rawValue, message: error.message,
+      place: places.first ?? Finding.Place(file: sources.files[file].name),
+      related: Array(places.dropFirst()))
+  }
+
+  /// The places of the fragments that some operation of some file reaches.
+  private func fragmentsInUse() -> Set<SourceLocation> {
+    var places: Set<SourceLocation> = []
+    var reached: Set<String> = []
+    var open = documents.flatMap { $0.operations.flatMap(\.selectionSet.fragmentSpreads) }
+      .map(\.name.value)
+    while let name = open.popLast() {
+      guard reached.insert(name).inserted else { continue }
+      for (_, fragment) in fragments[name] ?? [] {
+        places.insert(fragment.location)
+        places.insert(fragment.name.location)
+        open += fragment.selectionSet.fragmentSpreads.map(\.name.value)
+      }
+    }
+    return places
+  }
+}
+
+extension Definition {
+  fileprivate var spreadNames: [String] {
+    switch self {
+    case .operation(let operation): operation.selectionSet.fragmentSpreads.map(\.name.value)
+    case .fragment(let fragment): fragment.selectionSet.fragmentSpreads.map(\.name.value)
+    case .typeSystem: []
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import GraphQL
+import JSONStream
+
+/// Something that was found in a file of the user: an error, or a warning.
+struct Finding: Hashable {
+  enum Severity: String {
+    case error, warning
+  }
+
+  struct Place: Hashable {
+    var file: String
+    /// `nil` for what concerns the whole file.
+    var location: SourceLocation?
+
+    var description: String {
+      location.map { "\(file):\($0.line):\($0.column)" } ?? file
+    }
+  }
+
+  var severity: Severity
+  /// The rule that found it, such as `FieldsOnCorrectTypeRule`.
+  var code: String
+  var message: String
+  var place: Place
+  /// Further places that have to do with it.
+  var related: [Place] = []
+}
+
+/// Findings with the files they are about, and how they are written.
+struct FindingReport {
+  var findings: [Finding]
+  var sources: SourceFiles
+
+  var hasErrors: Bool { findings.contains { $0.severity == .error } }
+
+  /// `2 errors, 1 warning`; empty when nothing was found.
+  var summary: String {
+    [Finding.Severity.error, .warning].compactMap { severity in
+      let count = findings.count { $0.severity == severity }
+      return count == 0 ? nil : "\(count) \(severity.rawValue)\(count == 1 ? "" : "s")"
+    }.joined(separator: ", ")
+  }
+
+  /// Lines for people: the place, the message, the source line and a caret.
+  func human() -> String {
+    findings.map { finding in
+      let message = (finding.severity == .warning ? "warning: " : "") + finding.message
+      var text: String
+      if let location = finding.place.location,
+        let file = sources.files.first(where: { $0.name == finding.place.file })
+      {
+        text = Input.located(message, at: location, in: file.bytes, name: file.name)
+      } else {
+        text = "\(finding.place.description): \(message)"
+      }
+      for place in finding.related.prefix(5) { text += "\n  see also \(place.description)" }
+      if finding.related.count > 5 {
+        text += "\n  and \(finding.related.count - 5) more places"
+      }
+      return text + "\n"
+    }.joined()
+  }
+
+  /// One JSON array with an object per finding, for editors and scripts.
+  func json() -> String {
+    guard !findings.isEmpty else { return "[]\n" }
+    let rows = findings.map { finding in
+      var object: JSONObject = [
+        "severity": .string(finding.severity.rawValue), "code": .string(finding.code),
+        "message": .string(finding.message),
+      ]
+      for member in Self.object(finding.place) { object[member.key] = member.value }
+      if !finding.related.isEmpty {
+        object["related"] = .array(finding.related.map { .object(Self.object($0)) })
+      }
+      return "  " + JSONValue.object(object).jsonText()
+    }
+    return "[\n\(rows.joined(separator: ",\n"))\n]\n"
+  }
+
+  /// Annotations of a GitHub workflow:
+  /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+  func github() -> String {
+    findings.map { finding in
+      var properties = ["file=\(Self.property(finding.place.file))"]
+      if let location = finding.place.location {
+        properties += ["line=\(location.line)", "col=\(location.column)"]
+      }
+      properties.append("title=\(Self.property(finding.code))")
+      return "::\(finding.severity) \(properties.joined(separator: ","))::"
+        + Self.data(finding.message) + "\n"
+    }.joined()
+  }
+
+  /// Writes the findings where `format` belongs: for people to standard error, else to standard output.
+  func write(as format: FindingFormat) throws {
+    switch format {
+    case .human:
+      let text = human()
+      if !text.isEmpty { Terminal.note(Terminal.safe(String(text.dropLast()))) }
+    case .json: try Terminal.write(json())
+    case .github: try Terminal.write(github())
+    }
+  }
+
+  private static func object(_ place: Finding.Place) -> JSONObject {
+    var object: JSONObject = ["file": .string(place.file)]
+    if let location = place.location {
+      object["line"] = .number(JSONNumber(location.line))
+      object["column"] = .number(JSONNumber(location.column))
+    }
+    return object
+  }
+
+  static func data(_ text: String) -> String {
+    text.unicodeScalars.map {
+      switch $0 {
+      case "%": "%25"
+      case "\r": "%0D"
+      case "\n": "%0A"
+      default: String($0)
+      }
+    }.joined()
+  }
+
+  static func property(_ text: String) -> String {
+    data(text).unicodeScalars.map { $0 == ":" ? "%3A" : $0 == "," ? "%2C" : String($0) }.joined()
+  }
+}

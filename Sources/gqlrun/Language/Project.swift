@@ -1,0 +1,88 @@
+import Foundation
+import Pipeline
+
+/// The files of a project, as its project file names them.
+struct Project {
+  /// `nil` for a file with one project.
+  var name: String?
+  var schema: [String]
+  var documents: [String]
+
+  init(schema: [String], documents: [String]) {
+    self.schema = schema
+    self.documents = documents
+  }
+
+  /// The projects of the project file at `path`, or of the one found from the working directory upwards.
+  ///
+  /// - Throws: ``Failure`` when the file is not there, or when its schema is not in files.
+  static func load(_ path: String?, named name: String? = nil) throws -> [Project] {
+    guard let file = try file(path) else {
+      throw Failure(
+        .usage,
+        "there is nothing to check: name documents, or describe the project in a file "
+          + "\(ProjectFile.names[0]) with `schema` and `documents`")
+    }
+    let projects = file.projects.filter { name == nil || $0.name == name }
+    guard !projects.isEmpty else {
+      let names = file.projects.compactMap(\.name).joined(separator: ", ")
+      throw Failure(
+        .usage,
+        "\(file.path) has no project \(name ?? "")"
+          + (names.isEmpty ? "; it has no `projects`" : "; it has \(names)"))
+    }
+    return try projects.map { try Project($0, of: file) }
+  }
+
+  /// The project file, with its warnings told; `nil` when none was named and none is found.
+  static func file(_ path: String?) throws -> ProjectFile? {
+    let found = path ?? ProjectFile.find(from: FileManager.default.currentDirectoryPath).map(shown)
+    guard let found else { return nil }
+    let file: ProjectFile
+    do {
+      file = try ProjectFile.load(path: found)
+    } catch {
+      Terminal.note(error.rendered(as: .human(colors: Terminal.usesColor)))
+      throw Failure(.badInput, "")
+    }
+    if !file.warnings.warnings.isEmpty {
+      Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
+    }
+    return file
+  }
+
+  /// The endpoint of the project file found from the working directory upwards: the one named
+  /// `default`, else the first; `nil` when there is none.
+  static func endpoint() throws -> ProjectFile.Endpoint? {
+    let endpoints = try file(nil)?.projects.flatMap(\.endpoints) ?? []
+    return endpoints.first { $0.name == "default" } ?? endpoints.first
+  }
+
+  private init(_ project: ProjectFile.Project, of file: ProjectFile) throws {
+    name = project.name
+    if let url = project.schema.first(where: \.isURL) {
+      throw Failure(
+        .badInput,
+        "\(url.place): the schema is on the network; fetch it with gqlrun schema fetch --endpoint "
+          + "\(url.value) -o schema.graphql, and name that file")
+    }
+    let schema = file.files(project.schema)
+    if let missing = schema.unmatched.first {
+      throw Failure(.badInput, "\(missing.place): no schema file matches \(missing.value)")
+    }
+    self.schema = schema.files
+    let documents = file.files(project.documents)
+    for missing in documents.unmatched {
+      Terminal.warning("\(missing.place): no document matches \(missing.value)")
+    }
+    // A schema that also matches the pattern of the documents is no document.
+    self.documents = documents.files.filter { !schema.files.contains($0) }
+  }
+
+  /// The path as seen from the working directory, where that is shorter.
+  private static func shown(_ path: String) -> String {
+    let folder = FileManager.default.currentDirectoryPath
+    let prefix = folder.hasSuffix("/") ? folder : folder + "/"
+    return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+  }
+}

@@ -1,0 +1,99 @@
+import GraphQL
+import JSONStream
+
+/// Schemas in files: type definitions, or the JSON of an introspection query.
+enum SchemaFile {
+  /// The schema at `paths`. Several files with type definitions are taken together.
+  ///
+  /// - Throws: ``Failure`` with every error at its file, line and column.
+  static func load(_ paths: [String]) throws -> Schema {
+    try load(
+      paths.map {
+        SourceFiles.File(
+          name: $0 == "-" ? "stdin" : $0, bytes: try Input.bytes($0, "the schema"))
+      })
+  }
+
+  static func load(_ files: [SourceFiles.File]) throws -> Schema {
+    let introspection = files.filter { isJSON($0.bytes) }
+    if let file = introspection.first {
+      guard files.count == 1 else {
+        throw Failure(
+          .badInput, "\(file.name) is an introspection result; it is a whole schema by itself")
+      }
+      return try load(introspection: file)
+    }
+    var report = FindingReport(findings: [], sources: SourceFiles(files))
+    let sources = report.sources
+    for file in sources.files {
+      if let error = syntaxError(of: file) { report.findings.append(error) }
+    }
+    guard report.findings.isEmpty else { throw failure(report) }
+    do {
+      let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
+      return try Schema(sdl: Document(parsingUTF8: sources.text, options: options))
+    } catch let error as SchemaError {
+      report.findings = error.issues.map { issue in
+        Finding(
+          severity: .error, code: "SchemaError", message: issue.message,
+          place: issue.location.map {
+            Finding.Place(
+              file: sources.files[sources.index(of: $0)].name, location: sources.local($0))
+          } ?? Finding.Place(file: files.map(\.name).joined(separator: ", ")))
+      }
+      throw failure(report)
+    }
+  }
+
+  private static func load(introspection file: SourceFiles.File) throws -> Schema {
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: file.bytes)
+    } catch {
+      throw Failure(.badInput, "\(file.name): the introspection result is not JSON: \(error)")
+    }
+    do {
+      return try Schema(introspection: IntrospectionValue(value))
+    } catch {
+      let first = error.issues.prefix(20).map { "\(file.name): \($0)" }
+      throw Failure(.badInput, first.joined(separator: "\n"))
+    }
+  }
+
+  /// What is wrong with the grammar of a file; `nil` when it can be parsed.
+  static func syntaxError(of file: SourceFiles.File) -> Finding? {
+    do {
+      _ = try Document(parsingUTF8: file.bytes)
+      return nil
+    } catch {
+      return Finding(
+        severity: .error, code: "SyntaxError", message: error.message,
+        place: Finding.Place(file: file.name, location: error.location))
+    }
+  }
+
+  private static func failure(_ report: FindingReport) -> Failure {
+    Failure(.badInput, String(report.human().dropLast()))
+  }
+
+  /// Whether the text is JSON: no type definition begins with a brace.
+  private static func isJSON(_ bytes: [UInt8]) -> Bool {
+    bytes.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) } == UInt8(ascii: "{")
+  }
+}
+
+extension IntrospectionValue {
+  init(_ value: JSONValue) {
+    switch value {
+    case .null: self = .null
+    case .boolean(let flag): self = .boolean(flag)
+    case .number(let number): self = .number(number.text)
+    case .string(let text): self = .string(text)
+    case .array(let elements): self = .list(elements.map { IntrospectionValue($0) })
+    case .object(let object):
+      var members: [String: IntrospectionValue] = [:]
+      for member in object { members[member.key] = IntrospectionValue(member.value) }
+      self = .object(members)
+    }
+  }
+}

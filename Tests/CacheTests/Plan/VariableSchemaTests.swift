@@ -1,0 +1,74 @@
+import Cache
+import GraphQL
+import JSONStream
+import Testing
+
+@Suite("Variables with a schema")
+struct VariableSchemaTests {
+  private static let sdl = """
+    type Query { a: Int }
+    enum Role { ADMIN USER }
+    scalar Date
+    input Filter { name: String! role: Role = USER tags: [String!] and: [Filter!] since: Date }
+    input By @oneOf { id: ID name: String }
+    """
+
+  private func problem(_ type: String, _ json: String, withSchema: Bool = true) throws -> String? {
+    let document = try Document(parsing: "query Q($v: \(type)) { a }")
+    let facts = try TypeFacts(Schema(sdl: Document(parsing: Self.sdl)))
+    do {
+      _ = try PreparedOperation(
+        document: document, variables: ["v": JSONValue(parsing: json)],
+        facts: withSchema ? facts : nil)
+      return nil
+    } catch let error as CacheError {
+      #expect(error.code == .invalidVariables)
+      return error.message
+    }
+  }
+
+  @Test(
+    "right values pass",
+    arguments: [
+      ("Role", #""ADMIN""#), ("Role", "null"), ("[Role!]", #"["ADMIN","USER"]"#),
+      ("[Role]", #""USER""#), ("Filter", #"{"name":"x"}"#),
+      ("Filter", #"{"name":"x","tags":"one","and":[{"name":"y","role":"USER"}]}"#),
+      ("Date", #"{"any":[1,"x"]}"#), ("By", #"{"id":3}"#),
+    ])
+  func rightValues(type: String, json: String) throws {
+    #expect(try problem(type, json) == nil)
+  }
+
+  @Test(
+    "wrong values are errors with the path inside the value",
+    arguments: [
+      ("Role", #""ADMN""#, "$v", #"found "ADMN"; did you mean "ADMIN"?"#),
+      ("Role", #""zzzzzzzzz""#, "$v", "there are ADMIN, USER"),
+      ("[Role!]", #"["ADMIN",3]"#, "$v[1]", "expected a value of the enum Role, found a number"),
+      ("Filter", #""x""#, "$v", "expected the input object Filter, found a string"),
+      ("Filter", "{}", "$v.name", "needs a value of type String!, none was given"),
+      ("Filter", #"{"name":null}"#, "$v.name", "expected String!, found null"),
+      ("Filter", #"{"name":"x","roel":"USER"}"#, "$v.roel", #"did you mean "role"?"#),
+      (
+        "Filter", #"{"name":"x","and":[{"name":"y"},{"name":4}]}"#, "$v.and[1].name",
+        "found a number"
+      ),
+      ("Filter", #"{"name":"x","tags":[null]}"#, "$v.tags[0]", "found null"),
+      ("By", "{}", "$v", "exactly one of id, name; 0 were given"),
+      ("By", #"{"id":1,"name":"x"}"#, "$v", "exactly one of id, name; 2 were given"),
+      ("By", #"{"id":null}"#, "$v.id", "must have a value, found null"),
+      ("Rle", "3", "$v", "which the schema does not have; did you mean Role?"),
+      ("Query", "3", "$v", "which is no input type"),
+    ])
+  func wrongValues(type: String, json: String, path: String, part: String) throws {
+    let message = try #require(try problem(type, json))
+    #expect(message.hasPrefix("variable \"\(path)\" of query Q"))
+    #expect(message.contains(part))
+  }
+
+  @Test("without a schema enums and input objects pass as they are")
+  func withoutSchema() throws {
+    #expect(try problem("Filter", #"{"x":1}"#, withSchema: false) == nil)
+    #expect(try problem("Role", "3", withSchema: false) == nil)
+  }
+}

@@ -1,0 +1,37 @@
+import Cache
+import Testing
+
+@testable import Pipeline
+
+@Suite("Rules for fields")
+struct FieldRuleTests {
+  private static let chain = "  - fetch\n  - parse"
+
+  @Test("key_args names the arguments that count")
+  func keyArguments() throws {
+    let pipeline = try load(
+      file(
+        chain: Self.chain,
+        settings: """
+          keys: { types: { User: [login] } }
+          fields: { "Query.feed": { key_args: [filter] }, User.posts: { key_args: [] } }
+          """))
+    #expect(
+      pipeline.keys.keyArguments == ["Query": ["feed": ["filter"]], "User": ["posts": []]])
+    #expect(pipeline.keys.types == ["User": ["login"]])
+    #expect(pipeline.show().contains("  fields:\n    Query.feed:\n      key_args: [filter]\n"))
+  }
+
+  @Test(
+    "what is no rule has its place",
+    arguments: [
+      (#"{ feed: { key_args: [a] } }"#, "`feed` in `fields` does not name a field of a type"),
+      (#"{ "Query.": { key_args: [a] } }"#, "`Query.` in `fields` does not name a field of a type"),
+      (#"{ Query.feed: { keyargs: [a] } }"#, "has no key `keyargs`"),
+      (#"{ Query.feed: {} }"#, "key_args"),
+    ])
+  func wrongRules(rules: String, message: String) throws {
+    let errors = check(file(chain: Self.chain, settings: "fields: \(rules)")).errors
+    #expect(errors.contains { $0.message.contains(message) && $0.place.line == 4 })
+  }
+}

@@ -1,0 +1,118 @@
+import ArgumentParser
+import Cache
+import DemoServer
+import GraphQL
+import JSONStream
+import Logging
+import Pipeline
+import Testing
+
+@testable import gqlrun
+
+@Suite("Schema files")
+struct SchemaTests {
+  private func file(_ text: String, _ name: String = "s.graphql") -> SourceFiles.File {
+    SourceFiles.File(name: name, bytes: Array(text.utf8))
+  }
+
+  private func failure(_ files: [SourceFiles.File]) -> Failure? {
+    do {
+      _ = try SchemaFile.load(files)
+      return nil
+    } catch {
+      return error as? Failure
+    }
+  }
+
+  @Test("an introspection result is the schema it describes")
+  func introspection() throws {
+    let sdl = "type Query {\n  a(b: Int = 3): [String!]\n}\n"
+    let schema = try SchemaFile.load([file(sdl)])
+    let json = "\n { \"data\": \(Self.json(schema.introspection).jsonText()) }"
+    #expect(try SchemaFile.load([file(json, "s.json")]).printed() == schema.printed())
+  }
+
+  @Test("files with type definitions are taken together, and errors name theirs")
+  func severalFiles() throws {
+    let query = file("type Query { user: User }\n", "q.graphql")
+    let schema = try SchemaFile.load([query, file("type User { id: ID }", "u.graphql")])
+    #expect(schema.typeNames == ["Query", "User"])
+    let error = try #require(failure([query, file("\ntype User { id: IDD }", "u.graphql")]))
+    #expect(error.status == .badInput)
+    #expect(error.message.hasPrefix("u.graphql:2:17: Unknown type 'IDD'."))
+    #expect(error.message.hasSuffix("\n                  ^"))
+  }
+
+  @Test("what is no schema is refused with its place")
+  func refusals() throws {
+    #expect(failure([file("type Query {")])?.message.hasPrefix("s.graphql:1:13: ") == true)
+    #expect(failure([file("{\"a\"")])?.message.contains("not JSON") == true)
+    #expect(failure([file("{}")])?.status == .badInput)
+  }
+
+  @Test("changes are told by what they mean for clients")
+  func diff() throws {
+    let old = try SchemaFile.load([file("type Query { a: Int b: Int } enum E { X }")])
+    let new = try SchemaFile.load([file("type Query { a: Int c: Int } enum E { X Y }")])
+    let diff = SchemaDiff(changes: new.changes(from: old), file: "new.graphql")
+    #expect(
+      diff.rendered(as: .human) == """
+        breaking (1)
+          Query.b was removed.
+
+        dangerous (1)
+          Y was added to enum type E.
+
+        safe (1)
+          Query.c was added.
+
+        """)
+    #expect(
+      diff.rendered(as: .github).hasPrefix(
+        "::error file=new.graphql,title=FIELD_REMOVED::Query.b was removed.\n::warning "))
+    let json = try JSONValue(parsing: diff.rendered(as: .json))
+    #expect(
+      json.arrayValue?.map { $0["severity"]?.stringValue } == ["breaking", "dangerous", "safe"])
+    #expect(SchemaDiff(changes: [], file: "x").rendered(as: .json) == "[]\n")
+  }
+
+  @Test("a server's schema is fetched through a pipeline")
+  func fetch() async throws {
+    try await DemoServer.withServer { server in
+      var options = try EndpointOptions.parse(["--endpoint", server.url])
+      options.header = ["X-Test: 1"]
+      let session = try Session(
+        try options.load(), store: nil, keys: KeyRules(), facts: nil,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      let result = try await SchemaFetch(runner: session.runner).result()
+      try await session.close()
+      let schema = try Schema(introspection: IntrospectionValue(result))
+      #expect(schema.type(named: "Country") != nil)
+      #expect(result["__schema"]?["types"]?.arrayValue?.first?["__typename"] == nil)
+    }
+  }
+
+  @Test("a server without introspection is named as such")
+  func introspectionOff() {
+    let refusal = SchemaFetch.Refusal(
+      message: "GraphQL introspection is not allowed by Apollo Server")
+    #expect(refusal.isAboutIntrospection)
+    let failure = SchemaFetch.failure(refusal.message, isOff: true)
+    #expect(failure.message.hasPrefix("introspection is turned off at the endpoint: GraphQL intro"))
+    #expect(!SchemaFetch.Refusal(message: "Unknown argument").isAboutIntrospection)
+  }
+
+  private static func json(_ value: IntrospectionValue) -> JSONValue {
+    switch value {
+    case .null: return .null
+    case .boolean(let flag): return .boolean(flag)
+    case .number(let text): return JSONNumber(text: text).map { .number($0) } ?? .null
+    case .string(let text): return .string(text)
+    case .list(let values): return .array(values.map { json($0) })
+    case .object(let members):
+      var object = JSONObject()
+      for (key, value) in members { object[key] = json(value) }
+      return .object(object)
+    }
+  }
+}
