@@ -187,7 +187,8 @@ public struct CacheDiagnostic: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String {
     if typename.isEmpty {
-      return "some objects have no \"__typename\", so they have no identity and are stored where they "
+      return
+        "some objects have no \"__typename\", so they have no identity and are stored where they "
         + "stand; responses of operations that select it are told apart"
     }
     return "objects of type \(typename) have no \"\(keyField)\", so they have no identity and are "

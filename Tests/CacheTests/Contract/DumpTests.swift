@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cache
 
-/// `semantics.md` 15: the same facts give the same dump, byte for byte.
+/// The same facts give the same dump, byte for byte.
 @Suite("Dump")
 struct DumpTests {
   @Test("records are sorted by key, and fields by name, as bytes", arguments: Way.allCases)

@@ -221,7 +221,7 @@ struct MalformedResponseTests {
 
   @Test("the same key in different objects is none twice", arguments: Way.allCases)
   func sameKeys(way: Way) async throws {
-    try await way.withCache { cache in
+    _ = try await way.withCache { cache in
       try await cache.write(
         #"""
         {"x":{"a":{"a":1},"b":[{"a":1},{"a":1}]},"data":{"z":{"a":1},"y":{"a":{"a":{}}},"n":1,

@@ -31,7 +31,7 @@ struct JSONFuzz {
         let piece = Array(text[from..<min(from + 8, text.count)])
         text.insert(contentsOf: piece, at: place)
       default:
-        text.insert(contentsOf: Self.splinters.randomElement(using: &random)!, at: place)
+        text.insert(contentsOf: Self.splinters.randomElement(using: &random) ?? [], at: place)
       }
     }
     return text
@@ -56,7 +56,7 @@ struct JSONFuzz {
 
   private mutating func space(_ text: inout [UInt8]) {
     guard Int.random(in: 0..<4, using: &random) == 0 else { return }
-    text.append([0x20, 0x09, 0x0A, 0x0D].randomElement(using: &random)!)
+    text.append([0x20, 0x09, 0x0A, 0x0D].randomElement(using: &random) ?? 0x20)
   }
 
   private mutating func value(_ text: inout [UInt8], depth: Int) {
@@ -64,7 +64,7 @@ struct JSONFuzz {
     case 0: text.append(contentsOf: "null".utf8)
     case 1: text.append(contentsOf: "true".utf8)
     case 2: text.append(contentsOf: "false".utf8)
-    case 3, 4: text.append(contentsOf: Self.numbers.randomElement(using: &random)!.utf8)
+    case 3, 4: text.append(contentsOf: (Self.numbers.randomElement(using: &random) ?? "0").utf8)
     case 5, 6: string(&text)
     case 7, 8: array(&text, depth: depth)
     default: object(&text, depth: depth)
@@ -102,7 +102,7 @@ struct JSONFuzz {
   private mutating func string(_ text: inout [UInt8]) {
     text.append(UInt8(ascii: "\""))
     for _ in 0..<Int.random(in: 0...12, using: &random) {
-      text.append(contentsOf: Self.stringParts.randomElement(using: &random)!.utf8)
+      text.append(contentsOf: (Self.stringParts.randomElement(using: &random) ?? "").utf8)
     }
     text.append(UInt8(ascii: "\""))
   }

@@ -77,7 +77,7 @@ private struct Transcript {
   var cancelAt: Int
 
   mutating func note(_ mark: Character, _ text: UnsafeRawBufferPointer? = nil) -> Int32 {
-    bytes.append(mark.asciiValue!)
+    bytes.append(mark.asciiValue ?? 0)
     if let text {
       bytes.append(contentsOf: String(text.count).utf8)
       bytes.append(UInt8(ascii: ":"))
@@ -88,7 +88,8 @@ private struct Transcript {
 }
 
 private func transcript(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<Transcript> {
-  context!.assumingMemoryBound(to: Transcript.self)
+  guard let context else { preconditionFailure("the parser hands its context back") }
+  return context.assumingMemoryBound(to: Transcript.self)
 }
 
 extension JSONEventHandlers {
@@ -205,7 +206,8 @@ extension JSONEventHandlers {
 }
 
 private func scope(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<JSONEventScope> {
-  context!.assumingMemoryBound(to: JSONEventScope.self)
+  guard let context else { preconditionFailure("the parser hands its context back") }
+  return context.assumingMemoryBound(to: JSONEventScope.self)
 }
 
 extension JSONParser {

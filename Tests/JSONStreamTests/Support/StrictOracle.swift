@@ -149,7 +149,7 @@ struct StrictOracle {
   private mutating func hex() throws -> Int {
     var unit = 0
     for _ in 0..<4 {
-      unit = unit * 16 + (try take(Set("0123456789abcdefABCDEF")).hexDigitValue!)
+      unit = unit * 16 + (try take(Set("0123456789abcdefABCDEF")).hexDigitValue ?? 0)
     }
     return unit
   }

@@ -46,7 +46,10 @@ struct OptionValuesTests {
     do throws(PipelineDiagnostics) {
       let loaded = try PipelineFile.load(
         Array(yaml.utf8), file: "dir/x.yaml", registry: registry, environment: testEnvironment)
-      return .success(loaded.pipeline.entries[0].options!)
+      guard let options = loaded.pipeline.entries[0].options else {
+        preconditionFailure("an entry of a file has options")
+      }
+      return .success(options)
     } catch {
       return .failure(error)
     }

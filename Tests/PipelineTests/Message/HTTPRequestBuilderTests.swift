@@ -25,7 +25,7 @@ struct HTTPRequestBuilderTests {
     message.body.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  private let preflight = HTTPField.Name("Apollo-Require-Preflight")!
+  private let preflight = HTTPField.Name("Apollo-Require-Preflight") ?? .accept
 
   @Test("is a POST with query, variables, operationName and extensions")
   func post() async throws {
