@@ -10,7 +10,8 @@ public struct CacheWritePlugin: Plugin {
     options: [
       OptionDescription(
         "on_errors", .choice(ErrorPolicy.allCases.map(\.rawValue)), default: "skip-errored",
-        "What becomes of nulls that stand for errors: left out, the whole response left out, or kept"),
+        "What becomes of nulls that stand for errors: left out, the whole response left out, or kept"
+      ),
       OptionDescription(
         "write_roots", .bool, default: "true",
         "Whether the answers to root fields are kept, or only the objects in them"),

@@ -41,7 +41,8 @@ private struct OperationLog: GraphQLInterceptor {
     logger.log(level: level, "→ \(label)\(attempt)")
     return await next(request)
       .map { response in
-        let errors = response.errors.isEmpty ? "" : ", \(response.errors.count) GraphQL errors"
+        let count = response.errors.count
+        let errors = count == 0 ? "" : ", \(count) GraphQL \(count == 1 ? "error" : "errors")"
         logger.log(
           level: level,
           "← \(label) [\(response.source.rawValue)] \((clock.now() - start).milliseconds)\(errors)")
@@ -65,7 +66,8 @@ private struct HeaderLog: HTTPInterceptor {
     let path = request.head.path.map { $0.prefix { $0 != "?" } } ?? "/"
     logger.log(
       level: level,
-      "> \(request.head.method) \(request.head.scheme ?? "http")://\(request.head.authority ?? "")\(path)")
+      "> \(request.head.method) \(request.head.scheme ?? "http")://\(request.head.authority ?? "")\(path)"
+    )
     for field in request.head.headerFields {
       logger.log(level: level, "> \(Redaction.line(field))")
     }

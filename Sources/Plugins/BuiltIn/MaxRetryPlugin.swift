@@ -35,6 +35,10 @@ public struct MaxRetryPlugin: Plugin {
         "retry_after_max", .duration(in: .zero...(.seconds(86_400))), default: "60s",
         "The longest Retry-After that is waited for; a longer one ends the retries"),
       OptionDescription(
+        "budget", .percentage, default: "10%",
+        "The share of operations that may be retried when many are run; the first ten retries are "
+          + "free"),
+      OptionDescription(
         "mutations", .choice(["unsent", "always"]), default: "unsent",
         "Whether mutations are retried only when they surely were not sent, or always"),
     ],
@@ -57,6 +61,7 @@ public struct MaxRetryPlugin: Plugin {
           jitter: Backoff.Jitter(rawValue: backoff.string("jitter")) ?? .equal),
         respectsRetryAfter: options.bool("respect_retry_after"),
         retryAfterMax: options.duration("retry_after_max"),
+        budget: RetryBudget(share: options.percentage("budget")),
         retriesMutations: options.string("mutations") == "always"))
   }
 }
@@ -91,6 +96,8 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
   let backoff: Backoff
   let respectsRetryAfter: Bool
   let retryAfterMax: Duration
+  /// Shared by all operations of the pipeline.
+  let budget: RetryBudget
   let retriesMutations: Bool
 
   func intercept(
@@ -102,16 +109,32 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
         "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
           + "most that max-retry allows", place: context.entryID, cause: context.retryCause)
     }
-    return await next(request).mapErrors { error in
-      guard context.attempt <= maxRetries, let failure = error as? ChainError,
-        isTriggered(by: failure), maySendAgain(request, failure),
-        let delay = delay(before: context.attempt - 1, failure, context)
+    if context.attempt == 1 { await budget.noteOperation() }
+    var request = request
+    let clock = context.services.clock
+    let time = OperationTime.of(&request, clock)
+    let sent = request
+    return await next(sent).mapErrors { error in
+      guard context.attempt <= maxRetries, var failure = error as? ChainError,
+        isTriggered(by: failure), maySendAgain(sent, failure)
       else { throw error }
+      let delay = delay(before: context.attempt - 1, failure, context)
+      if let asked = delay.tooLong {
+        failure.message +=
+          "; the server wants to be left alone for \(asked.optionText), longer than the option "
+          + "retry_after_max of max-retry"
+        throw failure
+      }
+      if let deadline = await time.deadline, clock.now() + delay.wait >= deadline { throw error }
+      guard await budget.takeRetry() else {
+        failure.message += "; not tried again, as retries have used up the budget of max-retry"
+        throw failure
+      }
       context.services.logger.info(
-        "↻ \(request.label): retry \(context.attempt) of \(maxRetries) in \(delay.milliseconds)",
+        "↻ \(sent.label): retry \(context.attempt) of \(maxRetries) in \(delay.wait.milliseconds)",
         metadata: ["cause": "\(failure.code.rawValue)"])
-      try await context.services.clock.sleep(for: delay)
-      throw ChainRetry(request, cause: error)
+      try await clock.sleep(for: delay.wait)
+      throw ChainRetry(sent, cause: error)
     }
   }
 
@@ -125,14 +148,14 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
     request.isIdempotent || retriesMutations || error.delivery == .notSent
   }
 
-  /// The time to wait, or `nil` when the server asks for more than is waited for.
+  /// The time to wait, and the one that the server asks for when that is too long.
   private func delay(
     before number: Int, _ error: ChainError, _ context: ChainContext
-  ) -> Duration? {
+  ) -> (wait: Duration, tooLong: Duration?) {
     let own = backoff.delay(beforeRetry: number, random: context.services.random())
     guard respectsRetryAfter, let field = error.http?.headers[.retryAfter],
       let asked = RetryAfter.delay(field, now: context.services.secondsSince1970())
-    else { return own }
-    return asked > retryAfterMax ? nil : max(own, asked)
+    else { return (own, nil) }
+    return asked > retryAfterMax ? (own, asked) : (max(own, asked), nil)
   }
 }

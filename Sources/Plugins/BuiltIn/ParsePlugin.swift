@@ -90,10 +90,13 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
         .transport, .truncatedResponse, error.message, place: place, delivery: .answered)
     case .invalidJSON, .malformedResponse:
       return ChainError(
-        .transport, .malformedResponse, error.message, place: place, http: http,
-        delivery: .answered)
+        .transport, .malformedResponse,
+        "\(error.message); the server answered \(ResponseCheck.describe(response.head))",
+        place: place, http: http, delivery: .answered)
     default:
-      return ChainError(.cache, .cacheWriteFailed, error.message, place: place, cause: error)
+      return ChainError(
+        .cache, .cacheWriteFailed, "the records of the response could not be kept", place: place,
+        cause: error)
     }
   }
 }

@@ -36,7 +36,7 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
     {
       return response
     }
-    throw await ResponseCheck.refusal(
+    throw try await ResponseCheck.refusal(
       response, .httpStatus,
       "the server answered \(ResponseCheck.describe(response.head))"
         + (type.map { " (\($0))" } ?? "") + remedy(status, response.head), context.entryID)
@@ -45,7 +45,9 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
   private func remedy(_ status: Int, _ head: HTTPResponse) -> String {
     switch status {
     case 300..<400:
-      let target = head.headerFields[.location].map { " to \($0.prefix(200))" } ?? ""
+      // The query of an address may hold keys.
+      let target =
+        head.headerFields[.location].map { " to \($0.prefix { $0 != "?" }.prefix(200))" } ?? ""
       return "; it sends requests on\(target), which is not followed: set the endpoint's url to it"
     case 401: return "; it wants credentials, or does not take those that were sent"
     case 403: return "; the credentials do not allow this"

@@ -4,7 +4,8 @@ public import Pipeline
 public struct TimeoutPlugin: Plugin {
   public static let description = PluginDescription(
     name: "timeout",
-    summary: "Bounds the time of an operation in all, with its retries and the last byte of its body",
+    summary:
+      "Bounds the time of an operation in all, with its retries and the last byte of its body",
     kind: .wrap, stages: [.graphQL],
     options: [
       OptionDescription(
@@ -23,48 +24,49 @@ public struct TimeoutPlugin: Plugin {
 private struct TimeoutInterceptor: GraphQLInterceptor {
   let total: Duration
 
-  /// When the operation must have ended, on the services' clock. A retry carries it along.
-  private enum Deadline: RequestContextKey {
-    typealias Value = Duration
-  }
-
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
     var request = request
     let total = request.timeout ?? total
     let clock = context.services.clock
-    let deadline = request.context[Deadline.self] ?? clock.now() + total
-    request.context[Deadline.self] = deadline
-    let (sent, label, entryID) = (request, request.label, context.entryID)
-    let bounded: @Sendable (@escaping @Sendable () async throws -> ResponseStreamStep) async throws
-      -> ResponseStreamStep = { work in
-        try await withThrowingTaskGroup(of: ResponseStreamStep?.self) { group in
-          group.addTask { try await work() }
-          group.addTask {
-            try await clock.sleep(for: max(deadline - clock.now(), .zero))
-            return nil
-          }
-          defer { group.cancelAll() }
-          if let first = try await group.next(), let step = first { return step }
-          throw ChainError(
-            .transport, .timedOut,
-            "\(label) took longer than \(total.optionText) in all; raise the option total of timeout, "
-              + "or ask for less at a time", place: entryID, delivery: .unknown)
-        }
-      }
-    guard case .stream(let stream) = try await bounded({ .stream(await next(sent)) }) else {
-      return ResponseStream()
-    }
-    return ResponseStream(pull: {
-      guard case .response(let response) = try await bounded({ .response(try await stream.next()) })
-      else { return nil }
-      return response
-    })
+    let deadline = await OperationTime.of(&request, clock).bound(total)
+    let bound = Bound(
+      deadline: deadline, clock: clock,
+      error: ChainError(
+        .transport, .timedOut,
+        "\(request.label) took longer than \(total.optionText) in all; raise the option total of "
+          + "timeout, or ask for less at a time", place: context.entryID, delivery: .unknown))
+    let sent = request
+    let stream = try await bound.run { await next(sent) }
+    return ResponseStream(pull: { try await bound.run { try await stream.next() } })
   }
 }
 
-private enum ResponseStreamStep: Sendable {
-  case stream(ResponseStream)
-  case response(GraphQLResponse?)
+/// Ends work that is not done at its deadline.
+private struct Bound: Sendable {
+  let deadline: Duration
+  let clock: ServiceClock
+  let error: ChainError
+
+  func run<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    guard clock.now() < deadline else {
+      var error = error
+      // A retry that comes too late is not begun.
+      error.delivery = .notSent
+      throw error
+    }
+    return try await withThrowingTaskGroup(of: Value?.self) { group in
+      group.addTask { try await work() }
+      group.addTask {
+        try await clock.sleep(for: max(deadline - clock.now(), .zero))
+        return nil
+      }
+      defer { group.cancelAll() }
+      guard let first = try await group.next(), let value = first else { throw error }
+      return value
+    }
+  }
 }

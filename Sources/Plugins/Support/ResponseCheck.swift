@@ -15,12 +15,18 @@ enum ResponseCheck {
 
   /// Refuses what says of itself that it is not JSON. A server that says nothing is believed.
   static func requireJSON(_ response: HTTPResponseMessage, place: String) async throws {
+    let coding = response.head.headerFields[.contentEncoding]
+    guard coding.map({ ["gzip", "deflate", "identity", ""].contains($0) }) ?? true else {
+      throw ChainError(
+        .transport, .malformedResponse,
+        "the body is encoded as \(coding ?? ""), where gzip or deflate was asked for",
+        place: place, delivery: .answered)
+    }
     guard let type = mediaType(response.head), !type.isEmpty else { return }
     let isJSON =
-      type == "application/json" || type == "text/json" || type == "text/plain"
-      || type.hasSuffix("+json")
+      type == "application/json" || type == "text/json" || type.hasSuffix("+json")
     guard !isJSON else { return }
-    throw await refusal(
+    throw try await refusal(
       response, .unexpectedContentType,
       "the server answered \(describe(response.head)) of type \(type), where JSON was asked for",
       place)
@@ -35,8 +41,8 @@ enum ResponseCheck {
   /// The error for a response that is not read any further, with the first line of its body.
   static func refusal(
     _ response: HTTPResponseMessage, _ code: ChainError.Code, _ message: String, _ place: String
-  ) async -> ChainError {
-    let prefix = (try? await response.body.prefix(keptBytes)) ?? []
+  ) async throws -> ChainError {
+    let prefix = try await beginning(of: response.body)
     let line = String(decoding: prefix, as: UTF8.self)
       .split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }
     return ChainError(
@@ -44,5 +50,22 @@ enum ResponseCheck {
       http: .init(
         status: response.head.status.code, headers: response.head.headerFields, bodyPrefix: prefix),
       delivery: .answered)
+  }
+
+  /// The first bytes of a body, as far as they come. The rest is left unread, which closes the
+  /// connection.
+  private static func beginning(of body: HTTPBody) async throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    do {
+      for try await chunk in body {
+        chunk.withUnsafeBytes { bytes.append(contentsOf: $0.prefix(keptBytes - bytes.count)) }
+        if bytes.count == keptBytes { break }
+      }
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      // What the status says is worth more than how its explanation broke off.
+    }
+    return bytes
   }
 }

@@ -3,14 +3,13 @@ import HTTPTypes
 public import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
-import NIOPosix
 public import Pipeline
 
 /// Sends HTTP requests with async-http-client: streamed, pooled, HTTP/1.1 and HTTP/2.
 ///
 /// Redirects are not followed: its way of following them turns POST into GET and takes secret fields
-/// along. Its own timeout ends with the head of the response, so the deadline over
-/// the body is kept here.
+/// along. Its limits of time are not used: one ends with the head of the response, the other counts
+/// the time in which we are busy with what came; ``Exchange`` keeps ours.
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients
   private let clock: ServiceClock
@@ -27,29 +26,28 @@ public struct AsyncHTTPTransport: HTTPTransport {
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    let deadline = clock.now() + limits.total
-    let client = await clients.client(for: limits)
     let failures = TransportFailures(request: request, limits: limits)
-    let response: HTTPClientResponse
+    guard let client = await clients.client(for: limits) else { throw failures.shutDown() }
+    let origin = failures.origin
+    let mayMeetKeptConnection = await clients.keepsConnection(to: origin)
+    let exchange = Exchange(limits: limits, clock: clock, failures: failures) { [clients] in
+      await clients.note(connectionIsKept: $0, to: origin)
+    }
+    let outgoing = outgoing(request)
     do {
-      response = try await client.execute(
-        try outgoing(request), deadline: .now() + .nanoseconds(limits.total.nanoseconds))
-    } catch {
-      throw failures.beforeHead(error)
+      let head = try await exchange.head {
+        try await client.execute(outgoing, deadline: .distantFuture)
+      }
+      return HTTPResponseMessage(
+        head: head, body: HTTPBody(pull: { try await exchange.next() }))
+    } catch var error as ChainError where error.code == .connectionClosed {
+      await clients.note(connectionIsKept: false, to: origin)
+      if mayMeetKeptConnection { error.cause = KeptConnectionClosed() }
+      throw error
     }
-    var head = HTTPTypes.HTTPResponse(
-      status: .init(code: Int(response.status.code), reasonPhrase: response.status.reasonPhrase))
-    for (name, value) in response.headers {
-      guard let name = HTTPField.Name(name) else { continue }
-      head.headerFields.append(HTTPField(name: name, value: value))
-    }
-    let body = BodyReader(
-      response.body, deadline: deadline, clock: clock, limit: limits.bodyBytes.bytes,
-      failures: failures)
-    return HTTPResponseMessage(head: head, body: HTTPBody(pull: { try await body.next() }))
   }
 
-  private func outgoing(_ request: HTTPRequestMessage) throws -> HTTPClientRequest {
+  private func outgoing(_ request: HTTPRequestMessage) -> HTTPClientRequest {
     let head = request.head
     var outgoing = HTTPClientRequest(
       url: "\(head.scheme ?? "http")://\(head.authority ?? "")\(head.path ?? "/")")
@@ -68,74 +66,59 @@ public struct AsyncHTTPTransport: HTTPTransport {
   }
 }
 
+/// The cause of a failure that may only mean that the server closed an idle connection as the
+/// request went out on it.
+///
+/// https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
+struct KeptConnectionClosed: Error, CustomStringConvertible {
+  var description: String { "the connection was kept from an earlier request" }
+}
+
 /// One client per combination of the limits that async-http-client keeps per client.
 private actor Clients {
   private struct Key: Hashable {
     var connect: Duration
-    var idle: Duration
     var bodyBytes: Int
+    var ratio: Int?
   }
 
   private var clients: [Key: HTTPClient] = [:]
+  private var isShutDown = false
+  /// Where a connection was left open after an answer.
+  private var keptOrigins: Set<String> = []
 
-  func client(for limits: HTTPLimits) -> HTTPClient {
+  /// `nil` after the shutdown.
+  func client(for limits: HTTPLimits) -> HTTPClient? {
+    guard !isShutDown else { return nil }
     let key = Key(
-      connect: limits.connect, idle: limits.idle, bodyBytes: limits.bodyBytes.bytes)
+      connect: limits.connect, bodyBytes: limits.bodyBytes.bytes, ratio: limits.decompressionRatio)
     if let client = clients[key] { return client }
     var configuration = HTTPClient.Configuration()
     configuration.redirectConfiguration = .disallow
     configuration.timeout.connect = .nanoseconds(limits.connect.nanoseconds)
-    configuration.timeout.read = .nanoseconds(limits.idle.nanoseconds)
-    configuration.decompression = .enabled(limit: .size(limits.bodyBytes.bytes))
+    // The size is measured by the exchange, too; here it stops a bomb before it is unpacked.
+    configuration.decompression = .enabled(
+      limit: limits.decompressionRatio.map { .ratio($0) } ?? .size(limits.bodyBytes.bytes))
     // A refused connection is told at once; waiting is the business of max-retry.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
-    let client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+    let client = HTTPClient(
+      eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     clients[key] = client
     return client
   }
 
+  func keepsConnection(to origin: String) -> Bool { keptOrigins.contains(origin) }
+
+  func note(connectionIsKept: Bool, to origin: String) {
+    if connectionIsKept { keptOrigins.insert(origin) } else { keptOrigins.remove(origin) }
+  }
+
   func shutdown() async {
-    for client in clients.values { try? await client.shutdown() }
+    isShutDown = true
+    let open = clients.values
     clients = [:]
-  }
-}
-
-/// Reads a body under a deadline and a size limit.
-private actor BodyReader {
-  private var iterator: HTTPClientResponse.Body.AsyncIterator?
-  private let deadline: Duration
-  private let clock: ServiceClock
-  private let limit: Int
-  private let failures: TransportFailures
-  private var received = 0
-
-  init(
-    _ body: HTTPClientResponse.Body, deadline: Duration, clock: ServiceClock, limit: Int,
-    failures: TransportFailures
-  ) {
-    iterator = body.makeAsyncIterator()
-    self.deadline = deadline
-    self.clock = clock
-    self.limit = limit
-    self.failures = failures
-  }
-
-  func next() async throws -> (any BodyChunk)? {
-    // The iterator is out while it runs, so that nobody else disturbs it.
-    guard var iterator = iterator.take() else { return nil }
-    let chunk: ByteBuffer?
-    do {
-      chunk = try await iterator.next(isolation: self)
-    } catch {
-      throw failures.inBody(error, received: received)
-    }
-    guard let chunk else { return nil }
-    received += chunk.readableBytes
-    guard received <= limit else { throw failures.tooLarge(limit) }
-    guard clock.now() < deadline else { throw failures.tookTooLong(received: received) }
-    self.iterator = iterator
-    return chunk
+    for client in open { try? await client.shutdown() }
   }
 }
 

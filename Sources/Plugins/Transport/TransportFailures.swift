@@ -1,7 +1,9 @@
 import AsyncHTTPClient
+import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOHTTPCompression
 import NIOPosix
 import Pipeline
 
@@ -10,84 +12,140 @@ struct TransportFailures: Sendable {
   let request: HTTPRequestMessage
   let limits: HTTPLimits
 
-  private var origin: String {
+  /// Scheme and authority.
+  var origin: String {
     "\(request.head.scheme ?? "http")://\(request.head.authority ?? "")"
   }
 
+  private func failure(
+    _ code: ChainError.Code, _ message: String, _ delivery: ChainError.Delivery
+  ) -> ChainError {
+    ChainError(.transport, code, message, delivery: delivery)
+  }
+}
+
+// MARK: Before the head
+
+extension TransportFailures {
   /// An error that came instead of the head of a response.
   func beforeHead(_ error: any Error) -> any Error {
-    if error is CancellationError { return error }
-    if let error = error as? ChainError { return error }
     switch error {
+    case is CancellationError, is ChainError: return error
     case let error as NIOConnectionError: return connection(error)
     case let error as HTTPClientError: return client(error)
-    case let error as HTTPParserError:
+    case let error as HTTPParserError: return parser(error)
+    case let error as IOError: return system(error)
+    case ChannelError.connectTimeout: return client(.connectTimeout)
+    case is ChannelError:
+      // The usual end of a kept connection that closed as the request went out on it.
+      return client(.remoteConnectionClosed)
+    case is NIOHTTPDecoderError:
       return failure(
-        .malformedResponse, "\(origin) did not answer with HTTP (\(error)); is the URL's scheme and port right?",
-        .unknown)
+        .connectionClosed,
+        "\(origin) answered what nobody had asked, and the connection was given up before it had "
+          + "answered this", .unknown)
     default: break
     }
+    // NIOSSL comes with async-http-client and is none of our own packages, so its errors have no
+    // type here.
     let name = String(reflecting: type(of: error))
-    if name.contains("NIOSSL") || name.contains("BoringSSL") {
-      return failure(
-        .tlsFailed, "no secure connection to \(origin): \(error)", .notSent, cause: error)
-    }
-    if let error = error as? IOError {
-      return failure(
-        .connectionClosed, "the connection to \(origin) broke before an answer came: \(error)",
-        .unknown, cause: error)
-    }
-    return failure(
-      .connectionFailed, "the request to \(origin) failed: \(error)", .unknown, cause: error)
+    if name.contains("NIOSSL") || name.contains("BoringSSL") { return tls("\(error)") }
+    return failure(.connectionFailed, "the request to \(origin) failed: \(error)", .unknown)
   }
 
-  /// An error in the middle of a body.
-  func inBody(_ error: any Error, received: Int) -> any Error {
-    if error is CancellationError { return error }
-    switch error as? HTTPClientError {
-    case .readTimeout, .deadlineExceeded:
-      return failure(
-        .timedOut,
-        "\(origin) fell silent after \(received) bytes of the body: nothing came for "
-          + "\(limits.idle.optionText); raise the option idle_timeout of fetch if it is that slow",
-        .answered)
-    case .cancelled: return CancellationError()
-    default:
-      if "\(type(of: error))".contains("Decompression") {
-        return failure(
-          .malformedResponse,
-          "the body from \(origin) cannot be decompressed, or is larger than \(limits.bodyBytes) "
-            + "decompressed: \(error)", .answered, cause: error)
-      }
-      return failure(
-        .truncatedResponse,
-        "the connection to \(origin) broke after \(received) bytes of the body: \(error)",
-        .answered, cause: error)
-    }
-  }
-
-  func tooLarge(_ limit: Int) -> ChainError {
+  func shutDown() -> ChainError {
     failure(
-      .limitExceeded,
-      "the body from \(origin) is larger than \(ByteSize(bytes: limit)); raise the option max_body "
-        + "of fetch if it may be", .answered)
+      .connectionFailed, "the request to \(origin) comes after the network was shut down", .notSent)
   }
 
-  func tookTooLong(received: Int) -> ChainError {
+  func noHeadInTime() -> ChainError {
     failure(
       .timedOut,
-      "\(origin) took longer than \(limits.total.optionText): \(received) bytes of the body had "
-        + "arrived; raise the option timeout of fetch", .answered)
+      "\(origin) did not answer within \(limits.total.optionText); raise the option timeout of fetch",
+      .unknown)
+  }
+
+  func noHead(for silence: Duration) -> ChainError {
+    failure(
+      .timedOut,
+      "\(origin) did not answer: nothing came for \(silence.optionText); raise the option "
+        + "idle_timeout of fetch if it is that slow", .unknown)
+  }
+
+  func headTooLarge() -> ChainError {
+    failure(
+      .limitExceeded,
+      "the header fields from \(origin) are larger than \(limits.headerBytes); raise the option "
+        + "max_headers of fetch if they may be", .answered)
+  }
+
+  func badStatus(_ code: Int) -> ChainError {
+    failure(.malformedResponse, "\(origin) answered with \(code), which is no status", .answered)
+  }
+
+  private func parser(_ error: HTTPParserError) -> ChainError {
+    switch error {
+    case .invalidEOFState, .closedConnection:
+      return failure(
+        .connectionClosed, "\(origin) closed the connection before it had answered", .unknown)
+    case .headerOverflow:
+      return failure(
+        .limitExceeded,
+        "\(origin) sent more header fields than are read: 256 in all, of 80 KiB each", .unknown)
+    default:
+      let other = request.head.scheme == "https" ? "http" : "https"
+      return failure(
+        .malformedResponse,
+        "\(origin) did not answer with HTTP (\(error)); is the URL's scheme and port right, or does "
+          + "it speak \(other)?", .unknown)
+    }
+  }
+
+  private func system(_ error: IOError) -> ChainError {
+    // Only a connection that does not stand yet can be refused; the other errors also end those
+    // that do.
+    if error.errnoCode == ECONNREFUSED {
+      return failure(
+        .connectionFailed,
+        "cannot connect to \(origin): connection refused; is the server running?", .notSent)
+    }
+    if [EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL].contains(error.errnoCode) {
+      return failure(.connectionFailed, "cannot reach \(origin): \(Self.reason(error))", .unknown)
+    }
+    return failure(
+      .connectionClosed,
+      "the connection to \(origin) broke before an answer came: \(Self.reason(error))", .unknown)
+  }
+
+  private static func reason(_ error: IOError) -> String {
+    String(cString: strerror(error.errnoCode)).lowercased()
+  }
+
+  private func tls(_ text: String) -> ChainError {
+    let reason =
+      if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
+        "it does not answer with TLS; is the URL's scheme and port right?"
+      } else if text.contains("CERTIFICATE_VERIFY_FAILED") {
+        "its certificate is expired, or signed by an authority that this machine does not know"
+      } else if text.contains("ailedToValidateHostname") || text.contains("nableToValidateCert") {
+        "its certificate is for another name"
+      } else if text.contains("UNSUPPORTED_PROTOCOL") || text.contains("PROTOCOL_VERSION") {
+        "it speaks no version of TLS that is safe"
+      } else {
+        text
+      }
+    return failure(.tlsFailed, "no secure connection to \(origin): \(reason)", .notSent)
   }
 
   private func connection(_ error: NIOConnectionError) -> ChainError {
-    if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
+    if error.connectionErrors.isEmpty, let cause = error.dnsAError ?? error.dnsAAAAError {
       return failure(
         .nameResolutionFailed,
-        "the name \(error.host) has no address: \(error.dnsAError ?? error.dnsAAAAError.map { $0 as any Error } ?? error); is it spelled right?",
-        .notSent)
+        "the name \(error.host) has no address: \(cause); is it spelled right?", .notSent)
     }
-    let causes = error.connectionErrors.map { "\($0.error)" }
+    let causes = error.connectionErrors.map { failure in
+      (failure.error as? IOError).map(Self.reason) ?? "\(failure.error)"
+    }
     return failure(
       .connectionFailed,
       "cannot connect to \(origin): \(causes.first ?? "no address answered"); is the server running?",
@@ -99,35 +157,90 @@ struct TransportFailures: Sendable {
     case .cancelled: return CancellationError()
     case .connectTimeout:
       return failure(
-        .connectionFailed,
-        "no connection to \(origin) within \(limits.connect.optionText)", .notSent)
+        .connectionFailed, "no connection to \(origin) within \(limits.connect.optionText)",
+        .notSent)
     case .tlsHandshakeTimeout:
       return failure(.tlsFailed, "no secure connection to \(origin) in time", .notSent)
     case .getConnectionFromPoolTimeout:
-      return failure(
-        .timedOut, "no connection to \(origin) became free in time", .notSent)
-    case .deadlineExceeded:
-      return failure(
-        .timedOut, "\(origin) did not answer within \(limits.total.optionText)", .unknown)
-    case .readTimeout:
-      return failure(
-        .timedOut, "\(origin) did not answer: nothing came for \(limits.idle.optionText)", .unknown)
+      return failure(.timedOut, "no connection to \(origin) became free in time", .notSent)
     case .remoteConnectionClosed:
       return failure(
-        .connectionClosed, "\(origin) closed the connection before it answered", .unknown)
+        .connectionClosed, "\(origin) closed the connection before it had answered", .unknown)
     case .emptyHost, .emptyScheme, .invalidURL:
       return failure(.invalidRequest, "\(origin) is not a URL to send to", .notSent)
     default:
       return failure(
-        .connectionFailed, "the request to \(origin) failed: \(error.shortDescription)", .unknown,
-        cause: error)
+        .connectionFailed, "the request to \(origin) failed: \(error.shortDescription)", .unknown)
+    }
+  }
+}
+
+// MARK: In the body
+
+extension TransportFailures {
+  /// An error in the middle of a body.
+  func inBody(_ error: any Error, received: Int) -> any Error {
+    switch error {
+    case is CancellationError, is ChainError: return error
+    case let error as HTTPClientError where error == .cancelled: return CancellationError()
+    case NIOHTTPDecompression.DecompressionError.limit: return tooLarge()
+    case is NIOHTTPDecompression.DecompressionError: return undecodable("it is damaged")
+    case let error as NIOHTTPDecompression.ExtraDecompressionError:
+      guard error == .truncatedData else { return undecodable("\(error)") }
+      return failure(
+        .truncatedResponse,
+        "the compressed body from \(origin) ends in the middle, after \(received) bytes", .answered)
+    case let error as HTTPParserError where error != .invalidEOFState:
+      return failure(
+        .malformedResponse,
+        "\(origin) broke the rules of HTTP after \(received) bytes of the body: \(error)", .answered
+      )
+    case let error as IOError:
+      return truncated(received, Self.reason(error))
+    default: return truncated(received, "it was closed")
     }
   }
 
-  private func failure(
-    _ code: ChainError.Code, _ message: String, _ delivery: ChainError.Delivery,
-    cause: (any Error)? = nil
-  ) -> ChainError {
-    ChainError(.transport, code, message, cause: nil, delivery: delivery)
+  func tooLarge() -> ChainError {
+    let ratio = limits.decompressionRatio.map {
+      ", or than \($0) times what was sent: raise the option max_ratio,"
+    }
+    return failure(
+      .limitExceeded,
+      "the body from \(origin) is larger than \(limits.bodyBytes)\(ratio ?? ";") raise the option "
+        + "max_body of fetch if it may be", .answered)
+  }
+
+  func tookTooLong(received: Int) -> ChainError {
+    failure(
+      .timedOut,
+      "\(origin) took longer than \(limits.total.optionText): \(received) bytes of the body had "
+        + "arrived; raise the option timeout of fetch", .answered)
+  }
+
+  func fellSilent(received: Int) -> ChainError {
+    failure(
+      .timedOut,
+      "\(origin) fell silent after \(received) bytes of the body: nothing came for "
+        + "\(limits.idle.optionText); raise the option idle_timeout of fetch if it is that slow",
+      .answered)
+  }
+
+  func tooSlow(received: Int) -> ChainError {
+    failure(
+      .timedOut,
+      "\(origin) sends fewer than \(limits.minimumThroughput) per second: \(received) bytes of the "
+        + "body had arrived; lower the option min_throughput of fetch", .answered)
+  }
+
+  private func truncated(_ received: Int, _ reason: String) -> ChainError {
+    failure(
+      .truncatedResponse,
+      "the connection to \(origin) broke after \(received) bytes of the body: \(reason)", .answered)
+  }
+
+  private func undecodable(_ reason: String) -> ChainError {
+    failure(
+      .malformedResponse, "the body from \(origin) cannot be decompressed: \(reason)", .answered)
   }
 }

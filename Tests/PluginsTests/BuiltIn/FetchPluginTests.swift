@@ -1,0 +1,100 @@
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct FetchPluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(
+      optionTable(FetchPlugin.self) == [
+        "timeout": "5m", "connect_timeout": "10s", "idle_timeout": "30s", "max_body": "1GiB",
+        "max_ratio": nil, "max_headers": "64KiB", "min_throughput": "0B",
+      ])
+  }
+
+  @Test(arguments: [
+    ("fetch: { timeout: 1ms, connect_timeout: 1h, idle_timeout: 1h, max_body: 1B }", nil),
+    ("fetch: { timeout: 0s }", "at least 1ms"), ("fetch: { timeout: 25h }", "at most 24h"),
+    ("fetch: { connect_timeout: 2h }", "at most 1h"),
+    ("fetch: { idle_timeout: 30 }", "the unit is missing"),
+    ("fetch: { max_body: 0B }", "at least 1B"), ("fetch: { max_ratio: 0 }", "at least 1"),
+    ("fetch: { max_headers: 100B }", "at least 256B"),
+    ("fetch: { max_headers: 3MiB }", "at most 2MiB"), ("fetch: { proxy: x }", "no option `proxy`"),
+  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  /// Keeps the limits it is given.
+  private actor Listener: HTTPTransport {
+    private(set) var limits: HTTPLimits?
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      self.limits = limits
+      throw ChainError(.transport, .connectionFailed, "no network", delivery: .notSent)
+    }
+  }
+
+  @Test func `options reach the transport`() async throws {
+    let listener = Listener()
+    var setup = Bench.Setup()
+    setup.transport = listener
+    let options =
+      "timeout: 1s, connect_timeout: 2s, idle_timeout: 3s, max_body: 4KiB, max_ratio: 5, "
+      + "max_headers: 6KiB, min_throughput: 7KiB"
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { \(options) }")
+    var expected = HTTPLimits()
+    expected.total = .seconds(1)
+    expected.connect = .seconds(2)
+    expected.idle = .seconds(3)
+    expected.bodyBytes = .kibibytes(4)
+    expected.decompressionRatio = 5
+    expected.headerBytes = .kibibytes(6)
+    expected.minimumThroughput = .kibibytes(7)
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      _ = await bench.run()
+    }
+    #expect(await listener.limits == expected)
+  }
+
+  @Test func `a header that is larger than the option allows is refused`() async throws {
+    let answer = HTTPText.response(headers: ["X-Long: " + String(repeating: "a", count: 1_000)])
+    try await RawServer.withServer([.request, .send(answer)]) { server in
+      for (limit, code) in [("900B", ChainError.Code.limitExceeded), ("2KiB", nil)] {
+        let chain = Bench.plain.replacing("- fetch", with: "- fetch: { max_headers: \(limit) }")
+        try await Bench.with(chain, url: server.url) { bench in
+          let outcome = await bench.run()
+          #expect(outcome.code == code, "\(outcome.message)")
+          if code != nil { #expect(outcome.message.contains("max_headers")) }
+        }
+      }
+    }
+  }
+
+  @Test func `a body that grows more than the option allows is refused`() async throws {
+    let answer = HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzipBomb)
+    try await RawServer.withServer([.request, .send(answer)]) { server in
+      for (ratio, code) in [("100", ChainError.Code.limitExceeded), ("2000", nil)] {
+        let chain = Bench.plain.replacing("- fetch", with: "- fetch: { max_ratio: \(ratio) }")
+        try await Bench.with(chain, url: server.url) { bench in
+          let outcome = await bench.run()
+          #expect(outcome.code == code, "\(outcome.message)")
+          if code != nil { #expect(outcome.message.contains("max_ratio")) }
+        }
+      }
+    }
+  }
+
+  @Test func `without a network the error says so`() async throws {
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(.failure(.nameResolutionFailed, .notSent))
+    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+      let request = try Bench.request()
+      let runner = PipelineRunner(bench.runner.pipeline, services: Services())
+      let outcome = await Bench(runner: runner, store: nil, log: bench.log).outcome(of: request)
+      #expect(outcome.code == .connectionFailed)
+      #expect(outcome.failure?.delivery == .notSent)
+      #expect(outcome.failure?.place == "fetch")
+    }
+  }
+}

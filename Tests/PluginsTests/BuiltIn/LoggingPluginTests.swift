@@ -1,0 +1,127 @@
+import HTTPTypes
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct LoggingPluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(optionTable(LoggingPlugin.self) == ["level": "info", "headers": "false"])
+  }
+
+  @Test(arguments: [
+    ("logging: { level: debug }", nil), ("logging: { level: trace }", nil),
+    ("logging: { level: loud }", "not one of these"), ("logging: { headers: yes }", "true"),
+    ("logging: { body: true }", "no option `body`"),
+  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  private static let rest = """
+
+    - cache-read
+    - fetch
+    - response-code
+    - parse
+    - cache-write
+    """
+
+  /// The lines of some operations, each of which takes 12 ms on the network.
+  private func lines(
+    _ entries: String, _ network: FakeNetwork.Answer..., custom: String = "", operations: Int = 1,
+    took: Duration = .milliseconds(12)
+  ) async throws -> [String] {
+    let clock = ManualClock()
+    var setup = Bench.Setup()
+    setup.clock = ServiceClock(clock)
+    let answers = network
+    let fake = FakeNetwork(answers, before: { clock.advance(by: took) })
+    setup.transport = fake
+    return try await Bench.with(
+      entries + Self.rest, url: "http://localhost/graphql?key=hidden", setup: setup
+    ) { bench in
+      for _ in 0..<operations {
+        _ = await bench.run { request in
+          if let name = HTTPField.Name("X-Custom"), !custom.isEmpty {
+            request.additionalHeaders[name] = custom
+          }
+        }
+      }
+      return bench.log.leveledLines
+    }
+  }
+
+  private func withoutDebug(_ lines: [String]) -> [String] {
+    lines.filter { !$0.hasPrefix("debug:") }
+  }
+
+  @Test func `an operation is one line out and one back`() async throws {
+    let lines = try await lines("- logging", .ok, operations: 2)
+    #expect(
+      withoutDebug(lines) == [
+        "info: → User", "info: ← User [server] 12 ms", "info: → User",
+        "info: ← User [cache] 0.0 ms",
+      ])
+  }
+
+  @Test(arguments: [
+    (Duration.microseconds(1_260), "1.3 ms"), (.microseconds(9_940), "9.9 ms"),
+    (.microseconds(9_960), "10.0 ms"), (.microseconds(12_400), "12 ms"), (.seconds(61), "61000 ms"),
+  ]) func `times are in milliseconds`(_ duration: Duration, _ text: String) async throws {
+    let lines = try await lines("- logging", .ok, took: duration)
+    #expect(lines.last == "info: ← User [server] \(text)")
+  }
+
+  @Test func `an error is a line of its own, whatever the level`() async throws {
+    let lines = try await lines("- logging: { level: trace }", .response(404))
+    #expect(
+      withoutDebug(lines) == [
+        "trace: → User",
+        "error: ✗ User response-code: the server answered 404; "
+          + "is the path of the endpoint right?",
+      ])
+  }
+
+  @Test func `errors of GraphQL are counted`() async throws {
+    let one = #"{"data":null,"errors":[{"message":"a"}]}"#
+    let two = #"{"data":null,"errors":[{"message":"a"},{"message":"b"}]}"#
+    let lines = try await lines("- logging", .body(one), .body(two), operations: 2)
+    #expect(lines.contains("info: ← User [server] 12 ms, 1 GraphQL error"))
+    #expect(lines.contains("info: ← User [server] 12 ms, 2 GraphQL errors"))
+  }
+
+  @Test func `attempts are numbered from the second`() async throws {
+    let lines = try await lines(
+      "- max-retry: { backoff: { base: 0s } }\n- logging", .response(503), .ok)
+    #expect(
+      lines.filter { $0.contains("→") } == ["info: → User", "info: → User (attempt 2)"])
+  }
+
+  @Test func `secret fields are hidden, and the query of the address is left out`() async throws {
+    let lines = try await lines(
+      "- logging: { headers: true }",
+      .response(
+        200,
+        headers: ["Content-Type": "application/json", "Set-Cookie": "s=canary-3", "Server": "x"],
+        body: HTTPText.user), custom: "canary-2")
+    #expect(lines.contains("info: > POST http://localhost/graphql"))
+    #expect(lines.contains("info: > Authorization: •••"))
+    #expect(lines.contains("info: > X-Custom: •••"))
+    #expect(lines.contains("info: > Content-Type: application/json"))
+    #expect(lines.contains("info: < 200"))
+    #expect(lines.contains("info: < Set-Cookie: •••"))
+    #expect(lines.contains("info: < Server: x"))
+    #expect(!lines.joined().contains("canary"))
+    #expect(!lines.joined().contains("hidden"))
+  }
+
+  @Test func `a line stays a line, whatever the server says`() async throws {
+    let lines = try await lines(
+      "- logging",
+      .response(
+        500, headers: ["Content-Type": "text/html"], body: "bad\u{1B}[31m\u{85}x\ninfo: ← forged"))
+    let text = lines.joined(separator: "|")
+    #expect(
+      text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
+    #expect(!lines.contains { $0.hasPrefix("info: ← forged") })
+  }
+}

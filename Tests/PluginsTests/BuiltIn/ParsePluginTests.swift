@@ -1,0 +1,85 @@
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ParsePluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(optionTable(ParsePlugin.self) == ["max_depth": "512", "max_string": "16MiB"])
+  }
+
+  @Test(arguments: [
+    ("parse: { max_depth: 1, max_string: 1B }", nil), ("parse: { max_depth: 2000 }", nil),
+    ("parse: { max_depth: 0 }", "at least 1"), ("parse: { max_depth: 2001 }", "at most 2000"),
+    ("parse: { max_string: 2GiB }", "at most 1GiB"), ("parse: { max_string: 16 }", "unit"),
+  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  private func run(_ entry: String, _ body: String) async throws -> (
+    Outcome, before: String, after: String
+  ) {
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(.body(body))
+    let chain = Bench.plain.replacing("- parse", with: "- \(entry)")
+    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      try await bench.prime()
+      let before = await bench.dump()
+      return (await bench.run(), before, await bench.dump())
+    }
+  }
+
+  @Test func `nesting is limited`() async throws {
+    let deep =
+      #"{"data":{"user":null},"x":\#(String(repeating: "[", count: 9))1\#(String(repeating: "]", count: 9))}"#
+    let (refused, before, after) = try await run("parse: { max_depth: 9 }", deep)
+    #expect(refused.code == .malformedResponse)
+    #expect(refused.message.contains("9"), "\(refused.message)")
+    #expect(after == before)
+    let (read, _, _) = try await run("parse: { max_depth: 10 }", deep)
+    #expect(read.results.count == 1, "\(read.message)")
+  }
+
+  @Test func `strings are limited`() async throws {
+    let body = HTTPText.user.replacing("Ada", with: String(repeating: "A", count: 100))
+    let (refused, before, after) = try await run("parse: { max_string: 99B }", body)
+    #expect(refused.code == .malformedResponse)
+    #expect(refused.message.contains("99"), "\(refused.message)")
+    #expect(after == before)
+    let (read, _, _) = try await run("parse: { max_string: 100B }", body)
+    #expect(read.results.count == 1, "\(read.message)")
+  }
+
+  /// Everything up to the last byte is too little, and leaves the cache as it was.
+  @Test func `a body that ends after any byte leaves the cache as it was`() async throws {
+    let whole = Array(HTTPText.user.utf8)
+    for count in 0..<whole.count {
+      let (outcome, before, after) = try await run(
+        "parse", String(decoding: whole.prefix(count), as: UTF8.self))
+      #expect(outcome.results.isEmpty)
+      #expect(outcome.code == (count == 0 ? .malformedResponse : .truncatedResponse))
+      #expect(after == before)
+    }
+  }
+
+  @Test func `a document without a prepared operation is parsed all the same`() async throws {
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(.ok)
+    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+      let outcome = await bench.outcome(of: GraphQLRequest(document: Bench.user))
+      #expect(
+        outcome.texts == [#"{"data":{"user":{"id":"1","name":"Ada"}}}"#], "\(outcome.message)")
+    }
+  }
+
+  @Test func `a body in a coding that was not asked for is refused`() async throws {
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(
+      .response(
+        200, headers: ["Content-Type": "application/json", "Content-Encoding": "br"], body: "x"))
+    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.code == .malformedResponse)
+      #expect(outcome.message.contains("br"))
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ResponseCodePluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(optionTable(ResponseCodePlugin.self) == ["accept": nil])
+  }
+
+  @Test(arguments: [
+    ("response-code: { accept: [400, 500] }", nil), ("response-code: { accept: [] }", nil),
+    ("response-code: { accept: [99] }", "at least 100"),
+    ("response-code: { accept: [600] }", "at most 599"),
+    ("response-code: { accept: 4xx }", "list"),
+  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  private func run(_ entry: String, _ answer: FakeNetwork.Answer) async throws -> Outcome {
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(answer)
+    let chain = Bench.plain.replacing("- response-code", with: "- \(entry)")
+    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { await $0.run() }
+  }
+
+  @Test(arguments: [
+    (200, "application/json", true), (201, "application/json", true),
+    (299, "application/json", true), (400, "application/json", false),
+    (400, "application/graphql-response+json", true),
+    (400, "Application/GraphQL-Response+JSON; charset=utf-8", true),
+    (401, "application/graphql-response+json", true), (404, "application/json", false),
+    (500, "application/json", false), (500, "application/graphql-response+json", true),
+    (599, "application/json", false), (302, "application/json", false),
+  ]) func `a status is a success, or the body GraphQL's own word`(
+    _ status: Int, _ type: String, _ isRead: Bool
+  ) async throws {
+    let answer = FakeNetwork.Answer.response(
+      status, headers: ["Content-Type": type], body: HTTPText.user)
+    let outcome = try await run("response-code", answer)
+    #expect(outcome.results.count == (isRead ? 1 : 0), "\(outcome.message)")
+    if !isRead {
+      #expect(outcome.code == .httpStatus)
+      #expect(outcome.failure?.place == "response-code")
+      #expect(outcome.failure?.delivery == .answered)
+      #expect(outcome.failure?.http?.status == status)
+    }
+  }
+
+  @Test(arguments: [(400, true), (404, false)])
+  func `further statuses are read when the file says so`(
+    _ status: Int, _ isRead: Bool
+  ) async throws {
+    let answer = FakeNetwork.Answer.response(
+      status, headers: ["Content-Type": "application/json"], body: HTTPText.user)
+    let outcome = try await run("response-code: { accept: [400] }", answer)
+    #expect(outcome.results.count == (isRead ? 1 : 0))
+  }
+
+  @Test(arguments: [
+    (401, "credentials"), (403, "credentials do not allow"), (404, "path of the endpoint"),
+    (302, "not followed"),
+  ]) func `the message says what to look at`(_ status: Int, _ part: String) async throws {
+    let outcome = try await run("response-code", .response(status))
+    #expect(outcome.message.contains(part))
+  }
+}

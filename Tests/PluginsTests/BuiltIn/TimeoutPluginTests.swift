@@ -1,0 +1,144 @@
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct TimeoutPluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(optionTable(TimeoutPlugin.self) == ["total": "5m"])
+  }
+
+  @Test(arguments: [
+    ("timeout: { total: 1ms }", nil), ("timeout: { total: 24h }", nil),
+    ("timeout: { total: 0s }", "at least 1ms"), ("timeout: { total: 25h }", "at most 24h"),
+    ("timeout: { total: 30 }", "unit"),
+  ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  private func setup(_ clock: ManualClock, _ network: FakeNetwork?) -> Bench.Setup {
+    var setup = Bench.Setup()
+    setup.clock = ServiceClock(clock)
+    setup.transport = network
+    return setup
+  }
+
+  private func expectTimeout(_ outcome: Outcome, _ total: String = "30s") {
+    #expect(outcome.failure?.layer == .transport)
+    #expect(outcome.code == .timedOut)
+    #expect(outcome.failure?.place == "timeout")
+    #expect(outcome.message.contains("User took longer than \(total) in all"), "\(outcome.message)")
+  }
+
+  private static let chain = "- timeout: { total: 30s }\n" + Bench.plain
+
+  @Test func `a server that does not answer is given up after the total time`() async throws {
+    let clock = ManualClock()
+    let setup = setup(clock, FakeNetwork(.silence))
+    try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
+      async let outcome = bench.run()
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(30))
+      expectTimeout(await outcome)
+    }
+  }
+
+  @Test func `the time of the body counts`() async throws {
+    let clock = ManualClock()
+    let script: [RawServer.Step] = [
+      .request, .send(HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#)),
+      .run { clock.advance(by: .seconds(30)) }, .untilClosed,
+    ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(Self.chain, url: server.url, setup: setup(clock, nil)) { bench in
+        expectTimeout(await bench.run())
+        #expect(await bench.dump() == "")
+        await server.log.closure()
+      }
+    }
+  }
+
+  @Test func `the time of a request wins over the option`() async throws {
+    let clock = ManualClock()
+    let setup = setup(clock, FakeNetwork(.silence))
+    try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
+      async let outcome = bench.run { $0.timeout = .seconds(2) }
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(2))
+      expectTimeout(await outcome, "2s")
+    }
+  }
+
+  @Test func `what comes in time is delivered`() async throws {
+    let clock = ManualClock()
+    let network = FakeNetwork(.ok, before: { clock.advance(by: .seconds(29)) })
+    try await Bench.with(Self.chain, url: "http://localhost/", setup: setup(clock, network)) {
+      let outcome = await $0.run()
+      #expect(outcome.sources == [.server])
+    }
+  }
+
+  // MARK: With retries
+
+  private static let aboveTimeout =
+    "- max-retry: { backoff: { base: 0s } }\n- timeout: { total: 25s }\n" + Bench.plain
+
+  @Test func `retries from above the timeout do not begin the time anew`() async throws {
+    let clock = ManualClock()
+    let network = FakeNetwork(
+      .response(503), .response(503), .silence, before: { clock.advance(by: .seconds(10)) })
+    try await Bench.with(Self.aboveTimeout, url: "http://localhost/", setup: setup(clock, network))
+    {
+      expectTimeout(await $0.run(), "25s")
+      #expect(await network.count == 3)
+    }
+  }
+
+  @Test(arguments: [
+    "- max-retry: { backoff: { base: 61s, max: 5m } }\n- timeout: { total: 30s }\n",
+    "- max-retry: { backoff: { base: 30s, max: 5m, jitter: none } }\n- timeout: { total: 30s }\n",
+  ]) func `a wait that ends after the total time is not begun`(_ entries: String) async throws {
+    let clock = ManualClock()
+    let network = FakeNetwork(.response(503))
+    let setup = setup(clock, network)
+    try await Bench.with(entries + Bench.plain, url: "http://localhost/", setup: setup) {
+      let outcome = await $0.run()
+      #expect(outcome.failure?.http?.status == 503)
+      #expect(await network.count == 1)
+    }
+  }
+
+  @Test func `waiting for a retry counts when the timeout stands above it`() async throws {
+    let clock = ManualClock()
+    let network = FakeNetwork(.response(503))
+    let chain =
+      "- timeout: { total: 30s }\n- max-retry: { backoff: { base: 20s, max: 29s, jitter: none } }\n"
+      + Bench.plain
+    try await Bench.with(chain, url: "http://localhost/", setup: setup(clock, network)) { bench in
+      async let outcome = bench.run()
+      // The total time, and the wait.
+      await clock.sleepers(2)
+      clock.advance(by: .seconds(20))
+      // The next wait would end after 20 s and 29 s: it is not begun.
+      let ended = await outcome
+      #expect(ended.failure?.http?.status == 503)
+      #expect(await network.count == 2)
+    }
+  }
+
+  @Test func `an operation that took too long may be answered from the cache`() async throws {
+    let clock = ManualClock()
+    let chain =
+      "- cache-read: { policy: network-first }\n- max-retry\n- timeout: { total: 30s }\n"
+      + Bench.plain.dropFirst("- logging: { headers: true }\n".count)
+    let network = FakeNetwork(.silence)
+    try await Bench.with(chain, url: "http://localhost/", setup: setup(clock, network)) { bench in
+      try await bench.prime()
+      async let outcome = bench.run()
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(30))
+      let ended = await outcome
+      #expect(ended.sources == [.cache])
+      #expect(await network.count == 1)
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import Cache
+import Foundation
+import GraphQL
+import HTTPTypes
+import JSONStream
+import Pipeline
+import Plugins
+
+/// A chain read from YAML with a real transport and a real store.
+struct Bench: Sendable {
+  /// What the chain sends in a header field, and what must be seen nowhere.
+  static let canary = "canary-7f3a91"
+  /// The chain without options, with every line and field logged.
+  static let plain = """
+    - logging: { headers: true }
+    - fetch
+    - response-code
+    - parse
+    - cache-write
+    """
+  static let user = #"query User { user(id: "1") { id name } }"#
+  static let rename = #"mutation Rename { rename(id: "1") { name } }"#
+
+  let runner: PipelineRunner
+  let store: (any RecordStore)?
+  let log: LogRecorder
+
+  enum StoreKind: Sendable, CaseIterable {
+    case memory, sqlite
+  }
+
+  struct Setup: Sendable {
+    var store: StoreKind? = .memory
+    /// The clock of the plugins.
+    var clock = ServiceClock(ContinuousClock())
+    /// The clock of the transport.
+    var networkClock = ServiceClock(ContinuousClock())
+    var secondsSince1970: @Sendable () -> Double = { 784_111_777 }
+    var random: @Sendable () -> Double = { 0.5 }
+    /// Stands in for the network.
+    var transport: (any HTTPTransport)?
+    /// Changes the chain that was read.
+    var change: @Sendable (inout Pipeline) -> Void = { _ in }
+  }
+
+  /// Assembles a chain and uses it; connections and files are gone afterwards.
+  static func with<Result: Sendable>(
+    _ chain: String = plain, url: String, setup: Setup = Setup(),
+    body: @Sendable (Bench) async throws -> Result
+  ) async throws -> Result {
+    var pipeline = try pipeline(chain, url: url)
+    setup.change(&pipeline)
+    let folder = NSTemporaryDirectory() + "plugins-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let store: (any RecordStore)? =
+      switch setup.store {
+      case .memory: MemoryStore()
+      case .sqlite: try SQLiteStore(path: folder + "/cache.db")
+      case nil: nil
+      }
+    let transport = AsyncHTTPTransport(clock: setup.networkClock)
+    let log = LogRecorder()
+    let services = Services(
+      transport: setup.transport ?? transport, store: store,
+      clock: setup.clock, secondsSince1970: setup.secondsSince1970, random: setup.random,
+      logger: log.logger)
+    let bench = Bench(
+      runner: PipelineRunner(pipeline, services: services), store: store, log: log)
+    do {
+      let result = try await body(bench)
+      await transport.shutdown()
+      try (store as? SQLiteStore)?.close()
+      return result
+    } catch {
+      await transport.shutdown()
+      try? (store as? SQLiteStore)?.close()
+      throw error
+    }
+  }
+
+  static func pipeline(_ chain: String, url: String) throws -> Pipeline {
+    let lines = chain.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
+    let yaml = """
+      version: 1
+      endpoint: { url: "${env:URL}", headers: { Authorization: "Bearer ${env:TOKEN}" } }
+      store: { kind: memory }
+      chain:
+      \(lines)
+      """
+    return try load(yaml, variables: ["URL": url, "TOKEN": canary])
+  }
+
+  static func load(_ yaml: String, variables: [String: String] = [:]) throws -> Pipeline {
+    try PipelineFile.load(
+      Array(yaml.utf8), file: "test.pipeline.yaml", registry: .builtIn,
+      environment: PipelineFileEnvironment(variable: { variables[$0] })
+    ).pipeline
+  }
+
+  /// What is wrong with a chain, one message per finding.
+  static func findings(_ chain: String) -> [String] {
+    do {
+      _ = try pipeline(chain, url: "http://localhost/")
+      return []
+    } catch let diagnostics as PipelineDiagnostics {
+      return diagnostics.all.map { finding in
+        ([finding.message, finding.hint ?? ""] + finding.notes.map(\.text)).joined(separator: " ")
+      }
+    } catch {
+      return ["\(error)"]
+    }
+  }
+
+  static func request(
+    _ document: String = user, policy: CachePolicy? = nil
+  ) throws -> GraphQLRequest {
+    GraphQLRequest(
+      try PreparedOperation(document: Document(parsing: document)), cachePolicy: policy)
+  }
+
+  /// Runs an operation to its end.
+  func run(
+    _ document: String = user, policy: CachePolicy? = nil,
+    change: (inout GraphQLRequest) -> Void = { _ in }
+  ) async -> Outcome {
+    do {
+      var request = try Self.request(document, policy: policy)
+      change(&request)
+      return await outcome(of: request)
+    } catch {
+      return Outcome(error: error)
+    }
+  }
+
+  func outcome(of request: GraphQLRequest) async -> Outcome {
+    var outcome = Outcome()
+    do {
+      for try await response in runner.execute(request) { outcome.add(response) }
+    } catch {
+      outcome.error = error
+    }
+    return outcome
+  }
+
+  /// The store as text.
+  func dump() async -> String {
+    let lines = Lines()
+    do {
+      try await store?.dump { lines.add($0) }
+    } catch {
+      return "\(error)"
+    }
+    return lines.text
+  }
+
+  private final class Lines: @unchecked Sendable {
+    // Unchecked: a dump is written by one task, and read when it has ended.
+    private var bytes: [UInt8] = []
+
+    func add(_ piece: UnsafeRawBufferPointer) { bytes += piece }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+  }
+}
+
+/// What came of an operation.
+struct Outcome: Sendable {
+  struct Result: Sendable, Equatable {
+    var source: GraphQLResponse.Source
+    /// The whole result, `{"data":…}`.
+    var text: String
+    var errors: [GraphQLError]
+    var status: Int?
+    var attempt: Int
+  }
+
+  var results: [Result] = []
+  var error: (any Error)?
+
+  mutating func add(_ response: GraphQLResponse) {
+    var bytes: [UInt8] = []
+    try? response.forEachChunk { bytes += $0 }
+    results.append(
+      Result(
+        source: response.source, text: String(decoding: bytes, as: UTF8.self),
+        errors: response.errors, status: response.http?.status.code, attempt: response.attempt))
+  }
+
+  var failure: ChainError? { error as? ChainError }
+  var code: ChainError.Code? { failure?.code }
+  var message: String { failure.map { "\($0)" } ?? error.map { "\($0)" } ?? "" }
+  var sources: [GraphQLResponse.Source] { results.map(\.source) }
+  var texts: [String] { results.map(\.text) }
+}
+
+extension Bench {
+  /// Puts the answer to ``user`` into the store, with another name than servers give.
+  func prime(_ name: String = "Old") async throws {
+    let operation = try PreparedOperation(document: Document(parsing: Self.user))
+    let normalizer = try ResponseNormalizer(operation, store: store)
+    let text = HTTPText.user.replacingOccurrences(of: "Ada", with: name)
+    try Array(text.utf8).withUnsafeBytes { try normalizer.feed($0) }
+    _ = try await normalizer.finish().write?.commit()
+  }
+}

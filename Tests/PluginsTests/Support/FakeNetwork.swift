@@ -1,0 +1,55 @@
+import HTTPTypes
+import Pipeline
+
+/// A network without sockets: answers in the order given; the last answer repeats.
+actor FakeNetwork: HTTPTransport {
+  enum Answer: Sendable {
+    case response(Int, headers: [String: String] = [:], body: String = "")
+    case failure(ChainError.Code, ChainError.Delivery)
+    /// Nothing, until the task is cancelled.
+    case silence
+
+    static let ok = Answer.body(HTTPText.user)
+
+    static func body(_ text: String) -> Answer {
+      .response(200, headers: ["Content-Type": "application/json"], body: text)
+    }
+  }
+
+  private var answers: [Answer]
+  private let before: @Sendable () async -> Void
+  private(set) var requests: [HTTPRequestMessage] = []
+
+  /// - Parameter before: Done after each request and before its answer.
+  init(_ answers: Answer..., before: @escaping @Sendable () async -> Void = {}) {
+    self.init(answers, before: before)
+  }
+
+  init(_ answers: [Answer], before: @escaping @Sendable () async -> Void = {}) {
+    self.answers = answers
+    self.before = before
+  }
+
+  var count: Int { requests.count }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    requests.append(request)
+    let answer = answers.count > 1 ? answers.removeFirst() : answers[0]
+    await before()
+    switch answer {
+    case .failure(let code, let delivery):
+      throw ChainError(.transport, code, "no luck", delivery: delivery)
+    case .silence:
+      try await ManualClock().sleep(for: .seconds(1))
+      throw CancellationError()
+    case .response(let status, let headers, let body):
+      var head = HTTPResponse(status: .init(code: status))
+      for (name, value) in headers {
+        if let name = HTTPField.Name(name) { head.headerFields[name] = value }
+      }
+      return HTTPResponseMessage(head: head, body: HTTPBody([Array(body.utf8)]))
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import Pipeline
+import Testing
+
+/// The options of a plugin with their defaults, as `plugins show` has them.
+func optionTable(_ plugin: any Plugin.Type) -> [String: String?] {
+  Dictionary(uniqueKeysWithValues: plugin.description.options.map { ($0.name, $0.defaultText) })
+}
+
+/// A chain in which an entry stands where it belongs.
+func chain(with entry: String) -> String {
+  let name = entry.prefix { $0 != ":" }
+  let others = ["cache-read", "fetch", "response-code", "parse", "cache-write"]
+  var entries = others.map { "- \($0 == name ? entry : $0)" }
+  if !others.contains(String(name)) {
+    // Above the cache read, but for what belongs to HTTP.
+    entries.insert("- \(entry)", at: name == "headers" ? 1 : 0)
+  }
+  return entries.joined(separator: "\n")
+}
+
+/// Whether an entry is accepted, and for a refused one, that the message has `part`.
+func expectEntry(
+  _ entry: String, refusedWith part: String?, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  let findings = Bench.findings(chain(with: entry))
+  if let part {
+    #expect(
+      findings.contains { $0.contains(part) }, "findings: \(findings)",
+      sourceLocation: sourceLocation)
+  } else {
+    #expect(findings == [], sourceLocation: sourceLocation)
+  }
+}

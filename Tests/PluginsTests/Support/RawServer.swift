@@ -1,0 +1,258 @@
+import Foundation
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A server that answers with exactly the bytes it is told, right or wrong.
+///
+/// Each connection runs a script; after the last step the server closes it. The last script serves
+/// all further connections.
+struct RawServer: Sendable {
+  enum Step: Sendable {
+    /// Waits for one whole request.
+    case request
+    case send([UInt8])
+    /// Sends the bytes until the client goes away, doing the work after each time.
+    case sendForever([UInt8], then: @Sendable () async -> Void)
+    case run(@Sendable () async -> Void)
+    /// Waits until the client closes the connection.
+    case untilClosed
+    /// Cuts the connection without a goodbye.
+    case reset
+
+    static func send(_ text: String) -> Step { .send(Array(text.utf8)) }
+  }
+
+  let port: Int
+  let log = Log()
+
+  var url: String { "http://127.0.0.1:\(port)/graphql" }
+
+  /// What the server saw.
+  actor Log {
+    private(set) var connections = 0
+    /// The requests as text, head and body.
+    private(set) var requests: [String] = []
+    private(set) var closures = 0
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func connected() -> Int {
+      connections += 1
+      return connections - 1
+    }
+
+    func add(request: String) { requests.append(request) }
+
+    func noteClosure() {
+      closures += 1
+      for continuation in waiting { continuation.resume() }
+      waiting = []
+    }
+
+    /// Waits until a client has closed a connection on which the server waited for that.
+    func closure() async {
+      guard closures == 0 else { return }
+      await withCheckedContinuation { waiting.append($0) }
+    }
+  }
+
+  static func withServer<Result: Sendable>(
+    _ scripts: [Step]..., body: @Sendable @escaping (RawServer) async throws -> Result
+  ) async throws -> Result {
+    let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .bind(host: "127.0.0.1", port: 0) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+        }
+      }
+    let server = RawServer(port: channel.channel.localAddress?.port ?? 0)
+    return try await channel.executeThenClose { clients in
+      try await withThrowingTaskGroup(of: Result?.self) { group in
+        group.addTask {
+          try await withThrowingDiscardingTaskGroup { connections in
+            for try await client in clients {
+              let number = await server.log.connected()
+              let script = scripts[min(number, scripts.count - 1)]
+              connections.addTask { await Connection(client, server.log).run(script) }
+            }
+          }
+          return nil
+        }
+        group.addTask { try await body(server) }
+        defer { group.cancelAll() }
+        while let result = try await group.next() {
+          if let result { return result }
+        }
+        throw CancellationError()
+      }
+    }
+  }
+}
+
+/// One connection and its script.
+private struct Connection {
+  let client: NIOAsyncChannel<ByteBuffer, ByteBuffer>
+  let log: RawServer.Log
+
+  init(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>, _ log: RawServer.Log) {
+    self.client = client
+    self.log = log
+  }
+
+  func run(_ script: [RawServer.Step]) async {
+    // A connection that breaks is what these tests are about.
+    try? await client.executeThenClose { inbound, outbound in
+      var reader = Reader(iterator: inbound.makeAsyncIterator())
+      do {
+        for step in script {
+          switch step {
+          case .request:
+            guard let request = try await reader.request() else {
+              return await log.noteClosure()
+            }
+            await log.add(request: request)
+          case .send(let bytes): try await outbound.write(ByteBuffer(bytes: bytes))
+          case .sendForever(let bytes, let work):
+            while !Task.isCancelled {
+              // The writer of an async channel takes bytes without a pause, and others starve.
+              try await client.channel.writeAndFlush(ByteBuffer(bytes: bytes))
+              await work()
+            }
+          case .run(let work): await work()
+          case .untilClosed:
+            while try await reader.more() {}
+            await log.noteClosure()
+          case .reset:
+            let socket = client.channel as? any SocketOptionProvider
+            try await socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+            try await client.channel.close()
+          }
+        }
+      } catch {
+        await log.noteClosure()
+      }
+    }
+  }
+
+  private struct Reader {
+    var iterator: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
+    var bytes: [UInt8] = []
+
+    mutating func more() async throws -> Bool {
+      guard let buffer = try await iterator.next() else { return false }
+      bytes += buffer.readableBytesView
+      return true
+    }
+
+    mutating func request() async throws -> String? {
+      while true {
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let end = text.range(of: "\r\n\r\n") {
+          let length =
+            text[..<end.lowerBound].split(separator: "\r\n").lazy
+            .filter { $0.lowercased().hasPrefix("content-length:") }
+            .compactMap { Int($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) }.first ?? 0
+          let whole = text[..<end.upperBound].utf8.count + length
+          if bytes.count >= whole {
+            defer { bytes.removeFirst(whole) }
+            return String(decoding: bytes.prefix(whole), as: UTF8.self)
+          }
+        }
+        guard try await more() else { return nil }
+      }
+    }
+  }
+}
+
+extension String {
+  fileprivate func range(of needle: String) -> Range<String.Index>? {
+    // Characters would join `\r\n`, so the search is over Unicode scalars.
+    let (text, needle) = (unicodeScalars, Array(needle.unicodeScalars))
+    var index = text.startIndex
+    while index < text.endIndex {
+      if text[index...].starts(with: needle) {
+        return index..<text.index(index, offsetBy: needle.count)
+      }
+      index = text.index(after: index)
+    }
+    return nil
+  }
+}
+
+/// The bytes of HTTP responses.
+enum HTTPText {
+  /// The answer to ``Bench/user``.
+  static let user = #"{"data":{"user":{"__typename":"User","id":"1","name":"Ada"}}}"#
+
+  /// A response whose length is told, unless `headers` tell another.
+  static func response(
+    _ status: String = "200 OK", type: String? = "application/json", headers: [String] = [],
+    body: String = user
+  ) -> [UInt8] {
+    response(status, type: type, headers: headers, bytes: Array(body.utf8))
+  }
+
+  static func response(
+    _ status: String = "200 OK", type: String? = "application/json", headers: [String] = [],
+    bytes: [UInt8]
+  ) -> [UInt8] {
+    let isFramed = headers.contains {
+      let name = $0.lowercased()
+      return name.hasPrefix("content-length:") || name.hasPrefix("transfer-encoding:")
+        || name == "connection: close"
+    }
+    var lines = ["HTTP/1.1 \(status)"]
+    if let type { lines.append("Content-Type: \(type)") }
+    if !isFramed { lines.append("Content-Length: \(bytes.count)") }
+    lines += headers
+    return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + bytes
+  }
+
+  static func chunk(_ text: String) -> String {
+    "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n"
+  }
+}
+
+/// Bodies in gzip.
+enum GzipText {
+  /// The bytes in blocks that are stored as they are.
+  static func stored(_ bytes: [UInt8]) -> [UInt8] {
+    precondition(bytes.count < 65_536)
+    let count = UInt16(bytes.count)
+    let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
+    let block: [UInt8] = [1] + little(count) + little(~count)
+    return head + block + bytes + little(crc(bytes)) + little(UInt32(bytes.count))
+  }
+
+  private static func little<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+    withUnsafeBytes(of: number.littleEndian) { Array($0) }
+  }
+
+  private static func crc(_ bytes: [UInt8]) -> UInt32 {
+    var crc = ~UInt32(0)
+    for byte in bytes {
+      crc ^= UInt32(byte)
+      for _ in 0..<8 {
+        let carries = crc & 1 == 1
+        crc >>= 1
+        if carries { crc ^= 0xEDB8_8320 }
+      }
+    }
+    return ~crc
+  }
+}
+
+/// The answer to ``Bench/user`` with a name of a million letters, in 1,055 bytes of gzip.
+let gzipBomb: [UInt8] = {
+  let start =
+    "H4sIAAAAAAACA+3IKwqAQBiF0b382WK1uQizDDjBoIiPIDJ7V8FdeE65l++KIe0pmiuOLa/v9v1+LnlOU44mujdWMQ7Pr5/z5RY"
+  let end = "PitKKXcSeOE4npCDwA="
+  let zeros = String(repeating: "A", count: 1290)
+  return Array(Data(base64Encoded: start + zeros + end) ?? Data())
+}()

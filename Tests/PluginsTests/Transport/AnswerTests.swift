@@ -1,0 +1,118 @@
+import Pipeline
+import Testing
+
+/// Answers that are right, however odd.
+@Suite(.timeLimit(.minutes(1))) struct AnswerTests {
+  struct Answer: Sendable, CustomTestStringConvertible {
+    var name: String
+    var script: [RawServer.Step]
+    var text = #"{"data":{"user":{"id":"1","name":"Ada"}}}"#
+    var errors: [String] = []
+    var status = 200
+
+    var testDescription: String { name }
+  }
+
+  private static let chunks = HTTPText.user.map { HTTPText.chunk(String($0)) }.joined()
+  private static let refusal =
+    #"{"errors":[{"message":"no such field","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}"#
+
+  static let answers: [Answer] = [
+    Answer(name: "a body with its length", script: [.send(HTTPText.response())]),
+    Answer(
+      name: "a body that ends with its connection",
+      script: [.send(HTTPText.response(headers: ["Connection: close"]))]),
+    Answer(
+      name: "chunks of one byte",
+      script: [
+        .send(HTTPText.response(headers: ["Transfer-Encoding: chunked"], body: "")),
+        .send(chunks + "0\r\n\r\n"),
+      ]),
+    Answer(
+      name: "pieces of one byte", script: HTTPText.response().map { RawServer.Step.send([$0]) }),
+    Answer(
+      name: "gzip",
+      script: [
+        .send(
+          HTTPText.response(
+            headers: ["Content-Encoding: gzip"], bytes: GzipText.stored(Array(HTTPText.user.utf8))))
+      ]),
+    Answer(
+      name: "two hundred header fields",
+      script: [.send(HTTPText.response(headers: (0..<200).map { "X-Field-\($0): value" }))]),
+    Answer(
+      name: "interim answers first",
+      script: [
+        .send(String(repeating: "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", count: 100)),
+        .send(HTTPText.response()),
+      ]),
+    Answer(name: "no content type", script: [.send(HTTPText.response(type: nil))]),
+    Answer(
+      name: "a content type with parameters",
+      script: [.send(HTTPText.response(type: "Application/JSON ; Charset=UTF-8"))]),
+    Answer(
+      name: "a vendor's JSON type",
+      script: [.send(HTTPText.response(type: "application/vnd.api+json"))]),
+    Answer(
+      name: "200 with errors only", script: [.send(HTTPText.response(body: refusal))],
+      text: #"{"data":null,"# + refusal.dropFirst(), errors: ["no such field"]),
+    Answer(
+      name: "data and errors",
+      script: [
+        .send(
+          HTTPText.response(
+            body: #"{"errors":[{"message":"no name","path":["user","name"]}],"#
+              + #""data":{"user":{"__typename":"User","id":"1","name":null}},"extensions":{"cost":3}}"#
+          ))
+      ],
+      text:
+        #"{"data":{"user":{"id":"1","name":null}},"errors":[{"message":"no name","path":["user","name"]}],"#
+        + #""extensions":{"cost":3}}"#, errors: ["no name"]),
+    Answer(
+      name: "400 that is GraphQL's own word",
+      script: [
+        .send(
+          HTTPText.response(
+            "400 Bad Request", type: "application/graphql-response+json; charset=utf-8",
+            body: refusal))
+      ], text: #"{"data":null,"# + refusal.dropFirst(), errors: ["no such field"], status: 400),
+    Answer(
+      name: "500 that is GraphQL's own word",
+      script: [
+        .send(
+          HTTPText.response(
+            "500 Internal Server Error", type: "application/graphql-response+json", body: refusal))
+      ], text: #"{"data":null,"# + refusal.dropFirst(), errors: ["no such field"], status: 500),
+  ]
+
+  @Test(arguments: answers) func `an answer is read`(_ answer: Answer) async throws {
+    try await RawServer.withServer([.request] + answer.script) { server in
+      try await Bench.with(url: server.url) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.message == "")
+        #expect(outcome.texts == [answer.text])
+        #expect(outcome.results.first?.errors.map(\.message) == answer.errors)
+        #expect(outcome.results.first?.status == answer.status)
+        #expect(await server.log.requests.count == 1)
+      }
+    }
+  }
+
+  @Test func `a request is a POST of JSON that asks for GraphQL's own type`() async throws {
+    try await RawServer.withServer([.request, .send(HTTPText.response())]) { server in
+      try await Bench.with(url: server.url) { bench in
+        _ = await bench.run()
+        let request = try #require(await server.log.requests.first)
+        let lines = request.split(separator: "\r\n").map { $0.lowercased() }
+        #expect(lines.first == "post /graphql http/1.1")
+        #expect(lines.contains("content-type: application/json"))
+        #expect(
+          lines.contains("accept: application/graphql-response+json, application/json;q=0.9"))
+        #expect(lines.contains("accept-encoding: gzip, deflate"))
+        #expect(lines.contains("user-agent: gqlrun"))
+        #expect(lines.contains("authorization: bearer \(Bench.canary)"))
+        #expect(request.contains(#""operationName":"User""#))
+      }
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import HTTPTypes
+import Pipeline
+import Plugins
+import Testing
+
+/// Connections: kept, closed, given up.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+  private static let ok = HTTPText.response()
+
+  @Test func `one connection serves several operations`() async throws {
+    let script: [RawServer.Step] = [
+      .request, .send(Self.ok), .request, .send(Self.ok), .request, .send(Self.ok), .untilClosed,
+    ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(url: server.url) { bench in
+        for _ in 0..<3 {
+          let outcome = await bench.run()
+          #expect(outcome.sources == [.server])
+        }
+        #expect(await server.log.connections == 1)
+        #expect(await server.log.requests.count == 3)
+      }
+    }
+  }
+
+  @Test func `a connection serves on after a refused answer that was read to its end`()
+    async throws
+  {
+    let script: [RawServer.Step] = [
+      .request, .send(HTTPText.response("503 Service Unavailable", body: "busy")), .request,
+      .send(Self.ok), .untilClosed,
+    ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(url: server.url) { bench in
+        #expect(await bench.run().code == .httpStatus)
+        #expect(await bench.run().sources == [.server])
+        #expect(await server.log.connections == 1)
+      }
+    }
+  }
+
+  @Test func `a query on a kept connection that closes is sent once more by itself`() async throws {
+    try await RawServer.withServer(
+      [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed]
+    ) { server in
+      try await Bench.with(url: server.url) { bench in
+        #expect(await bench.run().sources == [.server])
+        let second = await bench.run()
+        #expect(second.sources == [.server])
+        #expect(second.results.first?.attempt == 1)
+        #expect(await server.log.connections == 2)
+        #expect(await server.log.requests.count == 3)
+      }
+    }
+  }
+
+  @Test func `a query is sent once more only once`() async throws {
+    try await RawServer.withServer([.request, .send(Self.ok), .request], [.request]) { server in
+      try await Bench.with(url: server.url) { bench in
+        _ = await bench.run()
+        let second = await bench.run()
+        #expect(second.code == .connectionClosed)
+        #expect(await server.log.requests.count == 3)
+      }
+    }
+  }
+
+  @Test func `a mutation on a kept connection that closes is not sent again`() async throws {
+    try await RawServer.withServer(
+      [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed]
+    ) { server in
+      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+      try await Bench.with(chain, url: server.url) { bench in
+        _ = await bench.run()
+        let outcome = await bench.run(Bench.rename)
+        #expect(outcome.code == .connectionClosed)
+        #expect(outcome.failure?.delivery == .unknown)
+        #expect(outcome.message.contains("kept from an earlier request"))
+        #expect(await server.log.requests.count == 2)
+        expectNoSecrets(outcome, bench)
+      }
+    }
+  }
+
+  @Test func `max-retry repeats a query whose connection closed before the answer`() async throws {
+    try await RawServer.withServer([.request], [.request, .send(Self.ok)]) { server in
+      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+      try await Bench.with(chain, url: server.url) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.results.map(\.attempt) == [2])
+        #expect(await server.log.requests.count == 2)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    [RawServer.Step.request],
+    [.request, .send(HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#))],
+  ]) func `cancelling closes the connection`(_ start: [RawServer.Step]) async throws {
+    let (reached, signal) = AsyncStream.makeStream(of: Void.self)
+    try await RawServer.withServer(start + [.run { signal.yield() }, .untilClosed]) { server in
+      try await Bench.with(url: server.url) { bench in
+        let before = await bench.dump()
+        let task = Task { await bench.run() }
+        for await _ in reached { break }
+        task.cancel()
+        let outcome = await task.value
+        #expect(outcome.error is CancellationError, "\(outcome.message)")
+        await server.log.closure()
+        #expect(await bench.dump() == before)
+      }
+    }
+  }
+
+  @Test func `a body that is found to be wrong is not read to its end`() async throws {
+    // Small pieces are put together before they are parsed.
+    let padding = String(repeating: " ", count: 64 << 10)
+    let script: [RawServer.Step] = [
+      .request,
+      .send(HTTPText.response(headers: ["Content-Length: 99999999"], body: "{oops" + padding)),
+      .untilClosed,
+    ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(url: server.url) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .malformedResponse)
+        await server.log.closure()
+      }
+    }
+  }
+
+  @Test func `a second answer behind the first is not taken for the next one's`() async throws {
+    let other = HTTPText.response(body: HTTPText.user.replacing("Ada", with: "Eve"))
+    try await RawServer.withServer(
+      [.request, .send(Self.ok + other), .untilClosed], [.request, .send(Self.ok), .untilClosed]
+    ) { server in
+      try await Bench.with(url: server.url) { bench in
+        let outcomes = [await bench.run(), await bench.run()]
+        let texts = outcomes.map(\.texts)
+        let ada = [#"{"data":{"user":{"id":"1","name":"Ada"}}}"#]
+        // The first may be refused, but nobody may be told of Eve.
+        #expect([[ada, ada], [[], ada]].contains(texts), "\(outcomes.map(\.message))")
+      }
+    }
+  }
+
+  @Test func `after the shutdown nothing is sent`() async throws {
+    let transport = AsyncHTTPTransport()
+    await transport.shutdown()
+    let message = HTTPRequestMessage(
+      head: HTTPRequest(method: .post, scheme: "http", authority: "localhost", path: "/"))
+    let error = await #expect(throws: ChainError.self) {
+      try await transport.send(message, limits: HTTPLimits())
+    }
+    #expect(error?.delivery == .notSent)
+  }
+}

@@ -1,0 +1,215 @@
+import Pipeline
+import Plugins
+import Testing
+
+/// The limits of time, on a clock that the tests move.
+@Suite(.timeLimit(.minutes(1))) struct TimeLimitTests {
+  private func chain(_ fetch: String) -> String {
+    Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
+  }
+
+  private func setup(_ clock: ManualClock) -> Bench.Setup {
+    var setup = Bench.Setup()
+    setup.networkClock = ServiceClock(clock)
+    return setup
+  }
+
+  private let begun = HTTPText.response(headers: ["Content-Length: 900"], body: #"{"data":{"#)
+
+  private func expectTimeout(
+    _ outcome: Outcome, _ bench: Bench, _ delivery: ChainError.Delivery, _ parts: String...
+  ) {
+    #expect(outcome.failure?.layer == .transport)
+    #expect(outcome.code == .timedOut)
+    #expect(outcome.failure?.delivery == delivery)
+    for part in parts { #expect(outcome.message.contains(part), "\(outcome.message)") }
+    expectNoSecrets(outcome, bench)
+  }
+
+  @Test func `a server that never answers is given up, and whether it acted is not known`()
+    async throws
+  {
+    let clock = ManualClock()
+    let script: [RawServer.Step] = [
+      .request, .run { clock.advance(by: .seconds(30)) }, .untilClosed,
+    ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(url: server.url, setup: setup(clock)) { bench in
+        let outcome = await bench.run()
+        expectTimeout(outcome, bench, .unknown, "nothing came for 30s", "idle_timeout")
+        await server.log.closure()
+        #expect(await server.log.requests.count == 1)
+      }
+    }
+  }
+
+  @Test func `a server that falls silent in the body is given up`() async throws {
+    let clock = ManualClock()
+    let (passed, signal) = AsyncStream.makeStream(of: Void.self)
+    let script: [RawServer.Step] = [.request, .send(begun), .untilClosed]
+    try await RawServer.withServer(script) { server in
+      var setup = setup(clock)
+      setup.change = { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
+      try await Bench.with(chain("idle_timeout: 10s"), url: server.url, setup: setup) { bench in
+        try await bench.prime()
+        let before = await bench.dump()
+        async let running = bench.run()
+        for await _ in passed { break }
+        // The reader comes back for the next chunk in its own time: the silence begins then.
+        let mover = Task {
+          while !Task.isCancelled {
+            await clock.sleepers(1)
+            clock.advance(by: .seconds(1))
+          }
+        }
+        let outcome = await running
+        mover.cancel()
+        clock.advance(by: .zero)
+        expectTimeout(
+          outcome, bench, .answered, "fell silent after 9 bytes", "nothing came for 10s")
+        #expect(await bench.dump() == before)
+        await server.log.closure()
+      }
+    }
+  }
+
+  @Test func `a body that drips does not outlive the total time`() async throws {
+    let clock = ManualClock()
+    let (passed, signal) = AsyncStream.makeStream(of: Void.self)
+    let script: [RawServer.Step] = [
+      .request, .send(begun),
+      .sendForever(
+        [0x20],
+        then: {
+          for await _ in passed { return }
+        }),
+    ]
+    try await RawServer.withServer(script) { server in
+      var setup = setup(clock)
+      setup.change = {
+        $0.entries.insert(
+          .eachChunk {
+            clock.advance(by: .seconds(1))
+            signal.yield()
+          }, at: 1)
+      }
+      let chain = chain("timeout: 20s, idle_timeout: 10s")
+      try await Bench.with(chain, url: server.url, setup: setup) { bench in
+        let outcome = await bench.run()
+        expectTimeout(outcome, bench, .answered, "took longer than 20s", "option timeout")
+        signal.finish()
+        await server.log.closure()
+      }
+    }
+  }
+
+  @Test func `header fields that drip do not outlive the total time`() async throws {
+    let clock = ManualClock()
+    let script: [RawServer.Step] = [
+      .request, .send("HTTP/1.1 200 OK\r\nX-Drip: "),
+      .sendForever([0x61], then: { clock.advance(by: .seconds(1)) }),
+    ]
+    try await RawServer.withServer(script) { server in
+      let chain = chain("timeout: 20s, idle_timeout: 30s")
+      try await Bench.with(chain, url: server.url, setup: setup(clock)) { bench in
+        let outcome = await bench.run()
+        expectTimeout(outcome, bench, .unknown, "did not answer within 20s")
+        await server.log.closure()
+      }
+    }
+  }
+
+  @Test func `a flood of interim answers does not outlive the total time`() async throws {
+    let clock = ManualClock()
+    let flood = Array("HTTP/1.1 102 Processing\r\n\r\n".utf8)
+    let script: [RawServer.Step] = [
+      .request, .sendForever(flood, then: { clock.advance(by: .milliseconds(100)) }),
+    ]
+    try await RawServer.withServer(script) { server in
+      let chain = chain("timeout: 20s, idle_timeout: 30s")
+      try await Bench.with(chain, url: server.url, setup: setup(clock)) { bench in
+        let outcome = await bench.run()
+        expectTimeout(outcome, bench, .unknown, "did not answer within 20s")
+        await server.log.closure()
+      }
+    }
+  }
+
+  @Test func `time that we need ourselves is no silence of the server`() async throws {
+    let clock = ManualClock()
+    let (passed, signal) = AsyncStream.makeStream(of: Void.self)
+    let body = HTTPText.user
+    let script: [RawServer.Step] = [
+      .request,
+      .send(
+        HTTPText.response(
+          headers: ["Content-Length: \(body.utf8.count)"], body: "\(body.prefix(20))")
+      ),
+      .run { for await _ in passed { break } },
+      .send(String(body.dropFirst(20))),
+    ]
+    try await RawServer.withServer(script) { server in
+      var setup = setup(clock)
+      setup.change = {
+        $0.entries.insert(
+          .eachChunk {
+            clock.advance(by: .seconds(60))
+            signal.yield()
+          }, at: 1)
+      }
+      try await Bench.with(chain("idle_timeout: 10s"), url: server.url, setup: setup) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.message == "")
+        #expect(outcome.sources == [.server])
+      }
+    }
+  }
+
+  @Test func `a body that is slower than the file allows is given up`() async throws {
+    let clock = ManualClock()
+    let (passed, signal) = AsyncStream.makeStream(of: Void.self)
+    let script: [RawServer.Step] = [
+      .request, .send(HTTPText.response(headers: ["Content-Length: 9999999"], body: "{")),
+      .sendForever(
+        Array(repeating: 0x20, count: 50),
+        then: {
+          // Whoever waits for the next piece waits for a second.
+          for await _ in passed { break }
+          // So that mostly the reader waits already; when it does not, the second counts as ours.
+          for _ in 0..<50 { await Task.yield() }
+          clock.advance(by: .seconds(1))
+        }),
+    ]
+    try await RawServer.withServer(script) { server in
+      var setup = setup(clock)
+      setup.change = { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
+      let chain = chain("timeout: 24h, idle_timeout: 10s, min_throughput: 1KiB")
+      try await Bench.with(chain, url: server.url, setup: setup) { bench in
+        let outcome = await bench.run()
+        expectTimeout(outcome, bench, .answered, "fewer than 1KiB per second", "min_throughput")
+        signal.finish()
+        await server.log.closure()
+      }
+    }
+  }
+}
+
+extension PipelineEntry {
+  /// Does something with each chunk of a body before it goes on.
+  static func eachChunk(_ work: @escaping @Sendable () async -> Void) -> PipelineEntry {
+    PipelineEntry(id: "each-chunk", .http(ChunkWork(work: work)))
+  }
+}
+
+private struct ChunkWork: HTTPInterceptor {
+  let work: @Sendable () async -> Void
+
+  func intercept(
+    _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
+  ) async throws -> HTTPResponseMessage {
+    try await next(request).mapChunks { chunk in
+      await work()
+      return chunk
+    }
+  }
+}
