@@ -103,7 +103,8 @@ struct SchemaCommand: AsyncParsableCommand {
         pipeline.store = StoreConfiguration(kind: .memory)
         let session = try Session(
           pipeline, store: nil, keys: KeyRules(), facts: nil,
-          logger: RunLog.logger(verbosity: 0, isQuiet: false))
+          // What goes wrong is said once, at the end.
+          logger: RunLog.logger(verbosity: 0, isQuiet: true))
         let result: JSONValue
         do {
           result = try await Interruption.run {
