@@ -28,17 +28,7 @@ struct RunCommand: AsyncParsableCommand {
   @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
   var document: String
 
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "The pipeline file; `gqlrun pipeline show` explains one.", valueName: "file"))
-  var pipeline: String?
-
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp(
-      "Where to send to; stands for GQL_URL and wins over the pipeline file.", valueName: "URL"))
-  var endpoint: String?
+  @OptionGroup var endpointOptions: EndpointOptions
 
   @Option(
     name: .long,
@@ -50,12 +40,6 @@ struct RunCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "Where records are kept, instead of the pipeline's store.", valueName: "memory|sqlite:PATH"))
   var store: StoreChoice?
-
-  @Option(
-    name: [.customShort("H"), .long],
-    help: ArgumentHelp(
-      "A field to send with the request. May be repeated.", valueName: "Name: value"))
-  var header: [String] = []
 
   @OptionGroup var operationOptions: OperationOptions
   @OptionGroup var outputOptions: OutputOptions
@@ -70,7 +54,7 @@ struct RunCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      let pipeline = try loadPipeline()
+      let pipeline = try endpointOptions.load(isQuiet: quiet)
       let operation = try operationOptions.prepare(
         document, keys: pipeline.keys, schema: pipeline.schema)
       guard operation.type != .subscription else {
@@ -135,73 +119,6 @@ struct RunCommand: AsyncParsableCommand {
     }
     Terminal.note(Terminal.styled("= " + parts.joined(separator: ", "), .bold))
   }
-
-  /// The pipeline of the command line: the file or the default, with what the options say instead.
-  private func loadPipeline() throws -> Pipeline {
-    let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint)
-    let url = environment.variable("GQL_URL") ?? ""
-    if let endpoint {
-      try check(endpoint, "--endpoint")
-    } else if pipeline == nil {
-      guard !url.isEmpty else {
-        throw Failure(
-          .usage,
-          "there is no endpoint to send to; name it with --endpoint URL or the variable GQL_URL, or "
-            + "use a pipeline file with --pipeline")
-      }
-      try check(url, "GQL_URL:")
-    }
-    let fields = try givenFields()
-    let loaded =
-      try pipeline.map {
-        try PipelineFile.load(path: $0, registry: .builtIn, environment: environment)
-      }
-      ?? PipelineFile.load(
-        Array(ReadyMade.defaultPipeline.utf8), file: "(default pipeline)", registry: .builtIn,
-        environment: environment)
-    if !loaded.warnings.warnings.isEmpty && !quiet {
-      Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-    }
-    var result = loaded.pipeline
-    let headers = (result.endpoint?.headers ?? [:]).merging(fields)
-    if let endpoint {
-      result.endpoint = try? Endpoint(
-        url: endpoint, headers: headers, method: result.endpoint?.method ?? .post)
-    } else {
-      result.endpoint?.headers = headers
-    }
-    guard result.endpoint != nil else {
-      throw Failure(
-        .usage,
-        "\(pipeline ?? "the pipeline") names no endpoint to send to; name it with --endpoint URL")
-    }
-    return result
-  }
-
-  private func check(_ url: String, _ name: String) throws {
-    do {
-      _ = try Endpoint(url: url)
-    } catch {
-      throw Failure(.usage, "\(name) \(url) is not the URL of a server: \(error.reason)")
-    }
-  }
-
-  private func givenFields() throws -> HTTPFields {
-    var fields = HTTPFields()
-    for text in header {
-      let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      let value = parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
-      guard parts.count == 2, let name = HTTPField.Name(String(parts[0])),
-        HTTPField.isValidValue(value)
-      else {
-        // The value may be a secret: it is not repeated, and without a colon everything may be.
-        let name = parts.count == 2 ? " \(parts[0])" : ""
-        throw Failure(.usage, "cannot read --header\(name): write --header 'Name: value'")
-      }
-      fields.append(HTTPField(name: name, value: value))
-    }
-    return fields
-  }
 }
 
 extension CachePolicy: ExpressibleByArgument {
@@ -213,15 +130,6 @@ extension CachePolicy: ExpressibleByArgument {
 extension PreparedOperation {
   /// `query Country`, `the anonymous query`.
   var label: String { name.map { "\(type.rawValue) \($0)" } ?? "the anonymous \(type.rawValue)" }
-}
-
-extension HTTPFields {
-  /// These fields, with those of the same name as one of `others` replaced.
-  func merging(_ others: HTTPFields) -> HTTPFields {
-    var result = self
-    for name in Set(others.map(\.name)) { result[fields: name] = others[fields: name] }
-    return result
-  }
 }
 
 extension Pipeline {

@@ -12,7 +12,10 @@ struct EndpointOptions: ParsableArguments {
       "Where to send to; stands for GQL_URL and wins over the pipeline file.", valueName: "URL"))
   var endpoint: String?
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The pipeline file.", valueName: "file"))
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "The pipeline file; `gqlrun pipeline show` explains one.", valueName: "file"))
   var pipeline: String?
 
   @Option(
@@ -31,17 +34,27 @@ struct EndpointOptions: ParsableArguments {
   /// - Parameters:
   ///   - fallback: The endpoint when neither options nor environment name one.
   ///   - fallbackFields: What is sent to it.
-  func load(fallback: String? = nil, fallbackFields: HTTPFields = [:]) throws -> Pipeline {
-    var environment = PipelineFileEnvironment.process
-    let variable = environment.variable
-    let url = endpoint ?? (variable("GQL_URL") == nil ? fallback : nil)
-    if let url { environment.variable = { $0 == "GQL_URL" ? url : variable($0) } }
-    guard pipeline != nil || environment.variable("GQL_URL") != nil else {
-      throw Failure(
-        .usage,
-        "there is no endpoint to ask; name it with --endpoint URL or the variable GQL_URL, or use a "
-          + "pipeline file with --pipeline")
+  ///   - isQuiet: Whether warnings about the file are kept back.
+  func load(
+    fallback: String? = nil, fallbackFields: HTTPFields = [:], isQuiet: Bool = false
+  ) throws -> Pipeline {
+    let given = PipelineFileEnvironment.gqlrun(endpoint: endpoint)
+    let isFallback = endpoint == nil && (given.variable("GQL_URL") ?? "").isEmpty
+    let environment =
+      isFallback && fallback != nil ? PipelineFileEnvironment.gqlrun(endpoint: fallback) : given
+    let url = environment.variable("GQL_URL") ?? ""
+    if let endpoint {
+      try check(endpoint, "--endpoint")
+    } else if pipeline == nil {
+      guard !url.isEmpty else {
+        throw Failure(
+          .usage,
+          "there is no endpoint to send to; name it with --endpoint URL or the variable GQL_URL, or "
+            + "use a pipeline file with --pipeline")
+      }
+      try check(url, isFallback ? "the project's endpoint" : "GQL_URL:")
     }
+    let fields = try givenFields()
     let loaded =
       try pipeline.map {
         try PipelineFile.load(path: $0, registry: .builtIn, environment: environment)
@@ -49,24 +62,32 @@ struct EndpointOptions: ParsableArguments {
       ?? PipelineFile.load(
         Array(ReadyMade.defaultPipeline.utf8), file: "(default pipeline)", registry: .builtIn,
         environment: environment)
-    if !loaded.warnings.warnings.isEmpty {
+    if !loaded.warnings.warnings.isEmpty && !isQuiet {
       Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
     }
     var result = loaded.pipeline
-    var fields = result.endpoint?.headers ?? [:]
-    if let fallback, url == fallback { fields = fields.merging(fallbackFields) }
-    fields = fields.merging(try givenFields())
+    let headers = (result.endpoint?.headers ?? [:])
+      .merging(isFallback && fallback != nil ? fallbackFields : [:]).merging(fields)
     if let endpoint {
-      do {
-        result.endpoint = try Endpoint(
-          url: endpoint, headers: fields, method: result.endpoint?.method ?? .post)
-      } catch {
-        throw Failure(.usage, "--endpoint \(endpoint) is not a URL to send to: \(error.reason)")
-      }
+      result.endpoint = try? Endpoint(
+        url: endpoint, headers: headers, method: result.endpoint?.method ?? .post)
     } else {
-      result.endpoint?.headers = fields
+      result.endpoint?.headers = headers
+    }
+    guard result.endpoint != nil else {
+      throw Failure(
+        .usage,
+        "\(pipeline ?? "the pipeline") names no endpoint to send to; name it with --endpoint URL")
     }
     return result
+  }
+
+  private func check(_ url: String, _ name: String) throws {
+    do {
+      _ = try Endpoint(url: url)
+    } catch {
+      throw Failure(.usage, "\(name) \(url) is not the URL of a server: \(error.reason)")
+    }
   }
 
   private func givenFields() throws -> HTTPFields {
@@ -77,14 +98,21 @@ struct EndpointOptions: ParsableArguments {
       guard parts.count == 2, let name = HTTPField.Name(String(parts[0])),
         HTTPField.isValidValue(value)
       else {
-        // The value may be a secret: it is not repeated.
-        throw Failure(
-          .usage,
-          "cannot read --header \(parts.first.map { String($0) } ?? ""): write --header 'Name: value'"
-        )
+        // The value may be a secret: it is not repeated, and without a colon everything may be.
+        let name = parts.count == 2 ? " \(parts[0])" : ""
+        throw Failure(.usage, "cannot read --header\(name): write --header 'Name: value'")
       }
       fields.append(HTTPField(name: name, value: value))
     }
     return fields
+  }
+}
+
+extension HTTPFields {
+  /// These fields, with those of the same name as one of `others` replaced.
+  func merging(_ others: HTTPFields) -> HTTPFields {
+    var result = self
+    for name in Set(others.map(\.name)) { result[fields: name] = others[fields: name] }
+    return result
   }
 }
