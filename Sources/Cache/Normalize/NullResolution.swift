@@ -8,6 +8,8 @@ protocol RecordAccess: SegmentAccess {
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]])
   /// The record as it was before this response, where it may already have been overwritten.
   func recordBefore(key: [UInt8]) -> [UInt8]?
+  /// Whether what a null in a list replaced was said by this response, and not by an earlier one.
+  var holdsOnlyThisResponse: Bool { get }
 }
 
 /// Takes back the nulls that stand for errors.
@@ -15,7 +17,8 @@ protocol RecordAccess: SegmentAccess {
 /// A null whose path has an error is not a fact: it is not stored, and it does not overwrite what is
 /// stored. Errors may come before or after the data, so this runs when the response has ended: the
 /// errors' paths are followed from the root through the records; where they meet a null, the field goes
-/// (or gets back the value it had). A null element makes its whole list an error's.
+/// (or gets back the value it had). A null element makes its whole list an error's, unless the response
+/// itself has told the element elsewhere.
 package struct NullResolution: Sendable {
   let plan: OperationPlan
   let paths: ErrorPaths
@@ -223,6 +226,7 @@ package struct NullResolution: Sendable {
         if index == wanted[next].index {
           switch edit(value: element, before: oldElement, under: node, at: wanted[next].place) {
           case .unchanged: break
+          case .errored(let value?) where access.holdsOnlyThisResponse: replacements[index] = value
           case .errored: isErrored = true
           case .replaced(let value): replacements[index] = value
           }
@@ -281,6 +285,8 @@ final class StagedRecords: RecordAccess {
   func record(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
 
   func recordBefore(key: [UInt8]) -> [UInt8]? { nil }
+
+  var holdsOnlyThisResponse: Bool { true }
 
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]]) {
     let index = key.withUnsafeBufferPointer { table.find(Bytes($0)) }

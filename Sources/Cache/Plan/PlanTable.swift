@@ -86,7 +86,12 @@ struct PlanTable: ~Copyable {
   private(set) var planCount = 0
   var nodes: [SelectionNode] = []
   private var nodesByParts: [[SelectionPart]: Int32] = [:]
-  private var conflicts: [[Int]: Bool] = [:]
+  private var conflicts: [SetPair: Bool] = [:]
+
+  private struct SetPair: Hashable {
+    var sets: [Int]
+    var isWhateverType: Bool
+  }
   var fragmentLists: [[Int32]] = []
   private var blobs: [UnsafeMutablePointer<UInt8>] = []
   private var fieldBlocks: [UnsafeMutablePointer<FieldPlan>] = []
@@ -221,42 +226,56 @@ struct PlanTable: ~Copyable {
     // server accepts, the first counts.
     if !isConditional || !isRuled && isUnambiguous(all) {
       let union = compile(
-        all.map { Applicable(contribution: $0, isCertain: nil, fragment: -1) }, isRoot: false)
+        all.map {
+          Applicable(contribution: $0, isCertain: $0.conditions.isEmpty ? true : nil, fragment: -1)
+        }, isRoot: false)
       nodes[Int(index)].union = union
     }
     return index
   }
 
-  /// Whether every response key means the same for every type, also further down.
+  /// Whether every response key means the same for every type, also further down, and is shown for all.
   private mutating func isUnambiguous(_ all: [OperationPlan.Contribution]) -> Bool {
     var meanings: [String: [OperationPlan.Contribution]] = [:]
     for contribution in all {
       for other in meanings[contribution.responseKey] ?? [] {
-        if conflict(contribution, other) { return false }
+        if conflict(contribution, other, isWhateverType: true) { return false }
       }
       meanings[contribution.responseKey, default: []].append(contribution)
     }
-    return true
+    // What the cache asks for, and the caller only of some types, is shown for these alone.
+    return meanings.values.allSatisfy { same in
+      let asked = same.filter { !$0.isAdded }
+      return asked.count == same.count || asked.isEmpty
+        || asked.contains { $0.conditions.isEmpty }
+    }
   }
 
-  /// Whether two contributions with the same response key cannot be those of one object.
+  /// Whether two contributions with the same response key mean different things.
+  ///
+  /// Under conditions that differ they may be those of two types, which the type will tell apart; that
+  /// is no conflict unless the key shall mean the same whatever the type is.
   private mutating func conflict(
-    _ one: OperationPlan.Contribution, _ other: OperationPlan.Contribution
+    _ one: OperationPlan.Contribution, _ other: OperationPlan.Contribution, isWhateverType: Bool
   ) -> Bool {
+    let mayBeApart =
+      !one.conditions.isEmpty && !other.conditions.isEmpty
+      && !one.conditions.contains { other.conditions.contains($0) }
+    if mayBeApart && !isWhateverType { return false }
     if one.storedKey != other.storedKey { return true }
     guard let child = one.childSet, let otherChild = other.childSet else { return false }
-    return conflict(child, otherChild)
+    return conflict(child, otherChild, isWhateverType: isWhateverType)
   }
 
-  /// Whether a key means something else in one set than in the other, so that they cannot be merged.
-  private mutating func conflict(_ one: Int, _ other: Int) -> Bool {
+  /// Whether a key means something else in one set than in the other.
+  private mutating func conflict(_ one: Int, _ other: Int, isWhateverType: Bool) -> Bool {
     if one == other { return false }
-    let pair = [min(one, other), max(one, other)]
+    let pair = SetPair(sets: [min(one, other), max(one, other)], isWhateverType: isWhateverType)
     if let known = conflicts[pair] { return known }
     var result = false
     for left in plan.sets[one] where !result {
       for right in plan.sets[other] where left.responseKey == right.responseKey {
-        if conflict(left, right) {
+        if conflict(left, right, isWhateverType: isWhateverType) {
           result = true
           break
         }
@@ -329,7 +348,10 @@ struct PlanTable: ~Copyable {
     for certain in [true, false] {
       for entry in contributions where (entry.isCertain == true) == certain {
         guard let set = entry.contribution.childSet, accepted[set] == nil else { continue }
-        if accepted.keys.contains(where: { conflict($0, set) }) { continue }
+        let known = Array(accepted.keys)
+        if !certain, known.contains(where: { conflict($0, set, isWhateverType: false) }) {
+          continue
+        }
         accepted[set] = hasCertain && !certain ? entry.fragment : -1
       }
     }

@@ -23,6 +23,8 @@ final class StoredRecords: RecordAccess {
 
   func record(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }
 
+  var holdsOnlyThisResponse: Bool { false }
+
   /// Another connection sees the state before the transaction, while this one sees its own writes.
   func recordBefore(key: [UInt8]) -> [UInt8]? {
     do {

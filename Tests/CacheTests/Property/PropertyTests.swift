@@ -1,0 +1,234 @@
+import Foundation
+import GraphQL
+import JSONStream
+import Testing
+
+@testable import Cache
+
+/// The engine against a cache that is obviously right, over random schemas, operations and answers.
+///
+/// `GQLRUN_SEED=n` runs one case alone; `GQLRUN_CASES=n` runs more or fewer of them.
+@Suite("Random responses")
+struct PropertyTests {
+  static let environment = ProcessInfo.processInfo.environment
+  static let only = environment["GQLRUN_SEED"].flatMap { UInt64($0) }
+  static let count = environment["GQLRUN_CASES"].flatMap { UInt64($0) } ?? 1200
+  static let blocks: UInt64 = 8
+
+  @Test("the engine does what the reference does", arguments: 0..<blocks)
+  func engineEqualsReference(block: UInt64) async throws {
+    if let only = Self.only {
+      guard block == 0 else { return }
+      try await StoreKind.sqlite.withStore {
+        try await Run(seed: only, sqlite: $0).run(isVerbose: true)
+      }
+      return
+    }
+    try await StoreKind.sqlite.withStore { sqlite in
+      var seed = block
+      while seed < Self.count {
+        let run = try Run(seed: seed, sqlite: seed % 4 == 1 ? sqlite : nil)
+        try await run.run(isVerbose: false)
+        if run.hasFailed { return }
+        seed += Self.blocks
+      }
+    }
+  }
+}
+
+/// One random case: a schema, and several responses in a row into one store.
+private final class Run {
+  let seed: UInt64
+  var random: SeededRandom
+  /// Where responses are cut, so that the case is the same for any number of stores.
+  var cutRandom: SeededRandom
+  let schema: RandomSchema
+  let hasFacts: Bool
+  let isConsistent: Bool
+  let sqlite: (any RecordStore)?
+  private(set) var hasFailed = false
+
+  init(seed: UInt64, sqlite: (any RecordStore)?) throws {
+    self.seed = seed
+    random = SeededRandom(seed)
+    cutRandom = SeededRandom(seed &+ 7)
+    schema = RandomSchema(&random)
+    hasFacts = random.chance(60)
+    isConsistent = random.chance(80)
+    self.sqlite = sqlite
+  }
+
+  func run(isVerbose: Bool) async throws {
+    let server = RandomServer(schema, seed: seed &+ 1_000_003, isConsistent: isConsistent)
+    var reference = ReferenceCache(schema)
+    let store = MemoryStore(collectsChanges: true)
+    let cutStore = MemoryStore(collectsChanges: true)
+    try await sqlite?.clear()
+    var documents: [PreparedOperation] = []
+    for round in 0..<3 where !hasFailed {
+      let operation = RandomOperation(schema, &random)
+      let prepared = try prepare(
+        operation.document, variables: operation.variables, keys: schema.keys,
+        facts: hasFacts ? schema.facts : nil)
+      let sent = try Document(parsing: prepared.document)
+      let collector = FieldCollector(document: sent, variables: prepared.variables, schema: schema)
+      let caller = FieldCollector(
+        document: try Document(parsing: operation.document), variables: prepared.variables,
+        schema: schema)
+      let answer = server.answer(collector)
+      let errorCount = isConsistent && random.chance(35) ? 1 + random.upTo(3) : 0
+      let errors = RandomErrors(answer, collector, schema, count: errorCount, &random)
+      let body = self.body(errors.data, errors.paths)
+      // A few answers grow out of all proportion.
+      guard body.utf8.count < 300_000 else { return }
+      let context = "seed \(seed), round \(round), facts \(hasFacts)"
+      if isVerbose {
+        print(
+          "\(context)\n\(operation.document)\n\(operation.variables)\nsent:\n\(prepared.document)\n\(body)\n"
+        )
+      }
+      let expected = reference.write(
+        errors.data, errors: errors.paths, collector, hasFacts: hasFacts)
+      if !errors.paths.isEmpty, reference.hidesPaths { return }
+      let shown = ReferenceCache.shown(errors.data, [caller.root], type: "Query", caller)
+      var stores: [(String, any RecordStore, Arrival)] = [
+        ("memory", store, Arrival()), ("memory, cut", cutStore, cut()),
+      ]
+      // What is said twice in one response, in conflict or as a list that an error spoils, may depend
+      // on whether it reaches the store together.
+      let isCut = isConsistent && !reference.dropsLists
+      if let sqlite { stores.append(("sqlite", sqlite, isCut ? cut() : Arrival())) }
+      documents.append(prepared)
+      for (name, store, arrival) in stores {
+        let written = try await normalize(body.utf8, prepared, into: store, arrival: arrival)
+        let dump = try await dump(store)
+        if isVerbose, name == "memory" { print("dump:\n\(dump)expected:\n\(reference.dump)") }
+        check(dump, reference.dump, "dump", "\(context), \(name)")
+        let changes = written.summary?.changes ?? []
+        if changes != expected {
+          fail(
+            "changes of \(context), \(name): too many \(changes.subtracting(expected)), missing \(expected.subtracting(changes))"
+          )
+        }
+        let delivered = try JSONValue(parsing: written.data ?? "")
+        let isSame =
+          hasFacts ? delivered == shown : Self.contains(delivered, shown)
+        if !isSame {
+          fail("delivered data of \(context), \(name): \(delivered) for \(shown)")
+        }
+        try await checkReads(store, documents, reference, name, context)
+        if hasFailed { return }
+      }
+      server.advance()
+    }
+  }
+
+  /// Whether `found` is `wanted`, with more of `__typename` and the key fields: without a schema, one
+  /// that a fragment asks for is shown wherever the fragment may apply.
+  private static func contains(_ found: JSONValue, _ wanted: JSONValue) -> Bool {
+    switch (found, wanted) {
+    case (.object(let found), .object(let wanted)):
+      let extra = found.keys.filter { wanted[$0] == nil }
+      return extra.allSatisfy { ["__typename", "id", "code", "num"].contains($0) }
+        && wanted.allSatisfy { member in
+          found[member.key].map { contains($0, member.value) } ?? false
+        }
+    case (.array(let found), .array(let wanted)):
+      return found.count == wanted.count && zip(found, wanted).allSatisfy { contains($0, $1) }
+    default: return found == wanted
+    }
+  }
+
+  private func checkReads(
+    _ store: any RecordStore, _ operations: [PreparedOperation], _ reference: ReferenceCache,
+    _ name: String, _ context: String
+  ) async throws {
+    for (number, operation) in operations.enumerated() {
+      let result = try await store.read(operation)
+      // Without a schema the fragments that apply are guessed; other tests say how.
+      guard hasFacts else { continue }
+      let caller = FieldCollector(
+        document: try Document(parsing: operation.callerDocument), variables: operation.variables,
+        schema: schema)
+      let expected = reference.read(caller)
+      let found: ReferenceCache.Answer
+      switch result {
+      case .hit(let data): found = .hit(try JSONValue(parsing: try data.bytes()))
+      case .miss(let miss): found = .miss(miss.path)
+      }
+      // Fields that the cache asks for come first, so another field may be the first that is missing.
+      if case .miss = found, case .miss = expected { continue }
+      if found != expected {
+        fail("answer \(number) of \(context), \(name): \(found) for \(expected)")
+      }
+    }
+  }
+
+  private func check(_ found: String, _ expected: String, _ what: String, _ context: String) {
+    if found.utf8.elementsEqual(expected.utf8) { return }
+    let one = Set(found.split(separator: "\n").map { Array($0.utf8) })
+    let other = Set(expected.split(separator: "\n").map { Array($0.utf8) })
+    let extra = one.subtracting(other).map { String(decoding: $0, as: UTF8.self) }
+    let missing = other.subtracting(one).map { String(decoding: $0, as: UTF8.self) }
+    fail(
+      "\(what) of \(context)\n  found \(extra.joined(separator: "\n  "))\n  for \(missing.joined(separator: "\n  "))"
+    )
+  }
+
+  private func fail(_ message: String) {
+    hasFailed = true
+    Issue.record("\(message.prefix(3000))")
+  }
+
+  private func cut() -> Arrival {
+    let pieces = (0..<400).map { _ in
+      cutRandom.chance(5) ? 1 + cutRandom.upTo(5000) : 1 + cutRandom.upTo(60)
+    }
+    return Arrival(
+      pieces: pieces + [1000], minimumPiece: cutRandom.chance(70) ? 1 : 4096,
+      flushThreshold: cutRandom.pick([1, 200, 3000, 1 << 20]))
+  }
+
+  /// The response as text: fields in any order, errors first or last, with white space and escapes.
+  private func body(_ data: JSONValue, _ errors: [[JSONValue]]) -> String {
+    // Where answers contradict each other, the order of the fields would decide.
+    let isShuffled = isConsistent && random.chance(50)
+    let isLoose = random.chance(40)
+    var members = ["\"data\":\(text(data, isShuffled, isLoose))"]
+    if !errors.isEmpty {
+      let paths = errors.map { "{\"message\":\"no\",\"path\":\(JSONValue.array($0).jsonText())}" }
+      members.insert(
+        "\"errors\":[\(paths.joined(separator: ","))]", at: random.chance(50) ? 0 : 1)
+    }
+    return "{\(members.joined(separator: ","))}"
+  }
+
+  private func text(_ value: JSONValue, _ isShuffled: Bool, _ isLoose: Bool) -> String {
+    let space = isLoose && random.chance(20) ? random.pick([" ", "\n", "\t ", "\r\n"]) : ""
+    switch value {
+    case .object(let object):
+      var members = object.map { ($0.key, $0.value) }
+      // A custom scalar stands as it came; its order is part of it.
+      let isSelected = object["__typename"] != nil || object.isEmpty
+      if isShuffled && isSelected { members.shuffle(using: &random) }
+      let texts = members.map {
+        "\(string($0, isLoose))\(space):\(text($1, isShuffled && isSelected, isLoose))"
+      }
+      return "{\(space)" + texts.joined(separator: ",\(space)") + "}\(space)"
+    case .array(let elements):
+      return "[\(space)"
+        + elements.map { text($0, isShuffled, isLoose) }.joined(separator: "\(space),") + "]"
+    case .string(let string): return self.string(string, isLoose)
+    default: return value.jsonText()
+    }
+  }
+
+  private func string(_ text: String, _ isLoose: Bool) -> String {
+    guard isLoose, random.chance(20) else { return JSONText.quoted(text) }
+    let units = text.utf16.map { unit in
+      let hex = String(unit, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+    }
+    return "\"" + units.joined() + "\""
+  }
+}
