@@ -99,8 +99,13 @@ struct PlanTable: ~Copyable {
   /// The root's plan, and its node.
   private(set) var root: Int32 = 0
 
-  init(_ plan: OperationPlan) {
+  /// Whether pages go under names of their own, to be joined at the commit.
+  private let separatesPages: Bool
+
+  /// - Parameter separatesPages: For writing responses. Readers look for the joined lists.
+  init(_ plan: OperationPlan, separatesPages: Bool = false) {
     self.plan = plan
+    self.separatesPages = separatesPages
     plans = .allocate(capacity: 16)
     candidateNames = plan.keys.allFields
     let node = self.node(of: [SelectionPart(set: plan.rootSet)])
@@ -298,6 +303,7 @@ struct PlanTable: ~Copyable {
         var contribution = contribution
         if let ruled = plan.ruledKey(of: contribution, for: name) {
           contribution.storedKey = contribution.ruledKeys[ruled].storedKey
+          contribution.page = contribution.ruledKeys[ruled].page
           shape += withUnsafeBytes(of: UInt32(truncatingIfNeeded: ruled)) { Array($0) }
         } else if !contribution.ruledKeys.isEmpty {
           shape.append(0xff)
@@ -384,6 +390,9 @@ struct PlanTable: ~Copyable {
         fragmentLists.append(same.map(\.fragment))
         fragments = Int32(fragmentLists.count - 1)
       }
+      let isPage = separatesPages && meaning.page >= 0
+      let textKey =
+        isPage ? PageRule.waitingKey(Int(meaning.page), meaning.storedKey) : meaning.storedKey
       var candidate: Int32 = -1
       if candidateNames.contains(meaning.fieldName), meaning.storedKey == meaning.fieldName {
         candidate = candidates
@@ -394,7 +403,7 @@ struct PlanTable: ~Copyable {
       fields.append(
         FieldPlan(
           key: keyBytes, head: words.head, tail: words.tail,
-          storedPrefix: keep(Array(JSONValue.string(meaning.storedKey).canonicalText.utf8) + [58]),
+          storedPrefix: keep(Array(JSONValue.string(textKey).canonicalText.utf8) + [58]),
           resultPrefix: keep(Array(JSONValue.string(key).canonicalText.utf8) + [58]),
           rootKey: isRoot
             ? keep(Array((RootRecord.prefix(of: plan.operationType) + meaning.storedKey).utf8))

@@ -13,6 +13,7 @@ actor SQLiteTransaction: RecordTransaction {
   /// The batch that is being written, or was last.
   private var written: RecordBatch?
   private var log: TransactionLog
+  private var pages: [Paging] = []
   private var isOpen = true
 
   init(store: SQLiteStore) {
@@ -32,6 +33,7 @@ actor SQLiteTransaction: RecordTransaction {
     // Written, so that nobody reads it any more.
     let spent = written
     written = records
+    if let paging = records.paging { pages.append(paging) }
     let (store, collection) = (store, collection)
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
@@ -100,15 +102,16 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection) = (store, log, collection)
+    let (store, log, collection, pages) = (store, log, collection, pages)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
-        let summary = try log.finish(
-          StoredRecords(
-            db, pool: store.pool,
-            writer: try RecordWriter(db, store, collection, nullsAreTentative: false)))
+        let records = StoredRecords(
+          db, pool: store.pool,
+          writer: try RecordWriter(db, store, collection, nullsAreTentative: false))
+        // Nulls first: what is joined must be what it will be.
+        let summary = try log.finish(records, joining: pages)
         guard let layer else {
           try db.commit()
           return (summary, OptimisticLayer.Content?.none)

@@ -70,14 +70,23 @@ struct SchemaBuilder {
   func checkDocument() throws(SchemaError) {
     let tolerated = Set(warnings.flatMap(\.locations))
     let problems = document.validateTypeSystem().filter { error in
-      error.rule != .limit
-        && !(error.rule == .uniqueFieldDefinitionNames
-          && error.locations.last.map(tolerated.contains) == true)
+      switch error.rule {
+      case .limit: false
+      case .uniqueFieldDefinitionNames:
+        error.locations.last.map(tolerated.contains) != true
+      case .knownDirectives:
+        !Self.knownElsewhere.contains { error.message == "Unknown directive '@\($0)'." }
+      default: true
+      }
     }
     var issues = problems.map { SchemaError.Issue(message: $0.message, locations: $0.locations) }
     if issues.isEmpty { issues = standardDirectiveIssues() }
     guard issues.isEmpty else { throw SchemaError(issues: issues.listed()) }
   }
+
+  /// Directives that schemas of well-known tools apply without defining them: those that tell caches
+  /// what identifies objects.
+  private static let knownElsewhere = ["typePolicy", "fieldPolicy", "link"]
 
   /// Takes the scalars that something refers to from those that nothing does.
   private mutating func noteReferences() {
