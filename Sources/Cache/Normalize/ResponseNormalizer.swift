@@ -184,13 +184,24 @@ public final class ResponseNormalizer {
       errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.hasData,
       statistics: statistics,
       diagnostics: state.pointee.diagnostics.sorted { $0.description < $1.description },
-      warnings: shape?.warnings ?? [])
+      warnings: (shape?.warnings ?? []) + guessWarnings)
     if options.wantsResult, state.pointee.hasData {
       let finished = consumeSpool()
       response.data = finished
     }
     response.write = try await pendingWrite(errors)
     return response
+  }
+
+  /// What was decided by the fields that are there, because no schema says which types are possible.
+  private var guessWarnings: [String] {
+    let guessed = state.pointee.table.guessedConditions
+      .subtracting(state.pointee.table.metConditions)
+    return guessed.sorted().prefix(20).map {
+      "without a schema it is not known which types can be a \($0): what fragments on it ask for is "
+        + "stored where the response has it; a schema (--schema FILE, or the pipeline's key `schema`) "
+        + "decides"
+    }
   }
 
   private func consumeSpool() -> ResultBody {
@@ -321,7 +332,7 @@ public struct NormalizedResponse: Sendable {
   public var data: ResultBody?
   public var statistics: ResponseStatistics
   public var diagnostics: [CacheDiagnostic]
-  /// What the schema does not know, where the shape was checked; else empty.
+  /// What the schema does not know, where the shape was checked, and what had to be guessed without one.
   public var warnings: [String] = []
   /// What is to be written to the store; `nil` when there is nothing to write.
   public var write: PendingWrite?

@@ -93,6 +93,10 @@ struct PlanTable: ~Copyable {
     var isWhateverType: Bool
   }
   var fragmentLists: [[Int32]] = []
+  /// Without a schema: type conditions that some object's type may or may not satisfy, and those that
+  /// are the name of some object's type.
+  private(set) var guessedConditions: Set<String> = []
+  private(set) var metConditions: Set<String> = []
   private var blobs: [UnsafeMutablePointer<UInt8>] = []
   private var fieldBlocks: [UnsafeMutablePointer<FieldPlan>] = []
   private let candidateNames: Set<String>
@@ -327,7 +331,7 @@ struct PlanTable: ~Copyable {
   ///
   /// Without a schema, a condition that names the type is certain, and with it those around it: were
   /// they not to apply, the fragment could never be spread there. At the root every condition is.
-  private func applies(
+  private mutating func applies(
     _ contribution: OperationPlan.Contribution, to type: String, isRoot: Bool
   ) -> Bool? {
     var isNamed = contribution.conditions.isEmpty || isRoot
@@ -335,11 +339,15 @@ struct PlanTable: ~Copyable {
     for condition in contribution.conditions {
       if condition == type {
         isNamed = true
+        metConditions.insert(condition)
       } else if let answer = plan.facts?.isPossible(type, for: condition) {
         if !answer { return nil }
       } else {
         isUnknown = true
       }
+    }
+    if isUnknown && !isNamed {
+      guessedConditions.formUnion(contribution.conditions.filter { $0 != type })
     }
     return isNamed || !isUnknown
   }

@@ -113,12 +113,12 @@ struct VariableCoercion {
       let guess = suggestion(for: type.value, in: known).map { "; did you mean \($0)?" } ?? ""
       throw CacheError(
         .invalidVariables,
-        "variable \"$\(name)\" of \(title) has the type \(type.value), which the schema does not "
+        "variables.\(name): \(title) declares it with the type \(type.value), which the schema does not "
           + "have\(guess)", place: "variables.\(name)", location: type.location)
     case _?:
       throw CacheError(
         .invalidVariables,
-        "variable \"$\(name)\" of \(title) has the type \(type.value), which is no input type: "
+        "variables.\(name): \(title) declares it with the type \(type.value), which is no input type: "
           + "only scalars, enums and input objects can be given", place: "variables.\(name)",
         location: type.location)
     }

@@ -77,13 +77,22 @@ public struct VariableReader: Sendable {
     return try checked(read(text, type, name), name, type)
   }
 
-  /// The value of `--var name=text`: JSON where that fits the declared type, else text.
+  /// The value of `--var name=text`: JSON where it is JSON (a number or a boolean stands for its text
+  /// where a string is declared), else text of the declared type.
   public func value(
     ofTextOrJSON text: String, for name: String
   ) throws(CacheError) -> JSONValue {
     guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
-    if let json = try? JSONValue(parsing: text), (try? checked(json, name, type)) != nil {
-      return json
+    if let json = try? JSONValue(parsing: text) {
+      do throws(CacheError) {
+        return try checked(json, name, type)
+      } catch {
+        // A number or a word where a string is declared is its text.
+        switch json {
+        case .number, .boolean: if type.namedType.value != "String" { throw error }
+        default: throw error
+        }
+      }
     }
     return try value(ofText: text, for: name, empty: .string) ?? .null
   }

@@ -1,3 +1,5 @@
+import Cache
+
 extension PipelineFile {
   /// The keys of a pipeline file but for `chain`.
   static let options: [OptionDescription] = [

@@ -41,7 +41,8 @@ struct CacheImportCommand: AsyncParsableCommand {
       let file = try InputFile(response, "the response")
       let store = try storeOptions.store.open()
       let start = ContinuousClock.now
-      let (normalized, summary) = try await Interruption.run { [file = Transferred(file)] in
+      let (normalized, summary) = try await Interruption.run {
+        [operation, file = Transferred(file)] in
         try await normalize(operation, file.value, store)
       }
       let seconds = (ContinuousClock.now - start).seconds
