@@ -31,7 +31,8 @@ public final class SQLiteStore: RecordStore {
     /// How long a write waits for another store or process that writes to the same file. 10 seconds by
     /// default.
     public var maximumWait = Duration.seconds(10)
-    /// Whether a write tells which fields changed. `false` by default.
+    /// Whether every write tells which fields changed. By default it does so only while somebody
+    /// watches.
     public var collectsChanges = false
     /// Called with what the user should know, from any thread. Does nothing by default.
     public var report: @Sendable (StoreNotice) -> Void = { _ in }
@@ -51,12 +52,14 @@ public final class SQLiteStore: RecordStore {
   let gate: WriteLock
   let collectsChanges: Bool
   let damage: DamageLog
+  public let activity: StoreActivity
   private let place: Place
   private let log = LogGrowth()
 
   /// Opens the cache at `path`, and makes it when it is not there.
   ///
-  /// - Parameter collectsChanges: Whether a write tells which fields changed. `false` by default.
+  /// - Parameter collectsChanges: Whether every write tells which fields changed. By default it does so
+  ///   only while somebody watches.
   /// - Throws: ``CacheError``: `foreignDatabase` for a file that is not ours (it is left untouched),
   ///   `damagedDatabase`, `busy`, `storage` when it cannot be opened or made.
   public convenience init(path: String, collectsChanges: Bool = false) throws(CacheError) {
@@ -85,6 +88,7 @@ public final class SQLiteStore: RecordStore {
     isReadOnly = opened.isReadOnly
     collectsChanges = options.collectsChanges
     place = Place(name: opened.name, lock: opened.lock)
+    activity = SharedActivities.activity(ofFile: path)
     damage = DamageLog(path: path, lock: opened.lock, report: options.report)
     gate = WriteLock(
       opened.lock, path: path, isReadOnly: opened.isReadOnly, maximumWait: options.maximumWait,
@@ -118,14 +122,32 @@ public final class SQLiteStore: RecordStore {
     return transaction
   }
 
-  public func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+  public func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer {
     do {
+      let activity = activity
+      let seed = segmentSeed
       return try await pool.read { [damage] db in
-        let reader = RecordReader(operation.plan, source: SQLiteSource(db, damage))
-        return try reader.read()
+        let edits = try activity.hasLayers ? Self.snapshot(db, activity) : []
+        let source = SQLiteSource(db, damage)
+        if edits.isEmpty {
+          return try RecordReader(operation.plan, source: source, options: options).read()
+        }
+        let layered = LayeredSource(source, edits: edits, seed: seed)
+        return try RecordReader(operation.plan, source: layered, options: options).read()
       }
     } catch {
       throw SQLiteFile.describe(error, "read the cache", path)
+    }
+  }
+
+  /// The optimistic layers that belong to the state this connection sees from now on.
+  private static func snapshot(_ db: Database, _ activity: StoreActivity) throws -> [StoreEdit] {
+    try activity.reading { edits in
+      // The first query of a transaction decides what it sees: https://sqlite.org/isolation.html
+      _ = try Int.fetchOne(db, sql: "SELECT 1 FROM meta LIMIT 1")
+      return edits
     }
   }
 
@@ -213,9 +235,12 @@ public final class SQLiteStore: RecordStore {
       // The log has it, too, and it is emptied when nobody reads the old state any more.
       _ = try await pool.checkpoint(waiting: true)
     } catch {
+      // Records may be gone even so.
+      activity.noteCleared()
       await gate.release()
       throw SQLiteFile.describe(error, "clear the cache", path)
     }
+    activity.noteCleared()
     await gate.release()
   }
 
