@@ -76,6 +76,8 @@ public struct RecordBatch: Sendable {
   let tentative: [[UInt8]]
   /// The records that hold pages to be joined with stored lists at the commit; `nil` for none.
   var paging: Paging?
+  /// Which types and fields the response had, with its last batch.
+  var shapes: TypeShapes?
 
   package init(_ table: RecordTable) { self.init(table, nullsAreFacts: true, tentative: []) }
 
@@ -181,8 +183,12 @@ public struct StoreStatistics: Sendable, Hashable {
   public var segments = 0
   /// Records and bytes per type (the part of the key before the colon).
   public var types: [String: TypeStatistics] = [:]
-  /// The size of the database file, for stores that have one.
+  /// Records that do not match their checksum. They are in none of the other counts.
+  public var damagedRecords = 0
+  /// The size of the database file with its write-ahead log, for stores that have one.
   public var fileBytes: Int?
+  /// The size of the write-ahead log alone.
+  public var logBytes: Int?
 
   public init() {}
 

@@ -229,8 +229,9 @@ public final class ResponseNormalizer {
       return nil
     }
     if let transaction {
-      let batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
+      var batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
         .noting(pagesOf: operation.plan)
+      batch.shapes = state.pointee.table.shapes()
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
         try await transaction.resolve(NullResolutionRequest(resolution))
@@ -242,7 +243,9 @@ public final class ResponseNormalizer {
       resolution.run(
         StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
     }
-    let batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
+    var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
+    // Memory stores have no views.
+    if !store.takesWholeResponses { batch.shapes = state.pointee.table.shapes() }
     return PendingWrite(store: store, batch: batch, epoch: epoch)
   }
 

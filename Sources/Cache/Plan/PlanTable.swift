@@ -302,6 +302,7 @@ struct PlanTable: ~Copyable {
     for part in nodes[Int(node)].parts {
       for contribution in plan.sets[part.set] {
         let applies = applies(contribution, to: name, isRoot: isRoot)
+        if plan.facts == nil, !isRoot { note(contribution.conditions, for: name) }
         shape.append(applies.map { $0 ? 2 : 1 } ?? 0)
         guard let applies else { continue }
         var contribution = contribution
@@ -327,11 +328,20 @@ struct PlanTable: ~Copyable {
     return index
   }
 
+  /// Notes which type conditions are guessed at, and which are met exactly.
+  private mutating func note(_ conditions: [String], for type: String) {
+    if conditions.contains(type) {
+      metConditions.insert(type)
+    } else {
+      guessedConditions.formUnion(conditions)
+    }
+  }
+
   /// `nil` when the contribution does not apply to objects of type `type`; else whether that is certain.
   ///
   /// Without a schema, a condition that names the type is certain, and with it those around it: were
   /// they not to apply, the fragment could never be spread there. At the root every condition is.
-  private mutating func applies(
+  func applies(
     _ contribution: OperationPlan.Contribution, to type: String, isRoot: Bool
   ) -> Bool? {
     var isNamed = contribution.conditions.isEmpty || isRoot
@@ -339,15 +349,11 @@ struct PlanTable: ~Copyable {
     for condition in contribution.conditions {
       if condition == type {
         isNamed = true
-        metConditions.insert(condition)
       } else if let answer = plan.facts?.isPossible(type, for: condition) {
         if !answer { return nil }
       } else {
         isUnknown = true
       }
-    }
-    if isUnknown && !isNamed {
-      guessedConditions.formUnion(contribution.conditions.filter { $0 != type })
     }
     return isNamed || !isUnknown
   }

@@ -14,6 +14,7 @@ actor SQLiteTransaction: RecordTransaction {
   private var written: RecordBatch?
   private var log: TransactionLog
   private var pages: [Paging] = []
+  private var shapes: TypeShapes?
   private var isOpen = true
 
   init(store: SQLiteStore) {
@@ -34,6 +35,7 @@ actor SQLiteTransaction: RecordTransaction {
     let spent = written
     written = records
     if let paging = records.paging { pages.append(paging) }
+    shapes = records.shapes ?? shapes
     let (store, collection) = (store, collection)
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
@@ -102,7 +104,8 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection, pages) = (store, log, collection, pages)
+    let (store, log, collection) = (store, log, collection)
+    let (pages, shapes) = (pages, shapes)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
@@ -112,6 +115,7 @@ actor SQLiteTransaction: RecordTransaction {
           writer: try RecordWriter(db, store, collection, nullsAreTentative: false))
         // Nulls first: what is joined must be what it will be.
         let summary = try log.finish(records, joining: pages)
+        if let shapes { try store.views.update(db, shapes) }
         guard let layer else {
           try db.commit()
           return (summary, OptimisticLayer.Content?.none)
@@ -164,6 +168,7 @@ struct RecordWriter {
   private let collection: ChangeCollection
   private let nullsAreTentative: Bool
   private let received: Int64
+  private let damage: DamageLog
   let seed: UInt64
   /// Keeps the prepared statements.
   private let statements: [Statement]
@@ -175,6 +180,7 @@ struct RecordWriter {
     self.nullsAreTentative = nullsAreTentative
     self.collection = collection
     seed = store.segmentSeed
+    damage = store.damage
     functions = try MergeFunctions.state(of: db)
     functions.collectsChanges = collection != .none
     functions.nullsAreTentative = nullsAreTentative
@@ -185,7 +191,7 @@ struct RecordWriter {
           received = excluded.received,
           data = gqlrun_merge(key, data, excluded.data, checksum),
           checksum = gqlrun_merge_checksum(key, data, excluded.data)
-        WHERE data IS NOT excluded.data
+        WHERE data IS NOT excluded.data OR checksum IS NOT excluded.checksum
         """)
     let select = try db.cachedStatement(sql: "SELECT data, checksum FROM records WHERE key = ?1")
     statements = [upsert, select]
@@ -231,13 +237,13 @@ struct RecordWriter {
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
     let code = sqlite3_step(upsert)
     sqlite3_reset(upsert)
-    if functions.isDamaged { throw SQLiteText.mismatch(key) }
+    if functions.isDamaged { damage.note(key) }
     guard code == SQLITE_DONE else {
       throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
     }
   }
 
-  /// The stored text of a record, its checksum verified.
+  /// The stored text of a record, its checksum verified: a damaged record counts as missing.
   func text(of key: Bytes) throws -> [UInt8]? {
     SQLiteText.bind(select, 1, key)
     defer { sqlite3_reset(select) }
@@ -248,7 +254,8 @@ struct RecordWriter {
     }
     let text = SQLiteText.column(select, 0)
     guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
-      throw SQLiteText.mismatch(key)
+      damage.note(key)
+      return nil
     }
     return text.array
   }
@@ -291,7 +298,10 @@ struct RecordWriter {
   private func mergeWithSegments(
     _ key: Bytes, _ text: Bytes, _ log: inout TransactionLog
   ) throws {
-    guard let old = try self.text(of: key) else { return }
+    guard let old = try self.text(of: key) else {
+      try replace(key, text)
+      return log.noteNew(key, text)
+    }
     let segments = StoredSegments(self, seed: seed)
     var merge = Merge(nullsAreTentative: nullsAreTentative, access: segments)
     var merged = ByteStack(capacity: text.count + 64)
