@@ -42,8 +42,8 @@ struct OperationOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "The schema: type definitions, or the JSON of an introspection query; with it identifying fields "
-        + "are added wherever a type has them. May be repeated.",
+      "The schema: type definitions, or the JSON of an introspection query; with it identifying "
+        + "fields are added wherever a type has them. May be repeated.",
       valueName: "file"))
   var schema: [String] = []
 
@@ -78,7 +78,8 @@ struct OperationOptions: ParsableArguments {
     let reader = try VariableReader(
       document: document, operationName: operation, schema: schema)
     for assignment in assignments {
-      let (name, text) = try Self.parts(of: assignment, "--var", "name=value, such as --var first=10")
+      let (name, text) = try Self.parts(
+        of: assignment, "--var", "name=value, such as --var first=10")
       result[name] = try reader.value(ofTextOrJSON: text, for: name)
     }
     for assignment in fileAssignments {

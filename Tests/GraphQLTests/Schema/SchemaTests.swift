@@ -158,7 +158,8 @@ import Testing
     (
       "schema { query: E mutation: X mutation: E } enum E { A }",
       [
-        "1:19: There can be only one mutation type in schema.", "1:29: Unknown type 'X'. Did you mean 'E'?",
+        "1:19: There can be only one mutation type in schema.",
+        "1:29: Unknown type 'X'. Did you mean 'E'?",
       ]
     ),
     (
@@ -171,7 +172,8 @@ import Testing
     (
       "schema { query: Q mutation: Q } type Q { a: Int }",
       [
-        "1:17: All root types must be different, 'Q' type is used as query and mutation root types."
+        "1:17: All root types must be different, 'Q' type is used as query and mutation "
+          + "root types."
       ]
     ),
     (
