@@ -32,12 +32,12 @@ public enum YAMLValues {
     guard let root = composer.compose(), composer.findings.isEmpty else {
       throw PipelineDiagnostics(composer.findings, source: source)
     }
-    return root.json
+    return root.variableValue
   }
 }
 
 extension YAMLNode {
-  fileprivate var json: JSONValue {
+  fileprivate var variableValue: JSONValue {
     switch content {
     case .scalar(let text, let isPlain):
       if isNull { return .null }
@@ -46,10 +46,10 @@ extension YAMLNode {
       case .number, .boolean: return value
       default: return .string(text)
       }
-    case .sequence(let elements): return .array(elements.map(\.json))
+    case .sequence(let elements): return .array(elements.map(\.variableValue))
     case .mapping(let members):
       var object = JSONObject()
-      for member in members { object[member.key] = member.value.json }
+      for member in members { object[member.key] = member.value.variableValue }
       return .object(object)
     }
   }
