@@ -23,6 +23,9 @@ public final class StoreActivity: @unchecked Sendable {
 
   // MARK: Watchers
 
+  /// Who is not told of the commits of this task.
+  @TaskLocal static var silenced: WatchSignal?
+
   /// Whether anybody wants to know what changes.
   var isWatched: Bool { lock.withLock { !signals.isEmpty } }
 
@@ -44,7 +47,10 @@ public final class StoreActivity: @unchecked Sendable {
   func postUnknown() { post(nil) }
 
   func post(_ changes: Fingerprints?) {
-    for signal in lock.withLock({ Array(signals.values) }) { signal.post(changes) }
+    let silenced = Self.silenced
+    for signal in lock.withLock({ Array(signals.values) }) where signal !== silenced {
+      signal.post(changes)
+    }
   }
 
   // MARK: Layers
