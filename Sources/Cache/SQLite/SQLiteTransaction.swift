@@ -15,6 +15,7 @@ actor SQLiteTransaction: RecordTransaction {
   private var log: TransactionLog
   /// What was written, while records are kept in memory, too.
   private var keys: WrittenKeys?
+  private var shapes: TypeShapes?
   private var isOpen = true
 
   init(store: SQLiteStore) {
@@ -36,6 +37,7 @@ actor SQLiteTransaction: RecordTransaction {
     let spent = written
     written = records
     if keys != nil { for index in records.table.live { keys?.add(records.table.key(at: index)) } }
+    shapes = records.shapes ?? shapes
     let (store, collection) = (store, collection)
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
@@ -108,13 +110,14 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection, keys) = (store, log, collection, keys)
+    let (store, log, collection, shapes, keys) = (store, log, collection, shapes, keys)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
         let writer = try RecordWriter(db, store, collection, nullsAreTentative: false)
         let summary = try log.finish(StoredRecords(db, pool: store.pool, writer: writer))
+        if let shapes { try store.views.update(db, shapes) }
         return (summary, try Self.commit(db, store, keys, writer, settling: layer))
       }
     }
