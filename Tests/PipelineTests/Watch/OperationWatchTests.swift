@@ -141,7 +141,7 @@ struct OperationWatchTests {
   func failure() async throws {
     let (runner, _, store) = bench(.offline)
     var iterator = try runner.watch(request(.networkOnly)).makeAsyncIterator()
-    #expect(text(await iterator.next()) == "failure connectionFailed")
+    #expect(text(await iterator.next()) == "failure \(ChainError.Code.connectionFailed.rawValue)")
     try await write("new", to: store)
     #expect(text(await iterator.next()) == shown("new"))
   }
