@@ -9,10 +9,16 @@ public struct StoreConfiguration: Sendable, Hashable {
   public var path: String?
   /// The size above which old records are dropped; `nil` keeps all.
   public var maximumSize: ByteSize?
+  /// How much of an SQLite store is kept in memory, too; `nil` for nothing.
+  public var memory: ByteSize?
 
-  public init(kind: Kind = .none, path: String? = nil, maximumSize: ByteSize? = nil) {
+  public init(
+    kind: Kind = .none, path: String? = nil, maximumSize: ByteSize? = nil,
+    memory: ByteSize? = nil
+  ) {
     self.kind = kind
     self.path = path
     self.maximumSize = maximumSize
+    self.memory = memory
   }
 }

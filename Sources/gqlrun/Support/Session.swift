@@ -39,7 +39,9 @@ struct Session {
     switch configuration.kind {
     case .none: return nil
     case .memory: return MemoryStore(maxSize: configuration.maximumSize?.bytes)
-    case .sqlite: return try StoreChoice.open(configuration.path ?? "cache.db")
+    case .sqlite:
+      return try StoreChoice.open(
+        configuration.path ?? "cache.db", memory: configuration.memory?.bytes)
     }
   }
 

@@ -27,9 +27,13 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
   }
 
   /// Opens a file, or says why it cannot be the cache.
-  static func open(_ path: String) throws -> SQLiteStore {
+  ///
+  /// - Parameter memory: How many bytes of records are kept in memory, too.
+  static func open(_ path: String, memory: Int? = nil) throws -> SQLiteStore {
     do {
-      return try SQLiteStore(path: path)
+      var options = SQLiteStore.Options()
+      options.memory = memory
+      return try SQLiteStore(path: path, options: options)
     } catch {
       // A file that cannot be opened is bad input; one that fails later is a failure.
       guard error.code == .storage else { throw error }
