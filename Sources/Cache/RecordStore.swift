@@ -12,8 +12,15 @@ public protocol RecordStore: Sendable {
   /// Starts the transaction of one response. One at a time: others wait.
   func begin() async throws(CacheError) -> any RecordTransaction
 
-  /// Answers an operation from the records, or says which field is missing.
-  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult
+  /// Answers an operation from the records, or says which field is missing or too old.
+  func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> CacheReadResult
+
+  /// Says field by field what an operation would find in the store, and why not.
+  func explain(
+    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
+  ) async throws(CacheError) -> CacheExplanation
 
   /// The record with `key` in the dump format, or `nil`. Joins the parts of `QUERY_ROOT`.
   func record(forKey key: String) async throws(CacheError) -> String?
@@ -25,6 +32,27 @@ public protocol RecordStore: Sendable {
 
   /// Removes every record.
   func clear() async throws(CacheError)
+
+  /// Removes records, or fields of records, in one transaction. References to what is gone stay, and
+  /// are misses.
+  func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary
+
+  /// Removes, in one transaction, every record and segment that no field of the query root reaches.
+  ///
+  /// - Parameter date: Root fields received before it, in seconds since 1970, are removed first, so
+  ///   that what only they reach goes as well; `nil` keeps all.
+  func collectGarbage(rootsBefore date: Int?) async throws(CacheError) -> RemovalSummary
+
+  /// Removes, in one transaction, records until no more than `bytes` bytes of keys and text are left:
+  /// those used longest ago first in memory, those received longest ago first in a file.
+  func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary
+}
+
+extension RecordStore {
+  /// Answers an operation from the records, however old they are.
+  public func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+    try await read(operation, options: ReadOptions())
+  }
 }
 
 /// One response on its way into a store.
@@ -44,16 +72,21 @@ public protocol RecordTransaction: Sendable {
 /// Staged records on their way into a store.
 public struct RecordBatch: Sendable {
   package let table: RecordTable
+  /// When the response was received, in seconds since 1970.
+  let received: UInt32
   /// Whether the nulls in it are facts. In a response that has not ended they may be those of errors:
   /// then the values they replace are kept beside them until the commit.
   let nullsAreFacts: Bool
   /// The keys of records that already hold such nulls.
   let tentative: [[UInt8]]
 
-  package init(_ table: RecordTable) { self.init(table, nullsAreFacts: true, tentative: []) }
+  package init(_ table: RecordTable, received: UInt32 = 0) {
+    self.init(table, received: received, nullsAreFacts: true, tentative: [])
+  }
 
-  init(_ table: RecordTable, nullsAreFacts: Bool, tentative: [[UInt8]]) {
+  init(_ table: RecordTable, received: UInt32, nullsAreFacts: Bool, tentative: [[UInt8]]) {
     self.table = table
+    self.received = received
     self.nullsAreFacts = nullsAreFacts
     self.tentative = tentative
   }
@@ -153,10 +186,13 @@ public struct StoreStatistics: Sendable, Hashable {
 public enum CacheReadResult: Sendable {
   /// Every field is there; the JSON object of `data`, exactly the fields asked for.
   case hit(ResultBody)
+  /// Every field is there, and some are older than their `max_age` but not older than `max_stale`
+  /// allows; the first of those.
+  case stale(ResultBody, CacheMiss)
   case miss(CacheMiss)
 }
 
-/// The first field an operation asks for that the cache does not have.
+/// The first field an operation asks for that the cache does not have, or that is too old.
 public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
   /// The response path of the field: `feed.edges[3].node.title`.
   public var path: String
@@ -164,9 +200,15 @@ public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
   public var recordKey: String
   /// The stored field name, or `nil` when the whole record is missing.
   public var field: String?
+  /// How old the field is and may be, when it is there and too old.
+  public var staleness: Staleness?
 
   public var description: String {
-    field.map { "the cache has no field \($0) of \(recordKey), asked for at \(path)" }
+    if let staleness, let field {
+      return "the field \(field) of \(recordKey) in the cache is stale: \(staleness), asked for at "
+        + path
+    }
+    return field.map { "the cache has no field \($0) of \(recordKey), asked for at \(path)" }
       ?? "the cache has no record \(recordKey), asked for at \(path)"
   }
 }

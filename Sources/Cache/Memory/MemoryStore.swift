@@ -8,8 +8,8 @@ public actor MemoryStore: RecordStore {
 
   /// The most bytes of keys and record text to keep, or `nil` for no limit.
   public let maxSize: Int?
-  private let collectsChanges: Bool
-  private var table = RecordTable()
+  let collectsChanges: Bool
+  var table = RecordTable()
   private var use: UInt32 = 0
   private let gate = WriterGate()
 
@@ -26,10 +26,22 @@ public actor MemoryStore: RecordStore {
     return MemoryTransaction(store: self, gate: gate)
   }
 
-  public func read(_ operation: PreparedOperation) throws(CacheError) -> CacheReadResult {
-    use &+= 1
+  public func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) throws(CacheError) -> CacheReadResult {
+    countUse()
+    if options.checksAges {
+      let source = TimedMemorySource(table: table, use: use)
+      return try RecordReader(operation.plan, source: source, options: options).read()
+    }
     let reader = RecordReader(operation.plan, source: MemorySource(table: table, use: use))
     return try reader.read()
+  }
+
+  /// Numbers reads and commits, so that records know when they were used last.
+  private func countUse() {
+    // The largest number marks dead records.
+    if use < .max - 1 { use += 1 }
   }
 
   public func record(forKey key: String) throws(CacheError) -> String? {
@@ -68,41 +80,48 @@ public actor MemoryStore: RecordStore {
 
   // MARK: Writing
 
-  fileprivate func commit(_ batches: [RecordTable]) throws(CacheError) -> WriteSummary {
-    use &+= 1
+  fileprivate func commit(_ batches: [RecordBatch]) throws(CacheError) -> WriteSummary {
+    countUse()
     var summary = WriteSummary()
     for batch in batches {
       if table.isEmpty && !collectsChanges {
+        let batch = batch.table
         table = batch
         summary.newRecords += batch.live.count { !Segments.isSegment(key: batch.key(at: $0)) }
       } else {
         join(batch, &summary)
       }
     }
-    if let maxSize, table.liveBytes > maxSize { evict(to: maxSize / 10 * 9) }
-    if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
+    if let maxSize, table.liveBytes > maxSize {
+      var evicted = RemovalSummary()
+      evict(to: maxSize / 10 * 9, &evicted)
+    }
+    tidy()
     return summary
   }
 
-  private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {
-    let segments = StagedSegments(table: table, seed: segmentSeed)
+  private func join(_ records: RecordBatch, _ summary: inout WriteSummary) {
+    let batch = records.table
+    let segments = StagedSegments(table: table, seed: segmentSeed, received: records.received)
     // Segments first: merging lists looks them up here.
     for onlySegments in [true, false] {
       for index in batch.live {
         let key = batch.key(at: index)
         guard Segments.isSegment(key: key) == onlySegments else { continue }
-        join(key, batch.hash(at: index), batch.text(at: index), segments, &summary)
+        join(
+          key, batch.hash(at: index), batch.text(at: index), received: records.received, segments,
+          &summary)
       }
     }
   }
 
   private func join(
-    _ key: Bytes, _ hash: UInt64, _ text: Bytes, _ segments: StagedSegments,
+    _ key: Bytes, _ hash: UInt64, _ text: Bytes, received: UInt32, _ segments: StagedSegments,
     _ summary: inout WriteSummary
   ) {
     let isSegment = Segments.isSegment(key: key)
     guard let index = table.find(key, hash: hash) else {
-      table.insert(key, hash: hash, text: text, lastUse: use)
+      table.insert(key, hash: hash, text: text, lastUse: use, received: received)
       if isSegment { return }
       summary.newRecords += 1
       if collectsChanges { noteAll(key, text, &summary) }
@@ -110,8 +129,9 @@ public actor MemoryStore: RecordStore {
     }
     table.touch(at: index, use: use)
     // Segments are named after what they hold: a known one is the same.
-    if isSegment { return }
+    if isSegment { return table.setReceived(at: index, received) }
     if table.text(at: index).equals(text) {
+      table.setReceived(at: index, received)
       summary.unchangedRecords += 1
       return
     }
@@ -122,6 +142,10 @@ public actor MemoryStore: RecordStore {
     let differs = merge.records(old: table.text(at: index), new: text, into: &merged) { field in
       if collects { changed.append(field.array) }
     }
+    let times = TimeMerge(received: received, granularity: 0).times(
+      old: table.text(at: index), table.times(at: index), new: text, merged: merged.all,
+      differs: differs)
+    if let times { table.setTimes(at: index, times) }
     guard differs else {
       summary.unchangedRecords += 1
       return
@@ -141,16 +165,6 @@ public actor MemoryStore: RecordStore {
   private func note(_ key: Bytes, _ field: Bytes, _ summary: inout WriteSummary) {
     summary.changes.insert(FieldChange(key: key, quotedField: field))
   }
-
-  /// Removes the records that were used longest ago until `size` bytes are left.
-  private func evict(to size: Int) {
-    let oldestFirst = table.live.sorted { table.lastUse(at: $0) < table.lastUse(at: $1) }
-    for index in oldestFirst {
-      if table.liveBytes <= size { break }
-      table.remove(at: index)
-    }
-    table = table.compacted()
-  }
 }
 
 extension FieldChange {
@@ -160,6 +174,31 @@ extension FieldChange {
     let field = RecordText.withUnescaped(quotedField, &scratch) { $0.string }
     let isRoot = key.hasPrefix("QUERY_ROOT.")
     self.init(recordKey: isRoot ? RootRecord.queryKey : key.string, field: field)
+  }
+}
+
+/// Records in memory with their times.
+struct TimedMemorySource: RecordSource {
+  static var tellsTimes: Bool { true }
+  let table: RecordTable
+  let use: UInt32?
+  private var last = -1
+  var failure: CacheError? { nil }
+
+  init(table: RecordTable, use: UInt32?) {
+    self.table = table
+    self.use = use
+  }
+
+  mutating func text(key: Bytes, depth: Int) -> Bytes? {
+    guard let index = table.find(key) else { return nil }
+    if let use { table.touch(at: index, use: use) }
+    last = index
+    return table.text(at: index)
+  }
+
+  func times(depth: Int) -> RecordTimes {
+    last < 0 ? RecordTimes(received: 0) : table.times(at: last)
   }
 }
 
@@ -183,7 +222,7 @@ struct MemorySource: RecordSource {
 private actor MemoryTransaction: RecordTransaction {
   private let store: MemoryStore
   private let gate: WriterGate
-  private var batches: [RecordTable] = []
+  private var batches: [RecordBatch] = []
   private var isOpen = true
 
   init(store: MemoryStore, gate: WriterGate) {
@@ -199,13 +238,15 @@ private actor MemoryTransaction: RecordTransaction {
   }
 
   func merge(_ records: RecordBatch) -> RecordBatch? {
-    batches.append(records.table)
+    batches.append(records)
     return nil
   }
 
   func resolve(_ nulls: NullResolutionRequest) {
-    guard let table = batches.last else { return }
-    nulls.resolution.run(StagedRecords(table: table, seed: store.segmentSeed))
+    guard let batch = batches.last else { return }
+    let segments = StagedSegments(
+      table: batch.table, seed: store.segmentSeed, received: batch.received)
+    nulls.resolution.run(StagedRecords(segments, table: batch.table))
   }
 
   func commit() async throws(CacheError) -> WriteSummary {

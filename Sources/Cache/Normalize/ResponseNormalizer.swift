@@ -1,3 +1,4 @@
+import Foundation
 public import JSONStream
 
 /// What becomes of nulls that stand for errors.
@@ -33,6 +34,9 @@ public final class ResponseNormalizer {
     public var writesRoots = true
     /// How many bytes of staged records are collected before they go to the store. 1 MiB by default.
     public var flushThreshold = 1 << 20
+    /// When the response was received, in seconds since 1970: how old its records will be is counted
+    /// from there. The moment at which the options were made, unless another is given.
+    public var received = Int(Date().timeIntervalSince1970)
     /// How the bytes are handed to the parser. Tests make the pieces small.
     var parsing = JSONParser.Options()
 
@@ -60,7 +64,10 @@ public final class ResponseNormalizer {
     state = .allocate(capacity: 1)
     state.initialize(
       to: NormalizerState(
-        plan: operation.plan, staging: Staging(segmentSeed: store?.segmentSeed ?? processSeed),
+        plan: operation.plan,
+        staging: Staging(
+          segmentSeed: store?.segmentSeed ?? processSeed,
+          received: Seconds.stored(options.received)),
         wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits))
     do {
       parser = try JSONParser(
@@ -204,7 +211,7 @@ public final class ResponseNormalizer {
     }
     if !resolution.isEmpty {
       resolution.run(
-        StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
+        StagedRecords(state.pointee.staging.segments, table: state.pointee.staging.table))
     }
     return PendingWrite(store: store, batch: state.pointee.staging.release())
   }
