@@ -8,10 +8,6 @@ import GRDBSQLite
 /// transaction. The file carries this program's application id and a schema version, and is readable
 /// by its owner only.
 public final class SQLiteStore: RecordStore {
-  /// `GQLR`: what `PRAGMA application_id` says of a file of ours.
-  static let applicationID: Int32 = 0x4751_4c52
-  static let schemaVersion: Int32 = 1
-
   public let segmentSeed: UInt64
   public let takesWholeResponses = false
   /// The path of the database file.
@@ -28,11 +24,12 @@ public final class SQLiteStore: RecordStore {
   public init(path: String, collectsChanges: Bool = false) throws(CacheError) {
     self.path = path
     self.collectsChanges = collectsChanges
-    try SQLiteFile.check(path)
+    let version = try SQLiteFile.check(path)
     do {
-      try SQLiteFile.create(path)
+      try SQLiteFile.prepare(path, version: version)
       pool = try DatabasePool(path: path, configuration: Self.configuration)
       segmentSeed = try pool.read { db in
+        _ = try SQLiteSchema.version(of: db, path)
         let seed = try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'segment_seed'")
         guard let seed else {
           throw CacheError(
