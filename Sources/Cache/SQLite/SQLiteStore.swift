@@ -15,14 +15,23 @@ public final class SQLiteStore: RecordStore {
   let pool: DatabasePool
   let gate = WriterGate()
   let collectsChanges: Bool
+  /// How many seconds the times of unchanged records may lag behind; see ``AgeRules/granularity``.
+  public let ageGranularity: Int
 
   /// Opens the cache at `path`, and makes it when it is not there.
   ///
-  /// - Parameter collectsChanges: Whether a write tells which fields changed. `false` by default.
+  /// - Parameters:
+  ///   - collectsChanges: Whether a write tells which fields changed. `false` by default.
+  ///   - ageGranularity: How many seconds the times of unchanged records may lag behind, so that
+  ///     writing them again writes nothing. A minute by default; 0 is exact.
   /// - Throws: ``CacheError``: `foreignDatabase` for a file that is not ours (it is left untouched),
   ///   `damagedDatabase`, `storage` when it cannot be opened or made.
-  public init(path: String, collectsChanges: Bool = false) throws(CacheError) {
+  public init(
+    path: String, collectsChanges: Bool = false,
+    ageGranularity: Int = AgeRules.defaultGranularity
+  ) throws(CacheError) {
     self.path = path
+    self.ageGranularity = ageGranularity
     self.collectsChanges = collectsChanges
     let version = try SQLiteFile.check(path)
     do {
@@ -80,9 +89,15 @@ public final class SQLiteStore: RecordStore {
     return transaction
   }
 
-  public func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+  public func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> CacheReadResult {
     do {
       return try await pool.read { db in
+        if options.checksAges {
+          let source = TimedSQLiteSource(db)
+          return try RecordReader(operation.plan, source: source, options: options).read()
+        }
         let reader = RecordReader(operation.plan, source: SQLiteSource(db))
         return try reader.read()
       }
@@ -134,7 +149,7 @@ public final class SQLiteStore: RecordStore {
   }
 
   /// Calls `body` with every record in the order of the keys' bytes.
-  private static func forEachRecord(_ db: Database, _ body: (Bytes, Bytes) throws -> Void) throws {
+  static func forEachRecord(_ db: Database, _ body: (Bytes, Bytes) throws -> Void) throws {
     let statement = try db.makeStatement(
       sql: "SELECT key, data, checksum FROM records ORDER BY key")
     let handle = statement.sqliteStatement

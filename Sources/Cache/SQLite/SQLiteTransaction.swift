@@ -33,7 +33,9 @@ actor SQLiteTransaction: RecordTransaction {
     let store = store
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
-        try RecordWriter(db, store, nullsAreTentative: !records.nullsAreFacts).write(records)
+        try RecordWriter(
+          db, store, nullsAreTentative: !records.nullsAreFacts, received: records.received
+        ).write(records)
       }
       self.log.add(log)
     }
@@ -54,10 +56,12 @@ actor SQLiteTransaction: RecordTransaction {
   func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
     try await settle()
     let store = store
+    let received = written?.received ?? 0
     do {
       let resolved = try await store.pool.writeWithoutTransaction { db in
         let records = StoredRecords(
-          db, pool: store.pool, writer: try RecordWriter(db, store, nullsAreTentative: false))
+          db, pool: store.pool,
+          writer: try RecordWriter(db, store, nullsAreTentative: false, received: received))
         nulls.resolution.run(records)
         if let failure = records.failure { throw failure }
         return records.resolved
@@ -71,13 +75,15 @@ actor SQLiteTransaction: RecordTransaction {
   func commit() async throws(CacheError) -> WriteSummary {
     try await settle()
     let (store, log) = (store, log)
+    let received = written?.received ?? 0
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
         let summary = try log.finish(
           StoredRecords(
-            db, pool: store.pool, writer: try RecordWriter(db, store, nullsAreTentative: false)))
+            db, pool: store.pool, writer: try RecordWriter(
+                db, store, nullsAreTentative: false, received: received)))
         try db.commit()
         return summary
       }
@@ -120,12 +126,14 @@ struct RecordWriter {
   private let select: OpaquePointer
   private let collectsChanges: Bool
   private let nullsAreTentative: Bool
-  private let received: Int64
+  private let times: TimeMerge
   let seed: UInt64
   /// Keeps the prepared statements.
   private let statements: [Statement]
 
-  init(_ db: Database, _ store: SQLiteStore, nullsAreTentative: Bool) throws {
+  init(
+    _ db: Database, _ store: SQLiteStore, nullsAreTentative: Bool, received: UInt32
+  ) throws {
     self.db = db
     self.nullsAreTentative = nullsAreTentative
     collectsChanges = store.collectsChanges
@@ -133,20 +141,28 @@ struct RecordWriter {
     functions = try MergeFunctions.state(of: db)
     functions.collectsChanges = collectsChanges
     functions.nullsAreTentative = nullsAreTentative
+    times = TimeMerge(received: received, granularity: UInt32(clamping: store.ageGranularity))
+    functions.times = times
+    // Unchanged records whose times are near enough are not even merged.
     let upsert = try db.cachedStatement(
       sql: """
         INSERT INTO records (key, received, data, checksum) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (key) DO UPDATE SET
-          received = excluded.received,
-          data = gqlrun_merge(key, data, excluded.data, checksum),
-          checksum = gqlrun_merge_checksum(key, data, excluded.data)
-        WHERE data IS NOT excluded.data
+          received = gqlrun_merged_received(),
+          data = gqlrun_merged(),
+          checksum = gqlrun_merged_checksum(),
+          ages = gqlrun_merged_ages()
+        WHERE (data IS NOT excluded.data OR ages IS NOT NULL OR received NOT BETWEEN ?5 AND ?6)
+          AND gqlrun_merge(key, data, excluded.data, checksum, received, ages)
         """)
-    let select = try db.cachedStatement(sql: "SELECT data, checksum FROM records WHERE key = ?1")
+    let select = try db.cachedStatement(
+      sql: "SELECT data, checksum, received, ages FROM records WHERE key = ?1")
     statements = [upsert, select]
     self.upsert = upsert.sqliteStatement
     self.select = select.sqliteStatement
-    received = Int64(Date().timeIntervalSince1970)
+    let near = Int64(max(times.granularity, 1) - 1)
+    sqlite3_bind_int64(self.upsert, 5, Int64(received) - near)
+    sqlite3_bind_int64(self.upsert, 6, Int64(received) + near)
   }
 
   /// Writes a batch in key order, so that neighbours land on the same pages.
@@ -169,19 +185,19 @@ struct RecordWriter {
     let isWritten = sqlite3_total_changes(db.sqliteConnection) != before
     if functions.needsSegments { return try mergeWithSegments(key, text, &log) }
     if functions.hasTentativeNulls { log.noteTentative(key.array) }
-    if !isWritten || (functions.wasMerged && !functions.differs) {
-      log.noteUnchanged(key)
-    } else if functions.wasMerged {
+    if functions.differs {
       log.noteChanged(key, functions.changed)
-    } else {
+    } else if isWritten && !functions.wasMerged {
       log.noteNew(key, text)
+    } else {
+      log.noteUnchanged(key)
     }
   }
 
   /// Inserts or merges one record.
   func put(_ key: Bytes, _ text: Bytes) throws {
     SQLiteText.bind(upsert, 1, key)
-    sqlite3_bind_int64(upsert, 2, received)
+    sqlite3_bind_int64(upsert, 2, Int64(times.received))
     SQLiteText.bind(upsert, 3, text)
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
     let code = sqlite3_step(upsert)
@@ -208,14 +224,31 @@ struct RecordWriter {
     return text.array
   }
 
-  /// Replaces a record's text.
-  func replace(_ key: Bytes, _ text: Bytes) throws {
+  /// The times of a record; those of this response when it is not there.
+  func times(of key: Bytes) throws -> RecordTimes {
+    SQLiteText.bind(select, 1, key)
+    defer { sqlite3_reset(select) }
+    guard sqlite3_step(select) == SQLITE_ROW else { return RecordTimes(received: times.received) }
+    return SQLiteText.times(select, 2)
+  }
+
+  /// Replaces a record's text; its times stay as they are unless others are given.
+  func replace(_ key: Bytes, _ text: Bytes, _ times: RecordTimes? = nil) throws {
     try db.execute(
-      sql:
-        "UPDATE records SET received = ?, data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
+      sql: "UPDATE records SET data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
       arguments: [
-        received, Data(text.buffer), SQLiteText.checksum(key: key, text: text), Data(key.buffer),
+        Data(text.buffer), SQLiteText.checksum(key: key, text: text), Data(key.buffer),
       ])
+    if let times { try setTimes(key, times) }
+  }
+
+  func setTimes(_ key: Bytes, _ times: RecordTimes) throws {
+    try db.execute(
+      sql: """
+        UPDATE records SET received = ?, ages = CAST(NULLIF(?, x'') AS TEXT)
+        WHERE key = CAST(? AS TEXT)
+        """,
+      arguments: [Int64(times.received), Data(times.ages), Data(key.buffer)])
   }
 
   /// Removes a record.
@@ -228,6 +261,7 @@ struct RecordWriter {
     _ key: Bytes, _ text: Bytes, _ log: inout TransactionLog
   ) throws {
     guard let old = try self.text(of: key) else { return }
+    let oldTimes = try times(of: key)
     let segments = StoredSegments(self, seed: seed)
     var merge = Merge(nullsAreTentative: nullsAreTentative, access: segments)
     var merged = ByteStack(capacity: text.count + 64)
@@ -236,9 +270,16 @@ struct RecordWriter {
       merge.records(old: Bytes(old), new: text, into: &merged) { changed.append($0.array) }
     }
     if let failure = segments.failure { throw failure }
-    guard differs else { return log.noteUnchanged(key) }
+    let newTimes = old.withUnsafeBufferPointer { old in
+      times.times(
+        old: Bytes(old), oldTimes, new: text, merged: merged.all, differs: differs)
+    }
+    guard differs else {
+      if let newTimes { try setTimes(key, newTimes) }
+      return log.noteUnchanged(key)
+    }
     if merge.hasTentativeNulls { log.noteTentative(key.array) }
-    try replace(key, merged.all)
+    try replace(key, merged.all, newTimes)
     log.noteChanged(key, changed)
   }
 }

@@ -32,8 +32,8 @@ extension Failure {
     switch error.code {
     case .busy: self.init(.tryLater, error.message)
     case .storage: self.init(.failed, error.message)
-    case .invalidKeyRule: self.init(.usage, error.message)
-    case .invalidOperation, .invalidVariables, .malformedResponse, .truncatedResponse,
+    case .invalidKeyRule, .invalidPattern: self.init(.usage, error.message)
+    case .invalidOperation, .invalidVariables, .invalidQuery, .malformedResponse, .truncatedResponse,
       .invalidJSON, .foreignDatabase, .damagedDatabase:
       self.init(.badInput, error.message)
     }
