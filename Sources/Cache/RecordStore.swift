@@ -9,15 +9,19 @@ public protocol RecordStore: Sendable {
   /// Whether a response is handed over only when it has ended, however large it is.
   var takesWholeResponses: Bool { get }
 
+  /// Who watches this store, and what lies above its records.
+  var activity: StoreActivity { get }
+
   /// Starts the transaction of one response. One at a time: others wait.
   func begin() async throws(CacheError) -> any RecordTransaction
 
-  /// Answers an operation from the records, or says which field is missing or too old.
+  /// Answers an operation from the records and the optimistic layers above them, or says which field is
+  /// missing or too old.
   func read(
     _ operation: PreparedOperation, options: ReadOptions
-  ) async throws(CacheError) -> CacheReadResult
+  ) async throws(CacheError) -> StoreAnswer
 
-  /// Says field by field what an operation would find in the store, and why not.
+  /// Says field by field what an operation finds in the records, without optimistic layers, and why not.
   func explain(
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) async throws(CacheError) -> CacheExplanation
@@ -30,7 +34,8 @@ public protocol RecordStore: Sendable {
 
   func statistics() async throws(CacheError) -> StoreStatistics
 
-  /// Removes every record.
+  /// Removes every record and every optimistic layer. Responses that were asked for before are not
+  /// written any more: after a logout, nothing of the former user comes back.
   func clear() async throws(CacheError)
 
   /// Removes records, or fields of records, in one transaction. References to what is gone stay, and
@@ -49,9 +54,9 @@ public protocol RecordStore: Sendable {
 }
 
 extension RecordStore {
-  /// Answers an operation from the records, however old they are.
+  /// Answers an operation from the records, or says which field is missing.
   public func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
-    try await read(operation, options: ReadOptions())
+    try await read(operation, options: ReadOptions()).result
   }
 }
 
@@ -63,10 +68,21 @@ public protocol RecordTransaction: Sendable {
   func merge(_ records: RecordBatch) async throws(CacheError) -> RecordBatch?
   /// Takes back the nulls of errors among what was merged.
   func resolve(_ nulls: NullResolutionRequest) async throws(CacheError)
-  /// Makes everything merged visible, durably where the store is durable.
-  func commit() async throws(CacheError) -> WriteSummary
+  /// Removes records and fields. What is not there is no error.
+  func remove(_ removals: [RecordRemoval]) async throws(CacheError)
+  /// Answers an operation from the records as this transaction has made them, without optimistic layers.
+  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult
+  /// Makes everything visible, durably where the store is durable.
+  ///
+  /// - Parameter layer: The optimistic layer that this replaces; it goes at the same moment.
+  func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary
   /// Leaves the store as it was before ``RecordStore/begin()``.
   func rollback() async
+}
+
+extension RecordTransaction {
+  /// Makes everything visible, durably where the store is durable.
+  public func commit() async throws(CacheError) -> WriteSummary { try await commit(settling: nil) }
 }
 
 /// Staged records on their way into a store.
@@ -80,8 +96,9 @@ public struct RecordBatch: Sendable {
   /// The keys of records that already hold such nulls.
   let tentative: [[UInt8]]
 
-  package init(_ table: RecordTable, received: UInt32 = 0) {
-    self.init(table, received: received, nullsAreFacts: true, tentative: [])
+  /// Records whose nulls are facts, received when the first of them was.
+  package init(_ table: RecordTable) {
+    self.init(table, received: table.firstReceived, nullsAreFacts: true, tentative: [])
   }
 
   init(_ table: RecordTable, received: UInt32, nullsAreFacts: Bool, tentative: [[UInt8]]) {
@@ -99,6 +116,23 @@ public struct NullResolutionRequest: Sendable {
   package init(_ resolution: NullResolution) { self.resolution = resolution }
 }
 
+/// What a store says to an operation.
+public struct StoreAnswer: Sendable {
+  public var result: CacheReadResult
+  /// The first field of a hit that is older than its `max_age`, and accepted even so.
+  public var stale: CacheMiss?
+  /// What the result depends on, when that was asked for.
+  public var dependencies: Dependencies?
+
+  public init(
+    _ result: CacheReadResult, stale: CacheMiss? = nil, dependencies: Dependencies? = nil
+  ) {
+    self.result = result
+    self.stale = stale
+    self.dependencies = dependencies
+  }
+}
+
 /// What a transaction changed. Segments of long lists are no records of their own here.
 ///
 /// A store that does not collect changes counts a record again that comes again in a later part of a
@@ -110,8 +144,13 @@ public struct WriteSummary: Sendable, Hashable {
   public var changedRecords = 0
   /// Records that stayed as they were.
   public var unchangedRecords = 0
-  /// The fields that differ, as record key and stored field name. Collected by stores asked to.
+  /// Records that are gone.
+  public var removedRecords = 0
+  /// The fields that differ, as record key and stored field name: of new and removed records, all.
   public var changes: Set<FieldChange> = []
+  /// Whether ``changes`` was collected: by stores asked to, and while somebody watches, unless there
+  /// are too many for that.
+  public var changesAreKnown = false
 
   public init() {}
 }
@@ -186,9 +225,6 @@ public struct StoreStatistics: Sendable, Hashable {
 public enum CacheReadResult: Sendable {
   /// Every field is there; the JSON object of `data`, exactly the fields asked for.
   case hit(ResultBody)
-  /// Every field is there, and some are older than their `max_age` but not older than `max_stale`
-  /// allows; the first of those.
-  case stale(ResultBody, CacheMiss)
   case miss(CacheMiss)
 }
 

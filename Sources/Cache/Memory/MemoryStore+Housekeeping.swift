@@ -11,34 +11,41 @@ extension MemoryStore {
 
   public func remove(_ selection: RecordSelection) -> RemovalSummary {
     var summary = RemovalSummary()
+    let tells = collectsChanges || activity.isWatched
     for index in Array(table.live) where selection.matches(key: table.key(at: index)) {
       let text = table.text(at: index)
       let (rest, removed) = selection.remainder(of: text)
       guard let rest else {
-        take(index, &summary)
+        take(index, &summary, tells: tells)
         continue
       }
       if removed.isEmpty { continue }
       summary.note(
         key: table.key(at: index), removed: removed, bytes: text.count - rest.count,
-        collectsChanges: collectsChanges)
-      let times = table.times(at: index)
-      rest.withUnsafeBufferPointer { rest in
-        table.setTimes(at: index, times.replacing([], in: Bytes(rest)))
-        table.replace(at: index, text: Bytes(rest))
-      }
+        collectsChanges: tells)
+      replace(index, with: rest)
     }
     tidy()
+    activity.post(summary)
     return summary
+  }
+
+  /// Gives a record the text of which fields were removed.
+  func replace(_ index: Int, with rest: [UInt8]) {
+    rest.withUnsafeBufferPointer { rest in
+      table.setTimes(at: index, table.times(at: index).replacing([], in: Bytes(rest)))
+      table.replace(at: index, text: Bytes(rest))
+    }
   }
 
   public func collectGarbage(rootsBefore date: Int?) -> RemovalSummary {
     var summary = RemovalSummary()
+    let tells = collectsChanges || activity.isWatched
     var reached: Set<Int> = []
     var open: [Int] = []
     for index in Array(table.live) where table.key(at: index).hasPrefix("QUERY_ROOT.") {
       if let date, Int(table.times(at: index).received) < date {
-        take(index, &summary)
+        take(index, &summary, tells: tells)
       } else {
         reached.insert(index)
         open.append(index)
@@ -50,20 +57,24 @@ extension MemoryStore {
         open.append(next)
       }
     }
-    for index in Array(table.live) where !reached.contains(index) { take(index, &summary) }
+    for index in Array(table.live) where !reached.contains(index) {
+      take(index, &summary, tells: tells)
+    }
     tidy()
+    activity.post(summary)
     return summary
   }
 
   public func trim(to bytes: Int) -> RemovalSummary {
     var summary = RemovalSummary()
-    evict(to: bytes, &summary)
+    evict(to: bytes, &summary, tells: collectsChanges || activity.isWatched)
+    activity.post(summary)
     return summary
   }
 
   /// Removes the records that were used longest ago until `size` bytes are left. The segments of a list
   /// go with the last record that has them.
-  func evict(to size: Int, _ summary: inout RemovalSummary) {
+  func evict(to size: Int, _ summary: inout RemovalSummary, tells: Bool) {
     guard table.liveBytes > size else { return }
     removeLostSegments(&summary)
     var records = table.live.filter { !Segments.isSegment(key: table.key(at: $0)) }
@@ -75,10 +86,10 @@ extension MemoryStore {
     for index in records {
       if table.liveBytes <= size { break }
       let lists = segments(of: index)
-      take(index, &summary)
+      take(index, &summary, tells: tells)
       for segment in lists {
         owners[segment, default: 0] -= 1
-        if owners[segment] == 0 { take(segment, &summary) }
+        if owners[segment] == 0 { take(segment, &summary, tells: false) }
       }
     }
     table = table.compacted()
@@ -107,13 +118,12 @@ extension MemoryStore {
     }
     for index in Array(table.live)
     where Segments.isSegment(key: table.key(at: index)) && !owned.contains(index) {
-      take(index, &summary)
+      take(index, &summary, tells: false)
     }
   }
 
-  private func take(_ index: Int, _ summary: inout RemovalSummary) {
-    summary.note(
-      key: table.key(at: index), text: table.text(at: index), collectsChanges: collectsChanges)
+  private func take(_ index: Int, _ summary: inout RemovalSummary, tells: Bool) {
+    summary.note(key: table.key(at: index), text: table.text(at: index), collectsChanges: tells)
     table.remove(at: index)
   }
 

@@ -119,7 +119,7 @@ struct Staging: ~Copyable {
     settleNulls()
     let full = table
     table = RecordTable()
-    return RecordBatch(full, received: received)
+    return RecordBatch(full, received: received, nullsAreFacts: true, tentative: [])
   }
 
   /// Forgets what is staged: nobody wants it.

@@ -35,6 +35,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   private var path: [Step] = []
   private(set) var miss: CacheMiss?
   private(set) var failure: CacheError?
+  private let isTracking: Bool
+  private var dependencies: Dependencies
   // Ages, for sources that tell times.
   private var limits: AgeLimits
   /// The times of the object that is read next.
@@ -45,21 +47,23 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   init(_ plan: OperationPlan, source: Source, options: ReadOptions = ReadOptions()) {
     self.source = source
     table = PlanTable(plan)
+    isTracking = options.tracking != .none
+    dependencies = Dependencies(options.tracking)
     limits = AgeLimits(options, facts: plan.facts)
   }
 
   /// Reads the whole operation.
-  consuming func read() throws(CacheError) -> CacheReadResult {
-    guard readRoot() else {
+  consuming func read() throws(CacheError) -> StoreAnswer {
+    let isHit = readRoot()
+    let dependencies = isTracking ? dependencies : nil
+    guard isHit else {
       if let failure = failure ?? source.failure { throw failure }
-      if let miss { return .miss(miss) }
+      if let miss { return StoreAnswer(.miss(miss), dependencies: dependencies) }
       throw CacheError(.damagedDatabase, "a record of the cache cannot be read")
     }
     try spool.append(out.all)
     let stale = stale
-    let body = spool.finish()
-    if let stale { return .stale(body, stale) }
-    return .hit(body)
+    return StoreAnswer(.hit(spool.finish()), stale: stale, dependencies: dependencies)
   }
 
   private mutating func readRoot() -> Bool {
@@ -69,6 +73,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     for index in 0..<table.plans[Int(table.root)].fieldCount {
       let field = fields + index
       guard field.pointee.isAsked else { continue }
+      if isTracking { noteRoot(field) }
       guard let record = source.text(key: field.pointee.rootKey, depth: 0) else {
         if field.pointee.fragments >= 0 { continue }
         return missing(field, recordKey: RootRecord.queryKey)
@@ -114,6 +119,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let ownTimes = Source.tellsTimes ? times : RecordTimes(received: 0)
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
+    if isTracking, isRecord { noteRecord(recordKey, fields, count) }
     let unmatched = unmatchedFragments(text, start, fields, count)
     out.append(UInt8(ascii: "{"))
     var isFirst = true
@@ -361,6 +367,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   @inline(__always)
   private mutating func record(_ key: Bytes, node: Int32, depth: Int) -> Bool {
     guard let text = source.text(key: key, depth: depth) else {
+      if isTracking { dependencies.add(missing: key) }
       return miss(recordKey: key.string, field: nil)
     }
     if Source.tellsTimes {
@@ -404,6 +411,31 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       self.miss = miss
     }
     return found.isAccepted
+  }
+
+  // MARK: Dependencies
+
+  @inline(never)
+  private mutating func noteRoot(_ field: UnsafeMutablePointer<FieldPlan>) {
+    let key = field.pointee.rootKey
+    let dot = (0..<key.count).first { key.start[$0] == UInt8(ascii: ".") } ?? 0
+    dependencies.add(record: key[0..<dot], field: key[(dot + 1)..<key.count])
+  }
+
+  /// Notes all fields that are asked of a record, there or not, and what decides which ones they are.
+  @inline(never)
+  private mutating func noteRecord(
+    _ key: Bytes, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
+  ) {
+    let typename: StaticString = "__typename"
+    dependencies.add(
+      record: key, field: Bytes(start: typename.utf8Start, count: typename.utf8CodeUnitCount))
+    for index in 0..<count where (fields + index).pointee.isAsked {
+      let prefix = (fields + index).pointee.storedPrefix
+      var scratch = ByteStack(capacity: 64)
+      let name = RecordText.withUnescaped(prefix[0..<(prefix.count - 1)], &scratch) { $0.array }
+      name.withUnsafeBufferPointer { dependencies.add(record: key, field: Bytes($0)) }
+    }
   }
 
   // MARK: Failures

@@ -55,6 +55,11 @@ package final class RecordTable: @unchecked Sendable {
     places.indices.lazy.filter { [places] in places[$0].pointee.isLive }
   }
 
+  /// When the first of the records was received; 0 without any.
+  var firstReceived: UInt32 {
+    live.first { _ in true }.map { places[$0].pointee.received } ?? 0
+  }
+
   @inline(__always)
   package static func hash(_ key: Bytes) -> UInt64 {
     hashBytes(key.start, key.count, seed: processSeed)

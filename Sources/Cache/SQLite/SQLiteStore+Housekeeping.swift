@@ -98,7 +98,7 @@ extension SQLiteStore {
     _ work: @escaping @Sendable (Database, inout SQLiteHousekeeping) throws -> Void
   ) async throws(CacheError) -> RemovalSummary {
     await gate.acquire()
-    let collectsChanges = collectsChanges
+    let collectsChanges = collectsChanges || activity.isWatched
     do {
       let summary = try await pool.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA temp_store = FILE")
@@ -110,6 +110,7 @@ extension SQLiteStore {
         }
         return housekeeping.summary
       }
+      activity.post(summary)
       await gate.release()
       checkpointIfLarge()
       return summary

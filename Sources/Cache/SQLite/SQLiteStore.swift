@@ -17,11 +17,13 @@ public final class SQLiteStore: RecordStore {
   let collectsChanges: Bool
   /// How many seconds the times of unchanged records may lag behind; see ``AgeRules/granularity``.
   public let ageGranularity: Int
+  public let activity: StoreActivity
 
   /// Opens the cache at `path`, and makes it when it is not there.
   ///
   /// - Parameters:
-  ///   - collectsChanges: Whether a write tells which fields changed. `false` by default.
+  ///   - collectsChanges: Whether every write tells which fields changed. By default it does so only
+  ///     while somebody watches.
   ///   - ageGranularity: How many seconds the times of unchanged records may lag behind, so that
   ///     writing them again writes nothing. A minute by default; 0 is exact.
   /// - Throws: ``CacheError``: `foreignDatabase` for a file that is not ours (it is left untouched),
@@ -47,6 +49,7 @@ public final class SQLiteStore: RecordStore {
         }
         return UInt64(bitPattern: seed)
       }
+      activity = SharedActivities.activity(ofFile: path)
     } catch {
       throw SQLiteFile.describe(error, "open the cache", path)
     }
@@ -91,18 +94,39 @@ public final class SQLiteStore: RecordStore {
 
   public func read(
     _ operation: PreparedOperation, options: ReadOptions
-  ) async throws(CacheError) -> CacheReadResult {
+  ) async throws(CacheError) -> StoreAnswer {
     do {
+      let activity = activity
+      let seed = segmentSeed
       return try await pool.read { db in
+        let edits = try activity.hasLayers ? Self.snapshot(db, activity) : []
         if options.checksAges {
-          let source = TimedSQLiteSource(db)
-          return try RecordReader(operation.plan, source: source, options: options).read()
+          return try Self.read(operation, TimedSQLiteSource(db), under: edits, seed, options)
         }
-        let reader = RecordReader(operation.plan, source: SQLiteSource(db))
-        return try reader.read()
+        return try Self.read(operation, SQLiteSource(db), under: edits, seed, options)
       }
     } catch {
       throw SQLiteFile.describe(error, "read the cache", path)
+    }
+  }
+
+  private static func read(
+    _ operation: PreparedOperation, _ source: some RecordSource, under edits: [StoreEdit],
+    _ seed: UInt64, _ options: ReadOptions
+  ) throws -> StoreAnswer {
+    if edits.isEmpty {
+      return try RecordReader(operation.plan, source: source, options: options).read()
+    }
+    let layered = LayeredSource(source, edits: edits, seed: seed)
+    return try RecordReader(operation.plan, source: layered, options: options).read()
+  }
+
+  /// The optimistic layers that belong to the state this connection sees from now on.
+  private static func snapshot(_ db: Database, _ activity: StoreActivity) throws -> [StoreEdit] {
+    try activity.reading { edits in
+      // The first query of a transaction decides what it sees: https://sqlite.org/isolation.html
+      _ = try Int.fetchOne(db, sql: "SELECT 1 FROM meta LIMIT 1")
+      return edits
     }
   }
 
@@ -181,9 +205,12 @@ public final class SQLiteStore: RecordStore {
         try db.checkpoint(.truncate)
       }
     } catch {
+      // Records may be gone even so.
+      activity.noteCleared()
       await gate.release()
       throw SQLiteFile.describe(error, "clear the cache", path)
     }
+    activity.noteCleared()
     await gate.release()
   }
 

@@ -8,15 +8,19 @@ import GRDBSQLite
 /// parsed; at most one batch waits.
 actor SQLiteTransaction: RecordTransaction {
   private let store: SQLiteStore
+  private let collection: ChangeCollection
   private var inFlight: Task<Void, any Error>?
   /// The batch that is being written, or was last.
   private var written: RecordBatch?
   private var log: TransactionLog
   private var isOpen = true
+  /// When the response was received.
+  private var received: UInt32 { written?.received ?? 0 }
 
   init(store: SQLiteStore) {
     self.store = store
-    log = TransactionLog(collectsChanges: store.collectsChanges)
+    collection = store.collectsChanges ? .all : store.activity.isWatched ? .bounded : .none
+    log = TransactionLog(collection)
   }
 
   deinit {
@@ -30,11 +34,12 @@ actor SQLiteTransaction: RecordTransaction {
     // Written, so that nobody reads it any more.
     let spent = written
     written = records
-    let store = store
+    let (store, collection) = (store, collection)
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
         try RecordWriter(
-          db, store, nullsAreTentative: !records.nullsAreFacts, received: records.received
+          db, store, collection, nullsAreTentative: !records.nullsAreFacts,
+          received: records.received
         ).write(records)
       }
       self.log.add(log)
@@ -55,13 +60,13 @@ actor SQLiteTransaction: RecordTransaction {
 
   func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
     try await settle()
-    let store = store
-    let received = written?.received ?? 0
+    let (store, collection, received) = (store, collection, received)
     do {
       let resolved = try await store.pool.writeWithoutTransaction { db in
         let records = StoredRecords(
           db, pool: store.pool,
-          writer: try RecordWriter(db, store, nullsAreTentative: false, received: received))
+          writer: try RecordWriter(
+            db, store, collection, nullsAreTentative: false, received: received))
         nulls.resolution.run(records)
         if let failure = records.failure { throw failure }
         return records.resolved
@@ -72,25 +77,62 @@ actor SQLiteTransaction: RecordTransaction {
     }
   }
 
-  func commit() async throws(CacheError) -> WriteSummary {
+  func remove(_ removals: [RecordRemoval]) async throws(CacheError) {
     try await settle()
-    let (store, log) = (store, log)
-    let received = written?.received ?? 0
+    var targets: [(key: [UInt8], field: [UInt8]?)] = []
+    for removal in removals { targets.append(try removal.target()) }
+    let (store, collection, received) = (store, collection, received)
+    do {
+      let log = try await store.pool.writeWithoutTransaction { [targets] db in
+        try RecordWriter(
+          db, store, collection, nullsAreTentative: false, received: received
+        ).remove(targets)
+      }
+      self.log.add(log)
+    } catch {
+      throw SQLiteFile.describe(error, "write to the cache", store.path)
+    }
+  }
+
+  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+    try await settle()
+    do {
+      return try await store.pool.writeWithoutTransaction { db in
+        try RecordReader(operation.plan, source: SQLiteSource(db)).read().result
+      }
+    } catch {
+      throw SQLiteFile.describe(error, "read the cache", store.path)
+    }
+  }
+
+  func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
+    try await settle()
+    let (store, log, collection, received) = (store, log, collection, received)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
         let summary = try log.finish(
           StoredRecords(
-            db, pool: store.pool, writer: try RecordWriter(
-                db, store, nullsAreTentative: false, received: received)))
-        try db.commit()
-        return summary
+            db, pool: store.pool,
+            writer: try RecordWriter(
+              db, store, collection, nullsAreTentative: false, received: received)))
+        guard let layer else {
+          try db.commit()
+          return (summary, OptimisticLayer.Content?.none)
+        }
+        let settled = try store.activity.changing {
+          try db.commit()
+          return store.activity.take(layer)
+        }
+        return (summary, settled)
       }
     }
     do {
-      let summary = try await committing.value
+      let (summary, settled) = try await committing.value
       isOpen = false
+      store.activity.post(summary)
+      store.activity.post([settled])
       await store.gate.release()
       store.checkpointIfLarge()
       return summary
@@ -124,7 +166,7 @@ struct RecordWriter {
   private let functions: MergeFunctions
   private let upsert: OpaquePointer
   private let select: OpaquePointer
-  private let collectsChanges: Bool
+  private let collection: ChangeCollection
   private let nullsAreTentative: Bool
   private let times: TimeMerge
   let seed: UInt64
@@ -132,14 +174,15 @@ struct RecordWriter {
   private let statements: [Statement]
 
   init(
-    _ db: Database, _ store: SQLiteStore, nullsAreTentative: Bool, received: UInt32
+    _ db: Database, _ store: SQLiteStore, _ collection: ChangeCollection, nullsAreTentative: Bool,
+    received: UInt32
   ) throws {
     self.db = db
     self.nullsAreTentative = nullsAreTentative
-    collectsChanges = store.collectsChanges
+    self.collection = collection
     seed = store.segmentSeed
     functions = try MergeFunctions.state(of: db)
-    functions.collectsChanges = collectsChanges
+    functions.collectsChanges = collection != .none
     functions.nullsAreTentative = nullsAreTentative
     times = TimeMerge(received: received, granularity: UInt32(clamping: store.ageGranularity))
     functions.times = times
@@ -167,7 +210,7 @@ struct RecordWriter {
 
   /// Writes a batch in key order, so that neighbours land on the same pages.
   func write(_ batch: RecordBatch) throws -> TransactionLog {
-    var log = TransactionLog(collectsChanges: collectsChanges)
+    var log = TransactionLog(collection)
     let table = batch.table
     for index in table.sortedByKey() {
       try write(table.key(at: index), table.text(at: index), &log)
@@ -249,6 +292,29 @@ struct RecordWriter {
         WHERE key = CAST(? AS TEXT)
         """,
       arguments: [Int64(times.received), Data(times.ages), Data(key.buffer)])
+  }
+
+  /// Removes records and fields.
+  func remove(_ targets: [(key: [UInt8], field: [UInt8]?)]) throws -> TransactionLog {
+    var log = TransactionLog(collection)
+    for (key, field) in targets {
+      try key.withUnsafeBufferPointer { bytes in
+        guard let text = try text(of: Bytes(bytes)) else { return }
+        guard let field else {
+          try remove(Bytes(bytes))
+          return log.noteRemoved(key, text)
+        }
+        let rest = RecordText.removing(field, from: text)
+        if rest == text { return }
+        let times = try times(of: Bytes(bytes))
+        try rest.withUnsafeBufferPointer { rest in
+          try replace(
+            Bytes(bytes), Bytes(rest), times.replacing([], in: Bytes(rest)))
+        }
+        log.noteChanged(Bytes(bytes), [field])
+      }
+    }
+    return log
   }
 
   /// Removes a record.

@@ -31,7 +31,7 @@ private struct CacheReadInterceptor: CacheInterceptor {
     guard let store = context.services.store else { return .miss(missing: nil) }
     let operation = try request.preparedOperation(context)
     switch try await store.read(operation) {
-    case .hit(let data), .stale(let data, _):
+    case .hit(let data):
       return .hit(GraphQLResponse(source: .cache, data: data))
     case .miss(let miss):
       context.services.logger.debug("\(miss)")

@@ -55,7 +55,7 @@ struct CacheCommand: AsyncParsableCommand {
         let store = try storeOptions.openExisting()
         switch try await store.read(operation) {
         case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
-        case .hit(let data), .stale(let data, _):
+        case .hit(let data):
           let writer = try outputOptions.writer()
           try writer.write { write in
             try Array(#"{"data":"#.utf8).withUnsafeBytes { try write($0) }

@@ -11,12 +11,16 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
-  func withStore<R>(_ body: (any RecordStore) async throws -> R) async throws -> R {
+  @discardableResult
+  func withStore<R>(
+    collectsChanges: Bool = true, _ body: (any RecordStore) async throws -> R
+  ) async throws -> R {
     switch self {
-    case .memory: return try await body(MemoryStore(collectsChanges: true))
+    case .memory: return try await body(MemoryStore(collectsChanges: collectsChanges))
     case .sqlite:
       let directory = try TemporaryDirectory()
-      let store = try SQLiteStore(path: directory.path("cache.db"), collectsChanges: true)
+      let store = try SQLiteStore(
+        path: directory.path("cache.db"), collectsChanges: collectsChanges)
       let result = try await body(store)
       try store.close()
       return result
@@ -191,7 +195,7 @@ struct CacheUnderTest {
   /// The JSON text of a hit, or `miss at <path>`.
   func read(_ operation: PreparedOperation) async throws -> String {
     switch try await store.read(operation) {
-    case .hit(let data), .stale(let data, _):
+    case .hit(let data):
       return String(decoding: try data.bytes(), as: UTF8.self)
     case .miss(let miss): return "miss at \(miss.path)"
     }

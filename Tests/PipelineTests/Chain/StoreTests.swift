@@ -15,7 +15,7 @@ struct StoreTests {
         return .miss(missing: nil)
       }
       switch try await store.read(operation) {
-      case .hit(let data), .stale(let data, _):
+      case .hit(let data):
         return .hit(GraphQLResponse(source: .cache, data: data))
       case .miss(let miss): return .miss(missing: miss.path)
       }

@@ -1,0 +1,94 @@
+/// Records as they are with edits above them.
+struct LayeredSource<Base: RecordSource>: RecordSource {
+  private let lookup: LayeredLookup<Base>
+
+  init(_ base: Base, edits: [StoreEdit], seed: UInt64) {
+    lookup = LayeredLookup(base, edits: edits, seed: seed)
+  }
+
+  var failure: CacheError? { lookup.base.failure }
+
+  static var tellsTimes: Bool { Base.tellsTimes }
+
+  mutating func text(key: Bytes, depth: Int) -> Bytes? { lookup.text(key: key, depth: depth) }
+
+  func times(depth: Int) -> RecordTimes { lookup.times ?? lookup.base.times(depth: depth) }
+}
+
+/// The state of a ``LayeredSource``, which its merges need, too.
+private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
+  fileprivate var base: Base
+  private let edits: [StoreEdit]
+  /// The records that an edit concerns, by key; their texts are empty.
+  private let concerned = RecordTable()
+  /// The segments of lists that were merged here.
+  private let merged = RecordTable()
+  private let segments: StagedSegments
+  /// The texts made last, by depth.
+  private var texts: [TextBuffer] = []
+  private var depth = 0
+  /// The times of the record found last, when an edit concerns it: what a layer says is as old as the
+  /// layer.
+  fileprivate private(set) var times: RecordTimes?
+
+  init(_ base: Base, edits: [StoreEdit], seed: UInt64) {
+    self.base = base
+    self.edits = edits
+    segments = StagedSegments(table: merged, seed: seed)
+    for edit in edits {
+      edit.forEachKey { key in
+        let hash = RecordTable.hash(key)
+        if concerned.find(key, hash: hash) == nil {
+          concerned.insert(key, hash: hash, text: .empty)
+        }
+      }
+    }
+  }
+
+  func text(key: Bytes, depth: Int) -> Bytes? {
+    times = nil
+    guard concerned.find(key) != nil else {
+      return base.text(key: key, depth: depth)
+        ?? merged.find(key).map { merged.text(at: $0) }
+    }
+    self.depth = depth
+    var text = base.text(key: key, depth: depth)?.array
+    var times = RecordTimes(received: 0)
+    if Base.tellsTimes, text != nil { times = base.times(depth: depth) }
+    for edit in edits {
+      let below = text
+      text = edit.apply(to: key, below, access: self)
+      if Base.tellsTimes, let text { times = edit.times(of: key, times, below: below, text) }
+    }
+    self.times = times
+    guard let text else { return nil }
+    while texts.count <= depth { texts.append(TextBuffer()) }
+    return texts[depth].hold(text)
+  }
+
+  func segment(key: [UInt8]) -> [UInt8]? {
+    key.withUnsafeBufferPointer { key in
+      if let index = merged.find(Bytes(key)) { return merged.text(at: index).array }
+      for case .records(let table) in edits {
+        if let index = table.find(Bytes(key)) { return table.text(at: index).array }
+      }
+      return base.text(key: Bytes(key), depth: depth)?.array
+    }
+  }
+
+  func addSegment(elements: Bytes) -> UInt64 { segments.addSegment(elements: elements) }
+
+  /// Nothing is removed: the records below still refer to it.
+  func removeSegment(key: [UInt8]) {}
+}
+
+/// Keeps one text where it does not move.
+private final class TextBuffer {
+  private var bytes = ByteStack(capacity: 1024)
+
+  func hold(_ text: [UInt8]) -> Bytes {
+    bytes.truncate(to: 0)
+    text.withUnsafeBufferPointer { bytes.append($0) }
+    return bytes.all
+  }
+}
