@@ -83,7 +83,8 @@ final class MergeFunctions {
   static func register(in db: Database) throws {
     let context = Unmanaged.passRetained(MergeFunctions())
     // SQLite releases the state with the first function, also when it cannot be registered.
-    try add("gqlrun_merge", 6, context.toOpaque(), to: db, release: true) { context, count, values in
+    try add("gqlrun_merge", 6, context.toOpaque(), to: db, release: true) {
+      context, count, values in
       guard let functions = MergeFunctions.of(context), count == 6, let values,
         let key = values[0], let old = values[1], let new = values[2], let checksum = values[3],
         let received = values[4], let ages = values[5]

@@ -326,7 +326,8 @@ struct SQLiteHousekeeping {
     }
     let key = last.map { String(format: "%02x", $0) }.joined()
     try removeRows(
-      "received = \(second) AND NOT (\(Self.segments)) AND key <= CAST(x'\(key)' AS TEXT)", from: db)
+      "received = \(second) AND NOT (\(Self.segments)) AND key <= CAST(x'\(key)' AS TEXT)", from: db
+    )
   }
 
   /// Removes the segments that no list consists of any more.

@@ -39,10 +39,23 @@ extension PipelineFile {
       .map(
         .object([
           OptionDescription(
-            "key_args", .list(.string), required: true,
-            "The arguments that take part in the name the field is stored under")
+            "key_args", .list(.string),
+            "The arguments that take part in the name the field is stored under"),
+          OptionDescription(
+            "max_age", maxAge, "How long the field is fresh after it was received"),
         ])), "Rules for single fields, each named as `Type.field`"),
+    OptionDescription(
+      "types",
+      .map(
+        .object([
+          OptionDescription(
+            "max_age", maxAge, required: true,
+            "How long the fields of the type are fresh after they were received")
+        ])), "Rules for types; an interface when the schema is known"),
   ]
+
+  /// A time after which data are stale. Records know when they came in seconds.
+  public static let maxAge = OptionType.duration(in: .zero...(.seconds(1_000_000 * 3600)))
 
   /// The keys of `when`.
   static let conditionOptions: [OptionDescription] = [

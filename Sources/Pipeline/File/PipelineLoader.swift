@@ -95,14 +95,17 @@ extension PipelineLoader {
         default: $0.strings("default"),
         types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 })
     }
-    if let rules = fieldRules(options) {
+    let rules = fieldRules(options)
+    if !rules.arguments.isEmpty {
       keys = keys ?? KeyRules()
-      keys?.keyArguments = rules
+      keys?.keyArguments = rules.arguments
     }
+    let ages = AgeRules(types: typeRules(options), fields: rules.ages)
     let drafts = drafts(chain, root)
     if let chain, let drafts {
       var rules = ChainRules(
-        drafts.known, store: store, hasUnknown: drafts.hasUnknown, place: chain.keyPlace)
+        drafts.known, store: store, hasAges: !ages.isEmpty, hasUnknown: drafts.hasUnknown,
+        place: chain.keyPlace)
       rules.check()
       decoder.findings += rules.findings
       if let fetch = drafts.known.first(where: { $0.description.roles.contains(.fetch) }),
@@ -116,16 +119,20 @@ extension PipelineLoader {
     var pipeline = Pipeline(
       name: options.string(ifGiven: "name"), endpoint: endpoint,
       schema: options.string(ifGiven: "schema"), store: store, keys: keys ?? KeyRules(),
+      ages: ages,
       entries: entries(drafts?.known ?? [], name: options.string(ifGiven: "name")))
     pipeline.file = file
     pipeline.shown = options
     return hasErrors ? nil : pipeline
   }
 
-  /// The arguments that count, by type and field; `nil` when there are no rules.
-  private mutating func fieldRules(_ options: PluginOptions) -> [String: [String: [String]]]? {
-    guard case .map(let entries)? = options["fields"]?.content else { return nil }
-    var rules: [String: [String: [String]]] = [:]
+  /// By type and field, the arguments that count and the times for which data are fresh.
+  private mutating func fieldRules(
+    _ options: PluginOptions
+  ) -> (arguments: [String: [String: [String]]], ages: [String: [String: Duration]]) {
+    guard case .map(let entries)? = options["fields"]?.content else { return ([:], [:]) }
+    var arguments: [String: [String: [String]]] = [:]
+    var ages: [String: [String: Duration]] = [:]
     for entry in entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 2, parts.allSatisfy(Self.isName) else {
@@ -134,10 +141,37 @@ extension PipelineLoader {
           entry.namePlace, "write `Type.field`, such as `Query.feed`")
         continue
       }
-      guard case .object(let rule) = entry.value.content, rule["key_args"] != nil else { continue }
-      rules[String(parts[0]), default: [:]][String(parts[1])] = rule.strings("key_args")
+      guard case .object(let rule) = entry.value.content else { continue }
+      let (type, field) = (String(parts[0]), String(parts[1]))
+      if rule["key_args"] != nil {
+        arguments[type, default: [:]][field] = rule.strings("key_args")
+      }
+      if let age = rule.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
+      if rule.values.isEmpty {
+        report(
+          .wrongValue, "`\(entry.name)` in `fields` has neither `key_args` nor `max_age`",
+          entry.namePlace, "give it one of them, or remove it")
+      }
     }
-    return rules
+    return (arguments, ages)
+  }
+
+  /// By type, the times for which data are fresh.
+  private mutating func typeRules(_ options: PluginOptions) -> [String: Duration] {
+    guard case .map(let entries)? = options["types"]?.content else { return [:] }
+    var ages: [String: Duration] = [:]
+    for entry in entries {
+      guard Self.isName(entry.name[...]) else {
+        let isField = entry.name.contains(".")
+        report(
+          .wrongValue, "`\(entry.name)` in `types` does not name a type", entry.namePlace,
+          isField ? "rules for fields stand in `fields`" : "write a name, such as `User`")
+        continue
+      }
+      guard case .object(let rule) = entry.value.content else { continue }
+      ages[entry.name] = rule.duration(ifGiven: "max_age")
+    }
+    return ages
   }
 
   /// https://spec.graphql.org/September2025/#Name

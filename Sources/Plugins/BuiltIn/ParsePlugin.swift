@@ -41,6 +41,8 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     try await ResponseCheck.requireJSON(response, place: context.entryID)
     var options = ResponseNormalizer.Options()
     options.limits = limits
+    // Counted from the head of the response: its data are at least that old.
+    options.received = Int(context.services.secondsSince1970())
     if let target {
       options.errorPolicy = target.errorPolicy
       options.writesRoots = target.writesRoots

@@ -116,7 +116,8 @@ struct HousekeepingTests {
   }
 
   @Test(
-    "a pattern that can name nothing is refused", arguments: [("", nil), ("Post", nil), ("a:b", "")]
+    "a pattern that can name nothing is refused",
+    arguments: [("", nil), ("Post", nil), ("a:b", "")]
   )
   func refused(pattern: String, fields: String?) throws {
     #expect(throws: CacheError.self) { try RecordSelection(pattern, fields: fields) }
