@@ -7,7 +7,8 @@ import GRDBSQLite
 /// merges the new text into the stored one and says whether the row needs to be written. The others
 /// hand out what it made: `gqlrun_merged()` the text, `gqlrun_merged_checksum()`,
 /// `gqlrun_merged_received()` and `gqlrun_merged_ages()`. What is stored is held against its own
-/// checksum first, or a damaged record would come out of the merge as a sound one.
+/// checksum first, or a damaged record would come out of the merge as a sound one: it is replaced by
+/// what arrived.
 final class MergeFunctions {
   private var merged = ByteStack(capacity: 4096)
   private var mergedChecksum: Int64 = 0
@@ -16,7 +17,7 @@ final class MergeFunctions {
   private(set) var differs = false
   /// Whether the last upsert found the record.
   private(set) var wasMerged = false
-  /// What the last upsert found does not match its checksum.
+  /// What the last upsert found did not match its checksum, and was replaced.
   private(set) var isDamaged = false
   /// Whether nulls may be those of errors, and what the last upsert did with them.
   var nullsAreTentative = false
@@ -44,8 +45,8 @@ final class MergeFunctions {
   ) -> Bool {
     wasMerged = true
     guard checksum == SQLiteText.checksum(key: key, text: old) else {
-      isDamaged = true
-      return false
+      replace(key: key, by: new)
+      return true
     }
     merged.truncate(to: 0)
     if old.equals(new) {
@@ -77,6 +78,20 @@ final class MergeFunctions {
     return true
   }
 
+  /// Takes what arrived in place of a damaged record.
+  private func replace(key: Bytes, by new: Bytes) {
+    merged.truncate(to: 0)
+    merged.append(new)
+    if collectsChanges {
+      var cursor = FieldCursor(new)
+      while let field = cursor.next() { changed.append(new[field.key].array) }
+    }
+    mergedTimes = RecordTimes(received: times.received)
+    mergedChecksum = SQLiteText.checksum(key: key, text: new)
+    isDamaged = true
+    differs = true
+  }
+
   // MARK: Registering
 
   /// Registers the functions, and the object that holds their state, with a connection.
@@ -95,7 +110,6 @@ final class MergeFunctions {
         oldTimes: RecordTimes(
           received: UInt32(clamping: sqlite3_value_int64(received)),
           ages: MergeFunctions.text(ages).array))
-      if functions.isDamaged { return sqlite3_result_error_code(context, SQLITE_CORRUPT) }
       sqlite3_result_int(context, isWritten ? 1 : 0)
     }
     try add("gqlrun_merged", 0, context.toOpaque(), to: db) { context, _, _ in

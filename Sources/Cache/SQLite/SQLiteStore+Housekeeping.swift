@@ -7,8 +7,8 @@ extension SQLiteStore {
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) async throws(CacheError) -> CacheExplanation {
     do {
-      return try await pool.read { db in
-        let source = TimedSQLiteSource(db)
+      return try await pool.read { [damage] db in
+        let source = TimedSQLiteSource(db, damage)
         var explainer = RecordExplainer(
           operation.plan, source: source, options: options, detail: detail)
         return try explainer.explain()
@@ -61,7 +61,7 @@ extension SQLiteStore {
   /// Writes a compact copy of the database, as one file without a write-ahead log, to `path`. A file
   /// that is there already is an error.
   public func copy(to path: String) async throws(CacheError) {
-    await gate.acquire()
+    try await gate.acquire()
     do {
       // The last committed state. The log is not needed for the copy.
       try await pool.writeWithoutTransaction { db in
@@ -76,13 +76,13 @@ extension SQLiteStore {
 
   /// Gives the space of what was removed back to the file system.
   private func compact() async throws(CacheError) {
-    await gate.acquire()
+    try await gate.acquire()
     do {
       try await pool.writeWithoutTransaction { db in
         guard try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0 > 0 else { return }
         try db.execute(sql: "VACUUM")
-        try db.checkpoint(.truncate)
       }
+      _ = try await pool.checkpoint()
     } catch {
       await gate.release()
       // Another process reads or writes: what was removed is removed, and the space is used again.
@@ -97,7 +97,7 @@ extension SQLiteStore {
     _ action: String,
     _ work: @escaping @Sendable (Database, inout SQLiteHousekeeping) throws -> Void
   ) async throws(CacheError) -> RemovalSummary {
-    await gate.acquire()
+    try await gate.acquire()
     let collectsChanges = collectsChanges || activity.isWatched
     do {
       let summary = try await pool.writeWithoutTransaction { db in
@@ -235,16 +235,16 @@ struct SQLiteHousekeeping {
       if code == SQLITE_DONE { break }
       guard code == SQLITE_ROW else { throw Self.error(code, db) }
       number += 1
-      // A reference to nothing.
-      guard sqlite3_column_type(next.sqliteStatement, 0) != SQLITE_NULL else { continue }
-      let text = try Self.verified(next.sqliteStatement)
-      let isSound = try RecordLinks.forEach(in: text) { key in
+      // A reference to nothing, or to a damaged record, which counts as missing.
+      guard sqlite3_column_type(next.sqliteStatement, 0) != SQLITE_NULL,
+        let text = Self.sound(next.sqliteStatement)
+      else { continue }
+      _ = try RecordLinks.forEach(in: text) { key in
         SQLiteText.bind(note.sqliteStatement, 1, key)
         let code = sqlite3_step(note.sqliteStatement)
         sqlite3_reset(note.sqliteStatement)
         guard code == SQLITE_DONE else { throw Self.error(code, db) }
       }
-      if !isSound { throw SQLiteText.mismatch(SQLiteText.column(next.sqliteStatement, 0)) }
     }
     sqlite3_reset(next.sqliteStatement)
     try removeRows(
@@ -381,14 +381,11 @@ struct SQLiteHousekeeping {
     }
   }
 
-  /// The text of a row of key, data and checksum.
-  private static func verified(_ handle: OpaquePointer) throws -> Bytes {
+  /// The text of a row of key, data and checksum; `nil` when it is damaged.
+  private static func sound(_ handle: OpaquePointer) -> Bytes? {
     let key = SQLiteText.column(handle, 0)
     let text = SQLiteText.column(handle, 1)
-    guard sqlite3_column_int64(handle, 2) == SQLiteText.checksum(key: key, text: text) else {
-      throw SQLiteText.mismatch(key)
-    }
-    return text
+    return sqlite3_column_int64(handle, 2) == SQLiteText.checksum(key: key, text: text) ? text : nil
   }
 
   private static func error(_ code: Int32, _ db: Database) -> DatabaseError {

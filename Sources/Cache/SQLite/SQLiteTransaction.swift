@@ -13,6 +13,7 @@ actor SQLiteTransaction: RecordTransaction {
   /// The batch that is being written, or was last.
   private var written: RecordBatch?
   private var log: TransactionLog
+  private var shapes: TypeShapes?
   private var isOpen = true
   /// When the response was received.
   private var received: UInt32 { written?.received ?? 0 }
@@ -34,6 +35,7 @@ actor SQLiteTransaction: RecordTransaction {
     // Written, so that nobody reads it any more.
     let spent = written
     written = records
+    shapes = records.shapes ?? shapes
     let (store, collection) = (store, collection)
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
@@ -107,7 +109,8 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection, received) = (store, log, collection, received)
+    let (store, log, collection, shapes) = (store, log, collection, shapes)
+    let received = received
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
@@ -117,6 +120,7 @@ actor SQLiteTransaction: RecordTransaction {
             db, pool: store.pool,
             writer: try RecordWriter(
               db, store, collection, nullsAreTentative: false, received: received)))
+        if let shapes { try store.views.update(db, shapes) }
         guard let layer else {
           try db.commit()
           return (summary, OptimisticLayer.Content?.none)
@@ -169,6 +173,7 @@ struct RecordWriter {
   private let collection: ChangeCollection
   private let nullsAreTentative: Bool
   private let times: TimeMerge
+  private let damage: DamageLog
   let seed: UInt64
   /// Keeps the prepared statements.
   private let statements: [Statement]
@@ -181,6 +186,7 @@ struct RecordWriter {
     self.nullsAreTentative = nullsAreTentative
     self.collection = collection
     seed = store.segmentSeed
+    damage = store.damage
     functions = try MergeFunctions.state(of: db)
     functions.collectsChanges = collection != .none
     functions.nullsAreTentative = nullsAreTentative
@@ -195,8 +201,10 @@ struct RecordWriter {
           data = gqlrun_merged(),
           checksum = gqlrun_merged_checksum(),
           ages = gqlrun_merged_ages()
-        WHERE (data IS NOT excluded.data OR ages IS NOT NULL OR received NOT BETWEEN ?5 AND ?6)
-          AND gqlrun_merge(key, data, excluded.data, checksum, received, ages)
+        WHERE (
+          data IS NOT excluded.data OR checksum IS NOT excluded.checksum OR ages IS NOT NULL
+          OR received NOT BETWEEN ?5 AND ?6
+        ) AND gqlrun_merge(key, data, excluded.data, checksum, received, ages)
         """)
     let select = try db.cachedStatement(
       sql: "SELECT data, checksum, received, ages FROM records WHERE key = ?1")
@@ -245,13 +253,13 @@ struct RecordWriter {
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
     let code = sqlite3_step(upsert)
     sqlite3_reset(upsert)
-    if functions.isDamaged { throw SQLiteText.mismatch(key) }
+    if functions.isDamaged { damage.note(key) }
     guard code == SQLITE_DONE else {
       throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
     }
   }
 
-  /// The stored text of a record, its checksum verified.
+  /// The stored text of a record, its checksum verified: a damaged record counts as missing.
   func text(of key: Bytes) throws -> [UInt8]? {
     SQLiteText.bind(select, 1, key)
     defer { sqlite3_reset(select) }
@@ -262,7 +270,8 @@ struct RecordWriter {
     }
     let text = SQLiteText.column(select, 0)
     guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
-      throw SQLiteText.mismatch(key)
+      damage.note(key)
+      return nil
     }
     return text.array
   }
@@ -326,7 +335,10 @@ struct RecordWriter {
   private func mergeWithSegments(
     _ key: Bytes, _ text: Bytes, _ log: inout TransactionLog
   ) throws {
-    guard let old = try self.text(of: key) else { return }
+    guard let old = try self.text(of: key) else {
+      try replace(key, text, RecordTimes(received: times.received))
+      return log.noteNew(key, text)
+    }
     let oldTimes = try times(of: key)
     let segments = StoredSegments(self, seed: seed)
     var merge = Merge(nullsAreTentative: nullsAreTentative, access: segments)
