@@ -36,7 +36,9 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
           type.withUnsafeBufferPointer {
             judge(&field, index, table.root, Bytes($0), times.time(of: text[entry.key]))
           }
-          fill(&field, plan, text[entry.value], times.time(of: text[entry.key]), depth: 1)
+          fill(
+            &field, plan, text[entry.value], times.time(of: text[entry.key]),
+            recordKey: plan.rootKey.string, depth: 1)
         }
       } else {
         field.status = plan.fragments >= 0 ? .leftOut : .missing
@@ -75,7 +77,8 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   // MARK: Values
 
   private mutating func fill(
-    _ field: inout Field, _ plan: FieldPlan, _ value: Bytes, _ time: UInt32, depth: Int
+    _ field: inout Field, _ plan: FieldPlan, _ value: Bytes, _ time: UInt32, recordKey: String,
+    depth: Int
   ) {
     guard plan.child >= 0 else {
       let kind = RecordText.kind(value)
@@ -95,7 +98,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       return
     }
     (field.value, field.fields) = composite(
-      value, node: plan.child, RecordTimes(received: time), recordKey: field.recordKey,
+      value, node: plan.child, RecordTimes(received: time), recordKey: recordKey,
       path: field.path, depth: depth)
   }
 
@@ -219,7 +222,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
         let key = plan.storedKey
         let time = key.withUnsafeBufferPointer { times.time(of: Bytes($0)) }
         judge(&field, index, number, typename, time)
-        fill(&field, plan, text[value], time, depth: depth)
+        fill(&field, plan, text[value], time, recordKey: recordKey, depth: depth)
       } else {
         field.status = .missing
       }

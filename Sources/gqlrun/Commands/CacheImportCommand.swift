@@ -29,6 +29,12 @@ struct CacheImportCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "What becomes of nulls that stand for errors.", valueName: "policy"))
   var onErrors = ErrorPolicy.skipErrored
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "How long ago the response was received, such as 2h; just now without it.",
+      valueName: "duration"))
+  var age: DurationArgument?
 
   func run() async throws {
     try await reporting {
@@ -55,6 +61,7 @@ struct CacheImportCommand: AsyncParsableCommand {
     var options = ResponseNormalizer.Options()
     options.wantsResult = false
     options.errorPolicy = onErrors
+    if let age { options.received -= Int(age.duration.seconds) }
     let normalizer = try ResponseNormalizer(operation, store: store, options: options)
     do {
       while let chunk = try file.next() {

@@ -92,7 +92,9 @@ struct RunCommand: AsyncParsableCommand {
       errorCount = response.errors.count
       if quiet { continue }
       if response.source == .cache, effective == .networkFirst {
-        Terminal.warning("the network did not answer; this is what the cache has")
+        Terminal.warning(
+          "the network did not answer; this is what the cache has"
+            + (response.staleness.map { ", \($0)" } ?? ""))
       }
       for error in response.errors {
         Terminal.note(Terminal.styled("graphql error:", .red) + " " + Terminal.safe("\(error)"))
@@ -111,6 +113,7 @@ struct RunCommand: AsyncParsableCommand {
     } else if let count = response.data?.count {
       parts.append(Format.count(count, "byte"))
     }
+    if let staleness = response.staleness { parts.append("stale, \(staleness)") }
     if response.attempt > 1 { parts.append("attempt \(response.attempt)") }
     if let written = response.writeSummary {
       parts.append(

@@ -16,20 +16,28 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
     }
   }
 
-  /// - Parameter mustExist: A file that is not there is an error, and is not made.
-  func open(mustExist: Bool = false) throws -> any RecordStore {
+  /// - Parameters:
+  ///   - mustExist: A file that is not there is an error, and is not made.
+  ///   - ageGranularity: See ``AgeRules/granularity``.
+  func open(
+    mustExist: Bool = false, ageGranularity: Int = AgeRules.defaultGranularity
+  ) throws -> any RecordStore {
     switch self {
     case .memory: return MemoryStore()
     case .sqlite(let path):
       if mustExist { _ = try InputFile(path, "the cache") }
-      return try Self.open(path)
+      return try Self.open(path, ageGranularity: ageGranularity)
     }
   }
 
   /// Opens a file, or says why it cannot be the cache.
-  static func open(_ path: String) throws -> SQLiteStore {
+  static func open(
+    _ path: String, ageGranularity: Int = AgeRules.defaultGranularity
+  ) throws -> SQLiteStore {
     do {
-      return try SQLiteStore(path: path)
+      var options = SQLiteStore.Options()
+      options.ageGranularity = ageGranularity
+      return try SQLiteStore(path: path, options: options)
     } catch {
       // A file that cannot be opened is bad input; one that fails later is a failure.
       guard error.code == .storage else { throw error }

@@ -81,7 +81,9 @@ struct RecordTimesTests {
   @Test("unchanged data write no row within the granularity", arguments: [false, true])
   func unchangedWritesNothing(isPartial: Bool) async throws {
     let directory = try TemporaryDirectory()
-    let store = try SQLiteStore(path: directory.path("c.db"), ageGranularity: 100)
+    var options = SQLiteStore.Options()
+    options.ageGranularity = 100
+    let store = try SQLiteStore(path: directory.path("c.db"), options: options)
     // Every write grows the log.
     let log = URL(fileURLWithPath: directory.path("c.db-wal"))
     let size = { try Data(contentsOf: log).count }
