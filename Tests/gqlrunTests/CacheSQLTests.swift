@@ -72,9 +72,9 @@ struct CacheSQLTests {
     ("VACUUM INTO 'other.db'", "not allowed"), ("BEGIN", "not allowed"),
     ("PRAGMA journal_mode = DELETE", "not allowed"), ("PRAGMA query_only = OFF", "not allowed"),
     ("PRAGMA user_version = 9", "not allowed"), ("SELECT load_extension('x')", "not"),
-    ("SELECT 1; SELECT 2", "more than one statement"), ("", "the query is empty"),
-    ("-- nothing", "the query is empty"),
-    ("SELECT key FRM records", "query:1:12: the query cannot be read: near"),
+    ("SELECT 1; SELECT 2", "more than one statement"), (" ", "the query is empty"),
+    ("/* nothing */", "the query is empty"),
+    ("SELECT key FRM records", "query:1:16: the query cannot be read: near"),
     ("SELECT\n  nokey FROM records", "query:2:3: the query cannot be read: no such column: nokey"),
     ("SELECT * FROM nothing", "no such table: nothing"),
   ]

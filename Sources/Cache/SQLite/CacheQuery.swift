@@ -80,8 +80,10 @@ public final class CacheQuery {
       throw error
     }
     sqlite3_busy_timeout(database, 10_000)
+    // The views of types use JSON functions, which SQLite before 3.44 takes for unsafe in a schema that is
+    // not trusted. What a schema could do is up to the authorizer here.
     let settings = """
-      PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;
+      PRAGMA trusted_schema = ON; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;
       PRAGMA temp_store = FILE;
       """
     let set = sqlite3_exec(database, settings, nil, nil, nil)
@@ -104,7 +106,7 @@ public final class CacheQuery {
       case SQLITE_SELECT, SQLITE_READ, SQLITE_RECURSIVE: return SQLITE_OK
       case SQLITE_FUNCTION:
         let name = second.map { String(cString: $0) }
-        return name == "load_extension" ? SQLITE_DENY : SQLITE_OK
+        return ["load_extension", "fts3_tokenizer"].contains(name) ? SQLITE_DENY : SQLITE_OK
       case SQLITE_PRAGMA:
         // Those that tell what there is; without a value they set nothing.
         let name = first.map { String(cString: $0).lowercased() } ?? ""

@@ -1,3 +1,4 @@
+import Foundation
 import JSONStream
 import Testing
 
@@ -150,6 +151,40 @@ struct AgeTests {
       return
     }
     #expect(miss.path == "items[1].n")
+  }
+
+  @Test(
+    "what an optimistic layer says is fresh, and the rest as old as it was",
+    arguments: StoreKind.allCases)
+  func layers(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      // Layers take the time of day.
+      let now = Int(Date().timeIntervalSince1970)
+      let operation = try prepare("{ viewer { __typename id name } }")
+      let data = #"{"viewer":{"__typename":"User","id":"1","name":"Ada"}}"#
+      try await normalize(
+        #"{"data":\#(data)}"#.utf8, operation, into: store, received: now - 7200)
+      let options = ReadOptions(ages: AgeRules(types: ["User": .seconds(3600)]), now: now)
+      guard case .miss = try await store.read(operation, options: options).result else {
+        Issue.record("there should be a miss")
+        return
+      }
+      let layer = try store.addOptimistic(JSONValue(parsing: data), for: operation)
+      guard case .hit = try await store.read(operation, options: options).result else {
+        Issue.record("the layer should be fresh")
+        return
+      }
+      store.removeOptimistic(layer)
+      _ = try store.addOptimistic(
+        JSONValue(parsing: #"{"rename":{"__typename":"User","id":"1","name":"Eva"}}"#),
+        for: prepare("mutation { rename { __typename id name } }"))
+      _ = try await store.remove(RecordSelection("User:2"))
+      let name = try prepare("{ viewer { name } }")
+      guard case .hit = try await store.read(name, options: options).result else {
+        Issue.record("the field of the layer should be fresh")
+        return
+      }
+    }
   }
 
   @Test(
