@@ -4,6 +4,10 @@ extension PipelineFile {
     OptionDescription("version", .int(), required: true, "The version of the format; always 1"),
     OptionDescription("name", .string, "What the pipeline is called in logs and reports"),
     OptionDescription(
+      "extends", .path,
+      "The pipeline file that this one changes: its keys are merged over that file's, and the "
+        + "entries of its chain each say what they insert, replace or remove"),
+    OptionDescription(
       "endpoint",
       .object([
         OptionDescription("url", .string, required: true, "The http or https URL of the server"),
@@ -52,6 +56,7 @@ extension PipelineFile {
             "max_age", maxAge, required: true,
             "How long the fields of the type are fresh after they were received")
         ])), "Rules for types; an interface when the schema is known"),
+      "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),
   ]
 
   /// A time after which data are stale. Records know when they came in seconds.

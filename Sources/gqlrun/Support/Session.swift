@@ -35,7 +35,7 @@ struct Session {
     store =
       try choice?.open(ageGranularity: granularity)
       ?? Self.store(pipeline.store, ageGranularity: granularity)
-    transport = AsyncHTTPTransport()
+    transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
   }
 
   private static func store(
