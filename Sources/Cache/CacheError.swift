@@ -6,6 +6,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   public enum Code: String, Sendable, Hashable {
     /// A key rule cannot be read.
     case invalidKeyRule
+    /// A pattern that shall name records can name none.
+    case invalidPattern
+    /// An SQL query cannot be read, or would do more than read.
+    case invalidQuery
     /// The operation or one of its fragments cannot be resolved.
     case invalidOperation
     /// A variable is missing, undeclared, or of the wrong shape.

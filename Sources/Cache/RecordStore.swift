@@ -16,10 +16,15 @@ public protocol RecordStore: Sendable {
   func begin() async throws(CacheError) -> any RecordTransaction
 
   /// Answers an operation from the records and the optimistic layers above them, or says which field is
-  /// missing.
+  /// missing or too old.
   func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer
+
+  /// Says field by field what an operation finds in the records, without optimistic layers, and why not.
+  func explain(
+    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
+  ) async throws(CacheError) -> CacheExplanation
 
   /// The record with `key` in the dump format, or `nil`. Joins the parts of `QUERY_ROOT`.
   func record(forKey key: String) async throws(CacheError) -> String?
@@ -32,6 +37,20 @@ public protocol RecordStore: Sendable {
   /// Removes every record and every optimistic layer. Responses that were asked for before are not
   /// written any more: after a logout, nothing of the former user comes back.
   func clear() async throws(CacheError)
+
+  /// Removes records, or fields of records, in one transaction. References to what is gone stay, and
+  /// are misses.
+  func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary
+
+  /// Removes, in one transaction, every record and segment that no field of the query root reaches.
+  ///
+  /// - Parameter date: Root fields received before it, in seconds since 1970, are removed first, so
+  ///   that what only they reach goes as well; `nil` keeps all.
+  func collectGarbage(rootsBefore date: Int?) async throws(CacheError) -> RemovalSummary
+
+  /// Removes, in one transaction, records until no more than `bytes` bytes of keys and text are left:
+  /// those used longest ago first in memory, those received longest ago first in a file.
+  func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary
 }
 
 extension RecordStore {
@@ -69,6 +88,8 @@ extension RecordTransaction {
 /// Staged records on their way into a store.
 public struct RecordBatch: Sendable {
   package let table: RecordTable
+  /// When the response was received, in seconds since 1970.
+  let received: UInt32
   /// Whether the nulls in it are facts. In a response that has not ended they may be those of errors:
   /// then the values they replace are kept beside them until the commit.
   let nullsAreFacts: Bool
@@ -79,10 +100,14 @@ public struct RecordBatch: Sendable {
   /// Which types and fields the response had, with its last batch.
   var shapes: TypeShapes?
 
-  package init(_ table: RecordTable) { self.init(table, nullsAreFacts: true, tentative: []) }
+  /// Records whose nulls are facts, received when the first of them was.
+  package init(_ table: RecordTable) {
+    self.init(table, received: table.firstReceived, nullsAreFacts: true, tentative: [])
+  }
 
-  init(_ table: RecordTable, nullsAreFacts: Bool, tentative: [[UInt8]]) {
+  init(_ table: RecordTable, received: UInt32, nullsAreFacts: Bool, tentative: [[UInt8]]) {
     self.table = table
+    self.received = received
     self.nullsAreFacts = nullsAreFacts
     self.tentative = tentative
   }
@@ -95,31 +120,19 @@ public struct NullResolutionRequest: Sendable {
   package init(_ resolution: NullResolution) { self.resolution = resolution }
 }
 
-/// How an operation is read from a store.
-public struct ReadOptions: Sendable, Hashable {
-  /// What is told of what the answer depends on.
-  public enum Tracking: Sendable, Hashable {
-    case none
-    /// Enough to find out whether a change concerns the answer.
-    case fingerprints
-    /// The names of records and fields, too.
-    case names
-  }
-
-  /// `none` by default, and then it costs nothing.
-  public var tracking: Tracking
-
-  public init(tracking: Tracking = .none) { self.tracking = tracking }
-}
-
 /// What a store says to an operation.
 public struct StoreAnswer: Sendable {
   public var result: CacheReadResult
+  /// The first field of a hit that is older than its `max_age`, and accepted even so.
+  public var stale: CacheMiss?
   /// What the result depends on, when that was asked for.
   public var dependencies: Dependencies?
 
-  public init(_ result: CacheReadResult, dependencies: Dependencies? = nil) {
+  public init(
+    _ result: CacheReadResult, stale: CacheMiss? = nil, dependencies: Dependencies? = nil
+  ) {
     self.result = result
+    self.stale = stale
     self.dependencies = dependencies
   }
 }
@@ -225,7 +238,7 @@ public enum CacheReadResult: Sendable {
   case miss(CacheMiss)
 }
 
-/// The first field an operation asks for that the cache does not have.
+/// The first field an operation asks for that the cache does not have, or that is too old.
 public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
   /// The response path of the field: `feed.edges[3].node.title`.
   public var path: String
@@ -233,9 +246,15 @@ public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
   public var recordKey: String
   /// The stored field name, or `nil` when the whole record is missing.
   public var field: String?
+  /// How old the field is and may be, when it is there and too old.
+  public var staleness: Staleness?
 
   public var description: String {
-    field.map { "the cache has no field \($0) of \(recordKey), asked for at \(path)" }
+    if let staleness, let field {
+      return "the field \(field) of \(recordKey) in the cache is stale: \(staleness), asked for at "
+        + path
+    }
+    return field.map { "the cache has no field \($0) of \(recordKey), asked for at \(path)" }
       ?? "the cache has no record \(recordKey), asked for at \(path)"
   }
 }

@@ -14,6 +14,8 @@ public struct Pipeline: Sendable {
   public var schema: String?
   public var store: StoreConfiguration
   public var keys: KeyRules
+  /// How long data of single types and fields are fresh.
+  public var ages: AgeRules
   /// From the first that meets a request to the last.
   public var entries: [PipelineEntry]
   /// What its file says it does; see ``PipelineTest/run(_:equipment:)``.
@@ -24,14 +26,26 @@ public struct Pipeline: Sendable {
   public init(
     name: String? = nil, endpoint: Endpoint? = nil, schema: String? = nil,
     store: StoreConfiguration = StoreConfiguration(), keys: KeyRules = KeyRules(),
-    entries: [PipelineEntry]
+    ages: AgeRules = AgeRules(), entries: [PipelineEntry]
   ) {
     self.name = name
     self.endpoint = endpoint
     self.schema = schema
     self.store = store
     self.keys = keys
+    self.ages = ages
     self.entries = entries
+  }
+
+  /// All rules about ages: those of the pipeline with what its cache read says of the rest.
+  public var allAges: AgeRules {
+    var ages = ages
+    for entry in entries {
+      for case .cacheRead(let interceptor) in entry.instance.parts {
+        ages.maxAge = interceptor.maxAge ?? ages.maxAge
+      }
+    }
+    return ages
   }
 }
 

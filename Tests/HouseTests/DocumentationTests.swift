@@ -11,7 +11,10 @@ struct DocumentationTests {
     "format": [],
     "plugins": [],
     "pipeline": ["check", "show", "explain", "graph", "test", "new", "schema"],
-    "cache": ["import", "read", "dump", "get", "stats", "clear"],
+    "cache": [
+      "import", "read", "explain", "dump", "get", "sql", "stats", "export", "evict", "gc", "trim",
+      "clear",
+    ],
     "validate": [],
     "schema": ["fetch", "print", "diff"],
     "manifest": ["build", "verify"],

@@ -8,7 +8,11 @@ struct LayeredSource<Base: RecordSource>: RecordSource {
 
   var failure: CacheError? { lookup.base.failure }
 
+  static var tellsTimes: Bool { Base.tellsTimes }
+
   mutating func text(key: Bytes, depth: Int) -> Bytes? { lookup.text(key: key, depth: depth) }
+
+  func times(depth: Int) -> RecordTimes { lookup.times ?? lookup.base.times(depth: depth) }
 }
 
 /// The state of a ``LayeredSource``, which its merges need, too.
@@ -23,6 +27,9 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   /// The texts made last, by depth.
   private var texts: [TextBuffer] = []
   private var depth = 0
+  /// The times of the record found last, when an edit concerns it: what a layer says is as old as the
+  /// layer.
+  fileprivate private(set) var times: RecordTimes?
 
   init(_ base: Base, edits: [StoreEdit], seed: UInt64) {
     self.base = base
@@ -39,13 +46,21 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   }
 
   func text(key: Bytes, depth: Int) -> Bytes? {
+    times = nil
     guard concerned.find(key) != nil else {
       return base.text(key: key, depth: depth)
         ?? merged.find(key).map { merged.text(at: $0) }
     }
     self.depth = depth
     var text = base.text(key: key, depth: depth)?.array
-    for edit in edits { text = edit.apply(to: key, text, access: self) }
+    var times = RecordTimes(received: 0)
+    if Base.tellsTimes, text != nil { times = base.times(depth: depth) }
+    for edit in edits {
+      let below = text
+      text = edit.apply(to: key, below, access: self)
+      if Base.tellsTimes, let text { times = edit.times(of: key, times, below: below, text) }
+    }
+    self.times = times
     guard let text else { return nil }
     while texts.count <= depth { texts.append(TextBuffer()) }
     return texts[depth].hold(text)

@@ -61,6 +61,22 @@ enum StoreEdit: Sendable {
     }
   }
 
+  /// The times of the record `key`, which the edit made `text` of what was `below`.
+  func times(
+    of key: Bytes, _ times: RecordTimes, below: [UInt8]?, _ text: [UInt8]
+  ) -> RecordTimes {
+    guard case .records(let table) = self, let index = table.find(key) else { return times }
+    let received = table.times(at: index).received
+    guard let below else { return RecordTimes(received: received) }
+    return below.withUnsafeBufferPointer { below in
+      text.withUnsafeBufferPointer { text in
+        TimeMerge(received: received, granularity: 0).times(
+          old: Bytes(below), times, new: table.text(at: index), merged: Bytes(text), differs: true)
+          ?? times
+      }
+    }
+  }
+
   /// The keys of the records concerned.
   func forEachKey(_ body: (Bytes) -> Void) {
     switch self {

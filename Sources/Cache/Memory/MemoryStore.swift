@@ -9,8 +9,8 @@ public actor MemoryStore: RecordStore {
   /// The most bytes of keys and record text to keep, or `nil` for no limit.
   public let maxSize: Int?
   public nonisolated let activity = StoreActivity()
-  private let collectsChanges: Bool
-  private var table = RecordTable()
+  let collectsChanges: Bool
+  var table = RecordTable()
   private var use: UInt32 = 0
   private let gate = WriterGate()
 
@@ -37,13 +37,29 @@ public actor MemoryStore: RecordStore {
   fileprivate func read(
     _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
-    use &+= 1
-    let source = MemorySource(table: table, use: use)
+    countUse()
+    if options.checksAges {
+      return try read(
+        operation, TimedMemorySource(table: table, use: use), under: edits, options)
+    }
+    return try read(operation, MemorySource(table: table, use: use), under: edits, options)
+  }
+
+  private func read(
+    _ operation: PreparedOperation, _ source: some RecordSource, under edits: [StoreEdit],
+    _ options: ReadOptions
+  ) throws(CacheError) -> StoreAnswer {
     if edits.isEmpty {
       return try RecordReader(operation.plan, source: source, options: options).read()
     }
     let layered = LayeredSource(source, edits: edits, seed: segmentSeed)
     return try RecordReader(operation.plan, source: layered, options: options).read()
+  }
+
+  /// Numbers reads and commits, so that records know when they were used last.
+  private func countUse() {
+    // The largest number marks dead records.
+    if use < .max - 1 { use += 1 }
   }
 
   public func record(forKey key: String) throws(CacheError) -> String? {
@@ -90,7 +106,7 @@ public actor MemoryStore: RecordStore {
   fileprivate func commit(
     _ edits: [StoreEdit], _ pages: [Paging], settling layer: OptimisticLayer?
   ) -> WriteSummary {
-    use &+= 1
+    countUse()
     let isWatched = activity.isWatched
     var summary: WriteSummary
     if edits.count == 1, pages.isEmpty, case .records(let batch) = edits[0] {
@@ -99,15 +115,15 @@ public actor MemoryStore: RecordStore {
     } else {
       summary = applyByHand(edits, pages)
     }
-    var evicted: Fingerprints?
+    var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {
-      evicted = evict(to: maxSize / 10 * 9, tells: isWatched)
+      evict(to: maxSize / 10 * 9, &evicted, tells: isWatched)
     }
-    if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
+    tidy()
     // Readers come when this actor is free: what they see is all of this, or nothing.
     let settled = layer.flatMap { activity.take($0) }
     activity.post(summary)
-    if let evicted { activity.post(evicted) }
+    activity.post(evicted)
     activity.post([settled])
     return summary
   }
@@ -167,28 +183,31 @@ public actor MemoryStore: RecordStore {
     guard let index = key.withUnsafeBufferPointer({ table.find(Bytes($0)) }) else { return }
     guard let field else { return table.remove(at: index) }
     let rest = RecordText.removing(field, from: table.text(at: index).array)
-    rest.withUnsafeBufferPointer { table.replace(at: index, text: Bytes($0)) }
+    replace(index, with: rest)
   }
 
   private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {
-    let segments = StagedSegments(table: table, seed: segmentSeed)
+    let segments = StagedSegments(
+      table: table, seed: segmentSeed, received: batch.firstReceived)
     // Segments first: merging lists looks them up here.
     for onlySegments in [true, false] {
       for index in batch.live {
         let key = batch.key(at: index)
         guard Segments.isSegment(key: key) == onlySegments else { continue }
-        join(key, batch.hash(at: index), batch.text(at: index), segments, &summary)
+        join(
+          key, batch.hash(at: index), batch.text(at: index),
+          received: batch.times(at: index).received, segments, &summary)
       }
     }
   }
 
   private func join(
-    _ key: Bytes, _ hash: UInt64, _ text: Bytes, _ segments: StagedSegments,
+    _ key: Bytes, _ hash: UInt64, _ text: Bytes, received: UInt32, _ segments: StagedSegments,
     _ summary: inout WriteSummary
   ) {
     let isSegment = Segments.isSegment(key: key)
     guard let index = table.find(key, hash: hash) else {
-      table.insert(key, hash: hash, text: text, lastUse: use)
+      table.insert(key, hash: hash, text: text, lastUse: use, received: received)
       if isSegment { return }
       summary.newRecords += 1
       if summary.changesAreKnown { noteAll(key, text, &summary) }
@@ -196,8 +215,9 @@ public actor MemoryStore: RecordStore {
     }
     table.touch(at: index, use: use)
     // Segments are named after what they hold: a known one is the same.
-    if isSegment { return }
+    if isSegment { return table.setReceived(at: index, received) }
     if table.text(at: index).equals(text) {
+      table.setReceived(at: index, received)
       summary.unchangedRecords += 1
       return
     }
@@ -208,6 +228,10 @@ public actor MemoryStore: RecordStore {
     let differs = merge.records(old: table.text(at: index), new: text, into: &merged) { field in
       if collects { changed.append(field.array) }
     }
+    let times = TimeMerge(received: received, granularity: 0).times(
+      old: table.text(at: index), table.times(at: index), new: text, merged: merged.all,
+      differs: differs)
+    if let times { table.setTimes(at: index, times) }
     guard differs else {
       summary.unchangedRecords += 1
       return
@@ -227,19 +251,6 @@ public actor MemoryStore: RecordStore {
   private func note(_ key: Bytes, _ field: Bytes, _ summary: inout WriteSummary) {
     summary.changes.insert(FieldChange(key: key, quotedField: field))
   }
-
-  /// Removes the records that were used longest ago until `size` bytes are left; tells their fields.
-  private func evict(to size: Int, tells: Bool) -> Fingerprints {
-    var evicted = Fingerprints()
-    let oldestFirst = table.live.sorted { table.lastUse(at: $0) < table.lastUse(at: $1) }
-    for index in oldestFirst {
-      if table.liveBytes <= size { break }
-      if tells { evicted.add(record: table.key(at: index), text: table.text(at: index)) }
-      table.remove(at: index)
-    }
-    table = table.compacted()
-    return evicted
-  }
 }
 
 extension FieldChange {
@@ -249,6 +260,31 @@ extension FieldChange {
     let field = RecordText.withUnescaped(quotedField, &scratch) { $0.string }
     let isRoot = key.hasPrefix("QUERY_ROOT.")
     self.init(recordKey: isRoot ? RootRecord.queryKey : key.string, field: field)
+  }
+}
+
+/// Records in memory with their times.
+struct TimedMemorySource: RecordSource {
+  static var tellsTimes: Bool { true }
+  let table: RecordTable
+  let use: UInt32?
+  private var last = -1
+  var failure: CacheError? { nil }
+
+  init(table: RecordTable, use: UInt32?) {
+    self.table = table
+    self.use = use
+  }
+
+  mutating func text(key: Bytes, depth: Int) -> Bytes? {
+    guard let index = table.find(key) else { return nil }
+    if let use { table.touch(at: index, use: use) }
+    last = index
+    return table.text(at: index)
+  }
+
+  func times(depth: Int) -> RecordTimes {
+    last < 0 ? RecordTimes(received: 0) : table.times(at: last)
   }
 }
 
@@ -296,7 +332,9 @@ private actor MemoryTransaction: RecordTransaction {
 
   func resolve(_ nulls: NullResolutionRequest) {
     guard case .records(let table)? = edits.last else { return }
-    nulls.resolution.run(StagedRecords(table: table, seed: store.segmentSeed))
+    let segments = StagedSegments(
+      table: table, seed: store.segmentSeed, received: table.firstReceived)
+    nulls.resolution.run(StagedRecords(segments, table: table))
   }
 
   func remove(_ removals: [RecordRemoval]) throws(CacheError) {

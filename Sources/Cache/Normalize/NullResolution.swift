@@ -283,9 +283,9 @@ final class StagedRecords: RecordAccess {
   private let table: RecordTable
   private let segments: StagedSegments
 
-  init(table: RecordTable, seed: UInt64) {
+  init(_ segments: StagedSegments, table: RecordTable) {
     self.table = table
-    segments = StagedSegments(table: table, seed: seed)
+    self.segments = segments
   }
 
   func record(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }

@@ -1,3 +1,4 @@
+import Foundation
 public import JSONStream
 
 /// What becomes of nulls that stand for errors.
@@ -38,6 +39,9 @@ public final class ResponseNormalizer {
     public var checksShape = false
     /// Whether pages are joined with stored lists. Data put in by hand is what it is.
     var joinsPages = true
+    /// When the response was received, in seconds since 1970: how old its records will be is counted
+    /// from there. The moment at which the options were made, unless another is given.
+    public var received = Int(Date().timeIntervalSince1970)
     /// How the bytes are handed to the parser. Tests make the pieces small.
     var parsing = JSONParser.Options()
 
@@ -79,7 +83,8 @@ public final class ResponseNormalizer {
     state = .allocate(capacity: 1)
     state.initialize(
       to: NormalizerState(
-        plan: operation.plan, staging: Staging(segmentSeed: segmentSeed),
+        plan: operation.plan,
+        staging: Staging(segmentSeed: segmentSeed, received: Seconds.stored(options.received)),
         wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits,
         separatesPages: options.joinsPages))
     do {
@@ -241,7 +246,7 @@ public final class ResponseNormalizer {
     }
     if !resolution.isEmpty {
       resolution.run(
-        StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
+        StagedRecords(state.pointee.staging.segments, table: state.pointee.staging.table))
     }
     var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
     // Memory stores have no views.

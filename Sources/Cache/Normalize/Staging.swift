@@ -11,11 +11,16 @@ struct Staging: ~Copyable {
   /// Whether others may hold one, too: it stood in a text that was staged later.
   private var hasUnplacedNulls = false
   let segmentSeed: UInt64
+  /// When the response was received, in seconds since 1970.
+  let received: UInt32
   private var scratch = ByteStack(capacity: 1024)
   private var recent: UnsafeMutablePointer<(key: UInt64, text: UInt64)>?
   private static let recentCount = 1 << 16
 
-  init(segmentSeed: UInt64) { self.segmentSeed = segmentSeed }
+  init(segmentSeed: UInt64, received: UInt32 = 0) {
+    self.segmentSeed = segmentSeed
+    self.received = received
+  }
 
   deinit { recent?.deallocate() }
 
@@ -33,7 +38,7 @@ struct Staging: ~Copyable {
       if slot.pointee == (hash, content) { return }
       slot.pointee = (hash, content)
     }
-    table.insert(key, hash: hash, text: text)
+    table.insert(key, hash: hash, text: text, received: received)
   }
 
   @inline(never)
@@ -46,7 +51,9 @@ struct Staging: ~Copyable {
   }
 
   /// The segments of long lists among the staged records.
-  var segments: StagedSegments { StagedSegments(table: table, seed: segmentSeed) }
+  var segments: StagedSegments {
+    StagedSegments(table: table, seed: segmentSeed, received: received)
+  }
 
   /// The root fields of an operation whose root is not stored: only errors' paths begin there.
   private(set) var unstoredRoots = RecordTable()
@@ -79,7 +86,8 @@ struct Staging: ~Copyable {
     if nullsAreFacts { settleNulls() }
     findTentativeNulls()
     let batch = RecordBatch(
-      table, nullsAreFacts: nullsAreFacts, tentative: tentative.map { table.key(at: $0).array })
+      table, received: received, nullsAreFacts: nullsAreFacts,
+      tentative: tentative.map { table.key(at: $0).array })
     let full = table
     table = spare ?? RecordTable()
     spare = nil
@@ -111,7 +119,7 @@ struct Staging: ~Copyable {
     settleNulls()
     let full = table
     table = RecordTable()
-    return RecordBatch(full)
+    return RecordBatch(full, received: received, nullsAreFacts: true, tentative: [])
   }
 
   /// Forgets what is staged: nobody wants it.
@@ -155,10 +163,13 @@ struct Staging: ~Copyable {
 final class StagedSegments: SegmentAccess {
   private let table: RecordTable
   private let seed: UInt64
+  private let received: UInt32
 
-  init(table: RecordTable, seed: UInt64) {
+  /// - Parameter received: The time of the segments that are added.
+  init(table: RecordTable, seed: UInt64, received: UInt32 = 0) {
     self.table = table
     self.seed = seed
+    self.received = received
   }
 
   func segment(key: [UInt8]) -> [UInt8]? {
@@ -185,11 +196,12 @@ final class StagedSegments: SegmentAccess {
         text.append(UInt8(ascii: "["))
         text.append(elements)
         text.append(UInt8(ascii: "]"))
-        table.insert(key.all, hash: hash, text: text.all)
+        table.insert(key.all, hash: hash, text: text.all, received: received)
         return name
       }
       let known = table.text(at: index)
       if known.count == elements.count + 2, known[1..<(known.count - 1)].equals(elements) {
+        table.setReceived(at: index, received)
         return name
       }
       name &+= 1

@@ -4,6 +4,17 @@ protocol RecordSource {
   mutating func text(key: Bytes, depth: Int) -> Bytes?
   /// What went wrong in a lookup, apart from a record that is not there.
   var failure: CacheError? { get }
+  /// Whether records come with their times, so that the ages of fields are checked. Known when the
+  /// reader is compiled: without rules, ages cost nothing.
+  static var tellsTimes: Bool { get }
+  /// The times of the record that was found last, at `depth`.
+  func times(depth: Int) -> RecordTimes
+}
+
+extension RecordSource {
+  static var tellsTimes: Bool { false }
+
+  func times(depth: Int) -> RecordTimes { RecordTimes(received: 0) }
 }
 
 /// Answers an operation from records: follows the plan, copies stored text, resolves references.
@@ -26,12 +37,19 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   private(set) var failure: CacheError?
   private let isTracking: Bool
   private var dependencies: Dependencies
+  // Ages, for sources that tell times.
+  private var limits: AgeLimits
+  /// The times of the object that is read next.
+  private var times = RecordTimes(received: 0)
+  /// The first field that is stale and accepted.
+  private var stale: CacheMiss?
 
   init(_ plan: OperationPlan, source: Source, options: ReadOptions = ReadOptions()) {
     self.source = source
     table = PlanTable(plan)
     isTracking = options.tracking != .none
     dependencies = Dependencies(options.tracking)
+    limits = AgeLimits(options, facts: plan.facts)
   }
 
   /// Reads the whole operation.
@@ -44,7 +62,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       throw CacheError(.damagedDatabase, "a record of the cache cannot be read")
     }
     try spool.append(out.all)
-    return StoreAnswer(.hit(spool.finish()), dependencies: dependencies)
+    let stale = stale
+    return StoreAnswer(.hit(spool.finish()), stale: stale, dependencies: dependencies)
   }
 
   private mutating func readRoot() -> Bool {
@@ -61,6 +80,14 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       }
       var cursor = FieldCursor(record)
       guard let entry = cursor.next() else { return malformed(field.pointee.rootKey) }
+      if Source.tellsTimes {
+        times = source.times(depth: 0)
+        let type = Array(table.plan.rootType.utf8)
+        let isFresh = type.withUnsafeBufferPointer {
+          checkAge(index, of: table.root, typename: Bytes($0), times, recordKey: nil)
+        }
+        guard isFresh else { return false }
+      }
       appendPrefix(field, &isFirst)
       let end = value(
         record, entry.value.lowerBound, field, depth: 1, recordKey: field.pointee.rootKey)
@@ -87,7 +114,9 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   private mutating func object(
     _ text: Bytes, _ start: Int, node: Int32, depth: Int, recordKey: Bytes, isRecord: Bool
   ) -> Int {
-    let number = table.variant(of: node, typename: RecordText.typename(of: text, at: start))
+    let typename = RecordText.typename(of: text, at: start)
+    let number = table.variant(of: node, typename: typename)
+    let ownTimes = Source.tellsTimes ? times : RecordTimes(received: 0)
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
     if isTracking, isRecord { noteRecord(recordKey, fields, count) }
@@ -122,11 +151,16 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
         if found < position { isInOrder = false }
         valueStart = found
       }
+      if Source.tellsTimes {
+        guard checkAge(index &- 1, of: number, typename: typename, ownTimes, recordKey: recordKey)
+        else { return -1 }
+      }
       appendPrefix(field, &isFirst)
       let end = value(text, valueStart, field, depth: depth, recordKey: recordKey)
       guard end >= 0 else { return -1 }
       position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
     }
+    if Source.tellsTimes { times = ownTimes }
     out.append(UInt8(ascii: "}"))
     if out.count > 128 << 10, !flush() { return -1 }
     if isRecord { return text.count }
@@ -336,8 +370,47 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       if isTracking { dependencies.add(missing: key) }
       return miss(recordKey: key.string, field: nil)
     }
+    if Source.tellsTimes {
+      // The list in which the reference stands goes on with its own time.
+      let outer = times
+      times = source.times(depth: depth)
+      let end = object(text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true)
+      times = outer
+      return end >= 0
+    }
     return object(
       text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true) >= 0
+  }
+
+  // MARK: Ages
+
+  /// Whether a field of an object with the given times is fresh enough. What stands in the field has
+  /// its time. Without a record key, the field is one of the query root.
+  private mutating func checkAge(
+    _ index: Int, of plan: Int32, typename: Bytes, _ ownTimes: RecordTimes, recordKey: Bytes?
+  ) -> Bool {
+    let field = table.plans[Int(plan)].fields + index
+    let stored = field.pointee.storedPrefix
+    let time = ownTimes.time(of: stored[0..<(stored.count - 1)])
+    times = RecordTimes(received: time)
+    let limit = limits.limit(
+      of: index, in: table.plans[Int(plan)], numbered: plan, typename: typename)
+    guard let limit, let found = limits.options.staleness(of: time, limit: limit) else {
+      return true
+    }
+    if found.isAccepted && stale != nil { return true }
+    path.append(.field(field.pointee.key))
+    let name = RecordText.withUnescaped(stored[0..<(stored.count - 1)], &keyScratch) { $0.string }
+    var miss = CacheMiss(
+      path: pathText(), recordKey: recordKey?.string ?? RootRecord.queryKey, field: name)
+    miss.staleness = found.staleness
+    if found.isAccepted {
+      path.removeLast()
+      stale = miss
+    } else if self.miss == nil {
+      self.miss = miss
+    }
+    return found.isAccepted
   }
 
   // MARK: Dependencies
@@ -389,6 +462,11 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   }
 
   private mutating func miss(recordKey: String, field: String?) -> Bool {
+    if miss == nil { miss = CacheMiss(path: pathText(), recordKey: recordKey, field: field) }
+    return false
+  }
+
+  private func pathText() -> String {
     var text = ""
     for step in path {
       switch step {
@@ -396,8 +474,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       case .index(let index): text += "[\(index)]"
       }
     }
-    if miss == nil { miss = CacheMiss(path: text, recordKey: recordKey, field: field) }
-    return false
+    return text
   }
 
   private mutating func malformed(_ key: Bytes) -> Bool {

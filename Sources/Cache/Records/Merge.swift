@@ -279,7 +279,7 @@ struct Merge: ~Copyable {
 }
 
 /// The fields of an object by key, for merging objects whose fields stand in different orders.
-private struct FieldIndex {
+struct FieldIndex {
   private let text: Bytes
   private var fields: [(key: Range<Int>, value: Range<Int>)] = []
   private var isTaken: [Bool] = []

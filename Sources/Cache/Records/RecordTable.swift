@@ -11,9 +11,14 @@ package final class RecordTable: @unchecked Sendable {
     var hash: UInt64
     var keyCount: UInt32
     var textCount: UInt32
-    /// The number of the last transaction or read that touched the record, for eviction.
+    /// The number of the last transaction or read that touched the record, for eviction; ``dead``
+    /// when the record was removed.
     var lastUse: UInt32
-    var isLive: Bool
+    /// When the record was received, in seconds since 1970.
+    var received: UInt32
+
+    static let dead = UInt32.max
+    var isLive: Bool { lastUse != Header.dead }
   }
 
   private typealias Place = UnsafeMutablePointer<Header>
@@ -29,6 +34,8 @@ package final class RecordTable: @unchecked Sendable {
   /// Bytes in the arena that no live record owns any more.
   @exclusivity(unchecked) package private(set) var deadBytes = 0
   @exclusivity(unchecked) package private(set) var liveCount = 0
+  /// By record number: the fields that were received earlier than their record. Few have any.
+  @exclusivity(unchecked) private var ages: [Int: [UInt8]] = [:]
 
   private static let tombstone = UInt64(UInt32.max)
 
@@ -46,6 +53,11 @@ package final class RecordTable: @unchecked Sendable {
   /// The numbers of the records that are there.
   package var live: some Sequence<Int> {
     places.indices.lazy.filter { [places] in places[$0].pointee.isLive }
+  }
+
+  /// When the first of the records was received; 0 without any.
+  var firstReceived: UInt32 {
+    live.first { _ in true }.map { places[$0].pointee.received } ?? 0
   }
 
   @inline(__always)
@@ -73,6 +85,25 @@ package final class RecordTable: @unchecked Sendable {
 
   package func touch(at index: Int, use: UInt32) { places[index].pointee.lastUse = use }
 
+  /// When the record and its fields were received.
+  package func times(at index: Int) -> RecordTimes {
+    RecordTimes(received: places[index].pointee.received, ages: ages[index] ?? [])
+  }
+
+  package func setTimes(at index: Int, _ times: RecordTimes) {
+    places[index].pointee.received = times.received
+    if !times.ages.isEmpty || !ages.isEmpty {
+      ages[index] = times.ages.isEmpty ? nil : times.ages
+    }
+  }
+
+  /// Says that the record and all its fields were received at one time.
+  @inline(__always)
+  package func setReceived(at index: Int, _ received: UInt32) {
+    places[index].pointee.received = received
+    if !ages.isEmpty { ages[index] = nil }
+  }
+
   package func find(_ key: Bytes) -> Int? { find(key, hash: Self.hash(key)) }
 
   @inline(__always)
@@ -92,14 +123,16 @@ package final class RecordTable: @unchecked Sendable {
 
   /// Adds a record whose key is not in the table.
   @discardableResult
-  package func insert(_ key: Bytes, hash: UInt64, text: Bytes, lastUse: UInt32 = 0) -> Int {
+  package func insert(
+    _ key: Bytes, hash: UInt64, text: Bytes, lastUse: UInt32 = 0, received: UInt32 = 0
+  ) -> Int {
     precondition(places.count < Int(UInt32.max) - 2, "a table holds at most 2^32 - 3 records")
     if (usedSlots + 1) * 4 > (slotMask + 1) * 3 { rehash() }
     let place = write(
       key, text,
       Header(
         hash: hash, keyCount: UInt32(key.count), textCount: UInt32(text.count), lastUse: lastUse,
-        isLive: true))
+        received: received))
     places.append(place)
     claim(hash, places.count - 1)
     usedSlots += 1
@@ -133,7 +166,8 @@ package final class RecordTable: @unchecked Sendable {
     var position = Int(truncatingIfNeeded: place.pointee.hash) & slotMask
     while Int(slots[position] & 0xffff_ffff) != index + 1 { position = (position &+ 1) & slotMask }
     slots[position] |= Self.tombstone
-    place.pointee.isLive = false
+    place.pointee.lastUse = Header.dead
+    if !ages.isEmpty { ages[index] = nil }
     liveCount -= 1
     let bytes = Int(place.pointee.keyCount) + Int(place.pointee.textCount)
     liveBytes -= bytes
@@ -144,8 +178,9 @@ package final class RecordTable: @unchecked Sendable {
   package func compacted() -> RecordTable {
     let table = RecordTable()
     for index in live {
-      table.insert(
+      let copy = table.insert(
         key(at: index), hash: hash(at: index), text: text(at: index), lastUse: lastUse(at: index))
+      table.setTimes(at: copy, times(at: index))
     }
     return table
   }
@@ -163,6 +198,7 @@ package final class RecordTable: @unchecked Sendable {
     liveBytes = 0
     deadBytes = 0
     liveCount = 0
+    ages = [:]
     arena.reset()
   }
 

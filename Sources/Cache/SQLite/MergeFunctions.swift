@@ -3,13 +3,16 @@ import GRDBSQLite
 
 /// The SQL functions of the upsert: a new row pays nothing, a known one is merged where it stands.
 ///
-/// `gqlrun_merge(key, old, new, checksum)` is the merged text; `gqlrun_merge_checksum(key, old, new)`
-/// its checksum. What is stored is held against its own checksum first, or a damaged record would come
-/// out of the merge as a sound one: it is replaced by what arrived. SQLite evaluates the assignments of an update in column order, and `data` stands before
-/// `checksum`, so the second finds what the first made; were it not so, it would merge again.
+/// `gqlrun_merge(key, data, new, checksum, received, ages)` stands in the condition of the update: it
+/// merges the new text into the stored one and says whether the row needs to be written. The others
+/// hand out what it made: `gqlrun_merged()` the text, `gqlrun_merged_checksum()`,
+/// `gqlrun_merged_received()` and `gqlrun_merged_ages()`. What is stored is held against its own
+/// checksum first, or a damaged record would come out of the merge as a sound one: it is replaced by
+/// what arrived.
 final class MergeFunctions {
   private var merged = ByteStack(capacity: 4096)
-  private var isFresh = false
+  private var mergedChecksum: Int64 = 0
+  private var mergedTimes = RecordTimes(received: 0)
   /// What the last upsert did.
   private(set) var differs = false
   /// Whether the last upsert found the record.
@@ -24,9 +27,10 @@ final class MergeFunctions {
   /// The fields that differ, collected when asked.
   var changed: [[UInt8]] = []
   var collectsChanges = false
+  /// The response's time, and how exact times are.
+  var times = TimeMerge(received: 0, granularity: 0)
 
   func prepare() {
-    isFresh = false
     differs = false
     wasMerged = false
     needsSegments = false
@@ -35,9 +39,26 @@ final class MergeFunctions {
     changed.removeAll(keepingCapacity: true)
   }
 
-  private func merge(_ old: Bytes, _ new: Bytes) {
+  /// Merges; returns whether the row is to be written.
+  private func merge(
+    key: Bytes, old: Bytes, new: Bytes, checksum: Int64, oldTimes: RecordTimes
+  ) -> Bool {
+    wasMerged = true
+    guard checksum == SQLiteText.checksum(key: key, text: old) else {
+      replace(key: key, by: new)
+      return true
+    }
     merged.truncate(to: 0)
-    changed.removeAll(keepingCapacity: true)
+    if old.equals(new) {
+      // Nothing changed; the record, or a segment, is only confirmed.
+      guard
+        let newTimes = times.times(old: old, oldTimes, new: new, merged: old, differs: false)
+      else { return false }
+      merged.append(old)
+      mergedTimes = newTimes
+      mergedChecksum = checksum
+      return true
+    }
     var merge = Merge(nullsAreTentative: nullsAreTentative)
     let collects = collectsChanges
     differs = merge.records(old: old, new: new, into: &merged) { field in
@@ -46,83 +67,91 @@ final class MergeFunctions {
     needsSegments = merge.needsSegments
     hasTentativeNulls = merge.hasTentativeNulls
     if needsSegments {
-      merged.truncate(to: 0)
-      merged.append(old)
       differs = false
+      return false
     }
-    isFresh = true
-    wasMerged = true
+    let newTimes = times.times(
+      old: old, oldTimes, new: new, merged: merged.all, differs: differs)
+    guard differs || newTimes != nil else { return false }
+    mergedTimes = newTimes ?? oldTimes
+    mergedChecksum = differs ? SQLiteText.checksum(key: key, text: merged.all) : checksum
+    return true
   }
 
   /// Takes what arrived in place of a damaged record.
-  private func replace(by new: Bytes) {
+  private func replace(key: Bytes, by new: Bytes) {
     merged.truncate(to: 0)
     merged.append(new)
-    changed.removeAll(keepingCapacity: true)
     if collectsChanges {
       var cursor = FieldCursor(new)
       while let field = cursor.next() { changed.append(new[field.key].array) }
     }
+    mergedTimes = RecordTimes(received: times.received)
+    mergedChecksum = SQLiteText.checksum(key: key, text: new)
     isDamaged = true
     differs = true
-    isFresh = true
-    wasMerged = true
   }
 
-  private func setResult(of context: OpaquePointer?) {
-    let result = merged.all
-    sqlite3_result_text64(
-      context, UnsafeRawPointer(result.start).assumingMemoryBound(to: CChar.self),
-      UInt64(result.count), MergeFunctions.transient, UInt8(SQLITE_UTF8))
-  }
+  // MARK: Registering
 
   /// Registers the functions, and the object that holds their state, with a connection.
   static func register(in db: Database) throws {
     let context = Unmanaged.passRetained(MergeFunctions())
-    let flags = SQLITE_UTF8 | SQLITE_DIRECTONLY
-    let code = sqlite3_create_function_v2(
-      db.sqliteConnection, "gqlrun_merge", 4, flags, context.toOpaque(),
-      { context, count, values in
-        guard let functions = MergeFunctions.of(context), count == 4, let values,
-          let key = values[0], let old = values[1], let new = values[2], let checksum = values[3]
-        else { return }
-        guard
-          sqlite3_value_int64(checksum)
-            == SQLiteText.checksum(key: MergeFunctions.text(key), text: MergeFunctions.text(old))
-        else {
-          functions.replace(by: MergeFunctions.text(new))
-          return functions.setResult(of: context)
-        }
-        functions.merge(MergeFunctions.text(old), MergeFunctions.text(new))
-        functions.setResult(of: context)
-      }, nil, nil,
-      { context in
-        guard let context else { return }
-        Unmanaged<MergeFunctions>.fromOpaque(context).release()
-      })
-    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-    let second = sqlite3_create_function_v2(
-      db.sqliteConnection, "gqlrun_merge_checksum", 3, flags, context.toOpaque(),
-      { context, count, values in
-        guard let functions = MergeFunctions.of(context), count == 3, let values,
-          let key = values[0], let old = values[1], let new = values[2]
-        else { return }
-        if !functions.isFresh {
-          functions.merge(MergeFunctions.text(old), MergeFunctions.text(new))
-        }
-        functions.isFresh = false
-        sqlite3_result_int64(
-          context, SQLiteText.checksum(key: MergeFunctions.text(key), text: functions.merged.all))
-      }, nil, nil, nil)
-    guard second == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: second)) }
+    // SQLite releases the state with the first function, also when it cannot be registered.
+    try add("gqlrun_merge", 6, context.toOpaque(), to: db, release: true) {
+      context, count, values in
+      guard let functions = MergeFunctions.of(context), count == 6, let values,
+        let key = values[0], let old = values[1], let new = values[2], let checksum = values[3],
+        let received = values[4], let ages = values[5]
+      else { return }
+      let isWritten = functions.merge(
+        key: MergeFunctions.text(key), old: MergeFunctions.text(old),
+        new: MergeFunctions.text(new), checksum: sqlite3_value_int64(checksum),
+        oldTimes: RecordTimes(
+          received: UInt32(clamping: sqlite3_value_int64(received)),
+          ages: MergeFunctions.text(ages).array))
+      sqlite3_result_int(context, isWritten ? 1 : 0)
+    }
+    try add("gqlrun_merged", 0, context.toOpaque(), to: db) { context, _, _ in
+      guard let functions = MergeFunctions.of(context) else { return }
+      MergeFunctions.result(context, functions.merged.all)
+    }
+    try add("gqlrun_merged_checksum", 0, context.toOpaque(), to: db) { context, _, _ in
+      guard let functions = MergeFunctions.of(context) else { return }
+      sqlite3_result_int64(context, functions.mergedChecksum)
+    }
+    try add("gqlrun_merged_received", 0, context.toOpaque(), to: db) { context, _, _ in
+      guard let functions = MergeFunctions.of(context) else { return }
+      sqlite3_result_int64(context, Int64(functions.mergedTimes.received))
+    }
+    try add("gqlrun_merged_ages", 0, context.toOpaque(), to: db) { context, _, _ in
+      guard let functions = MergeFunctions.of(context) else { return }
+      if functions.mergedTimes.ages.isEmpty { return sqlite3_result_null(context) }
+      functions.mergedTimes.ages.withUnsafeBufferPointer {
+        MergeFunctions.result(context, Bytes($0))
+      }
+    }
     // The state is found again under the connection, by asking for it.
-    let third = sqlite3_create_function_v2(
-      db.sqliteConnection, "gqlrun_merge_state", 0, flags, context.toOpaque(),
-      { context, _, _ in
-        let pointer = sqlite3_user_data(context)
-        sqlite3_result_int64(context, Int64(Int(bitPattern: pointer)))
-      }, nil, nil, nil)
-    guard third == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: third)) }
+    try add("gqlrun_merge_state", 0, context.toOpaque(), to: db) { context, _, _ in
+      sqlite3_result_int64(context, Int64(Int(bitPattern: sqlite3_user_data(context))))
+    }
+  }
+
+  private typealias Function =
+    @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+
+  private static func add(
+    _ name: String, _ count: Int32, _ state: UnsafeMutableRawPointer, to db: Database,
+    release: Bool = false, _ function: @escaping Function
+  ) throws {
+    let code = sqlite3_create_function_v2(
+      db.sqliteConnection, name, count, SQLITE_UTF8 | SQLITE_DIRECTONLY, state, function, nil, nil,
+      release
+        ? { state in
+          guard let state else { return }
+          Unmanaged<MergeFunctions>.fromOpaque(state).release()
+        } : nil)
+    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
   }
 
   /// The state registered with a connection.
@@ -138,11 +167,17 @@ final class MergeFunctions {
     return Unmanaged<MergeFunctions>.fromOpaque(pointer).takeUnretainedValue()
   }
 
+  private static func result(_ context: OpaquePointer?, _ text: Bytes) {
+    sqlite3_result_text64(
+      context, UnsafeRawPointer(text.start).assumingMemoryBound(to: CChar.self),
+      UInt64(text.count), transient, UInt8(SQLITE_UTF8))
+  }
+
   /// `SQLITE_TRANSIENT`, a macro that Swift does not import: SQLite copies the bytes.
-  fileprivate static let transient = unsafeBitCast(
+  private static let transient = unsafeBitCast(
     -1, to: (@convention(c) (UnsafeMutableRawPointer?) -> Void).self)
 
-  fileprivate static func text(_ value: OpaquePointer) -> Bytes {
+  private static func text(_ value: OpaquePointer) -> Bytes {
     guard let start = sqlite3_value_text(value) else { return .empty }
     return Bytes(start: start, count: Int(sqlite3_value_bytes(value)))
   }

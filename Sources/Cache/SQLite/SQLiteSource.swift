@@ -44,12 +44,16 @@ struct SQLiteSource: RecordSource {
     return text
   }
 
+  func times(depth: Int) -> RecordTimes { SQLiteText.times(statements.handles[depth], 2) }
+
   private mutating func prepare() -> Bool {
     do {
       // A comment makes the statements of different depths different to GRDB's cache.
       let statement = try db.cachedStatement(
-        sql: "SELECT data, checksum FROM records WHERE key = ? -- depth \(statements.handles.count)"
-      )
+        sql: """
+          SELECT data, checksum, received, ages FROM records WHERE key = ? \
+          -- depth \(statements.handles.count)
+          """)
       statements.append(statement)
       return true
     } catch {
@@ -57,6 +61,19 @@ struct SQLiteSource: RecordSource {
       return false
     }
   }
+}
+
+/// Records of a SQLite file with their times.
+struct TimedSQLiteSource: RecordSource {
+  static var tellsTimes: Bool { true }
+  private var base: SQLiteSource
+  var failure: CacheError? { base.failure }
+
+  init(_ db: Database, _ damage: DamageLog? = nil) { base = SQLiteSource(db, damage) }
+
+  mutating func text(key: Bytes, depth: Int) -> Bytes? { base.text(key: key, depth: depth) }
+
+  func times(depth: Int) -> RecordTimes { base.times(depth: depth) }
 }
 
 /// Statements that stand on a row; reset when the read is over, or their snapshot would stay open.

@@ -7,9 +7,14 @@ extension SQLiteStore {
   ) async throws(CacheError) -> StoreAnswer {
     do {
       let (activity, seed) = (activity, segmentSeed)
-      guard let front = activity.front else {
+      // What is kept in memory has no times.
+      guard let front = activity.front, !options.checksAges else {
         return try await pool.read { [damage] db in
           let edits = activity.hasLayers ? try Self.snapshot(db, activity) { $0 } : []
+          if options.checksAges {
+            let source = TimedSQLiteSource(db, damage)
+            return try Self.answer(operation, source, edits, options, seed)
+          }
           return try Self.answer(operation, SQLiteSource(db, damage), edits, options, seed)
         }
       }

@@ -37,6 +37,9 @@ public final class SQLiteStore: RecordStore {
     /// How many bytes of records are kept in memory, too, so that what was written or read last is read
     /// without the file. `nil`, the default, for none. Stores of one process on one file share them.
     public var memory: Int?
+    /// How many seconds the times of unchanged records may lag behind, so that writing them again
+    /// writes nothing. A minute by default; 0 is exact.
+    public var ageGranularity = AgeRules.defaultGranularity
     /// Called with what the user should know, from any thread. Does nothing by default.
     public var report: @Sendable (StoreNotice) -> Void = { _ in }
     /// What waiting is measured by.
@@ -54,6 +57,8 @@ public final class SQLiteStore: RecordStore {
   let pool: SQLiteConnections
   let gate: WriteLock
   let collectsChanges: Bool
+  /// How many seconds the times of unchanged records may lag behind; see ``AgeRules/granularity``.
+  public let ageGranularity: Int
   let damage: DamageLog
   public let activity: StoreActivity
   let versions: DataVersion
@@ -92,6 +97,7 @@ public final class SQLiteStore: RecordStore {
     segmentSeed = opened.seed
     isReadOnly = opened.isReadOnly
     collectsChanges = options.collectsChanges
+    ageGranularity = options.ageGranularity
     place = Place(name: opened.name, lock: opened.lock)
     activity = SharedActivities.activity(ofFile: path)
     if let memory = options.memory { activity.keepInMemory(memory) }

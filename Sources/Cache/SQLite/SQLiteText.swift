@@ -10,6 +10,13 @@ enum SQLiteText {
     return Bytes(start: start, count: Int(sqlite3_column_bytes(statement, index)))
   }
 
+  /// The times of a record whose columns `received` and `ages` stand at `index`.
+  static func times(_ statement: OpaquePointer, _ index: Int32) -> RecordTimes {
+    RecordTimes(
+      received: UInt32(clamping: sqlite3_column_int64(statement, index)),
+      ages: column(statement, index + 1).array)
+  }
+
   /// Binds bytes that outlive the statement's next step.
   @inline(__always)
   static func bind(_ statement: OpaquePointer, _ index: Int32, _ bytes: Bytes) {

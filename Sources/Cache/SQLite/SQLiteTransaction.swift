@@ -18,6 +18,8 @@ actor SQLiteTransaction: RecordTransaction {
   private var keys: WrittenKeys?
   private var shapes: TypeShapes?
   private var isOpen = true
+  /// When the response was received.
+  private var received: UInt32 { written?.received ?? 0 }
 
   init(store: SQLiteStore) {
     self.store = store
@@ -43,8 +45,10 @@ actor SQLiteTransaction: RecordTransaction {
     let (store, collection) = (store, collection)
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
-        try RecordWriter(db, store, collection, nullsAreTentative: !records.nullsAreFacts)
-          .write(records)
+        try RecordWriter(
+          db, store, collection, nullsAreTentative: !records.nullsAreFacts,
+          received: records.received
+        ).write(records)
       }
       self.log.add(log)
     }
@@ -64,12 +68,13 @@ actor SQLiteTransaction: RecordTransaction {
 
   func resolve(_ nulls: NullResolutionRequest) async throws(CacheError) {
     try await settle()
-    let (store, collection) = (store, collection)
+    let (store, collection, received) = (store, collection, received)
     do {
       let resolved = try await store.pool.writeWithoutTransaction { db in
         let records = StoredRecords(
           db, pool: store.pool,
-          writer: try RecordWriter(db, store, collection, nullsAreTentative: false))
+          writer: try RecordWriter(
+            db, store, collection, nullsAreTentative: false, received: received))
         nulls.resolution.run(records)
         if let failure = records.failure { throw failure }
         return records.resolved
@@ -88,10 +93,12 @@ actor SQLiteTransaction: RecordTransaction {
       targets.append(target)
       target.key.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
     }
-    let (store, collection) = (store, collection)
+    let (store, collection, received) = (store, collection, received)
     do {
       let log = try await store.pool.writeWithoutTransaction { [targets] db in
-        try RecordWriter(db, store, collection, nullsAreTentative: false).remove(targets)
+        try RecordWriter(
+          db, store, collection, nullsAreTentative: false, received: received
+        ).remove(targets)
       }
       self.log.add(log)
     } catch {
@@ -113,12 +120,13 @@ actor SQLiteTransaction: RecordTransaction {
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
     let (store, log, collection, shapes, keys) = (store, log, collection, shapes, keys)
-    let pages = pages
+    let (pages, received) = (pages, received)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
-        let writer = try RecordWriter(db, store, collection, nullsAreTentative: false)
+        let writer = try RecordWriter(
+          db, store, collection, nullsAreTentative: false, received: received)
         // Nulls first: what is joined must be what it will be.
         let summary = try log.finish(
           StoredRecords(db, pool: store.pool, writer: writer), joining: pages)
@@ -190,14 +198,15 @@ struct RecordWriter {
   private let select: OpaquePointer
   private let collection: ChangeCollection
   private let nullsAreTentative: Bool
-  private let received: Int64
+  private let times: TimeMerge
   private let damage: DamageLog
   let seed: UInt64
   /// Keeps the prepared statements.
   private let statements: [Statement]
 
   init(
-    _ db: Database, _ store: SQLiteStore, _ collection: ChangeCollection, nullsAreTentative: Bool
+    _ db: Database, _ store: SQLiteStore, _ collection: ChangeCollection, nullsAreTentative: Bool,
+    received: UInt32
   ) throws {
     self.db = db
     self.nullsAreTentative = nullsAreTentative
@@ -207,20 +216,30 @@ struct RecordWriter {
     functions = try MergeFunctions.state(of: db)
     functions.collectsChanges = collection != .none
     functions.nullsAreTentative = nullsAreTentative
+    times = TimeMerge(received: received, granularity: UInt32(clamping: store.ageGranularity))
+    functions.times = times
+    // Unchanged records whose times are near enough are not even merged.
     let upsert = try db.cachedStatement(
       sql: """
         INSERT INTO records (key, received, data, checksum) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (key) DO UPDATE SET
-          received = excluded.received,
-          data = gqlrun_merge(key, data, excluded.data, checksum),
-          checksum = gqlrun_merge_checksum(key, data, excluded.data)
-        WHERE data IS NOT excluded.data OR checksum IS NOT excluded.checksum
+          received = gqlrun_merged_received(),
+          data = gqlrun_merged(),
+          checksum = gqlrun_merged_checksum(),
+          ages = gqlrun_merged_ages()
+        WHERE (
+          data IS NOT excluded.data OR checksum IS NOT excluded.checksum OR ages IS NOT NULL
+          OR received NOT BETWEEN ?5 AND ?6
+        ) AND gqlrun_merge(key, data, excluded.data, checksum, received, ages)
         """)
-    let select = try db.cachedStatement(sql: "SELECT data, checksum FROM records WHERE key = ?1")
+    let select = try db.cachedStatement(
+      sql: "SELECT data, checksum, received, ages FROM records WHERE key = ?1")
     statements = [upsert, select]
     self.upsert = upsert.sqliteStatement
     self.select = select.sqliteStatement
-    received = Int64(Date().timeIntervalSince1970)
+    let near = Int64(max(times.granularity, 1) - 1)
+    sqlite3_bind_int64(self.upsert, 5, Int64(received) - near)
+    sqlite3_bind_int64(self.upsert, 6, Int64(received) + near)
   }
 
   /// Writes a batch in key order, so that neighbours land on the same pages.
@@ -243,19 +262,19 @@ struct RecordWriter {
     let isWritten = sqlite3_total_changes(db.sqliteConnection) != before
     if functions.needsSegments { return try mergeWithSegments(key, text, &log) }
     if functions.hasTentativeNulls { log.noteTentative(key.array) }
-    if !isWritten || (functions.wasMerged && !functions.differs) {
-      log.noteUnchanged(key)
-    } else if functions.wasMerged {
+    if functions.differs {
       log.noteChanged(key, functions.changed)
-    } else {
+    } else if isWritten && !functions.wasMerged {
       log.noteNew(key, text)
+    } else {
+      log.noteUnchanged(key)
     }
   }
 
   /// Inserts or merges one record.
   func put(_ key: Bytes, _ text: Bytes) throws {
     SQLiteText.bind(upsert, 1, key)
-    sqlite3_bind_int64(upsert, 2, received)
+    sqlite3_bind_int64(upsert, 2, Int64(times.received))
     SQLiteText.bind(upsert, 3, text)
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
     let code = sqlite3_step(upsert)
@@ -283,14 +302,31 @@ struct RecordWriter {
     return text.array
   }
 
-  /// Replaces a record's text.
-  func replace(_ key: Bytes, _ text: Bytes) throws {
+  /// The times of a record; those of this response when it is not there.
+  func times(of key: Bytes) throws -> RecordTimes {
+    SQLiteText.bind(select, 1, key)
+    defer { sqlite3_reset(select) }
+    guard sqlite3_step(select) == SQLITE_ROW else { return RecordTimes(received: times.received) }
+    return SQLiteText.times(select, 2)
+  }
+
+  /// Replaces a record's text; its times stay as they are unless others are given.
+  func replace(_ key: Bytes, _ text: Bytes, _ times: RecordTimes? = nil) throws {
     try db.execute(
-      sql:
-        "UPDATE records SET received = ?, data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
+      sql: "UPDATE records SET data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
       arguments: [
-        received, Data(text.buffer), SQLiteText.checksum(key: key, text: text), Data(key.buffer),
+        Data(text.buffer), SQLiteText.checksum(key: key, text: text), Data(key.buffer),
       ])
+    if let times { try setTimes(key, times) }
+  }
+
+  func setTimes(_ key: Bytes, _ times: RecordTimes) throws {
+    try db.execute(
+      sql: """
+        UPDATE records SET received = ?, ages = CAST(NULLIF(?, x'') AS TEXT)
+        WHERE key = CAST(? AS TEXT)
+        """,
+      arguments: [Int64(times.received), Data(times.ages), Data(key.buffer)])
   }
 
   /// Removes records and fields.
@@ -305,7 +341,11 @@ struct RecordWriter {
         }
         let rest = RecordText.removing(field, from: text)
         if rest == text { return }
-        try rest.withUnsafeBufferPointer { try replace(Bytes(bytes), Bytes($0)) }
+        let times = try times(of: Bytes(bytes))
+        try rest.withUnsafeBufferPointer { rest in
+          try replace(
+            Bytes(bytes), Bytes(rest), times.replacing([], in: Bytes(rest)))
+        }
         log.noteChanged(Bytes(bytes), [field])
       }
     }
@@ -322,9 +362,10 @@ struct RecordWriter {
     _ key: Bytes, _ text: Bytes, _ log: inout TransactionLog
   ) throws {
     guard let old = try self.text(of: key) else {
-      try replace(key, text)
+      try replace(key, text, RecordTimes(received: times.received))
       return log.noteNew(key, text)
     }
+    let oldTimes = try times(of: key)
     let segments = StoredSegments(self, seed: seed)
     var merge = Merge(nullsAreTentative: nullsAreTentative, access: segments)
     var merged = ByteStack(capacity: text.count + 64)
@@ -333,9 +374,16 @@ struct RecordWriter {
       merge.records(old: Bytes(old), new: text, into: &merged) { changed.append($0.array) }
     }
     if let failure = segments.failure { throw failure }
-    guard differs else { return log.noteUnchanged(key) }
+    let newTimes = old.withUnsafeBufferPointer { old in
+      times.times(
+        old: Bytes(old), oldTimes, new: text, merged: merged.all, differs: differs)
+    }
+    guard differs else {
+      if let newTimes { try setTimes(key, newTimes) }
+      return log.noteUnchanged(key)
+    }
     if merge.hasTentativeNulls { log.noteTentative(key.array) }
-    try replace(key, merged.all)
+    try replace(key, merged.all, newTimes)
     log.noteChanged(key, changed)
   }
 }

@@ -44,12 +44,30 @@ final class StoredRecords: RecordAccess {
     do {
       try key.withUnsafeBufferPointer { key in
         guard let text else { return try writer.remove(Bytes(key)) }
-        try text.withUnsafeBufferPointer { try writer.replace(Bytes(key), Bytes($0)) }
+        try text.withUnsafeBufferPointer { text in
+          try writer.replace(Bytes(key), Bytes(text))
+          if !fields.isEmpty { try restoreTimes(Bytes(key), Bytes(text), fields) }
+        }
       }
       if !fields.isEmpty { resolved.append((key, fields)) }
     } catch {
       ownFailure = ownFailure ?? error
     }
+  }
+
+  /// Gives fields that are what they were before this response their earlier times again.
+  private func restoreTimes(_ key: Bytes, _ text: Bytes, _ fields: [[UInt8]]) throws {
+    let before = try pool.read { db in
+      var source = TimedSQLiteSource(db)
+      return source.text(key: key, depth: 0) == nil ? nil : source.times(depth: 0)
+    }
+    guard let before else { return }
+    let restored = fields.map { field in
+      (key: field, time: field.withUnsafeBufferPointer { before.time(of: Bytes($0)) })
+    }
+    let times = try writer.times(of: key)
+    let new = times.replacing(restored, in: text)
+    if new != times { try writer.setTimes(key, new) }
   }
 
   /// The keys of all records that may hold a tentative null.

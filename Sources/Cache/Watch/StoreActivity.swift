@@ -44,6 +44,13 @@ public final class StoreActivity: @unchecked Sendable {
     if !summary.changes.isEmpty { post(Fingerprints(summary.changes)) }
   }
 
+  /// Tells the watchers what housekeeping has taken away.
+  func post(_ summary: RemovalSummary) {
+    guard isWatched, !summary.isEmpty else { return }
+    if summary.changes.count > Self.changeLimit || summary.changes.isEmpty { return postUnknown() }
+    post(Fingerprints(summary.changes))
+  }
+
   /// Tells the watchers that anything may have changed.
   func postUnknown() { post(nil) }
 

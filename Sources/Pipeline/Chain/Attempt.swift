@@ -40,8 +40,8 @@ struct Attempt: Sendable {
 
   func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
     ChainContext(
-      services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, entryID: id,
-      request: request, retryCause: retryCause)
+      services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages,
+      entryID: id, request: request, retryCause: retryCause)
   }
 }
 
@@ -97,7 +97,7 @@ extension Attempt {
     case .afterFailure:
       return await network(request).mapErrors { error in
         guard (error as? ChainError)?.isNetworkFailure == true,
-          let response = await cached(stop, request)
+          let response = await cached(stop, request, isAfterFailure: true)
         else { throw error }
         return response
       }
@@ -129,10 +129,13 @@ extension Attempt {
 
   /// The cached result, or `nil`. A cache that cannot be read has nothing.
   private func cached(
-    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest
+    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest,
+    isAfterFailure: Bool = false
   ) async -> GraphQLResponse? {
     do {
-      guard case .hit(let response) = try await read(stop, request) else { return nil }
+      guard
+        case .hit(let response) = try await read(stop, request, isAfterFailure: isAfterFailure)
+      else { return nil }
       return response
     } catch {
       services.logger.warning(
@@ -146,20 +149,24 @@ extension Attempt {
   ) async throws -> GraphQLResponse {
     switch try await read(stop, request) {
     case .hit(let response): return response
-    case .miss(let missing):
+    case .miss(let missing, let staleness):
       let what = missing.map { "`\($0)` of " } ?? ""
+      let why = staleness.map { "is stale in the cache (\($0))" } ?? "is not in the cache"
       throw ChainError(
         .cache, .cacheMiss,
-        "\(what)\(request.label) is not in the cache, and the policy cache-only asks nobody else",
+        "\(what)\(request.label) \(why), and the policy cache-only asks nobody else",
         place: stop.id)
     }
   }
 
   private func read(
-    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest
+    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest,
+    isAfterFailure: Bool = false
   ) async throws -> CacheReadOutcome {
     do {
-      let outcome = try await stop.interceptor.read(request, context: context(stop.id, request))
+      var context = context(stop.id, request)
+      context.isAfterFailure = isAfterFailure
+      let outcome = try await stop.interceptor.read(request, context: context)
       guard case .hit(var response) = outcome else { return outcome }
       response.attempt = number
       response.timing.total = services.clock.now() - start

@@ -7,6 +7,10 @@ public struct ChainContext: Sendable {
   public var endpoint: Endpoint?
   /// Which fields identify the objects of a type in this pipeline.
   public var keys: KeyRules
+  /// How long data of single types and fields are fresh in this pipeline.
+  public var ages: AgeRules
+  /// Whether the network has failed, and the cache is asked for want of something better.
+  public var isAfterFailure = false
   /// The identifier of the entry that is being called; empty outside of one.
   public var entryID: String
   public var operationName: String?
@@ -20,11 +24,13 @@ public struct ChainContext: Sendable {
 
   public init(
     services: Services, endpoint: Endpoint? = nil, keys: KeyRules = KeyRules(),
-    entryID: String = "", request: GraphQLRequest, retryCause: (any Error)? = nil
+    ages: AgeRules = AgeRules(), entryID: String = "", request: GraphQLRequest,
+    retryCause: (any Error)? = nil
   ) {
     self.services = services
     self.endpoint = endpoint
     self.keys = keys
+    self.ages = ages
     self.entryID = entryID
     self.operationName = request.operationName
     self.operationType = request.operationType

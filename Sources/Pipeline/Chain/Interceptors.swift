@@ -1,3 +1,5 @@
+public import Cache
+
 /// Sees a request on its way down and its results on their way up.
 ///
 /// ```swift
@@ -34,6 +36,9 @@ public protocol CacheInterceptor: Sendable {
   /// The policy of requests that have none.
   var defaultPolicy: CachePolicy? { get }
 
+  /// How long data are fresh for which the pipeline has no rule of their own; `nil` is no limit.
+  var maxAge: Duration? { get }
+
   /// Looks for the result of a request.
   func read(_ request: GraphQLRequest, context: ChainContext) async throws -> CacheReadOutcome
 
@@ -57,6 +62,8 @@ public protocol CacheInterceptor: Sendable {
 extension CacheInterceptor {
   public var defaultPolicy: CachePolicy? { nil }
 
+  public var maxAge: Duration? { nil }
+
   public func read(
     _ request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheReadOutcome {
@@ -79,8 +86,9 @@ extension CacheInterceptor {
 /// What a look into the cache found.
 public enum CacheReadOutcome: Sendable {
   case hit(GraphQLResponse)
-  /// `missing` names the first field that was not there, as a path.
-  case miss(missing: String?)
+  /// `missing` names the first field that was not there or too old, as a path; `staleness` says how
+  /// old.
+  case miss(missing: String?, staleness: Staleness? = nil)
 }
 
 /// Turns the chunks of a response into results.

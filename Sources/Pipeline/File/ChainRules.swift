@@ -2,6 +2,8 @@
 struct ChainRules {
   let drafts: [ChainDraft]
   let store: StoreConfiguration
+  /// Whether some type or field has a `max_age`.
+  let hasAges: Bool
   /// Whether there are entries that name no known plugin, so that nothing can be said to be
   /// missing.
   let hasUnknown: Bool
@@ -10,10 +12,12 @@ struct ChainRules {
   private(set) var findings: [PipelineDiagnostic] = []
 
   init(
-    _ drafts: [ChainDraft], store: StoreConfiguration, hasUnknown: Bool, place: SourcePlace
+    _ drafts: [ChainDraft], store: StoreConfiguration, hasAges: Bool = false, hasUnknown: Bool,
+    place: SourcePlace
   ) {
     self.drafts = drafts
     self.store = store
+    self.hasAges = hasAges
     self.hasUnknown = hasUnknown
     self.place = place
   }
@@ -153,6 +157,13 @@ extension ChainRules {
     }
     guard let read = reads.first else { return }
     let name = drafts[read].name
+    let given = drafts[read].options.values.map(\.name)
+    if given.contains("max_stale"), !given.contains("max_age"), !hasAges {
+      report(
+        .cacheRead, read,
+        "`max_stale` of `\(name)` has nothing to add to: no rule gives a `max_age`",
+        "add `max_age` to `\(name)`, or to `types` or `fields`", severity: .warning)
+    }
     if let fetch = first(.fetch), read > fetch {
       report(
         .cacheRead, read,

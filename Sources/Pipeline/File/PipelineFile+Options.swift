@@ -58,10 +58,22 @@ extension PipelineFile {
             "merge", .choice(PagePolicy.allCases.map(\.rawValue)),
             "How pages become one stored list: connection joins at the cursors, offset by position, "
               + "append at the end"),
+          OptionDescription(
+            "max_age", maxAge, "How long the field is fresh after it was received"),
         ])), "Rules for single fields, each named as `Type.field`"),
     OptionDescription(
+      "types",
+      .map(
+        .object([
+          OptionDescription(
+            "max_age", maxAge, required: true,
+            "How long the fields of the type are fresh after they were received")
+        ])), "Rules for types; an interface when the schema is known"),
       "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),
   ]
+
+  /// A time after which data are stale. Records know when they came in seconds.
+  public static let maxAge = OptionType.duration(in: .zero...(.seconds(1_000_000 * 3600)))
 
   /// The keys of `when`.
   static let conditionOptions: [OptionDescription] = [

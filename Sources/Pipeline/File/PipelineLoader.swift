@@ -66,11 +66,12 @@ extension PipelineLoader {
         types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 },
         groups: Dictionary($0.stringMap("groups").map { ($0.name, $0.value) }) { $1 })
     }
-    addFieldRules(options, to: &keys)
+    let ages = AgeRules(types: typeRules(options), fields: addFieldRules(options, to: &keys))
     let drafts = drafts(chain, root)
     if let chain, let drafts {
       var rules = ChainRules(
-        drafts.known, store: store, hasUnknown: drafts.hasUnknown, place: chain.keyPlace)
+        drafts.known, store: store, hasAges: !ages.isEmpty, hasUnknown: drafts.hasUnknown,
+        place: chain.keyPlace)
       rules.check()
       decoder.findings += rules.findings
       if let fetch = drafts.known.first(where: { $0.description.roles.contains(.fetch) }),
@@ -84,6 +85,7 @@ extension PipelineLoader {
     var pipeline = Pipeline(
       name: options.string(ifGiven: "name"), endpoint: endpoint,
       schema: options.string(ifGiven: "schema"), store: store, keys: keys ?? KeyRules(),
+      ages: ages,
       entries: entries(drafts?.known ?? [], name: options.string(ifGiven: "name")))
     pipeline.file = file
     pipeline.shown = options
@@ -91,10 +93,15 @@ extension PipelineLoader {
     return hasErrors ? nil : pipeline
   }
 
-  /// Adds what `fields` says of single fields; leaves `keys` alone when it says nothing.
-  private mutating func addFieldRules(_ options: PluginOptions, to keys: inout KeyRules?) {
-    guard case .map(let entries)? = options["fields"]?.content else { return }
+  /// Adds what `fields` says of single fields; leaves `keys` alone when it says nothing of them.
+  ///
+  /// - Returns: By type and field, the times for which data are fresh.
+  private mutating func addFieldRules(
+    _ options: PluginOptions, to keys: inout KeyRules?
+  ) -> [String: [String: Duration]] {
+    guard case .map(let entries)? = options["fields"]?.content else { return [:] }
     var rules = keys ?? KeyRules()
+    var ages: [String: [String: Duration]] = [:]
     for entry in entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 2, parts.allSatisfy(Self.isName) else {
@@ -111,13 +118,33 @@ extension PipelineLoader {
       if let merge = rule.choice(ifGiven: "merge", as: PagePolicy.self) {
         rules.pages[type, default: [:]][field] = merge
       }
-      if rule["key_args"] == nil, rule["merge"] == nil {
+      if let age = rule.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
+      if rule.values.isEmpty {
         report(
           .wrongValue, "the rule for `\(entry.name)` says nothing", entry.namePlace,
-          "give `key_args` or `merge`")
+          "give `key_args`, `merge` or `max_age`")
       }
     }
-    keys = rules
+    if keys != nil || !rules.keyArguments.isEmpty || !rules.pages.isEmpty { keys = rules }
+    return ages
+  }
+
+  /// By type, the times for which data are fresh.
+  private mutating func typeRules(_ options: PluginOptions) -> [String: Duration] {
+    guard case .map(let entries)? = options["types"]?.content else { return [:] }
+    var ages: [String: Duration] = [:]
+    for entry in entries {
+      guard Self.isName(entry.name[...]) else {
+        let isField = entry.name.contains(".")
+        report(
+          .wrongValue, "`\(entry.name)` in `types` does not name a type", entry.namePlace,
+          isField ? "rules for fields stand in `fields`" : "write a name, such as `User`")
+        continue
+      }
+      guard case .object(let rule) = entry.value.content else { continue }
+      ages[entry.name] = rule.duration(ifGiven: "max_age")
+    }
+    return ages
   }
 
   /// https://spec.graphql.org/September2025/#Name

@@ -27,6 +27,9 @@ public struct GraphQLResponse: Sendable {
   /// delivers the result.
   public var pendingWrite: (any PendingCacheWrite)?
 
+  /// How old the first stale field of a cached result is; `nil` when everything is fresh.
+  public var staleness: Staleness?
+
   /// What the commit changed in the store; set by the chain when it delivers the result.
   public var writeSummary: WriteSummary?
 

@@ -47,6 +47,8 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     var options = ResponseNormalizer.Options()
     options.limits = limits
     options.checksShape = checksShape
+    // Counted from the head of the response: its data are at least that old.
+    options.received = Int(context.services.secondsSince1970())
     if let target {
       options.errorPolicy = target.errorPolicy
       options.writesRoots = target.writesRoots

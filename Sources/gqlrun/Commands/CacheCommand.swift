@@ -10,11 +10,14 @@ struct CacheCommand: AsyncParsableCommand {
       EXAMPLES
         gqlrun cache import feed.graphql response.json --var first=250 --store sqlite:cache.db
         gqlrun cache read feed.graphql --var first=250 --store sqlite:cache.db
+        gqlrun cache explain feed.graphql --var first=250 --store sqlite:cache.db
         gqlrun cache get User:1 --store sqlite:cache.db
         gqlrun cache dump --store sqlite:cache.db
+        gqlrun cache gc --store sqlite:cache.db
       """,
     subcommands: [
-      CacheImportCommand.self, Read.self, Dump.self, Get.self, Stats.self, Clear.self,
+      CacheImportCommand.self, Read.self, Explain.self, Dump.self, Get.self, SQL.self, Stats.self,
+      Export.self, Evict.self, Gc.self, Trim.self, Clear.self,
     ])
 
   struct StoreOptions: ParsableArguments {
@@ -37,7 +40,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Read: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Answer an operation from a cache; exit code 3 when a field is missing.",
+      abstract: "Answer an operation from a cache; exit code 3 when a field is missing or stale.",
       discussion: """
         EXAMPLE
           gqlrun cache read country.graphql --var 'code="DE"' --store sqlite:cache.db
@@ -47,13 +50,18 @@ struct CacheCommand: AsyncParsableCommand {
     var document: String
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var operationOptions: OperationOptions
+    @OptionGroup var rules: CacheRules
     @OptionGroup var outputOptions: OutputOptions
 
     func run() async throws {
       try await reporting {
-        let operation = try operationOptions.prepare(document)
+        let loaded = try rules.load()
+        let operation = try operationOptions.prepare(
+          document, keys: loaded.keys, schema: loaded.schema)
         let store = try storeOptions.openExisting()
-        switch try await store.read(operation) {
+        let answer = try await store.read(operation, options: loaded.options)
+        if let stale = answer.stale { Terminal.warning("\(stale)") }
+        switch answer.result {
         case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
         case .hit(let data):
           let writer = try outputOptions.writer()

@@ -33,6 +33,12 @@ struct CacheImportCommand: AsyncParsableCommand {
     name: .long,
     help: "Hold the response against the schema: a null or a value it forbids is an error.")
   var checkShape = false
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "How long ago the response was received, such as 2h; just now without it.",
+      valueName: "duration"))
+  var age: DurationArgument?
 
   func run() async throws {
     try await reporting {
@@ -61,6 +67,7 @@ struct CacheImportCommand: AsyncParsableCommand {
     var options = ResponseNormalizer.Options()
     options.wantsResult = false
     options.errorPolicy = onErrors
+    if let age { options.received -= Int(age.duration.seconds) }
     let normalizer = try ResponseNormalizer(operation, store: store, options: options)
     do {
       while let chunk = try file.next() {

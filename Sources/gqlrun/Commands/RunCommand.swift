@@ -101,7 +101,9 @@ struct RunCommand: AsyncParsableCommand {
       errorCount = response.errors.count
       if quiet { continue }
       if response.source == .cache, effective == .networkFirst {
-        Terminal.warning("the network did not answer; this is what the cache has")
+        Terminal.warning(
+          "the network did not answer; this is what the cache has"
+            + (response.staleness.map { ", \($0)" } ?? ""))
       }
       for warning in response.writeSummary?.warnings ?? [] {
         Terminal.warning(Terminal.safe(warning))
@@ -123,6 +125,7 @@ struct RunCommand: AsyncParsableCommand {
     } else if let count = response.data?.count {
       parts.append(Format.count(count, "byte"))
     }
+    if let staleness = response.staleness { parts.append("stale, \(staleness)") }
     if response.attempt > 1 { parts.append("attempt \(response.attempt)") }
     if let written = response.writeSummary {
       parts.append(

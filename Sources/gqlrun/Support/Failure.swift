@@ -33,8 +33,9 @@ extension Failure {
     case .busy: self.init(.tryLater, error.message)
     case .storage, .readOnly: self.init(.failed, error.message)
     case .cancelled: self.init(.interrupted, "interrupted")
-    case .invalidKeyRule: self.init(.usage, error.message)
-    case .invalidOperation, .invalidVariables, .invalidData, .malformedResponse, .unexpectedShape,
+    case .invalidKeyRule, .invalidPattern: self.init(.usage, error.message)
+    case .invalidOperation, .invalidVariables, .invalidData, .invalidQuery, .malformedResponse,
+      .unexpectedShape,
       .truncatedResponse,
       .invalidJSON, .foreignDatabase, .damagedDatabase:
       self.init(.badInput, error.message)

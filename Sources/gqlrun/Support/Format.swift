@@ -20,11 +20,20 @@ enum Format {
   }
 
   static func padded(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(width - text.count, 0))
+    text + String(repeating: " ", count: max(width - Self.width(text), 0))
   }
 
   static func leading(_ text: String, _ width: Int) -> String {
-    String(repeating: " ", count: max(width - text.count, 0)) + text
+    String(repeating: " ", count: max(width - Self.width(text), 0)) + text
+  }
+
+  /// The columns that a text takes on a terminal. What belongs together, a flag or a family, counts
+  /// once.
+  static func width(_ text: String) -> Int {
+    text.reduce(0) { sum, character in
+      let isEmoji = character.unicodeScalars.contains { $0.value == 0xfe0f }
+      return sum + (isEmoji ? 2 : character.unicodeScalars.map(\.width).max() ?? 0)
+    }
   }
 }
 

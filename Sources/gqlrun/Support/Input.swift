@@ -70,7 +70,7 @@ enum Input {
     }
   }
 
-  private static func location(of offset: Int, in bytes: [UInt8]) -> SourceLocation {
+  static func location(of offset: Int, in bytes: [UInt8]) -> SourceLocation {
     let before = bytes.prefix(offset)
     let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     return SourceLocation(

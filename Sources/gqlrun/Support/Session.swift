@@ -31,17 +31,23 @@ struct Session {
     self.keys = keys
     self.facts = facts
     self.logger = logger
-    store = try choice?.open() ?? Self.store(pipeline.store)
+    let granularity = pipeline.allAges.granularity
+    store =
+      try choice?.open(ageGranularity: granularity)
+      ?? Self.store(pipeline.store, ageGranularity: granularity)
     transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
   }
 
-  private static func store(_ configuration: StoreConfiguration) throws -> (any RecordStore)? {
+  private static func store(
+    _ configuration: StoreConfiguration, ageGranularity: Int
+  ) throws -> (any RecordStore)? {
     switch configuration.kind {
     case .none: return nil
     case .memory: return MemoryStore(maxSize: configuration.maximumSize?.bytes)
     case .sqlite:
       return try StoreChoice.open(
-        configuration.path ?? "cache.db", memory: configuration.memory?.bytes)
+        configuration.path ?? "cache.db", memory: configuration.memory?.bytes,
+        ageGranularity: ageGranularity)
     }
   }
 

@@ -41,23 +41,25 @@ extension Input {
       if scalar == "\t" { return "\t" }
       let shown = Terminal.safe(String(scalar))
       if shown.unicodeScalars.count > 1 { return String(repeating: " ", count: shown.count) }
-      return String(repeating: " ", count: width(scalar))
+      return String(repeating: " ", count: scalar.width)
     }.joined()
   }
+}
 
+extension Unicode.Scalar {
   /// The columns a scalar takes: none for marks, two for what East Asia writes and for emoji.
-  private static func width(_ scalar: Unicode.Scalar) -> Int {
-    switch scalar.properties.generalCategory {
+  var width: Int {
+    switch properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .format: return 0
     default: break
     }
     let isWide =
-      switch scalar.value {
+      switch value {
       case 0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff,
         0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f, 0x1f680...0x1f6ff,
         0x1f900...0x1f9ff, 0x20000...0x3fffd:
         true
-      default: scalar.properties.isEmojiPresentation
+      default: properties.isEmojiPresentation
       }
     return isWide ? 2 : 1
   }

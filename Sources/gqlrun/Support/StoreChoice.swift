@@ -16,23 +16,30 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
     }
   }
 
-  /// - Parameter mustExist: A file that is not there is an error, and is not made.
-  func open(mustExist: Bool = false) throws -> any RecordStore {
+  /// - Parameters:
+  ///   - mustExist: A file that is not there is an error, and is not made.
+  ///   - ageGranularity: See ``AgeRules/granularity``.
+  func open(
+    mustExist: Bool = false, ageGranularity: Int = AgeRules.defaultGranularity
+  ) throws -> any RecordStore {
     switch self {
     case .memory: return MemoryStore()
     case .sqlite(let path):
       if mustExist { _ = try InputFile(path, "the cache") }
-      return try Self.open(path)
+      return try Self.open(path, ageGranularity: ageGranularity)
     }
   }
 
   /// Opens a file, or says why it cannot be the cache.
   ///
   /// - Parameter memory: How many bytes of records are kept in memory, too.
-  static func open(_ path: String, memory: Int? = nil) throws -> SQLiteStore {
+  static func open(
+    _ path: String, memory: Int? = nil, ageGranularity: Int = AgeRules.defaultGranularity
+  ) throws -> SQLiteStore {
     do {
       var options = SQLiteStore.Options()
       options.memory = memory
+      options.ageGranularity = ageGranularity
       return try SQLiteStore(path: path, options: options)
     } catch {
       // A file that cannot be opened is bad input; one that fails later is a failure.

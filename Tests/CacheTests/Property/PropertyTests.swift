@@ -46,6 +46,8 @@ private final class Run {
   let hasFacts: Bool
   let isConsistent: Bool
   let sqlite: (any RecordStore)?
+  /// When the last response was received.
+  private var now: UInt32 = 1_700_000_000
   private(set) var hasFailed = false
 
   init(seed: UInt64, sqlite: (any RecordStore)?) throws {
@@ -65,6 +67,8 @@ private final class Run {
     let cutStore = MemoryStore(collectsChanges: true)
     try await sqlite?.clear()
     var documents: [PreparedOperation] = []
+    var exact = TimeModel(granularity: 0)
+    var coarse = TimeModel(granularity: 60)
     for round in 0..<3 where !hasFailed {
       let operation = RandomOperation(schema, &random)
       let prepared = try prepare(
@@ -87,8 +91,12 @@ private final class Run {
           "\(context)\n\(operation.document)\n\(operation.variables)\nsent:\n\(prepared.document)\n\(body)\n"
         )
       }
+      now += random.pick([0, 1, 30, 59, 60, 61, 3600])
+      let before = reference.records
       let expected = reference.write(
         errors.data, errors: errors.paths, collector, hasFacts: hasFacts)
+      exact.write(reference.said, before: before, after: reference.records, at: now)
+      coarse.write(reference.said, before: before, after: reference.records, at: now)
       if !errors.paths.isEmpty, reference.hidesPaths { return }
       let shown = ReferenceCache.shown(errors.data, [caller.root], type: "Query", caller)
       var stores: [(String, any RecordStore, Arrival)] = [
@@ -100,7 +108,8 @@ private final class Run {
       if let sqlite { stores.append(("sqlite", sqlite, isCut ? cut() : Arrival())) }
       documents.append(prepared)
       for (name, store, arrival) in stores {
-        let written = try await normalize(body.utf8, prepared, into: store, arrival: arrival)
+        let written = try await normalize(
+          body.utf8, prepared, into: store, arrival: arrival, received: Int(now))
         let dump = try await dump(store)
         if isVerbose, name == "memory" { print("dump:\n\(dump)expected:\n\(reference.dump)") }
         check(dump, reference.dump, "dump", "\(context), \(name)")
@@ -117,6 +126,13 @@ private final class Run {
           fail("delivered data of \(context), \(name): \(delivered) for \(shown)")
         }
         try await checkReads(store, documents, reference, name, context)
+        let isSQLite = name == "sqlite"
+        try await check(
+          times: isSQLite ? coarse : exact, store, isExact: !isSQLite || !isCut,
+          "\(context), \(name)")
+        if hasFacts, !isSQLite {
+          try await checkAges(store, documents, reference, exact, "\(context), \(name)")
+        }
         if hasFailed { return }
       }
       server.advance()
@@ -160,6 +176,51 @@ private final class Run {
       if case .miss = found, case .miss = expected { continue }
       if found != expected {
         fail("answer \(number) of \(context), \(name): \(found) for \(expected)")
+      }
+    }
+  }
+
+  /// Holds the times of a store against the model. One that got the response in pieces may keep an
+  /// earlier time where a null was not known to be a fact, and never a later one.
+  private func check(
+    times model: TimeModel, _ store: any RecordStore, isExact: Bool, _ context: String
+  ) async throws {
+    let found = try await times(of: store)
+    for (key, fields) in model.times {
+      for (field, time) in fields {
+        let other = found[key]?[field] ?? 0
+        if other == time || !isExact && other < time && other > 0 { continue }
+        return fail("time of \(key.string).\(field) of \(context): \(other) for \(time)")
+      }
+    }
+  }
+
+  /// Reads with a limit of age: an answer is stale when a field of it is.
+  private func checkAges(
+    _ store: any RecordStore, _ operations: [PreparedOperation], _ reference: ReferenceCache,
+    _ model: TimeModel, _ context: String
+  ) async throws {
+    let limit = cutRandom.pick([1, 30, 60, 90, 3600])
+    var options = ReadOptions(
+      ages: AgeRules(maxAge: .seconds(limit)), now: Int(now) + cutRandom.pick([0, 1, 29, 3599]))
+    for operation in operations {
+      let visits = ReferenceCache.Visits()
+      let caller = FieldCollector(
+        document: try Document(parsing: operation.callerDocument), variables: operation.variables,
+        schema: schema)
+      guard case .hit = reference.read(caller, visits: visits) else { continue }
+      let isStale = visits.fields.contains { record, field in
+        field != "__typename"
+          && options.now - Int(model.times[record]?[field] ?? 0) >= limit
+      }
+      options.stale = .upTo(.zero)
+      let strict = try await store.read(operation, options: options)
+      options.stale = .whatever
+      let lenient = try await store.read(operation, options: options)
+      switch (strict.result, lenient.result, isStale) {
+      case (.hit, .hit, false) where lenient.stale == nil: continue
+      case (.miss(let miss), .hit, true) where miss == lenient.stale: continue
+      default: return fail("age of \(context): \(strict), \(lenient) for stale \(isStale)")
       }
     }
   }

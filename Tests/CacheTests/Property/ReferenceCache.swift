@@ -28,6 +28,8 @@ struct ReferenceCache {
   private(set) var hidesPaths = false
   /// Whether the last response had a list that was not stored because of an element.
   private(set) var dropsLists = false
+  /// What the last response said of each record.
+  private(set) var said: [Text: [String: Value]] = [:]
   let schema: RandomSchema
   let keys: KeyRules
 
@@ -80,6 +82,7 @@ struct ReferenceCache {
         fields.contains { response.staged[key]?[$0] != nil }
       }
     dropsLists = response.dropsLists
+    said = response.staged
     var changes: Set<FieldChange> = []
     for key in response.order {
       for (name, value) in response.staged[key] ?? [:] {
@@ -280,11 +283,17 @@ struct ReferenceCache {
 
   private struct Miss: Error { var path: String }
 
+  /// The fields of records that an answer consists of.
+  final class Visits {
+    var fields: [(record: Text, field: String)] = []
+  }
+
   /// Answers an operation as its author wrote it; the schema decides which fragments apply.
-  func read(_ collector: FieldCollector) -> Answer {
+  func read(_ collector: FieldCollector, visits: Visits = Visits()) -> Answer {
     do {
-      let root = records[Text("QUERY_ROOT")] ?? [:]
-      return .hit(try read(root, "Query", [collector.root], "", collector))
+      let key = Text("QUERY_ROOT")
+      return .hit(
+        try read(records[key] ?? [:], "Query", [collector.root], "", collector, key, visits))
     } catch let miss as Miss {
       return .miss(miss.path)
     } catch {
@@ -294,7 +303,7 @@ struct ReferenceCache {
 
   private func read(
     _ fields: [String: Value], _ type: String, _ sets: [SelectionSet], _ path: String,
-    _ collector: FieldCollector
+    _ collector: FieldCollector, _ key: Text?, _ visits: Visits
   ) throws -> JSONValue {
     var result = JSONObject()
     for field in collector.fields(of: sets, type: type) {
@@ -306,26 +315,28 @@ struct ReferenceCache {
         }
         throw Miss(path: place)
       }
-      result[field.key] = try read(value, field, place, collector)
+      if let key { visits.fields.append((key, field.storedKey)) }
+      result[field.key] = try read(value, field, place, collector, visits)
     }
     return .object(result)
   }
 
   private func read(
-    _ value: Value, _ field: CollectedField, _ path: String, _ collector: FieldCollector
+    _ value: Value, _ field: CollectedField, _ path: String, _ collector: FieldCollector,
+    _ visits: Visits
   ) throws -> JSONValue {
     switch value {
     case .null: return .null
     case .leaf(let text): return try JSONValue(parsing: text.bytes)
     case .reference(let key):
       guard let record = records[key] else { throw Miss(path: path) }
-      return try read(record, Self.type(record), field.selections, path, collector)
+      return try read(record, Self.type(record), field.selections, path, collector, key, visits)
     case .object(_, let fields):
-      return try read(fields, Self.type(fields), field.selections, path, collector)
+      return try read(fields, Self.type(fields), field.selections, path, collector, nil, visits)
     case .list(let values):
       return .array(
         try values.enumerated().map { index, value in
-          try read(value, field, "\(path)[\(index)]", collector)
+          try read(value, field, "\(path)[\(index)]", collector, visits)
         })
     }
   }

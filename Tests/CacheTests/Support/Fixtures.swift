@@ -129,11 +129,11 @@ struct Written {
 func normalize(
   _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: (any RecordStore)?,
   arrival: Arrival = Arrival(), policy: ErrorPolicy = .skipErrored,
-  limits: ResponseLimits = ResponseLimits(), writesRoots: Bool = true
+  limits: ResponseLimits = ResponseLimits(), writesRoots: Bool = true, received: Int? = nil
 ) async throws -> Written {
   let normalizer = try await feed(
     response, operation, into: store, arrival: arrival, policy: policy, limits: limits,
-    writesRoots: writesRoots)
+    writesRoots: writesRoots, received: received)
   let result = try await normalizer.finish()
   let summary = try await result.write?.commit()
   return Written(
@@ -146,9 +146,10 @@ func normalize(
 func feed(
   _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: (any RecordStore)?,
   arrival: Arrival = Arrival(), policy: ErrorPolicy = .skipErrored,
-  limits: ResponseLimits = ResponseLimits(), writesRoots: Bool = true
+  limits: ResponseLimits = ResponseLimits(), writesRoots: Bool = true, received: Int? = nil
 ) async throws -> ResponseNormalizer {
   var options = ResponseNormalizer.Options()
+  if let received { options.received = received }
   options.errorPolicy = policy
   options.limits = limits
   options.flushThreshold = arrival.flushThreshold
@@ -206,7 +207,8 @@ struct CacheUnderTest {
   /// The JSON text of a hit, or `miss at <path>`.
   func read(_ operation: PreparedOperation) async throws -> String {
     switch try await store.read(operation) {
-    case .hit(let data): return String(decoding: try data.bytes(), as: UTF8.self)
+    case .hit(let data):
+      return String(decoding: try data.bytes(), as: UTF8.self)
     case .miss(let miss): return "miss at \(miss.path)"
     }
   }

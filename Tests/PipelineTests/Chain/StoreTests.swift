@@ -15,7 +15,8 @@ struct StoreTests {
         return .miss(missing: nil)
       }
       switch try await store.read(operation) {
-      case .hit(let data): return .hit(GraphQLResponse(source: .cache, data: data))
+      case .hit(let data):
+        return .hit(GraphQLResponse(source: .cache, data: data))
       case .miss(let miss): return .miss(missing: miss.path)
       }
     }

@@ -38,6 +38,38 @@ struct FieldRuleTests {
     #expect(pipeline.keys.groups == ["Cat": "Animal", "Dog": "Animal"])
   }
 
+  @Test("max_age says how long types and fields are fresh")
+  func ages() throws {
+    let pipeline = try load(
+      file(
+        chain: Self.chain,
+        settings: """
+          types: { User: { max_age: 1h }, Query: { max_age: 90s } }
+          fields: { "Query.feed": { max_age: 5m, key_args: [filter] }, User.name: { max_age: 0s } }
+          """))
+    #expect(pipeline.ages.types == ["User": .seconds(3600), "Query": .seconds(90)])
+    #expect(
+      pipeline.ages.fields == ["Query": ["feed": .seconds(300)], "User": ["name": .zero]])
+    #expect(pipeline.keys.keyArguments == ["Query": ["feed": ["filter"]]])
+    #expect(pipeline.show().contains("  types:\n    User:\n      max_age: 1h\n"))
+  }
+
+  @Test(
+    "what is no rule for a type has its place",
+    arguments: [
+      (#"{ "User.name": { max_age: 1h } }"#, "`User.name` in `types` does not name a type"),
+      (#"{ User: {} }"#, "`User` needs the key `max_age`"),
+      (#"{ User: { max_age: 60 } }"#, "`max_age`"),
+      (#"{ User: { maxage: 1h } }"#, "has no key `maxage`"),
+      (#"{ User: { max_age: -1s } }"#, "`max_age`"),
+    ])
+  func wrongTypeRules(rules: String, message: String) throws {
+    let errors = check(file(chain: Self.chain, settings: "types: \(rules)")).errors
+    #expect(
+      errors.contains { $0.message.contains(message) && $0.place.line == 4 },
+      "\(errors.map(\.message))")
+  }
+
   @Test(
     "what is no rule has its place",
     arguments: [

@@ -5,7 +5,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct CacheReadPluginTests {
   @Test func `the options have these defaults`() {
-    #expect(optionTable(CacheReadPlugin.self) == ["policy": "cache-first"])
+    #expect(
+      optionTable(CacheReadPlugin.self) == [
+        "max_age": nil, "max_stale": nil, "policy": "cache-first",
+      ])
   }
 
   @Test(

@@ -1,0 +1,142 @@
+/// How long data stay fresh after they were received.
+///
+/// The rule of a field goes before that of its type, and that before the general one. A rule may name an
+/// interface when the schema is known. What no rule names stays fresh for ever.
+///
+/// Times count in whole seconds, as records keep them. As in HTTP caching, data whose age has reached
+/// their `max_age` are stale: https://www.rfc-editor.org/rfc/rfc9111#section-4.2
+public struct AgeRules: Sendable, Hashable {
+  /// For what has no rule of its own; `nil`, the default, is no limit.
+  public var maxAge: Duration?
+  /// Per type name.
+  public var types: [String: Duration]
+  /// Per type and field name, whatever the field's arguments.
+  public var fields: [String: [String: Duration]]
+
+  public init(
+    maxAge: Duration? = nil, types: [String: Duration] = [:],
+    fields: [String: [String: Duration]] = [:]
+  ) {
+    self.maxAge = maxAge
+    self.types = types
+    self.fields = fields
+  }
+
+  /// Whether nothing ever becomes stale.
+  public var isEmpty: Bool { maxAge == nil && types.isEmpty && fields.values.allSatisfy(\.isEmpty) }
+
+  /// How many seconds the time of unchanged data in a file may lag behind: a sixteenth of the shortest
+  /// `max_age`, and a minute where there is none.
+  ///
+  /// Data that come again unchanged are stamped anew only after so long, so that a refresh which brings
+  /// nothing new writes nothing. They become stale up to this much too early, never too late.
+  public var granularity: Int {
+    let all = [maxAge].compactMap { $0 } + types.values + fields.values.flatMap(\.values)
+    return all.min().map { Self.seconds($0) / 16 } ?? Self.defaultGranularity
+  }
+
+  /// The granularity where no rule says otherwise, in seconds.
+  public static let defaultGranularity = 60
+
+  /// The limit of a field in objects of `type`, in seconds.
+  func limit(of field: String, type: String, facts: TypeFacts?) -> Int? {
+    let rule =
+      rule(fields, for: type, facts) { $0[field] } ?? rule(types, for: type, facts) { $0 } ?? maxAge
+    return rule.map(Self.seconds)
+  }
+
+  private func rule<Rule>(
+    _ rules: [String: Rule], for type: String, _ facts: TypeFacts?,
+    _ duration: (Rule) -> Duration?
+  ) -> Duration? {
+    if let own = rules[type].flatMap(duration) { return own }
+    guard let facts, !rules.isEmpty else { return nil }
+    // Of several interfaces the strictest counts.
+    return rules.filter { $0.key != type && facts.isPossible(type, for: $0.key) == true }
+      .compactMap { duration($0.value) }.min()
+  }
+
+  /// Whole seconds, rounded up: what shall live for a moment lives for a second.
+  static func seconds(_ duration: Duration) -> Int {
+    let (seconds, attoseconds) = duration.components
+    return Int(clamping: max(seconds, 0)) + (attoseconds > 0 ? 1 : 0)
+  }
+}
+
+/// Why data are stale.
+public struct Staleness: Sendable, Hashable, CustomStringConvertible {
+  /// Seconds since they were received; `nil` when they were received in the future.
+  public var age: Int?
+  /// How many seconds they are fresh.
+  public var maxAge: Int
+
+  public init(age: Int?, maxAge: Int) {
+    self.age = age
+    self.maxAge = maxAge
+  }
+
+  public var description: String {
+    guard let age else {
+      return "received in the future, so the clock was set back, max_age \(Self.text(maxAge))"
+    }
+    return "received \(Self.text(age)) ago, max_age \(Self.text(maxAge))"
+  }
+
+  /// A number of seconds as people say it: `7 min`, `2 h 5 min`, `3 d`.
+  public static func text(_ seconds: Int) -> String {
+    let units = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)]
+    guard let first = units.firstIndex(where: { seconds >= $0.1 }) else { return "0 s" }
+    var parts = ["\(seconds / units[first].1) \(units[first].0)"]
+    if first + 1 < units.count {
+      let rest = seconds % units[first].1 / units[first + 1].1
+      if rest > 0 { parts.append("\(rest) \(units[first + 1].0)") }
+    }
+    return parts.joined(separator: " ")
+  }
+}
+
+/// The limits of the fields of object plans, found once per plan and type.
+struct AgeLimits {
+  private struct Entry {
+    var typename: [UInt8]
+    var limits: [Int?]
+  }
+
+  let options: ReadOptions
+  private let facts: TypeFacts?
+  private var entries: [Int32: [Entry]] = [:]
+
+  init(_ options: ReadOptions, facts: TypeFacts?) {
+    self.options = options
+    self.facts = facts
+  }
+
+  /// The limit of the field numbered `index` of `plan`, for objects of type `typename`.
+  mutating func limit(of index: Int, in object: ObjectPlan, numbered plan: Int32, typename: Bytes)
+    -> Int?
+  {
+    for entry in entries[plan] ?? [] where typename.equals(entry.typename) {
+      return entry.limits[index]
+    }
+    let type = typename.string
+    let limits = (0..<object.fieldCount).map { number -> Int? in
+      let field = object.fields[number]
+      // The type of an object cannot grow old.
+      return field.isTypename
+        ? nil : options.ages.limit(of: field.name, type: type, facts: facts)
+    }
+    // A server may invent type names without end.
+    if (entries[plan]?.count ?? 0) >= 64 { entries[plan] = [] }
+    entries[plan, default: []].append(Entry(typename: typename.array, limits: limits))
+    return limits[index]
+  }
+}
+
+extension FieldPlan {
+  /// The field's name, without its arguments.
+  var name: String {
+    let stored = storedPrefix[1..<max(storedPrefix.count - 2, 1)]
+    let end = (0..<stored.count).first { stored[$0] == UInt8(ascii: "(") } ?? stored.count
+    return stored[0..<end].string
+  }
+}

@@ -1,0 +1,48 @@
+/// Finds what records refer to: other records, and the segments of their long lists.
+enum RecordLinks {
+  /// Calls `body` with the keys of the records and segments that `text` refers to, some of them more
+  /// than once. `text` is that of a record or of a segment.
+  ///
+  /// - Returns: Whether the text could be read to its end.
+  static func forEach(in text: Bytes, _ body: (Bytes) throws -> Void) rethrows -> Bool {
+    switch RecordText.kind(text) {
+    case .reference:
+      guard let quoted = RecordText.referenceText(text) else { return false }
+      var scratch = ByteStack(capacity: 128)
+      try RecordText.withUnescaped(quoted, &scratch) { try body($0) }
+    case .segments, .values:
+      guard let segments = Segments.keys(of: text) else { return false }
+      for key in segments.keys { try key.withUnsafeBufferPointer { try body(Bytes($0)) } }
+    case .object:
+      var cursor = FieldCursor(text)
+      while let field = cursor.next() {
+        guard mayRefer(text, field.value) else { continue }
+        guard try forEach(in: text[field.value], body) else { return false }
+      }
+      return !cursor.isMalformed
+    case .list:
+      var cursor = ElementCursor(text)
+      while let element = cursor.next() {
+        guard mayRefer(text, element) else { continue }
+        guard try forEach(in: text[element], body) else { return false }
+      }
+      return !cursor.isMalformed
+    case .null, .scalar, .opaque: break
+    }
+    return true
+  }
+
+  private static func mayRefer(_ text: Bytes, _ value: Range<Int>) -> Bool {
+    let first = text[value.lowerBound]
+    return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+  }
+
+  /// The keys of the segments that a record's lists stand in.
+  static func segments(of text: Bytes) -> [[UInt8]] {
+    var keys: [[UInt8]] = []
+    _ = forEach(in: text) { key in
+      if Segments.isSegment(key: key) { keys.append(key.array) }
+    }
+    return keys
+  }
+}

@@ -1,0 +1,214 @@
+/// Names records, or fields of records, by patterns.
+///
+/// In a pattern `*` stands for any text, `?` for one byte, and `\` takes the meaning from the character
+/// behind it.
+///
+/// | pattern | records |
+/// |---|---|
+/// | `User:1` | this one |
+/// | `Post:*` | all of a type |
+/// | `Query.feed` | the root field `feed`, whatever its arguments |
+/// | `Query.feed({"first":10*` | the root field `feed` with some arguments |
+/// | `Query` | all root fields |
+/// | `*` | everything |
+///
+/// `QUERY_ROOT` may stand for `Query`.
+public struct RecordSelection: Sendable, Hashable {
+  let keys: [BytePattern]
+  /// The fields of the records, by stored name; `nil` for whole records.
+  let fields: [BytePattern]?
+  let includesRoot: Bool
+
+  /// - Parameter fields: A pattern for the names of fields: only these are meant, and not the whole
+  ///   records. Without a parenthesis it names a field whatever its arguments.
+  /// - Throws: ``CacheError`` with code `invalidPattern` for a pattern that can name nothing.
+  public init(_ pattern: String, fields: String? = nil) throws(CacheError) {
+    guard !pattern.isEmpty else {
+      throw CacheError(.invalidPattern, "an empty pattern names no record; write Type:* or Type:id")
+    }
+    if let fields, fields.isEmpty {
+      throw CacheError(.invalidPattern, "an empty pattern names no field; write name or name(*)")
+    }
+    self.fields = fields.map { Self.fieldPatterns($0, prefix: "") }
+    for root in ["Query", RootRecord.queryKey] {
+      if pattern == root {
+        keys = [BytePattern(RootRecord.queryKey + ".*")]
+        includesRoot = true
+        return
+      }
+      if pattern.hasPrefix(root + ".") {
+        let name = String(pattern.dropFirst(root.count + 1))
+        keys = Self.fieldPatterns(name, prefix: RootRecord.queryKey + ".")
+        includesRoot = true
+        return
+      }
+    }
+    guard pattern.contains(":") || pattern.contains("*") || pattern.contains("?") else {
+      throw CacheError(
+        .invalidPattern,
+        "the pattern \(pattern) names no record; write \(pattern):* for all records of a type, "
+          + "\(pattern):1 for one, or Query.\(pattern) for a field of the query root")
+    }
+    keys = [BytePattern(pattern)]
+    includesRoot = pattern == "*"
+  }
+
+  private static func fieldPatterns(_ name: String, prefix: String) -> [BytePattern] {
+    let whole = BytePattern(prefix + name)
+    return name.contains("(") ? [whole] : [whole, BytePattern(prefix + name + "(*")]
+  }
+
+  /// Whether a record is meant. Segments never are.
+  func matches(key: Bytes) -> Bool {
+    if Segments.isSegment(key: key) { return false }
+    if key.hasPrefix("QUERY_ROOT.") && !includesRoot { return false }
+    return keys.contains { $0.matches(key) }
+  }
+
+  /// The keys that may match begin so.
+  var commonPrefix: [UInt8] {
+    keys.map(\.literalPrefix).min { $0.count < $1.count } ?? []
+  }
+
+  /// The quoted stored keys of the fields of a record that are meant; all of them when whole records
+  /// are.
+  func fields(of text: Bytes) -> [[UInt8]] {
+    var result: [[UInt8]] = []
+    var scratch = ByteStack(capacity: 64)
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() {
+      let isMeant =
+        fields.map { fields in
+          RecordText.withUnescaped(text[field.key], &scratch) { name in
+            fields.contains { $0.matches(name) }
+          }
+        } ?? true
+      if isMeant { result.append(text[field.key].array) }
+    }
+    return result
+  }
+
+  /// The record without the fields that are meant: `nil` when nothing is left of it. Without a match
+  /// the text comes back as it is.
+  func remainder(of text: Bytes) -> (text: [UInt8]?, removed: [[UInt8]]) {
+    let removed = fields(of: text)
+    guard fields != nil else { return (nil, removed) }
+    var out = ByteStack(capacity: text.count)
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() {
+      if removed.contains(where: { text[field.key].equals($0) }) { continue }
+      out.append(UInt8(ascii: out.count == 0 ? "{" : ","))
+      out.append(text[field.key.lowerBound..<field.value.upperBound])
+    }
+    if out.count == 0 { return (nil, removed) }
+    out.append(UInt8(ascii: "}"))
+    return (out.all.array, removed)
+  }
+}
+
+/// What housekeeping took out of a store.
+public struct RemovalSummary: Sendable, Hashable {
+  /// Records that are gone, where each field of the root is one.
+  public var records = 0
+  /// Records that lost some of their fields.
+  public var changedRecords = 0
+  /// Segments of long lists that are gone.
+  public var segments = 0
+  /// Bytes of keys and text that are gone.
+  public var bytes = 0
+  /// The fields that are gone, as record key and stored field name. Collected by stores asked to.
+  public var changes: Set<FieldChange> = []
+
+  public init() {}
+
+  /// Whether everything is as it was.
+  public var isEmpty: Bool { records == 0 && changedRecords == 0 && segments == 0 }
+
+  /// Notes a record or segment that goes.
+  mutating func note(key: Bytes, text: Bytes, collectsChanges: Bool) {
+    bytes += key.count + text.count
+    if Segments.isSegment(key: key) {
+      segments += 1
+      return
+    }
+    records += 1
+    guard collectsChanges else { return }
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() {
+      changes.insert(FieldChange(key: key, quotedField: text[field.key]))
+    }
+  }
+
+  /// Notes fields that go while their record stays.
+  mutating func note(key: Bytes, removed: [[UInt8]], bytes: Int, collectsChanges: Bool) {
+    self.bytes += bytes
+    changedRecords += 1
+    guard collectsChanges else { return }
+    for field in removed {
+      field.withUnsafeBufferPointer {
+        _ = changes.insert(FieldChange(key: key, quotedField: Bytes($0)))
+      }
+    }
+  }
+}
+
+/// A pattern with `*`, `?` and `\` over bytes.
+struct BytePattern: Sendable, Hashable {
+  private enum Part: Hashable {
+    case byte(UInt8)
+    case one, any
+  }
+
+  private let parts: [Part]
+
+  init(_ text: String) {
+    var parts: [Part] = []
+    var isEscaped = false
+    for byte in text.utf8 {
+      if isEscaped {
+        parts.append(.byte(byte))
+        isEscaped = false
+      } else if byte == UInt8(ascii: "\\") {
+        isEscaped = true
+      } else if byte == UInt8(ascii: "*") {
+        if parts.last != .any { parts.append(.any) }
+      } else {
+        parts.append(byte == UInt8(ascii: "?") ? .one : .byte(byte))
+      }
+    }
+    if isEscaped { parts.append(.byte(UInt8(ascii: "\\"))) }
+    self.parts = parts
+  }
+
+  /// What every match begins with.
+  var literalPrefix: [UInt8] {
+    var prefix: [UInt8] = []
+    for case .byte(let byte) in parts.prefix(while: { $0 != .one && $0 != .any }) {
+      prefix.append(byte)
+    }
+    return prefix
+  }
+
+  /// Takes time in proportion to the product of both lengths at most.
+  func matches(_ text: Bytes) -> Bool {
+    var part = 0
+    var position = 0
+    var star: (part: Int, position: Int)?
+    while position < text.count {
+      if part < parts.count, parts[part] == .any {
+        star = (part, position)
+        part += 1
+      } else if part < parts.count, parts[part] == .one || parts[part] == .byte(text[position]) {
+        part += 1
+        position += 1
+      } else if let last = star {
+        star = (last.part, last.position + 1)
+        part = last.part + 1
+        position = last.position + 1
+      } else {
+        return false
+      }
+    }
+    return parts[part...].allSatisfy { $0 == .any }
+  }
+}

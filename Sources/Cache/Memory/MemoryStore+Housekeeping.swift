@@ -1,0 +1,134 @@
+extension MemoryStore {
+  public func explain(
+    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
+  ) throws(CacheError) -> CacheExplanation {
+    // No use of the records: looking shall not change what goes first.
+    let source = TimedMemorySource(table: table, use: nil)
+    var explainer = RecordExplainer(
+      operation.plan, source: source, options: options, detail: detail)
+    return try explainer.explain()
+  }
+
+  public func remove(_ selection: RecordSelection) -> RemovalSummary {
+    var summary = RemovalSummary()
+    let tells = collectsChanges || activity.isWatched
+    for index in Array(table.live) where selection.matches(key: table.key(at: index)) {
+      let text = table.text(at: index)
+      let (rest, removed) = selection.remainder(of: text)
+      guard let rest else {
+        take(index, &summary, tells: tells)
+        continue
+      }
+      if removed.isEmpty { continue }
+      summary.note(
+        key: table.key(at: index), removed: removed, bytes: text.count - rest.count,
+        collectsChanges: tells)
+      replace(index, with: rest)
+    }
+    tidy()
+    activity.post(summary)
+    return summary
+  }
+
+  /// Gives a record the text of which fields were removed.
+  func replace(_ index: Int, with rest: [UInt8]) {
+    rest.withUnsafeBufferPointer { rest in
+      table.setTimes(at: index, table.times(at: index).replacing([], in: Bytes(rest)))
+      table.replace(at: index, text: Bytes(rest))
+    }
+  }
+
+  public func collectGarbage(rootsBefore date: Int?) -> RemovalSummary {
+    var summary = RemovalSummary()
+    let tells = collectsChanges || activity.isWatched
+    var reached: Set<Int> = []
+    var open: [Int] = []
+    for index in Array(table.live) where table.key(at: index).hasPrefix("QUERY_ROOT.") {
+      if let date, Int(table.times(at: index).received) < date {
+        take(index, &summary, tells: tells)
+      } else {
+        reached.insert(index)
+        open.append(index)
+      }
+    }
+    while let index = open.popLast() {
+      _ = RecordLinks.forEach(in: table.text(at: index)) { key in
+        guard let next = table.find(key), reached.insert(next).inserted else { return }
+        open.append(next)
+      }
+    }
+    for index in Array(table.live) where !reached.contains(index) {
+      take(index, &summary, tells: tells)
+    }
+    tidy()
+    activity.post(summary)
+    return summary
+  }
+
+  public func trim(to bytes: Int) -> RemovalSummary {
+    var summary = RemovalSummary()
+    evict(to: bytes, &summary, tells: collectsChanges || activity.isWatched)
+    activity.post(summary)
+    return summary
+  }
+
+  /// Removes the records that were used longest ago until `size` bytes are left. The segments of a list
+  /// go with the last record that has them.
+  func evict(to size: Int, _ summary: inout RemovalSummary, tells: Bool) {
+    guard table.liveBytes > size else { return }
+    removeLostSegments(&summary)
+    var records = table.live.filter { !Segments.isSegment(key: table.key(at: $0)) }
+    records.sort { table.lastUse(at: $0) < table.lastUse(at: $1) }
+    var owners: [Int: Int] = [:]
+    for index in records {
+      for segment in segments(of: index) { owners[segment, default: 0] += 1 }
+    }
+    for index in records {
+      if table.liveBytes <= size { break }
+      let lists = segments(of: index)
+      take(index, &summary, tells: tells)
+      for segment in lists {
+        owners[segment, default: 0] -= 1
+        if owners[segment] == 0 { take(segment, &summary, tells: false) }
+      }
+    }
+    table = table.compacted()
+  }
+
+  /// The numbers of the segments of a record's lists, also of those in other segments.
+  private func segments(of index: Int) -> [Int] {
+    var found: [Int] = []
+    var open = [index]
+    while let next = open.popLast() {
+      for key in RecordLinks.segments(of: table.text(at: next)) {
+        guard let segment = key.withUnsafeBufferPointer({ table.find(Bytes($0)) }),
+          !found.contains(segment)
+        else { continue }
+        found.append(segment)
+        open.append(segment)
+      }
+    }
+    return found
+  }
+
+  private func removeLostSegments(_ summary: inout RemovalSummary) {
+    var owned: Set<Int> = []
+    for index in table.live where !Segments.isSegment(key: table.key(at: index)) {
+      owned.formUnion(segments(of: index))
+    }
+    for index in Array(table.live)
+    where Segments.isSegment(key: table.key(at: index)) && !owned.contains(index) {
+      take(index, &summary, tells: false)
+    }
+  }
+
+  private func take(_ index: Int, _ summary: inout RemovalSummary, tells: Bool) {
+    summary.note(key: table.key(at: index), text: table.text(at: index), collectsChanges: tells)
+    table.remove(at: index)
+  }
+
+  /// Gives memory back when much of it is unused.
+  func tidy() {
+    if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
+  }
+}

@@ -1,0 +1,241 @@
+/// Walks an operation through the records as ``RecordReader`` does, and notes what it finds. It goes on
+/// after a miss, and is in no hurry.
+struct RecordExplainer<Source: RecordSource>: ~Copyable {
+  private typealias Field = CacheExplanation.Field
+  private typealias Value = CacheExplanation.Value
+
+  private var source: Source
+  private var table: PlanTable
+  private var limits: AgeLimits
+  private let detail: CacheExplanation.Detail
+  private var explanation = CacheExplanation()
+  private var scratch = ByteStack(capacity: 128)
+  private var failure: CacheError?
+
+  init(
+    _ plan: OperationPlan, source: Source, options: ReadOptions, detail: CacheExplanation.Detail
+  ) {
+    self.source = source
+    self.detail = detail
+    table = PlanTable(plan)
+    limits = AgeLimits(options, facts: plan.facts)
+  }
+
+  mutating func explain() throws(CacheError) -> CacheExplanation {
+    let root = table.plans[Int(table.root)]
+    let type = Array(table.plan.rootType.utf8)
+    for index in 0..<root.fieldCount where root.fields[index].isAsked {
+      let plan = root.fields[index]
+      var field = described(plan, recordKey: RootRecord.queryKey, path: "")
+      if let record = source.text(key: plan.rootKey, depth: 0)?.array {
+        let times = source.times(depth: 0)
+        record.withUnsafeBufferPointer { buffer in
+          let text = Bytes(buffer)
+          var cursor = FieldCursor(text)
+          guard let entry = cursor.next() else { return fail(plan.rootKey) }
+          type.withUnsafeBufferPointer {
+            judge(&field, index, table.root, Bytes($0), times.time(of: text[entry.key]))
+          }
+          fill(
+            &field, plan, text[entry.value], times.time(of: text[entry.key]),
+            recordKey: plan.rootKey.string, depth: 1)
+        }
+      } else {
+        field.status = plan.fragments >= 0 ? .leftOut : .missing
+      }
+      explanation.counts[field.status, default: 0] += 1
+      explanation.fields.append(field)
+    }
+    if let failure = failure ?? source.failure { throw failure }
+    return explanation
+  }
+
+  private func described(_ plan: FieldPlan, recordKey: String, path: String) -> Field {
+    var scratch = ByteStack(capacity: 64)
+    let key = plan.key.string
+    let stored = plan.storedPrefix[0..<(plan.storedPrefix.count - 1)]
+    return Field(
+      path: path.isEmpty ? key : "\(path).\(key)", responseKey: key, recordKey: recordKey,
+      field: RecordText.withUnescaped(stored, &scratch) { $0.string }, status: .hit)
+  }
+
+  /// Says how old a field is, and whether that is too old.
+  private mutating func judge(
+    _ field: inout Field, _ index: Int, _ plan: Int32, _ typename: Bytes, _ time: UInt32
+  ) {
+    field.received = Int(time)
+    field.age = limits.options.age(of: time)
+    field.maxAge = limits.limit(
+      of: index, in: table.plans[Int(plan)], numbered: plan, typename: typename)
+    if let limit = field.maxAge,
+      let found = limits.options.staleness(of: time, limit: limit)
+    {
+      field.status = found.isAccepted ? .accepted : .stale
+    }
+  }
+
+  // MARK: Values
+
+  private mutating func fill(
+    _ field: inout Field, _ plan: FieldPlan, _ value: Bytes, _ time: UInt32, recordKey: String,
+    depth: Int
+  ) {
+    guard plan.child >= 0 else {
+      let kind = RecordText.kind(value)
+      switch kind {
+      case .null: field.value = .null
+      case .object, .reference, .list, .segments:
+        // The stored value has fields to select: this operation asks for it as a leaf.
+        field.status = .missing
+        field.value = .unfit
+      case .values:
+        for key in Segments.keys(of: value)?.keys ?? [] {
+          let found = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
+          if found == nil { field.status = .missing }
+        }
+      default: break
+      }
+      return
+    }
+    (field.value, field.fields) = composite(
+      value, node: plan.child, RecordTimes(received: time), recordKey: recordKey,
+      path: field.path, depth: depth)
+  }
+
+  private mutating func composite(
+    _ value: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
+  ) -> (Value, [Field]) {
+    switch RecordText.kind(value) {
+    case .null: return (.null, [])
+    case .object:
+      return (
+        .object,
+        fields(of: value, node: node, times, recordKey: recordKey, path: path, depth: depth)
+      )
+    case .reference: return reference(value, node: node, path: path, depth: depth)
+    case .list, .segments:
+      return (
+        list(value, node: node, times, recordKey: recordKey, path: path, depth: depth), []
+      )
+    case .scalar, .opaque, .values:
+      explanation.counts[.missing, default: 0] += 1
+      return (.unfit, [])
+    }
+  }
+
+  private mutating func reference(
+    _ value: Bytes, node: Int32, path: String, depth: Int
+  ) -> (Value, [Field]) {
+    guard let quoted = RecordText.referenceText(value) else {
+      fail(value)
+      return (.unfit, [])
+    }
+    let key = RecordText.withUnescaped(quoted, &scratch) { $0.array }
+    let name = String(decoding: key, as: UTF8.self)
+    let text = key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth) }
+    guard let text else {
+      explanation.counts[.missing, default: 0] += 1
+      return (.missingRecord(name), [])
+    }
+    let times = source.times(depth: depth)
+    return (
+      .reference(name),
+      fields(of: text, node: node, times, recordKey: name, path: path, depth: depth + 1)
+    )
+  }
+
+  private mutating func list(
+    _ value: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
+  ) -> Value {
+    let segments = value.array.withUnsafeBufferPointer { buffer -> [[UInt8]?] in
+      guard RecordText.kind(Bytes(buffer)) == .segments else { return [Array(buffer)] }
+      return (Segments.keys(of: Bytes(buffer))?.keys ?? []).map { key in
+        key.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: depth)?.array }
+      }
+    }
+    var count = 0
+    var told: [CacheExplanation.Element] = []
+    var leftOut = 0
+    var troubles = 0
+    for segment in segments {
+      guard let segment else {
+        explanation.counts[.missing, default: 0] += 1
+        return .missingRecord("a part of the list at \(path)")
+      }
+      segment.withUnsafeBufferPointer { buffer in
+        var cursor = ElementCursor(Bytes(buffer))
+        while let range = cursor.next() {
+          let (value, fields) = composite(
+            Bytes(buffer)[range], node: node, times, recordKey: recordKey,
+            path: "\(path)[\(count)]", depth: depth + 1)
+          let element = CacheExplanation.Element(index: count, value: value, fields: fields)
+          count += 1
+          switch detail {
+          case .everything: told.append(element)
+          case .troubles(let limit):
+            let isBad = element.hasTrouble
+            if isBad && troubles >= limit {
+              explanation.untoldTroubles += 1
+            } else if isBad || count == 1 {
+              told.append(element)
+            } else {
+              leftOut += 1
+            }
+            if isBad { troubles += 1 }
+          }
+        }
+        if cursor.isMalformed { fail(Bytes(buffer)) }
+      }
+    }
+    return .list(count: count, elements: told, leftOut: leftOut)
+  }
+
+  // MARK: Objects
+
+  private mutating func fields(
+    of text: Bytes, node: Int32, _ times: RecordTimes, recordKey: String, path: String, depth: Int
+  ) -> [Field] {
+    let typename = RecordText.typename(of: text)
+    let number = table.variant(of: node, typename: typename)
+    let object = table.plans[Int(number)]
+    var stored: [[UInt8]: Range<Int>] = [:]
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() { stored[text[field.key].array] = field.value }
+    if cursor.isMalformed { fail(text) }
+    // As the reader does: without a schema a fragment applies if all its fields are there.
+    var unmatched: Set<Int32> = []
+    for index in 0..<object.fieldCount {
+      let plan = object.fields[index]
+      if plan.fragments >= 0, stored[plan.storedKey] == nil {
+        unmatched.formUnion(table.fragmentLists[Int(plan.fragments)])
+      }
+    }
+    var fields: [Field] = []
+    for index in 0..<object.fieldCount where object.fields[index].isAsked {
+      let plan = object.fields[index]
+      var field = described(plan, recordKey: recordKey, path: path)
+      if plan.fragments >= 0,
+        table.fragmentLists[Int(plan.fragments)].allSatisfy({ unmatched.contains($0) })
+      {
+        field.status = .leftOut
+      } else if let value = stored[plan.storedKey] {
+        let key = plan.storedKey
+        let time = key.withUnsafeBufferPointer { times.time(of: Bytes($0)) }
+        judge(&field, index, number, typename, time)
+        fill(&field, plan, text[value], time, recordKey: recordKey, depth: depth)
+      } else {
+        field.status = .missing
+      }
+      explanation.counts[field.status, default: 0] += 1
+      fields.append(field)
+    }
+    return fields
+  }
+
+  private mutating func fail(_ key: Bytes) {
+    failure =
+      failure
+      ?? CacheError(
+        .damagedDatabase, "the record \(String(key.string.prefix(200))) of the cache is damaged")
+  }
+}

@@ -1,0 +1,193 @@
+import GRDBSQLite
+
+/// A query of a person on a cache's file, in SQL. It can read, and nothing else.
+///
+/// The connection is opened for reading, `PRAGMA query_only` is on, and an authorizer refuses whatever
+/// is not a part of reading: other files, extensions, settings. Not `Sendable`: one task at a time.
+public final class CacheQuery {
+  /// One value of a row.
+  public enum Value: Sendable, Hashable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob([UInt8])
+  }
+
+  /// The names of the columns, as the query gives them; two may be equal.
+  public let columns: [String]
+  private let database: OpaquePointer
+  private let statement: OpaquePointer
+  private let path: String
+
+  /// Prepares a query.
+  ///
+  /// - Throws: ``CacheError``: `invalidQuery` with the place in the SQL text, `foreignDatabase`,
+  ///   `damagedDatabase`, `storage`.
+  public init(path: String, sql: String) throws(CacheError) {
+    self.path = path
+    _ = try SQLiteFile.check(path)
+    database = try Self.open(path)
+    do throws(CacheError) {
+      statement = try Self.prepare(sql, database, path)
+    } catch {
+      sqlite3_close_v2(database)
+      throw error
+    }
+    columns = (0..<sqlite3_column_count(statement)).map { [statement] index in
+      sqlite3_column_name(statement, index).map { String(cString: $0) } ?? ""
+    }
+  }
+
+  deinit {
+    sqlite3_finalize(statement)
+    sqlite3_close_v2(database)
+  }
+
+  /// The next row, or `nil` at the end.
+  public func next() throws(CacheError) -> [Value]? {
+    switch sqlite3_step(statement) {
+    case SQLITE_DONE: return nil
+    case SQLITE_ROW: return (0..<Int32(columns.count)).map { value($0) }
+    case let code: throw Self.error(code, database, path, "run the query on")
+    }
+  }
+
+  private func value(_ index: Int32) -> Value {
+    switch sqlite3_column_type(statement, index) {
+    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, index))
+    case SQLITE_FLOAT: return .real(sqlite3_column_double(statement, index))
+    case SQLITE_TEXT: return .text(SQLiteText.column(statement, index).string)
+    case SQLITE_BLOB:
+      guard let start = sqlite3_column_blob(statement, index) else { return .blob([]) }
+      return .blob(
+        Array(
+          UnsafeRawBufferPointer(
+            start: start, count: Int(sqlite3_column_bytes(statement, index)))))
+    default: return .null
+    }
+  }
+
+  // MARK: Opening
+
+  private static func open(_ path: String) throws(CacheError) -> OpaquePointer {
+    var database: OpaquePointer?
+    let code = sqlite3_open_v2(
+      path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let database else {
+      let error = error(code, database, path, "open")
+      sqlite3_close_v2(database)
+      throw error
+    }
+    sqlite3_busy_timeout(database, 10_000)
+    // The views of types use JSON functions, which SQLite before 3.44 takes for unsafe in a schema that is
+    // not trusted. What a schema could do is up to the authorizer here.
+    let settings = """
+      PRAGMA trusted_schema = ON; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;
+      PRAGMA temp_store = FILE;
+      """
+    let set = sqlite3_exec(database, settings, nil, nil, nil)
+    guard set == SQLITE_OK else {
+      let error = error(set, database, path, "open")
+      sqlite3_close_v2(database)
+      throw error
+    }
+    sqlite3_set_authorizer(database, authorize, nil)
+    return database
+  }
+
+  /// What reading consists of: https://sqlite.org/c3ref/c_alter_table.html
+  private static let authorize:
+    @convention(c) (
+      UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, UnsafePointer<CChar>?,
+      UnsafePointer<CChar>?, UnsafePointer<CChar>?
+    ) -> Int32 = { _, action, first, second, _, _ in
+      switch action {
+      case SQLITE_SELECT, SQLITE_READ, SQLITE_RECURSIVE: return SQLITE_OK
+      case SQLITE_FUNCTION:
+        let name = second.map { String(cString: $0) }
+        return ["load_extension", "fts3_tokenizer"].contains(name) ? SQLITE_DENY : SQLITE_OK
+      case SQLITE_PRAGMA:
+        // Those that tell what there is; without a value they set nothing.
+        let name = first.map { String(cString: $0).lowercased() } ?? ""
+        let tells = ["table_info", "table_xinfo", "table_list", "index_list", "index_info"]
+        let counts = [
+          "page_count", "page_size", "freelist_count", "user_version", "application_id",
+        ]
+        return tells.contains(name) || counts.contains(name) && second == nil
+          ? SQLITE_OK : SQLITE_DENY
+      default: return SQLITE_DENY
+      }
+    }
+
+  private static func prepare(
+    _ sql: String, _ database: OpaquePointer, _ path: String
+  ) throws(CacheError) -> OpaquePointer {
+    var text = sql
+    let (code, statement, rest) = text.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { text -> (Int32, OpaquePointer?, String) in
+        var statement: OpaquePointer?
+        var tail: UnsafePointer<CChar>?
+        let code = sqlite3_prepare_v3(
+          database, text.baseAddress, Int32(clamping: text.count), 0, &statement, &tail)
+        let end = tail.flatMap { tail in text.baseAddress.map { tail - $0 } } ?? text.count
+        return (code, statement, String(decoding: bytes[min(end, bytes.count)...], as: UTF8.self))
+      }
+    }
+    guard code == SQLITE_OK else {
+      let error = error(code, database, path, "prepare the query for")
+      throw error.code == .damagedDatabase
+        ? error : refused(sqlite3_errmsg(database), code, sql, sqlite3_error_offset(database))
+    }
+    guard let statement else {
+      throw CacheError(
+        .invalidQuery, "the query is empty; write one such as SELECT key, received FROM records")
+    }
+    let isMore = rest.contains { !$0.isWhitespace && $0 != ";" } && !isComment(rest, database)
+    guard !isMore, sqlite3_stmt_readonly(statement) != 0 else {
+      sqlite3_finalize(statement)
+      throw isMore
+        ? CacheError(
+          .invalidQuery, "there is more than one statement; write one",
+          byteOffset: sql.utf8.count - rest.utf8.count)
+        : CacheError(.invalidQuery, "the query would change something; it can only read")
+    }
+    return statement
+  }
+
+  /// Whether nothing stands in `text` but comments.
+  private static func isComment(_ text: String, _ database: OpaquePointer) -> Bool {
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    return sqlite3_prepare_v2(database, text, -1, &statement, nil) == SQLITE_OK && statement == nil
+  }
+
+  private static func refused(
+    _ message: UnsafePointer<CChar>?, _ code: Int32, _ sql: String, _ offset: Int32
+  ) -> CacheError {
+    let reason = message.map { String(cString: $0) } ?? "SQLite error \(code)"
+    if code & 0xff == SQLITE_AUTH {
+      return CacheError(
+        .invalidQuery,
+        "the query is not allowed (\(reason)): it can read the tables and views of the cache, and "
+          + "nothing else")
+    }
+    return CacheError(
+      .invalidQuery, "the query cannot be read: \(reason)",
+      byteOffset: offset >= 0 ? Int(offset) : nil)
+  }
+
+  private static func error(
+    _ code: Int32, _ database: OpaquePointer?, _ path: String, _ action: String
+  ) -> CacheError {
+    let reason = database.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
+    let message = "cannot \(action) the cache \(path): \(reason ?? "SQLite error \(code)")"
+    switch code & 0xff {
+    case SQLITE_CORRUPT, SQLITE_NOTADB: return CacheError(.damagedDatabase, message, place: path)
+    case SQLITE_BUSY, SQLITE_LOCKED: return CacheError(.busy, message, place: path)
+    case SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_RANGE, SQLITE_MISMATCH, SQLITE_AUTH:
+      return CacheError(.invalidQuery, message, place: path)
+    default: return CacheError(.storage, message, place: path)
+    }
+  }
+}

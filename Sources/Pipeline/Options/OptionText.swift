@@ -1,0 +1,38 @@
+/// Why a text is no duration or size.
+public struct OptionTextError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What to write instead.
+  public var hint: String
+
+  public var description: String { hint }
+}
+
+extension Duration {
+  /// Reads a duration as pipeline files write it: `300ms`, `1.5s`, `2m`, `1h`.
+  public init(optionText: String) throws(OptionTextError) {
+    self = try OptionReader.value(of: optionText, as: .duration()) {
+      if case .duration(let duration) = $0 { duration } else { nil }
+    }
+  }
+}
+
+extension ByteSize {
+  /// Reads a size as pipeline files write it: `512KiB`, `64MiB`, `10MB`.
+  public init(optionText: String) throws(OptionTextError) {
+    self = try OptionReader.value(of: optionText, as: .size()) {
+      if case .size(let size) = $0 { size } else { nil }
+    }
+  }
+}
+
+extension OptionReader {
+  fileprivate static func value<Value>(
+    of text: String, as type: OptionType, _ extract: (OptionValue.Content) -> Value?
+  ) throws(OptionTextError) -> Value {
+    do throws(Mismatch) {
+      if let value = extract(try content(of: text, as: type, folder: "")) { return value }
+    } catch {
+      throw OptionTextError(hint: error.hint)
+    }
+    throw OptionTextError(hint: "write \(type.expectation)")
+  }
+}

@@ -1,0 +1,189 @@
+import ArgumentParser
+import Cache
+import Foundation
+import JSONStream
+
+extension CacheCommand {
+  struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Say field by field what an operation finds in a cache, and why not.",
+      discussion: """
+        Every field has a line: hit, accepted (stale, but within max_stale), stale, missing, or \
+        left out (of a fragment that, without a schema, is taken not to apply); how old it is; \
+        where it is stored. Of lists the first element is shown, and the elements that lack \
+        something. The exit code is 0 when the cache answers the operation, else 3.
+
+        EXAMPLES
+          gqlrun cache explain feed.graphql --var first=60 --store sqlite:cache.db
+          gqlrun cache explain feed.graphql --var first=60 --store sqlite:cache.db \\
+            --pipeline default.pipeline.yaml
+          gqlrun cache explain feed.graphql --max-age 5m --json --store sqlite:cache.db
+        """)
+
+    @Argument(help: "The GraphQL document; - is standard input.")
+    var document: String
+    @OptionGroup var storeOptions: StoreOptions
+    @OptionGroup var operationOptions: OperationOptions
+    @OptionGroup var rules: CacheRules
+    @Flag(name: .long, help: "Print one JSON object.")
+    var json = false
+    @Flag(name: .long, help: "Show every element of every list.")
+    var all = false
+
+    /// How many elements of a list that lack something are shown.
+    private static let shownTroubles = 3
+
+    func run() async throws {
+      try await reporting {
+        let loaded = try rules.load()
+        let operation = try operationOptions.prepare(
+          document, keys: loaded.keys, schema: loaded.schema)
+        let store = try storeOptions.openExisting()
+        let explanation = try await store.explain(
+          operation, options: loaded.options,
+          showing: all || json ? .everything : .troubles(Self.shownTroubles))
+        try (store as? SQLiteStore)?.close()
+        if json {
+          let writer = try ResultWriter(isPretty: Terminal.isOutputTerminal)
+          try writer.write { write in
+            try Array(explanation.json(of: operation).jsonText().utf8).withUnsafeBytes {
+              try write($0)
+            }
+          }
+          try writer.finish()
+        } else {
+          try Terminal.write(Terminal.safe(explanation.tree(of: operation)) + "\n")
+        }
+        if !explanation.isHit { throw Failure(.cacheMiss, "") }
+      }
+    }
+  }
+}
+
+extension CacheExplanation {
+  fileprivate static let order: [Status] = [.hit, .accepted, .stale, .missing, .leftOut]
+
+  // MARK: As a tree
+
+  fileprivate func tree(of operation: PreparedOperation) -> String {
+    let total = counts.values.reduce(0, +)
+    let parts = Self.order.compactMap { status in
+      counts[status].map { "\($0) \(status.words)" }
+    }
+    var lines = [
+      "\(operation.label): \(Format.count(total, "field")), \(parts.joined(separator: ", "))"
+    ]
+    for field in fields { Self.add(field, depth: 0, to: &lines) }
+    if untoldTroubles > 0 {
+      lines.append(
+        "\(Format.count(untoldTroubles, "more element")) of lists with something missing or stale; "
+          + "--all shows them")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func add(_ field: Field, depth: Int, to lines: inout [String]) {
+    let name = String(repeating: "  ", count: depth) + field.responseKey
+    var line =
+      Format.padded(field.status.words, 9) + Format.padded(field.age.map(Staleness.text) ?? "", 11)
+      + Format.padded(name, 32) + " "
+    switch field.status {
+    case .missing: line += "\(field.recordKey) has no \(field.field)"
+    case .leftOut: line += "a fragment's; \(field.recordKey) has no \(field.field)"
+    default: line += "\(field.recordKey) \(field.field)"
+    }
+    if let maxAge = field.maxAge {
+      if field.age == nil, field.received != nil {
+        line += ", received in the future"
+      }
+      line += ", max_age \(Staleness.text(maxAge))"
+    }
+    lines.append(line + note(on: field.value))
+    add(field.value, field.fields, depth: depth, to: &lines)
+  }
+
+  private static func add(
+    _ value: Value, _ fields: [Field], depth: Int, to lines: inout [String]
+  ) {
+    for field in fields { add(field, depth: depth + 1, to: &lines) }
+    guard case .list(_, let elements, let leftOut) = value else { return }
+    let indent = String(repeating: " ", count: 20 + 2 * (depth + 1))
+    for element in elements {
+      lines.append("\(indent)[\(element.index)]" + note(on: element.value))
+      add(element.value, element.fields, depth: depth + 1, to: &lines)
+    }
+    if leftOut > 0 {
+      lines.append("\(indent)\(Format.count(leftOut, "more element")), complete")
+    }
+  }
+
+  private static func note(on value: Value) -> String {
+    switch value {
+    case .leaf, .object: ""
+    case .null: ", null"
+    case .reference(let key): " → \(key)"
+    case .missingRecord(let key): " → \(key), which is not there"
+    case .list(let count, _, _): ", a list of \(count)"
+    case .unfit: ", which has not the fields asked for"
+    }
+  }
+
+  // MARK: As JSON
+
+  fileprivate func json(of operation: PreparedOperation) -> JSONValue {
+    var counts = JSONObject()
+    for status in Self.order {
+      counts[status.rawValue] = .number(JSONNumber(self.counts[status] ?? 0))
+    }
+    return .object([
+      "operation": operation.name.map { .string($0) } ?? .null,
+      "hit": .boolean(isHit),
+      "counts": .object(counts),
+      "fields": .array(fields.map(Self.json)),
+    ])
+  }
+
+  private static func json(_ field: Field) -> JSONValue {
+    var object: JSONObject = [
+      "path": .string(field.path), "record": .string(field.recordKey),
+      "field": .string(field.field), "status": .string(field.status.rawValue),
+    ]
+    let numbers = [
+      ("received", field.received), ("age", field.age), ("max_age", field.maxAge),
+    ]
+    for (name, number) in numbers {
+      object[name] = number.map { .number(JSONNumber($0)) } ?? .null
+    }
+    add(field.value, field.fields, to: &object)
+    return .object(object)
+  }
+
+  private static func add(_ value: Value, _ fields: [Field], to object: inout JSONObject) {
+    switch value {
+    case .leaf: object["value"] = .string("leaf")
+    case .null: object["value"] = .string("null")
+    case .object: object["value"] = .string("object")
+    case .unfit: object["value"] = .string("unfit")
+    case .reference(let key):
+      object["value"] = .string("reference")
+      object["reference"] = .string(key)
+    case .missingRecord(let key):
+      object["value"] = .string("missing-record")
+      object["reference"] = .string(key)
+    case .list(let count, let elements, _):
+      object["value"] = .string("list")
+      object["count"] = .number(JSONNumber(count))
+      object["elements"] = .array(
+        elements.map { element in
+          var part: JSONObject = ["index": .number(JSONNumber(element.index))]
+          add(element.value, element.fields, to: &part)
+          return .object(part)
+        })
+    }
+    if !fields.isEmpty { object["fields"] = .array(fields.map(json)) }
+  }
+}
+
+extension CacheExplanation.Status {
+  fileprivate var words: String { self == .leftOut ? "left out" : rawValue }
+}

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Cache
+import Foundation
+
+extension CacheCommand {
+  struct Export: AsyncParsableCommand {
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+      case ndjson, sqlite
+    }
+
+    static let configuration = CommandConfiguration(
+      abstract: "Write the whole cache to a file: as text, or as a compact database.",
+      discussion: """
+        A name that ends in .db, .sqlite or .sqlite3 becomes a database that gqlrun and every \
+        SQLite tool can open, without free space; every other name becomes the dump, one JSON \
+        object per line and record. The file appears when it is complete.
+
+        EXAMPLES
+          gqlrun cache export cache.ndjson --store sqlite:cache.db
+          gqlrun cache export backup.db --store sqlite:cache.db
+        """)
+
+    @Argument(help: "The file to write.")
+    var file: String
+    @OptionGroup var storeOptions: StoreOptions
+    @Option(
+      name: .long,
+      help: ArgumentHelp("What to write, whatever the name ends in.", valueName: "ndjson|sqlite"))
+    var format: Format?
+    @Flag(name: .long, help: "Replace the file if it is there.")
+    var force = false
+
+    func run() async throws {
+      try await reporting {
+        guard !file.isEmpty else { throw Failure(.usage, "the name of the file is empty") }
+        let store = try storeOptions.openExisting()
+        do {
+          try check(store)
+          switch format ?? Self.format(of: file) {
+          case .ndjson: try await dump(store)
+          case .sqlite: try await copy(store)
+          }
+        } catch {
+          try? (store as? SQLiteStore)?.close()
+          throw error
+        }
+        try (store as? SQLiteStore)?.close()
+      }
+    }
+
+    private static func format(of file: String) -> Format {
+      let ending = file.split(separator: ".").last.map { $0.lowercased() } ?? ""
+      return ["db", "sqlite", "sqlite3"].contains(ending) && file.contains(".") ? .sqlite : .ndjson
+    }
+
+    /// Refuses to replace what is there, and to write into the cache itself.
+    private func check(_ store: any RecordStore) throws {
+      var target = stat()
+      guard stat(file, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
+      if let path = (store as? SQLiteStore)?.path {
+        for suffix in ["", "-wal", "-shm"] {
+          var own = stat()
+          if stat(path + suffix, &own) == 0, own.st_ino == target.st_ino,
+            own.st_dev == target.st_dev
+          {
+            throw Failure(.usage, "\(file) is the cache itself; name another file")
+          }
+        }
+      }
+      if !force {
+        throw Failure(.failed, "\(file) is there already; name another file, or say --force")
+      }
+    }
+
+    private func dump(_ store: any RecordStore) async throws {
+      let output = Locked(try OutputFile(file))
+      let count = Locked(0)
+      try await store.dump { bytes in
+        count.withLock { $0 += bytes.count }
+        try output.withLock { try $0.write(bytes) }
+      }
+      try output.withLock { try $0.finish() }
+      Terminal.note("wrote \(gqlrun.Format.count(count.withLock { $0 }, "byte")) to \(file)")
+    }
+
+    private func copy(_ store: any RecordStore) async throws {
+      guard let store = store as? SQLiteStore else {
+        throw Failure(
+          .usage, "only a file can be copied as a database; name it with --store sqlite:PATH")
+      }
+      // SQLite writes to a name that is free; then the file takes its place at once.
+      let part = "\(file).\(getpid()).part"
+      unlink(part)
+      PartialFiles.add(part)
+      try await store.copy(to: part)
+      chmod(part, 0o600)
+      guard rename(part, file) == 0 else {
+        let reason = String(cString: strerror(errno))
+        throw Failure(.failed, "cannot write \(file): \(reason)")
+      }
+      PartialFiles.remove(part)
+      let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber)?
+        .intValue
+      Terminal.note("wrote \(gqlrun.Format.count(size ?? 0, "byte")) to \(file)")
+    }
+  }
+}

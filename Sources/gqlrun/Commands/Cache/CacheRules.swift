@@ -1,0 +1,81 @@
+import ArgumentParser
+import Cache
+import Foundation
+import Pipeline
+import Plugins
+
+/// A duration on the command line, as pipeline files write it.
+struct DurationArgument: ExpressibleByArgument {
+  var duration: Duration
+
+  init?(argument: String) {
+    guard let duration = try? Duration(optionText: argument) else { return nil }
+    self.duration = duration
+  }
+}
+
+/// A size on the command line, as pipeline files write it.
+struct SizeArgument: ExpressibleByArgument {
+  var bytes: Int
+
+  init?(argument: String) {
+    guard let size = try? ByteSize(optionText: argument) else { return nil }
+    bytes = size.bytes
+  }
+}
+
+/// How old data may be, and the rules of a pipeline file.
+struct CacheRules: ParsableArguments {
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "The pipeline file whose rules hold: keys, fields, types, schema, ages.", valueName: "file"))
+  var pipeline: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "How long data are fresh that no rule names, such as 5m; for ever without it.",
+      valueName: "duration"))
+  var maxAge: DurationArgument?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "How much older than max_age data may be and still be used; not at all without it.",
+      valueName: "duration"))
+  var maxStale: DurationArgument?
+
+  /// What the rules come to.
+  struct Loaded {
+    var keys: KeyRules
+    var schema: String?
+    var options: ReadOptions
+  }
+
+  func load() throws -> Loaded {
+    var loaded = Loaded(keys: KeyRules(), schema: nil, options: ReadOptions())
+    if let pipeline {
+      let file = try PipelineFile.load(path: pipeline, registry: .builtIn, environment: .unsent)
+      if !file.warnings.warnings.isEmpty {
+        Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
+      }
+      loaded.keys = file.pipeline.keys
+      loaded.schema = file.pipeline.schema
+      loaded.options.ages = file.pipeline.allAges
+      if let stale = file.pipeline.maxStale { loaded.options.stale = .upTo(stale) }
+    }
+    loaded.options.now = Int(Services.timeOfDay())
+    if let maxAge { loaded.options.ages.maxAge = maxAge.duration }
+    if let maxStale { loaded.options.stale = .upTo(maxStale.duration) }
+    return loaded
+  }
+}
+
+extension Pipeline {
+  /// How much older than its `max_age` data may be that the cache read still uses.
+  fileprivate var maxStale: Duration? {
+    entries.first { $0.description?.roles.contains(.cacheRead) ?? false }?.options?
+      .duration(ifGiven: "max_stale")
+  }
+}

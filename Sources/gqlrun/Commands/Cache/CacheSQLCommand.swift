@@ -1,0 +1,64 @@
+import ArgumentParser
+import Cache
+import Foundation
+import GraphQL
+
+extension CacheCommand {
+  struct SQL: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "sql",
+      abstract: "Run an SQL query on a cache file. It can read, and nothing else.",
+      discussion: """
+        The table records has the columns key, received (seconds since 1970), data (the record as \
+        JSON text), checksum and ages. Every type is a view with a column per field. Bytes are \
+        shown in hexadecimal.
+
+        EXAMPLES
+          gqlrun cache sql 'SELECT login, followers FROM User ORDER BY 2 DESC LIMIT 10' \\
+            --store sqlite:cache.db
+          gqlrun cache sql "SELECT key, datetime(received, 'unixepoch') AS at FROM records" \\
+            --format csv --store sqlite:cache.db
+        """)
+
+    @ArgumentParser.Argument(help: "The query, one SELECT; - is standard input.")
+    var query: String
+    @OptionGroup var storeOptions: StoreOptions
+    @Option(
+      name: .long,
+      help: ArgumentHelp("How rows are printed.", valueName: "table|csv|json"))
+    var format = TableFormat.table
+
+    func run() async throws {
+      try await reporting {
+        guard case .sqlite(let path) = storeOptions.store else {
+          throw Failure(.usage, "SQL needs a file; name it with --store sqlite:PATH")
+        }
+        // A file that is not there is not made.
+        _ = try InputFile(path, "the cache")
+        let sql =
+          query == "-"
+          ? String(decoding: try Input.bytes("-", "the query"), as: UTF8.self) : query
+        let rows = try located(sql) { try CacheQuery(path: path, sql: sql) }
+        var printer = TablePrinter(format: format, columns: rows.columns)
+        while let row = try located(sql, { try rows.next() }) { try printer.add(row) }
+        try printer.finish()
+      }
+    }
+
+    /// Shows where in the query an error is.
+    private func located<Result>(_ sql: String, _ body: () throws -> Result) throws -> Result {
+      do {
+        return try body()
+      } catch let error as CacheError where error.code == .invalidQuery {
+        let bytes = Array(sql.utf8)
+        guard let offset = error.byteOffset, offset <= bytes.count else {
+          throw Failure(.badInput, error.message)
+        }
+        throw Failure(
+          .badInput,
+          Input.located(
+            error.message, at: Input.location(of: offset, in: bytes), in: bytes, name: "query"))
+      }
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import Testing
+
+@testable import Cache
+
+@Suite("Explaining what a cache has")
+struct ExplainTests {
+  private static let document = """
+    { feed { __typename title author { id name } posts { id title } } now }
+    """
+
+  private static func fill(_ store: any RecordStore) async throws {
+    try await normalize(
+      """
+      {"data":{"feed":{"__typename":"Feed","title":"T","author":{"__typename":"User","id":"1",\
+      "name":"Ada"},"posts":[{"__typename":"Post","id":"1","title":"A"},\
+      {"__typename":"Post","id":"2","title":"B"},{"__typename":"Post","id":"3","title":"C"}]},\
+      "now":1}}
+      """.utf8, prepare(document), into: store, received: 5000)
+  }
+
+  private static func all(_ fields: [CacheExplanation.Field]) -> [CacheExplanation.Field] {
+    fields.flatMap { [$0] + all($0.fields) + inside($0.value) }
+  }
+
+  private static func inside(_ value: CacheExplanation.Value) -> [CacheExplanation.Field] {
+    guard case .list(_, let elements, _) = value else { return [] }
+    return elements.flatMap { all($0.fields) + inside($0.value) }
+  }
+
+  private static func lines(_ explanation: CacheExplanation) -> [String] {
+    all(explanation.fields).map { "\($0.path) \($0.recordKey).\($0.field) \($0.status.rawValue)" }
+  }
+
+  @Test("everything is there", arguments: StoreKind.allCases)
+  func complete(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      try await Self.fill(store)
+      let explanation = try await store.explain(
+        prepare(Self.document), options: ReadOptions(now: 5420), showing: .everything)
+      #expect(explanation.isHit && explanation.counts == [.hit: 14])
+      #expect(
+        Self.lines(explanation) == [
+          "feed QUERY_ROOT.feed hit", "feed.__typename QUERY_ROOT.feed.__typename hit",
+          "feed.title QUERY_ROOT.feed.title hit", "feed.author QUERY_ROOT.feed.author hit",
+          "feed.author.id User:1.id hit", "feed.author.name User:1.name hit",
+          "feed.posts QUERY_ROOT.feed.posts hit", "feed.posts[0].id Post:1.id hit",
+          "feed.posts[0].title Post:1.title hit", "feed.posts[1].id Post:2.id hit",
+          "feed.posts[1].title Post:2.title hit", "feed.posts[2].id Post:3.id hit",
+          "feed.posts[2].title Post:3.title hit", "now QUERY_ROOT.now hit",
+        ])
+      #expect(Self.all(explanation.fields).allSatisfy { $0.age == 420 && $0.received == 5000 })
+    }
+  }
+
+  @Test("goes on after what is missing", arguments: StoreKind.allCases)
+  func missing(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      try await Self.fill(store)
+      _ = try await store.remove(RecordSelection("User:1"))
+      _ = try await store.remove(RecordSelection("Post:2", fields: "title"))
+      let operation = try prepare(
+        "{ feed { title author { id name } posts { id title } } now later }")
+      let explanation = try await store.explain(
+        operation, options: ReadOptions(), showing: .troubles(1))
+      #expect(!explanation.isHit)
+      #expect(explanation.counts[.missing] == 3)
+      let troubles = Self.all(explanation.fields).filter { $0.status == .missing }.map(\.path)
+      #expect(troubles == ["feed.posts[1].title", "later"])
+      let author = Self.all(explanation.fields).first { $0.path == "feed.author" }
+      #expect(author?.value == .missingRecord("User:1"))
+      let posts = Self.all(explanation.fields).first { $0.path == "feed.posts" }
+      guard case .list(3, let elements, leftOut: 1)? = posts?.value else {
+        Issue.record("\(String(describing: posts))")
+        return
+      }
+      #expect(elements.map(\.index) == [0, 1])
+      // A read stops where the explanation does first.
+      guard case .miss(let miss) = try await store.read(operation) else {
+        Issue.record("there should be a miss")
+        return
+      }
+      #expect(miss.path == "feed.author")
+    }
+  }
+
+  @Test("says what is stale, and what is accepted", arguments: StoreKind.allCases)
+  func stale(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      try await Self.fill(store)
+      var options = ReadOptions(
+        ages: AgeRules(fields: ["Post": ["title": .seconds(60)]]), now: 5060)
+      let operation = try prepare(Self.document)
+      var explanation = try await store.explain(operation, options: options, showing: .troubles(1))
+      #expect(explanation.counts == [.hit: 11, .stale: 3] && !explanation.isHit)
+      #expect(explanation.untoldTroubles == 2)
+      let title = Self.all(explanation.fields).first { $0.status == .stale }
+      #expect(title?.path == "feed.posts[0].title" && title?.age == 60 && title?.maxAge == 60)
+      options.stale = .upTo(.seconds(1))
+      explanation = try await store.explain(operation, options: options, showing: .troubles(1))
+      #expect(explanation.counts == [.hit: 11, .accepted: 3] && explanation.isHit)
+    }
+  }
+
+  @Test("without a schema, a fragment's missing fields are left out", arguments: StoreKind.allCases)
+  func leftOut(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      try await Self.fill(store)
+      let operation = try prepare("{ feed { title ... on Pinned { reason } } }")
+      let explanation = try await store.explain(
+        operation, options: ReadOptions(), showing: .everything)
+      #expect(explanation.isHit && explanation.counts[.leftOut] == 1)
+    }
+  }
+
+  @Test("an empty cache has nothing", arguments: StoreKind.allCases)
+  func empty(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let explanation = try await store.explain(
+        prepare(Self.document), options: ReadOptions(), showing: .everything)
+      #expect(
+        Self.lines(explanation) == [
+          "feed QUERY_ROOT.feed missing", "now QUERY_ROOT.now missing",
+        ])
+    }
+  }
+
+  @Test("long lists in segments are walked", arguments: StoreKind.allCases)
+  func segments(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let items = (0..<3000).map {
+        #"{"__typename":"E","n":\#($0),"text":"\#(String(repeating: "x", count: 60))"}"#
+      }
+      let operation = try prepare("{ items { n text } }")
+      try await normalize(
+        #"{"data":{"items":[\#(items.joined(separator: ","))]}}"#.utf8, operation, into: store)
+      #expect(try await store.statistics().segments > 1)
+      let explanation = try await store.explain(
+        operation, options: ReadOptions(), showing: .troubles(3))
+      #expect(explanation.isHit && explanation.counts == [.hit: 6001])
+      guard case .list(3000, _, leftOut: 2999)? = explanation.fields.first?.value else {
+        Issue.record("\(explanation.fields.first?.path ?? "")")
+        return
+      }
+    }
+  }
+}

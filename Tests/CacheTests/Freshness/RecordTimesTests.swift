@@ -1,0 +1,165 @@
+import Foundation
+import Testing
+
+@testable import Cache
+
+@Suite("The times of records")
+struct RecordTimesTests {
+  private static let user = "{ viewer { __typename id name email } }"
+
+  private static func response(_ fields: String) -> String {
+    #"{"data":{"viewer":{"__typename":"User","id":"1",\#(fields)}}}"#
+  }
+
+  /// Writes responses one after the other, and tells the times of `User:1` in the end.
+  private static func times(
+    _ kind: StoreKind, _ responses: [(at: Int, document: String, fields: String)]
+  ) async throws -> [String: UInt32] {
+    try await kind.withStore { store in
+      for (at, document, fields) in responses {
+        try await normalize(
+          response(fields).utf8, prepare(document), into: store, received: at)
+      }
+      return try await CacheTests.times(of: store)[ReferenceCache.Text("User:1")] ?? [:]
+    }
+  }
+
+  @Test("a new record has the time of its response", arguments: StoreKind.allCases)
+  func newRecord(kind: StoreKind) async throws {
+    let times = try await Self.times(kind, [(5000, Self.user, #""name":"Ada","email":"a@b""#)])
+    #expect(times == ["__typename": 5000, "id": 5000, "name": 5000, "email": 5000])
+  }
+
+  @Test("fields that did not arrive keep their time", arguments: StoreKind.allCases)
+  func otherFields(kind: StoreKind) async throws {
+    let times = try await Self.times(
+      kind,
+      [
+        (5000, Self.user, #""name":"Ada","email":"a@b""#),
+        (6000, "{ viewer { __typename id name } }", #""name":"Ada""#),
+        (6500, "{ viewer { __typename id phone } }", #""phone":"1""#),
+      ])
+    #expect(
+      times == ["__typename": 6500, "id": 6500, "name": 6000, "email": 5000, "phone": 6500])
+  }
+
+  @Test("a changed field has the time of its response, however near", arguments: StoreKind.allCases)
+  func changedField(kind: StoreKind) async throws {
+    let times = try await Self.times(
+      kind,
+      [
+        (5000, Self.user, #""name":"Ada","email":"a@b""#),
+        (5001, "{ viewer { __typename id name } }", #""name":"Eva""#),
+      ])
+    #expect(times == ["__typename": 5001, "id": 5001, "name": 5001, "email": 5000])
+  }
+
+  @Test("exceptions go when all fields come again", arguments: StoreKind.allCases)
+  func settledExceptions(kind: StoreKind) async throws {
+    let times = try await Self.times(
+      kind,
+      [
+        (5000, Self.user, #""name":"Ada","email":"a@b""#),
+        (6000, "{ viewer { __typename id name } }", #""name":"Eva""#),
+        (7000, Self.user, #""name":"Eva","email":"a@b""#),
+      ])
+    #expect(Set(times.values) == [7000])
+  }
+
+  @Test(
+    "unchanged data keep their time for a minute in a file, and have the new one in memory",
+    arguments: [(5059, 5000), (5060, 5060), (4941, 5000), (4940, 4940)])
+  func granularity(second: Int, expected: UInt32) async throws {
+    let responses = [
+      (at: 5000, document: Self.user, fields: #""name":"Ada","email":"a@b""#),
+      (at: second, document: Self.user, fields: #""name":"Ada","email":"a@b""#),
+    ]
+    #expect(try await Set(Self.times(.sqlite, responses).values) == [expected])
+    #expect(try await Set(Self.times(.memory, responses).values) == [UInt32(second)])
+  }
+
+  @Test("unchanged data write no row within the granularity", arguments: [false, true])
+  func unchangedWritesNothing(isPartial: Bool) async throws {
+    let directory = try TemporaryDirectory()
+    var options = SQLiteStore.Options()
+    options.ageGranularity = 100
+    let store = try SQLiteStore(path: directory.path("c.db"), options: options)
+    // Every write grows the log.
+    let log = URL(fileURLWithPath: directory.path("c.db-wal"))
+    let size = { try Data(contentsOf: log).count }
+    let whole = Self.response(#""name":"Ada","email":"a@b""#)
+    try await normalize(whole.utf8, prepare(Self.user), into: store, received: 5000)
+    let before = try size()
+    let summary =
+      isPartial
+      ? try await normalize(
+        Self.response(#""name":"Ada""#).utf8, prepare("{ viewer { __typename id name } }"),
+        into: store, received: 5099)
+      : try await normalize(whole.utf8, prepare(Self.user), into: store, received: 5099)
+    #expect(try size() == before)
+    #expect(summary.summary?.unchangedRecords == 2)
+    try await normalize(whole.utf8, prepare(Self.user), into: store, received: 5100)
+    #expect(try size() > before)
+    try store.close()
+  }
+
+  @Test(
+    "an object in its place has the time of its oldest part", arguments: StoreKind.allCases)
+  func embedded(kind: StoreKind) async throws {
+    let whole = "{ viewer { __typename id address { __typename city zip } } }"
+    let part = "{ viewer { __typename id address { __typename city } } }"
+    let first = (5000, whole, #""address":{"__typename":"A","city":"X","zip":"1"}"#)
+    let partial = (6000, part, #""address":{"__typename":"A","city":"Y"}"#)
+    let times = try await Self.times(kind, [first, partial])
+    #expect(times["address"] == 5000 && times["id"] == 6000)
+    let swapped = (
+      7000, "{ viewer { __typename id address { zip city __typename } } }",
+      #""address":{"zip":"2","city":"Y","__typename":"A"}"#
+    )
+    #expect(try await Self.times(kind, [first, partial, swapped])["address"] == 7000)
+  }
+
+  @Test("what an error hides keeps its time", arguments: Way.allCases)
+  func erroredNull(way: Way) async throws {
+    try await way.withCache { cache in
+      try await normalize(
+        Self.response(#""name":"Ada","email":"a@b""#).utf8, prepare(Self.user), into: cache.store,
+        arrival: cache.arrival, received: 5000)
+      let second =
+        #"{"data":{"viewer":{"__typename":"User","id":"1","name":null,"email":"c@d"}},"#
+        + #""errors":[{"message":"no","path":["viewer","name"]}]}"#
+      try await normalize(
+        second.utf8, prepare(Self.user), into: cache.store, arrival: cache.arrival, received: 6000)
+      let times = try await CacheTests.times(of: cache.store)[ReferenceCache.Text("User:1")]
+      #expect(times?["name"] == 5000 && times?["email"] == 6000, "\(way): \(times ?? [:])")
+    }
+  }
+
+  @Test("times survive a file that is closed and opened again")
+  func reopened() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("c.db")
+    var store = try SQLiteStore(path: path)
+    try await normalize(
+      Self.response(#""name":"Ada","email":"a@b""#).utf8, prepare(Self.user), into: store,
+      received: 5000)
+    try await normalize(
+      Self.response(#""name":"Eva""#).utf8, prepare("{ viewer { __typename id name } }"),
+      into: store, received: 6000)
+    let before = try await CacheTests.times(of: store)
+    try store.close()
+    store = try SQLiteStore(path: path)
+    #expect(try await CacheTests.times(of: store) == before)
+    #expect(before[ReferenceCache.Text("User:1")]?["email"] == 5000)
+    try store.close()
+  }
+
+  @Test("ages that cannot be read make fields old, not fresh")
+  func damagedAges() {
+    let key = Array("\"name\"".utf8)
+    for text in ["{\"name\":x}", "{\"name\"", "nonsense", "{\"name\":-1}"] {
+      let times = RecordTimes(received: 9000, ages: Array(text.utf8))
+      key.withUnsafeBufferPointer { #expect(times.time(of: Bytes($0)) == 0, "\(text)") }
+    }
+  }
+}

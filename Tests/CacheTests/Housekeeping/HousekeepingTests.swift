@@ -1,0 +1,352 @@
+import Foundation
+import Testing
+
+@testable import Cache
+
+@Suite("Housekeeping")
+struct HousekeepingTests {
+  private static let document = """
+    query Q($first: Int, $after: Int) {
+      feed(first: $first, after: $after) { __typename id title author { __typename id name } }
+      viewer { __typename id name }
+    }
+    """
+
+  /// A feed with two posts of two authors, and a viewer of its own.
+  private static func fill(_ store: any RecordStore, received: Int = 5000) async throws {
+    try await write(
+      store, first: 2, posts: [("1", "10"), ("2", "11")], viewer: "12", received: received)
+  }
+
+  private static func write(
+    _ store: any RecordStore, first: Int, posts: [(id: String, author: String)], viewer: String,
+    received: Int
+  ) async throws {
+    let items = posts.map {
+      #"{"__typename":"Post","id":"\#($0.id)","title":"Post \#($0.id)","author":"#
+        + #"{"__typename":"User","id":"\#($0.author)","name":"N"}}"#
+    }
+    try await normalize(
+      #"{"data":{"feed":[\#(items.joined(separator: ","))],"viewer":{"__typename":"User","id":"\#(viewer)","name":"V"}}}"#
+        .utf8, prepare(document, variables: #"{"first":\#(first)}"#), into: store,
+      received: received)
+  }
+
+  private static func keys(_ store: any RecordStore) async throws -> [String] {
+    try await dump(store).split(separator: "\n").map {
+      String($0.dropFirst(8).prefix { $0 != "\"" })
+    }
+  }
+
+  // MARK: Selected records
+
+  /// A pattern, a pattern for fields, and what goes.
+  static let selections: [(String, String?, Set<String>)] = [
+    ("Post:1", nil, ["Post:1.__typename", "Post:1.id", "Post:1.title", "Post:1.author"]),
+    ("Post:*", "title", ["Post:1.title", "Post:2.title"]),
+    ("*", "name", ["User:10.name", "User:11.name", "User:12.name"]),
+    ("User:1?", "na*", ["User:10.name", "User:11.name", "User:12.name"]),
+    ("User:1", nil, []),
+    ("Query.viewer", nil, ["QUERY_ROOT.viewer"]),
+    ("QUERY_ROOT.feed", nil, [#"QUERY_ROOT.feed({"first":2})"#]),
+    (#"Query.feed({"first":2})"#, nil, [#"QUERY_ROOT.feed({"first":2})"#]),
+    (#"Query.feed({"first":*"#, nil, [#"QUERY_ROOT.feed({"first":2})"#]),
+    (#"Query.feed({"first":3*"#, nil, []),
+    ("Query.fee", nil, []),
+    ("Query", nil, [#"QUERY_ROOT.feed({"first":2})"#, "QUERY_ROOT.viewer"]),
+    ("Query", "feed", [#"QUERY_ROOT.feed({"first":2})"#]),
+    (#"Post\:1"#, "id", ["Post:1.id"]),
+    (#"Post:\*"#, nil, []),
+  ]
+
+  @Test("removes what a pattern names, and tells", arguments: StoreKind.allCases, selections)
+  func removes(kind: StoreKind, selection: (String, String?, Set<String>)) async throws {
+    try await kind.withStore { store in
+      try await Self.fill(store)
+      let before = try await times(of: store)
+      let summary = try await store.remove(RecordSelection(selection.0, fields: selection.1))
+      #expect(Set(summary.changes.map { "\($0.recordKey).\($0.field)" }) == selection.2)
+      #expect(summary.isEmpty == selection.2.isEmpty)
+      let after = try await times(of: store)
+      for (key, fields) in before {
+        for (field, time) in fields {
+          let isGone = selection.2.contains("\(key.string).\(field)")
+          #expect(after[key]?[field] == (isGone ? nil : time), "\(key.string).\(field)")
+        }
+      }
+      // What is left is sound.
+      _ = try await dump(store)
+    }
+  }
+
+  @Test("what was removed is missing, and comes back", arguments: StoreKind.allCases)
+  func missing(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      try await Self.fill(store)
+      let operation = try prepare(Self.document, variables: #"{"first":2}"#)
+      _ = try await store.remove(RecordSelection("Post:2", fields: "title"))
+      guard case .miss(let miss) = try await store.read(operation) else {
+        Issue.record("there should be a miss")
+        return
+      }
+      #expect(miss.path == "feed[1].title")
+      _ = try await store.remove(RecordSelection("Post:1"))
+      guard case .miss(let gone) = try await store.read(operation) else {
+        Issue.record("there should be a miss")
+        return
+      }
+      #expect(gone.path == "feed[0]" && gone.recordKey == "Post:1" && gone.field == nil)
+      try await Self.fill(store)
+      guard case .hit = try await store.read(operation) else {
+        Issue.record("there should be an answer")
+        return
+      }
+    }
+  }
+
+  @Test("more records than a page are all removed")
+  func manyRecords() async throws {
+    try await StoreKind.sqlite.withStore { store in
+      let posts = (0..<2500).map { (id: "\($0)", author: "1") }
+      try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
+      let summary = try await store.remove(RecordSelection("Post:*"))
+      #expect(summary.records == 2500)
+      #expect(try await Self.keys(store) == ["QUERY_ROOT", "User:1"])
+    }
+  }
+
+  @Test(
+    "a pattern that can name nothing is refused",
+    arguments: [("", nil), ("Post", nil), ("a:b", "")]
+  )
+  func refused(pattern: String, fields: String?) throws {
+    #expect(throws: CacheError.self) { try RecordSelection(pattern, fields: fields) }
+  }
+
+  // MARK: Garbage
+
+  @Test("garbage is what no root field reaches", arguments: StoreKind.allCases)
+  func garbage(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      try await Self.fill(store)
+      #expect(try await store.collectGarbage(rootsBefore: nil).isEmpty)
+      let before = try await dump(store)
+      _ = try await store.remove(RecordSelection("Query.feed"))
+      let summary = try await store.collectGarbage(rootsBefore: nil)
+      #expect(try await Self.keys(store) == ["QUERY_ROOT", "User:12"])
+      #expect(summary.records == 4)
+      #expect(
+        summary.changes.map(\.recordKey).filter { $0 == "Post:1" }.count == 4)
+      try await Self.fill(store)
+      #expect(try await dump(store) == before)
+    }
+  }
+
+  @Test("records that refer to one another are garbage all the same", arguments: StoreKind.allCases)
+  func cycles(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let operation = try prepare("{ a { __typename id b { __typename id a { __typename id } } } }")
+      try await normalize(
+        #"{"data":{"a":{"__typename":"A","id":"1","b":{"__typename":"B","id":"1","a":{"__typename":"A","id":"1"}}}}}"#
+          .utf8, operation, into: store)
+      #expect(try await store.collectGarbage(rootsBefore: nil).isEmpty)
+      _ = try await store.remove(RecordSelection("Query"))
+      #expect(try await store.collectGarbage(rootsBefore: nil).records == 2)
+      #expect(try await dump(store) == "")
+    }
+  }
+
+  @Test("what only old root fields reach is garbage when asked", arguments: StoreKind.allCases)
+  func oldRoots(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      try await Self.write(store, first: 1, posts: [("1", "10")], viewer: "1", received: 5000)
+      try await Self.write(store, first: 2, posts: [("2", "10")], viewer: "1", received: 6000)
+      let summary = try await store.collectGarbage(rootsBefore: 6000)
+      #expect(try await Self.keys(store) == ["Post:2", "QUERY_ROOT", "User:1", "User:10"])
+      #expect(summary.changes.contains(FieldChange(recordKey: "Post:1", field: "title")))
+      #expect(
+        summary.changes.contains(
+          FieldChange(recordKey: "QUERY_ROOT", field: #"feed({"first":1})"#)))
+    }
+  }
+
+  /// A list so long that it is cut into segments, with entities and a list of leaf values in it.
+  private static func writeLongList(
+    _ store: any RecordStore, count: Int, received: Int
+  ) async throws -> PreparedOperation {
+    let operation = try prepare(
+      "{ page { __typename edges { __typename cursor node { __typename id } } tags } }")
+    let edges = (0..<count).map {
+      #"{"__typename":"Edge","cursor":"c\#($0)\#(String(repeating: "x", count: 60))","node":{"__typename":"Node","id":"\#($0)"}}"#
+    }
+    let tags = (0..<count).map { "\"tag \($0) \(String(repeating: "y", count: 60))\"" }
+    try await normalize(
+      #"{"data":{"page":{"__typename":"Page","edges":[\#(edges.joined(separator: ","))],"tags":[\#(tags.joined(separator: ","))]}}}"#
+        .utf8, operation, into: store, received: received)
+    return operation
+  }
+
+  @Test("segments of long lists live as long as their lists", arguments: StoreKind.allCases)
+  func segments(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let operation = try await Self.writeLongList(store, count: 3000, received: 5000)
+      let segments = try await store.statistics().segments
+      #expect(segments > 4)
+      #expect(try await store.collectGarbage(rootsBefore: nil).isEmpty)
+      guard case .hit = try await store.read(operation) else {
+        Issue.record("there should be an answer")
+        return
+      }
+      // A shorter list replaces the long one, whose segments and nodes nothing reaches any more.
+      _ = try await Self.writeLongList(store, count: 3, received: 5000)
+      let summary = try await store.collectGarbage(rootsBefore: nil)
+      #expect(summary.segments == segments && summary.records == 2997)
+      #expect(try await store.statistics().segments == 0)
+    }
+  }
+
+  @Test("gives space back to the file system")
+  func vacuum() async throws {
+    try await StoreKind.sqlite.withStore { store in
+      _ = try await Self.writeLongList(store, count: 3000, received: 5000)
+      let before = try await store.statistics().fileBytes ?? 0
+      _ = try await Self.writeLongList(store, count: 3, received: 5000)
+      _ = try await store.collectGarbage(rootsBefore: nil)
+      let after = try await store.statistics().fileBytes ?? 0
+      #expect(after < before / 4, "\(before) bytes, then \(after)")
+    }
+  }
+
+  @Test("other connections see the state before, until it is done")
+  func isolation() async throws {
+    let directory = try TemporaryDirectory()
+    let store = try SQLiteStore(path: directory.path("c.db"))
+    let other = try SQLiteStore(path: directory.path("c.db"))
+    try await Self.fill(store)
+    let before = try await dump(other)
+    let transaction = try await store.begin()
+    _ = try await transaction.merge(RecordBatch(RecordTable()))
+    #expect(try await dump(other) == before)
+    await transaction.rollback()
+    _ = try await store.remove(RecordSelection("Post:*"))
+    #expect(try await Self.keys(other) == ["QUERY_ROOT", "User:10", "User:11", "User:12"])
+    try store.close()
+    try other.close()
+  }
+
+  // MARK: Size
+
+  @Test("trims what was received longest ago")
+  func trimsOldest() async throws {
+    try await StoreKind.sqlite.withStore { store in
+      for number in 1...9 {
+        try await Self.write(
+          store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1",
+          received: 5000 + number * 100)
+      }
+      let size = try await store.statistics().bytes
+      #expect(try await store.trim(to: size).isEmpty)
+      let summary = try await store.trim(to: size / 2)
+      let left = try await store.statistics().bytes
+      #expect(left <= size / 2 && left > size / 3)
+      #expect(summary.bytes == size - left)
+      let keys = try await Self.keys(store)
+      #expect(keys.contains("Post:9") && keys.contains("User:19") && keys.contains("User:1"))
+      #expect(!keys.contains("Post:1") && !keys.contains("User:11"))
+      _ = try await store.trim(to: 0)
+      #expect(try await dump(store) == "")
+      #expect(try await store.statistics().bytes == 0)
+    }
+  }
+
+  @Test("trims among records of one second, too", arguments: StoreKind.allCases)
+  func trimsWithinASecond(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let posts = (0..<100).map { (id: "\($0)", author: "\($0)") }
+      try await Self.write(store, first: 100, posts: posts, viewer: "1", received: 5000)
+      let size = try await store.statistics().bytes
+      let summary = try await store.trim(to: size / 2)
+      let left = try await store.statistics().bytes
+      #expect(left <= size / 2 && left > size / 2 - 5000)
+      #expect(summary.bytes == size - left)
+    }
+  }
+
+  @Test("a list goes with its segments, and never without", arguments: StoreKind.allCases)
+  func trimsLists(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let old = try await Self.writeLongList(store, count: 3000, received: 5000)
+      try await Self.fill(store, received: 6000)
+      let size = try await store.statistics().bytes
+      // Less than the segments of the list.
+      _ = try await store.trim(to: size - 200_000)
+      if case .hit = try await store.read(old) { Issue.record("the list should be gone") }
+      #expect(try await store.statistics().segments == 0)
+      #expect(try await store.statistics().bytes <= size - 200_000)
+      let new = try prepare(Self.document, variables: #"{"first":2}"#)
+      guard case .hit = try await store.read(new) else {
+        Issue.record("what is newer should be there")
+        return
+      }
+    }
+  }
+
+  @Test("in memory, what was read lately stays")
+  func leastRecentlyUsed() async throws {
+    let store = MemoryStore()
+    for number in 1...20 {
+      try await Self.write(
+        store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1", received: 5000)
+    }
+    let oldest = try prepare(Self.document, variables: #"{"first":1}"#)
+    guard case .hit = try await store.read(oldest) else {
+      Issue.record("there should be an answer")
+      return
+    }
+    let size = await store.statistics().bytes
+    _ = await store.trim(to: size / 4)
+    #expect(await store.statistics().bytes <= size / 4)
+    guard case .hit = try await store.read(oldest) else {
+      Issue.record("what was read last is gone")
+      return
+    }
+    let second = try prepare(Self.document, variables: #"{"first":2}"#)
+    if case .hit = try await store.read(second) { Issue.record("the oldest should be gone") }
+  }
+
+  @Test("in memory, the limit holds after every write, and statistics agree")
+  func memoryLimit() async throws {
+    let limit = 20_000
+    let store = MemoryStore(maxSize: limit)
+    for number in 1...200 {
+      try await Self.write(
+        store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1", received: 5000)
+      let statistics = await store.statistics()
+      #expect(statistics.bytes <= limit)
+      #expect(statistics.types.values.reduce(0) { $0 + $1.bytes } == statistics.bytes)
+      // The last response is there as a whole.
+      let operation = try prepare(Self.document, variables: #"{"first":\#(number)}"#)
+      guard case .hit = try await store.read(operation) else {
+        Issue.record("response \(number) is gone")
+        return
+      }
+    }
+  }
+
+  @Test("a damaged record counts as missing, and what only it reached is garbage")
+  func damaged() async throws {
+    guard SQLiteTool.isThere else { return }
+    let directory = try TemporaryDirectory()
+    let path = directory.path("c.db")
+    var store = try SQLiteStore(path: path)
+    try await Self.fill(store)
+    try store.close()
+    try SQLiteTool.run(
+      "UPDATE records SET data = replace(data, 'Post 1', 'Post X') WHERE key = 'Post:1'", on: path)
+    store = try SQLiteStore(path: path)
+    let summary = try await store.collectGarbage(rootsBefore: nil)
+    #expect(summary.records == 1)
+    #expect(try await Self.keys(store) == ["Post:2", "QUERY_ROOT", "User:11", "User:12"])
+    try store.close()
+  }
+}

@@ -1,0 +1,170 @@
+import Cache
+import DemoServer
+import Foundation
+import Pipeline
+import Plugins
+import Testing
+
+/// A time of day that tests move.
+private final class WallClock: @unchecked Sendable {
+  // Unchecked: the time is only touched while `lock` is held.
+  private let lock = NSLock()
+  private var time = 1_700_000_000.0
+
+  var now: Double { lock.withLock { time } }
+  func advance(by seconds: Double) { lock.withLock { time += seconds } }
+}
+
+@Suite("How old a chain's answers are", .timeLimit(.minutes(3)))
+struct FreshnessTests {
+  private static let query = #"query User { user(id: "U_1") { id login name } }"#
+
+  private static func chain(_ options: String) -> String {
+    """
+    - cache-read: { \(options) }
+    - fetch
+    - response-code
+    - parse
+    - cache-write
+    """
+  }
+
+  /// What a chain answers after the first answer has grown old.
+  struct Case: Sendable, CustomTestStringConvertible {
+    var options: String
+    var age: Double
+    /// The sources of the answers, and of the one that is stale.
+    var outcome: [String]
+    var isStale = false
+    var isOffline = false
+    var rules = AgeRules()
+
+    var testDescription: String { "\(options) after \(age) s\(isOffline ? ", offline" : "")" }
+  }
+
+  static let cases: [Case] = [
+    Case(options: "policy: cache-first", age: 1e7, outcome: ["cache"]),
+    Case(options: "max_age: 5m", age: 299, outcome: ["cache"]),
+    Case(options: "max_age: 5m", age: 300, outcome: ["server"]),
+    Case(options: "max_age: 0s", age: 0, outcome: ["server"]),
+    Case(options: "max_age: 5m, max_stale: 1m", age: 359, outcome: ["cache"], isStale: true),
+    Case(options: "max_age: 5m, max_stale: 1m", age: 360, outcome: ["server"]),
+    Case(options: "max_age: 5m, policy: cache-only", age: 300, outcome: ["cache_miss"]),
+    Case(
+      options: "max_age: 5m, max_stale: 1h, policy: cache-only", age: 300, outcome: ["cache"],
+      isStale: true),
+    Case(
+      options: "max_age: 5m, policy: cache-and-network", age: 299, outcome: ["cache", "server"]),
+    Case(options: "max_age: 5m, policy: cache-and-network", age: 300, outcome: ["server"]),
+    Case(
+      options: "max_age: 5m, max_stale: 1h, policy: cache-and-network", age: 300,
+      outcome: ["cache", "server"], isStale: true),
+    Case(
+      options: "max_age: 5m, policy: network-first", age: 1e6, outcome: ["cache"], isStale: true,
+      isOffline: true),
+    Case(
+      options: "max_age: 5m, max_stale: 1m, policy: network-first", age: 359, outcome: ["cache"],
+      isStale: true, isOffline: true),
+    Case(
+      options: "max_age: 5m, max_stale: 1m, policy: network-first", age: 360,
+      outcome: ["connection_failed"], isOffline: true),
+    Case(
+      options: "policy: cache-first", age: 60, outcome: ["server"],
+      rules: AgeRules(types: ["User": .seconds(60)])),
+    Case(
+      options: "policy: cache-first", age: 60, outcome: ["server"],
+      rules: AgeRules(fields: ["Query": ["user": .seconds(60)]])),
+    Case(
+      options: "max_age: 1s", age: 60, outcome: ["cache"],
+      rules: AgeRules(types: ["User": .seconds(61), "Query": .seconds(61)])),
+  ]
+
+  @Test("data are used as long as they are fresh", arguments: Bench.StoreKind.allCases, cases)
+  func ages(kind: Bench.StoreKind, it: Case) async throws {
+    try await DemoServer.withServer { server in
+      let clock = WallClock()
+      var setup = Bench.Setup()
+      setup.store = kind
+      setup.secondsSince1970 = { clock.now }
+      setup.change = { $0.ages = it.rules }
+      let url = server.url
+      let options = it.isOffline ? "http://127.0.0.1:1/graphql" : url
+      try await Bench.with(Self.chain(it.options), url: options, setup: setup) { bench in
+        let filler = Bench(
+          runner: PipelineRunner(
+            try Bench.pipeline(Self.chain("policy: network-only"), url: url),
+            services: bench.runner.services), store: bench.store, log: bench.log)
+        #expect(await filler.run(Self.query).sources == [.server])
+        clock.advance(by: it.age)
+        let outcome = await bench.run(Self.query)
+        let ends = outcome.failure.map { [$0.code.rawValue] } ?? []
+        #expect(outcome.sources.map(\.rawValue) + ends == it.outcome, "\(outcome.message)")
+        let staleness = outcome.results.first?.staleness
+        #expect((staleness != nil) == it.isStale)
+        if it.isStale { #expect(staleness?.age == Int(it.age) && staleness?.maxAge == 300) }
+      }
+    }
+  }
+
+  @Test("an answer of the server makes data fresh again, changed or not")
+  func renewal() async throws {
+    try await DemoServer.withServer { server in
+      let clock = WallClock()
+      var setup = Bench.Setup()
+      setup.secondsSince1970 = { clock.now }
+      try await Bench.with(Self.chain("max_age: 5m"), url: server.url, setup: setup) { bench in
+        #expect(await bench.run(Self.query).sources == [.server])
+        clock.advance(by: 300)
+        #expect(await bench.run(Self.query).sources == [.server])
+        clock.advance(by: 299)
+        #expect(await bench.run(Self.query).sources == [.cache])
+      }
+    }
+  }
+
+  @Test("a miss of cache-only says how old the field is")
+  func reason() async throws {
+    try await DemoServer.withServer { server in
+      let clock = WallClock()
+      var setup = Bench.Setup()
+      setup.secondsSince1970 = { clock.now }
+      try await Bench.with(
+        Self.chain("policy: cache-only, max_age: 5m"), url: server.url, setup: setup
+      ) { bench in
+        #expect(await bench.run(Self.query, policy: .networkOnly).sources == [.server])
+        clock.advance(by: 420)
+        let miss = await bench.run(Self.query)
+        #expect(
+          miss.message
+            == "cache-read: `user` of User is stale in the cache (received 7 min ago, max_age 5 min), "
+            + "and the policy cache-only asks nobody else")
+      }
+    }
+  }
+
+  @Test("max_stale without any max_age is noticed")
+  func uselessMaxStale() throws {
+    let yaml = """
+      version: 1
+      endpoint: { url: "http://localhost/" }
+      store: { kind: memory }
+      %@
+      chain: [ cache-read: { max_stale: 1h }, fetch, parse, cache-write ]
+      """
+    func warnings(_ settings: String) throws -> [String] {
+      try PipelineFile.load(
+        Array(yaml.replacing("%@", with: settings).utf8), file: "x.pipeline.yaml",
+        registry: .builtIn, environment: PipelineFileEnvironment(variable: { _ in nil })
+      ).warnings.warnings.map(\.message)
+    }
+    #expect(try warnings("name: x").contains { $0.contains("has nothing to add to") })
+    #expect(try warnings("types: { User: { max_age: 1h } }").isEmpty)
+  }
+
+  @Test("a duration needs its unit")
+  func units() {
+    expectEntry("cache-read: { max_age: 300 }", refusedWith: "write `300s` or `300ms`")
+    expectEntry("cache-read: { max_age: 5m, max_stale: 1h }", refusedWith: nil)
+    expectEntry("cache-read: { maxage: 5m }", refusedWith: "did you mean `max_age`?")
+  }
+}
