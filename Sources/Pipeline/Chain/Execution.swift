@@ -135,8 +135,10 @@ extension Execution {
     } catch let error as CacheError where error.code == .cancelled {
       throw CancellationError()
     } catch let error as CacheError where error.isStoreFailure && !pipeline.store.isRequired {
-      // The caller asked for the answer, and here it is.
-      services.logger.warning(
+      // The caller asked for the answer, and here it is. That a file can only be read was told when it
+      // was opened.
+      services.logger.log(
+        level: error.code == .readOnly ? .debug : .warning,
         "the result was not kept: \(error)", metadata: ["operation": "\(request.label)"])
     } catch {
       throw ChainError(

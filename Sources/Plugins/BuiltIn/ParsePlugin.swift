@@ -50,7 +50,8 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     let parsed = try await read(
       response, operation, store: target?.store, options: options, place: context.entryID)
     if let failure = parsed.storeFailure {
-      context.services.logger.warning(
+      context.services.logger.log(
+        level: failure.code == .readOnly ? .debug : .warning,
         "the result was not kept: \(failure)", metadata: ["operation": "\(request.label)"])
     }
     for diagnostic in parsed.diagnostics {
