@@ -61,6 +61,10 @@ def torture():
     if os.geteuid() != 0:
         print("power cuts: skipped, a loop device needs root")
         return
+    if "GQLRUN_OWN_MOUNTS" not in os.environ:
+        # A mount that others inherit would outlive its umount, and the shut down file system with it.
+        os.environ["GQLRUN_OWN_MOUNTS"] = "1"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable] + sys.argv)
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="gqlrun-power-") as folder:
         image, mount = os.path.join(folder, "image"), os.path.join(folder, "disk")
