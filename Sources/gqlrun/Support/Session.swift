@@ -32,7 +32,7 @@ struct Session {
     self.facts = facts
     self.logger = logger
     store = try choice?.open(report: Self.report(logger)) ?? Self.store(pipeline.store, logger)
-    transport = AsyncHTTPTransport()
+    transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
   }
 
   private static func report(_ logger: Logger) -> @Sendable (StoreNotice) -> Void {
