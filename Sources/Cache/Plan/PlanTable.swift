@@ -23,6 +23,8 @@ struct FieldPlan {
   var isTypename: Bool
   /// Whether the caller asked for it.
   var isAsked: Bool
+  /// Whether it is a leaf whose key in the result is the stored one.
+  var isVerbatim: Bool
 
   /// The quoted key under which its value is stored.
   var storedKey: [UInt8] { storedPrefix[0..<(storedPrefix.count - 1)].array }
@@ -47,6 +49,8 @@ struct ObjectPlan {
   var seenWords: Int
   /// Two response keys share a stored key, so that the object's text must be folded at its end.
   var hasStoredDuplicates: Bool
+  /// Some field stands in a fragment that may not apply.
+  var hasFragments: Bool
   var keyEntries: [KeyEntry] = []
   var lastKeyEntry = 0
   /// Where the entries are that a short scan does not reach.
@@ -391,17 +395,21 @@ struct PlanTable: ~Copyable {
       }
       let keyBytes = keep(Array(key.utf8))
       let words = keyWords(keyBytes)
+      let stored = Array(JSONValue.string(meaning.storedKey).canonicalText.utf8) + [58]
+      let response = Array(JSONValue.string(key).canonicalText.utf8) + [58]
+      let child = child(of: same)
       fields.append(
         FieldPlan(
           key: keyBytes, head: words.head, tail: words.tail,
-          storedPrefix: keep(Array(JSONValue.string(meaning.storedKey).canonicalText.utf8) + [58]),
-          resultPrefix: keep(Array(JSONValue.string(key).canonicalText.utf8) + [58]),
+          storedPrefix: keep(stored),
+          resultPrefix: keep(response),
           rootKey: isRoot
             ? keep(Array((RootRecord.prefix(of: plan.operationType) + meaning.storedKey).utf8))
             : .empty,
-          child: child(of: same), candidate: candidate,
+          child: child, candidate: candidate,
           fragments: fragments, isTypename: meaning.fieldName == "__typename",
-          isAsked: same.contains { !$0.contribution.isAdded }))
+          isAsked: same.contains { !$0.contribution.isAdded },
+          isVerbatim: child < 0 && stored == response))
     }
     let block = UnsafeMutablePointer<FieldPlan>.allocate(capacity: max(fields.count, 1))
     block.initialize(from: fields, count: fields.count)
@@ -410,7 +418,8 @@ struct PlanTable: ~Copyable {
     return append(
       ObjectPlan(
         fields: block, fieldCount: fields.count, candidateCount: Int(candidates),
-        seenWords: (fields.count + 63) / 64, hasStoredDuplicates: stored.count < fields.count))
+        seenWords: (fields.count + 63) / 64, hasStoredDuplicates: stored.count < fields.count,
+        hasFragments: fields.contains { $0.fragments >= 0 }))
   }
 
   private mutating func append(_ object: ObjectPlan) -> Int32 {

@@ -6,15 +6,33 @@
 
 @inline(__always)
 func compareBytes(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-  if count == 0 { return true }
-  if count >= 8 && count <= 16 {
-    let x = UnsafeRawPointer(a)
-    let y = UnsafeRawPointer(b)
-    return x.loadUnaligned(as: UInt64.self) == y.loadUnaligned(as: UInt64.self)
-      && x.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-        == y.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+  let x = UnsafeRawPointer(a)
+  let y = UnsafeRawPointer(b)
+  if count >= 8 {
+    guard count <= 32 else { return memcmp(a, b, count) == 0 }
+    var i = 0
+    while i &+ 8 < count {
+      if x.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+        != y.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+      {
+        return false
+      }
+      i &+= 8
+    }
+    return x.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+      == y.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
   }
-  return memcmp(a, b, count) == 0
+  if count >= 4 {
+    return x.loadUnaligned(as: UInt32.self) == y.loadUnaligned(as: UInt32.self)
+      && x.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+        == y.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+  }
+  var i = 0
+  while i < count {
+    if a[i] != b[i] { return false }
+    i &+= 1
+  }
+  return true
 }
 
 /// Whether `a` stands before `b` in byte order.
