@@ -100,7 +100,7 @@ struct NormalizerState: ~Copyable {
     limits: ResponseLimits
   ) {
     scope = JSONEventScope(limits: limits.json)
-    table = PlanTable(plan)
+    table = plan.tables.take(for: plan)
     self.staging = staging
     self.wantsResult = wantsResult
     self.limits = limits

@@ -86,6 +86,9 @@ public final class ResponseNormalizer {
   deinit {
     // The parser goes first in `parser`'s own deinit only after this body: it does not touch its
     // context when it is freed.
+    var table = PlanTable()
+    swap(&table, &state.pointee.table)
+    operation.plan.tables.give(table)
     state.deinitialize(count: 1)
     state.deallocate()
   }
@@ -170,7 +173,9 @@ public final class ResponseNormalizer {
     var response = NormalizedResponse(
       errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.hasData,
       statistics: statistics,
-      diagnostics: state.pointee.diagnostics.sorted { $0.description < $1.description })
+      diagnostics: state.pointee.diagnostics.sorted {
+        ($0.typename, $0.keyField) < ($1.typename, $1.keyField)
+      })
     if options.wantsResult, state.pointee.hasData {
       let finished = consumeSpool()
       response.data = finished

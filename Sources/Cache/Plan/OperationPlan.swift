@@ -35,6 +35,8 @@ package final class OperationPlan: Sendable {
   let operationType: OperationType
   let keys: KeyRules
   let facts: TypeFacts?
+  /// What responses and reads have compiled of it.
+  let tables = PlanTables()
 
   init(
     document: Document, operation: OperationDefinition, variables: JSONObject, keys: KeyRules,

@@ -39,6 +39,8 @@ struct KeyEntry {
   var parts: [Int32]
   /// A key field that the selection does not ask for, so that there is no identity.
   var missingField: String?
+  /// The last use of the table in which it was told; all uses count as such when nothing is missing.
+  var toldIn = UInt64.max
 }
 
 /// The fields an object of one type has under one selection.
@@ -84,7 +86,10 @@ struct SelectionNode {
 /// Owned by one normalizer or reader. Everything that the hot paths read stands in memory that does not
 /// move until the table goes.
 struct PlanTable: ~Copyable {
-  let plan: OperationPlan
+  /// Nobody's while the table is kept for the next use: the plan owns it then.
+  private var owner: OperationPlan?
+  /// How often the table was taken into use.
+  private(set) var use: UInt64 = 1
   private(set) var plans: UnsafeMutablePointer<ObjectPlan>
   private var planCapacity = 16
   private(set) var planCount = 0
@@ -104,7 +109,7 @@ struct PlanTable: ~Copyable {
   private(set) var root: Int32 = 0
 
   init(_ plan: OperationPlan) {
-    self.plan = plan
+    owner = plan
     plans = .allocate(capacity: 16)
     candidateNames = plan.keys.allFields
     let node = self.node(of: [SelectionPart(set: plan.rootSet)])
@@ -117,6 +122,28 @@ struct PlanTable: ~Copyable {
     for blob in blobs { blob.deallocate() }
     for block in fieldBlocks { block.deallocate() }
   }
+
+  /// A table of nothing, to stand where another was.
+  init() {
+    plans = .allocate(capacity: 1)
+    planCapacity = 1
+    candidateNames = []
+  }
+
+  var plan: OperationPlan {
+    guard let owner else { preconditionFailure("a table that is in use has a plan") }
+    return owner
+  }
+
+  /// Whether it is worth keeping: not made large by types that a server invents.
+  var isSmall: Bool { planCount <= 1024 && blobs.count <= 1 << 14 }
+
+  mutating func beginUse(of plan: OperationPlan) {
+    owner = plan
+    use += 1
+  }
+
+  mutating func endUse() { owner = nil }
 
   // MARK: Lookup
 
@@ -193,7 +220,10 @@ struct PlanTable: ~Copyable {
         entry.missingField = entry.missingField ?? field
       }
     }
-    if entry.missingField != nil { entry.parts = [] }
+    if entry.missingField != nil {
+      entry.parts = []
+      entry.toldIn = 0
+    }
     if count >= Self.scanned { object.pointee.keyEntryIndex[typename.array] = count }
     object.pointee.keyEntries.append(entry)
     object.pointee.lastKeyEntry = count

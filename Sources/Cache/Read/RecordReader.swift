@@ -27,7 +27,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
 
   init(_ plan: OperationPlan, source: Source, options: ReadOptions = ReadOptions()) {
     self.source = source
-    table = PlanTable(plan)
+    table = plan.tables.take(for: plan)
     isTracking = options.tracking != .none
     dependencies = Dependencies(options.tracking)
   }
@@ -35,6 +35,9 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   /// Reads the whole operation.
   consuming func read() throws(CacheError) -> StoreAnswer {
     let isHit = readRoot()
+    var spent = PlanTable()
+    swap(&spent, &table)
+    spent.plan.tables.give(spent)
     let dependencies = isTracking ? dependencies : nil
     guard isHit else {
       if let failure = failure ?? source.failure { throw failure }

@@ -54,6 +54,19 @@ struct Arena: ~Copyable {
     }
   }
 
+  /// Lets the kernel find and clear pages on another core, while the first of the chunk are filled:
+  /// on this one it would take a quarter of the time of a large response.
+  ///
+  /// Only a request: an older kernel refuses it, and when the chunk is gone already, pages are found for
+  /// what stands in its place, whose content does not change.
+  private static func prefault(_ start: UnsafeMutableRawPointer, _ count: Int) {
+    let address = UInt(bitPattern: start)
+    Task(priority: .high) {
+      // MADV_POPULATE_WRITE: https://man7.org/linux/man-pages/man2/madvise.2.html
+      _ = madvise(UnsafeMutableRawPointer(bitPattern: address), count, 23)
+    }
+  }
+
   /// Small chunks come from the allocator, large ones from the kernel with huge pages asked for.
   private static func map(_ count: Int) -> UnsafeMutableRawBufferPointer {
     guard count >= hugePage else { return .allocate(byteCount: count, alignment: 16) }
@@ -68,6 +81,7 @@ struct Arena: ~Copyable {
     if offset > 0 { munmap(memory, offset) }
     munmap(memory + offset + size, hugePage - offset)
     madvise(memory + offset, size, MADV_HUGEPAGE)
+    if size > hugePage { prefault(memory + offset + hugePage, size - hugePage) }
     return UnsafeMutableRawBufferPointer(start: memory + offset, count: size)
   }
 }
