@@ -48,6 +48,9 @@ public final class ResponseNormalizer {
   private var parser: JSONParser
   private var spool = ResultSpool()
   private var transaction: (any RecordTransaction)?
+  private var keySpread = KeySpread()
+  /// How many bytes of staged records go to the store at once.
+  private var batchBytes: Int
   /// Bytes fed so far.
   public private(set) var bytesRead = 0
 
@@ -66,6 +69,7 @@ public final class ResponseNormalizer {
     self.operation = operation
     self.store = store
     self.options = options
+    batchBytes = options.flushThreshold
     epoch = store?.activity.epoch ?? 0
     state = .allocate(capacity: 1)
     state.initialize(
@@ -113,7 +117,7 @@ public final class ResponseNormalizer {
   }
 
   /// Whether ``flush()`` should be called before the next ``feed(_:)``.
-  public var needsFlush: Bool { state.pointee.staging.table.arenaBytes >= options.flushThreshold }
+  public var needsFlush: Bool { state.pointee.staging.table.arenaBytes >= batchBytes }
 
   /// Hands the staged records to the store, inside its transaction, while the next bytes are parsed.
   public func flush() async throws(CacheError) {
@@ -121,11 +125,19 @@ public final class ResponseNormalizer {
     // A memory store holds everything in any case: it takes the whole response at once.
     if store.takesWholeResponses { return }
     if transaction == nil { transaction = try await store.begin() }
+    let isScattered =
+      batchBytes == options.flushThreshold && keySpread.add(state.pointee.staging.table)
     let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
-    if let spent = try await transaction?.merge(batch) {
+    let spent = try await transaction?.merge(batch)
+    if isScattered { batchBytes *= Self.scatteredFactor }
+    // Three large batches would take more memory than filling new pages takes time.
+    if let spent, batchBytes == options.flushThreshold {
       state.pointee.staging.recycle(spent.table)
     }
   }
+
+  /// How much larger batches are when keys are random.
+  private static let scatteredFactor = 16
 
   /// Says that the response has ended.
   ///

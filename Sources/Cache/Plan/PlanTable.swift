@@ -41,6 +41,8 @@ struct KeyEntry {
   var missingField: String?
   /// The last use of the table in which it was told; all uses count as such when nothing is missing.
   var toldIn = UInt64.max
+  /// The last use of the table in which there was an object of the type.
+  var usedIn: UInt64
 }
 
 /// The fields an object of one type has under one selection.
@@ -141,6 +143,8 @@ struct PlanTable: ~Copyable {
   mutating func beginUse(of plan: OperationPlan) {
     owner = plan
     use += 1
+    // So that the first object of each type is noted.
+    for index in 0..<planCount { plans[index].lastKeyEntry = Int.max }
   }
 
   mutating func endUse() { owner = nil }
@@ -200,13 +204,16 @@ struct PlanTable: ~Copyable {
     if index == Self.scanned { index = object.pointee.keyEntryIndex[typename.array] ?? count }
     if index < count {
       object.pointee.lastKeyEntry = index
+      if object.pointee.keyEntries[index].usedIn != use {
+        object.pointee.keyEntries[index].usedIn = use
+      }
       return index
     }
     let name = typename.string
     var entry = KeyEntry(
       typename: keep(typename.array),
       prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
-      parts: [], missingField: nil)
+      parts: [], missingField: nil, usedIn: use)
     // What is not a GraphQL name could pass for a root or a segment; it identifies nothing.
     let isName = isName(name[...])
     for field in isName ? self.plan.keyFields(of: name) : [] {

@@ -41,6 +41,22 @@ package func compareKeys(_ a: Bytes, _ b: Bytes) -> Bool {
   return order != 0 ? order < 0 : a.count < b.count
 }
 
+extension Bytes {
+  /// The eight bytes from `offset` on as a number whose order is theirs; zeros stand for what is missing.
+  @inline(__always)
+  func word(at offset: Int) -> UInt64 {
+    if offset &+ 8 <= count {
+      return UInt64(
+        bigEndian: UnsafeRawPointer(start).loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    var word: UInt64 = 0
+    for place in offset..<max(offset, count) {
+      word |= UInt64(start[place]) << UInt64(56 - 8 * (place - offset))
+    }
+    return word
+  }
+}
+
 /// A fast 64-bit hash of bytes, in the manner of wyhash: 16 bytes a step, folded by a 128-bit product.
 ///
 /// Not cryptographic. Tables seed it per process; what is stored (checksums, segment names) uses the

@@ -156,7 +156,25 @@ package final class RecordTable: @unchecked Sendable {
 
   /// The numbers of the live records, ordered by key bytes.
   package func sortedByKey() -> [Int] {
-    live.sorted { compareKeys(key(at: $0), key(at: $1)) }
+    struct Entry {
+      /// The key's first 16 bytes as two numbers in byte order, filled up with zeros.
+      var head: UInt64
+      var tail: UInt64
+      var index: Int
+    }
+    var entries: ContiguousArray<Entry> = []
+    entries.reserveCapacity(liveCount)
+    for index in live {
+      let key = key(at: index)
+      entries.append(Entry(head: key.word(at: 0), tail: key.word(at: 8), index: index))
+    }
+    // Most keys differ there, so that few records are looked at for the order.
+    entries.sort {
+      if $0.head != $1.head { return $0.head < $1.head }
+      if $0.tail != $1.tail { return $0.tail < $1.tail }
+      return compareKeys(key(at: $0.index), key(at: $1.index))
+    }
+    return entries.map(\.index)
   }
 
   /// Forgets all records and keeps the memory for the next ones.
