@@ -11,9 +11,9 @@ struct Staging: ~Copyable {
   private var hasUnplacedNulls = false
   let segmentSeed: UInt64
   private var scratch = ByteStack(capacity: 1024)
-  /// By key: the hashes of a record's key and of the text that came last for it. The same text again
+  /// By key: a hash of a record's key and of the text that came last for it. The same text again
   /// changes nothing, so it is skipped without a look at the record, in memory or long flushed.
-  private var recent: UnsafeMutablePointer<(key: UInt64, text: UInt64)>?
+  private var recent: UnsafeMutablePointer<UInt64>?
   private static let recentCount = 1 << 16
   /// So many records are waited for before memory is spent on that.
   private static let patience = 256
@@ -30,8 +30,8 @@ struct Staging: ~Copyable {
     if let recent {
       let slot = recent + Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))
       let content = hashContent(text.start, text.count, seed: hash)
-      if slot.pointee == (hash, content) { return }
-      slot.pointee = (hash, content)
+      if slot.pointee == content { return }
+      slot.pointee = content
     } else {
       rememberFromNowOn()
     }
@@ -48,7 +48,7 @@ struct Staging: ~Copyable {
     stagedCount += 1
     guard stagedCount > Self.patience else { return }
     recent = .allocate(capacity: Self.recentCount)
-    recent?.initialize(repeating: (0, 0), count: Self.recentCount)
+    recent?.initialize(repeating: 0, count: Self.recentCount)
   }
 
   @inline(never)
