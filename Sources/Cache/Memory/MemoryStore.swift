@@ -162,9 +162,13 @@ public actor MemoryStore: RecordStore {
       }
     }
     var warnings: [String] = []
+    let received = edits.reduce(UInt32(0)) { latest, edit in
+      if case .records(let batch) = edit { return max(latest, batch.firstReceived) }
+      return latest
+    }
     for paging in pages {
-      var join = PageJoin(
-        paging.rules, access: StagedRecords(table: table, seed: segmentSeed))
+      let segments = StagedSegments(table: table, seed: segmentSeed, received: received)
+      var join = PageJoin(paging.rules, access: StagedRecords(segments, table: table))
       join.run(paging.keys)
       warnings += join.warnings
     }

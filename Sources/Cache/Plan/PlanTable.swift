@@ -456,7 +456,7 @@ struct PlanTable: ~Copyable {
       }
       let keyBytes = keep(Array(key.utf8))
       let words = keyWords(keyBytes)
-      let stored = Array(JSONValue.string(meaning.storedKey).canonicalText.utf8) + [58]
+      let stored = Array(JSONValue.string(textKey).canonicalText.utf8) + [58]
       let response = Array(JSONValue.string(key).canonicalText.utf8) + [58]
       let child = child(of: same)
       fields.append(
