@@ -32,25 +32,6 @@ public enum YAMLValues {
     guard let root = composer.compose(), composer.findings.isEmpty else {
       throw PipelineDiagnostics(composer.findings, source: source)
     }
-    return root.variableValue
-  }
-}
-
-extension YAMLNode {
-  fileprivate var variableValue: JSONValue {
-    switch content {
-    case .scalar(let text, let isPlain):
-      if isNull { return .null }
-      guard isPlain, let value = try? JSONValue(parsing: text) else { return .string(text) }
-      switch value {
-      case .number, .boolean: return value
-      default: return .string(text)
-      }
-    case .sequence(let elements): return .array(elements.map(\.variableValue))
-    case .mapping(let members):
-      var object = JSONObject()
-      for member in members { object[member.key] = member.value.variableValue }
-      return .object(object)
-    }
+    return root.json
   }
 }
