@@ -39,7 +39,11 @@ struct Attempt: Sendable {
   }
 
   func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
-    ChainContext(
+    var services = services
+    for (name, value) in request.context.logged {
+      services.logger[metadataKey: name] = "\(value)"
+    }
+    return ChainContext(
       services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, entryID: id,
       request: request, retryCause: retryCause)
   }

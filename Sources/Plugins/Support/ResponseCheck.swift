@@ -8,9 +8,16 @@ enum ResponseCheck {
   /// How many bytes of a refused body are kept for the message.
   static let keptBytes = 1024
 
-  static func mediaType(_ head: HTTPResponse) -> String? {
-    head.headerFields[.contentType]?.prefix { $0 != ";" }.lowercased()
+  static func mediaType(_ head: HTTPResponse) -> String? { mediaType(head.headerFields) }
+
+  private static func mediaType(_ fields: HTTPFields) -> String? {
+    fields[.contentType]?.prefix { $0 != ";" }.lowercased()
       .filter { !$0.isWhitespace }
+  }
+
+  /// Whether a body is meant for people, by its type.
+  static func isPlainText(_ fields: HTTPFields) -> Bool {
+    ["text/plain", "text/html"].contains(mediaType(fields))
   }
 
   /// Refuses what says of itself that it is not JSON. A server that says nothing is believed.

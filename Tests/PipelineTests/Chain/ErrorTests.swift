@@ -121,9 +121,9 @@ struct ErrorTests {
 
       func tap(
         _ error: any Error, request: GraphQLRequest, context: ChainContext
-      ) async -> any Error {
+      ) async -> ErrorOutcome {
         await journal.note("tap \(context.entryID)")
-        return replacement ?? error
+        return .error(replacement ?? error)
       }
     }
     for answer in [Answer.offline, .results(["unwritable"]), .ok] {
@@ -135,6 +135,28 @@ struct ErrorTests {
       let events = await bench.journal.events.filter { $0.hasPrefix("tap") }
       #expect(events == (answer == .ok ? [] : ["tap tap0", "tap tap1"]))
       #expect(outcome.error as? Refused == (answer == .ok ? nil : Refused(by: "tap")))
+    }
+  }
+
+  @Test("may be kept from the caller by a tap, which gives a result or nothing")
+  func tapOutcomes() async {
+    struct Tap: ErrorTap {
+      let outcome: ErrorOutcome
+
+      func tap(
+        _ error: any Error, request: GraphQLRequest, context: ChainContext
+      ) async -> ErrorOutcome { outcome }
+    }
+    let result = GraphQLResponse(source: .cache, data: Array("spare".utf8))
+    for (outcome, results) in [
+      (ErrorOutcome.result(result), ["server:1", "cache:spare"]), (.suppressed, ["server:1"]),
+    ] {
+      var bench = Bench(server: Server(.results(["1", "truncated"])))
+      bench.taps = [Tap(outcome: outcome), Tap(outcome: .error(Refused(by: "nobody asks")))]
+      let seen = await bench.run()
+      #expect(seen.results == results)
+      #expect(seen.error == nil)
+      #expect(await bench.store.records == ["Q": "1"])
     }
   }
 
