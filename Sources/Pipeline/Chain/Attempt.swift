@@ -231,9 +231,12 @@ extension Attempt {
         place: PluginStage.http.rawValue)
     }
     let stop = route.http[index]
-    return try await stop.interceptor.intercept(
+    var response = try await stop.interceptor.intercept(
       message, context: context(stop.id, request),
       next: NextHTTP { try await http($0, request, from: index + 1) })
+    // The innermost interceptor knows what was sent.
+    if response.secrets.isEmpty { response.secrets = message.secrets }
+    return response
   }
 
   private func writeTarget(_ request: GraphQLRequest) async throws -> CacheWriteTarget? {

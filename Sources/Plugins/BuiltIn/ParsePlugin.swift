@@ -51,9 +51,10 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     for diagnostic in parsed.diagnostics {
       context.services.logger.debug("\(diagnostic)")
     }
+    let hiding = SecretHiding(response.secrets)
     return ResponseStream(
       GraphQLResponse(
-        source: .server, data: parsed.data, errors: parsed.errors.map { GraphQLError($0) },
+        source: .server, data: parsed.data, errors: parsed.errors.map { hiding.graphQLError(GraphQLError($0)) },
         extensions: parsed.extensions, http: response.head,
         timing: ResponseTiming(receivedBytes: parsed.statistics.bytes),
         pendingWrite: parsed.write))

@@ -10,17 +10,17 @@ extension HTTPResponseMessage {
     keeping limit: Int, onEnd: @escaping @Sendable (ObservedBytes) throws -> Void
   ) -> HTTPResponseMessage {
     let (body, observer) = (body, BodyObserver(limit: limit, onEnd: onEnd))
-    return HTTPResponseMessage(
-      head: head,
-      body: HTTPBody {
-        var iterator = body.makeAsyncIterator()
-        guard let chunk = try await iterator.next() else {
-          try observer.end(isWhole: true)
-          return nil
-        }
-        observer.add(chunk)
-        return chunk
-      })
+    var response = self
+    response.body = HTTPBody {
+      var iterator = body.makeAsyncIterator()
+      guard let chunk = try await iterator.next() else {
+        try observer.end(isWhole: true)
+        return nil
+      }
+      observer.add(chunk)
+      return chunk
+    }
+    return response
   }
 }
 
