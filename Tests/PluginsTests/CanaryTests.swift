@@ -84,11 +84,14 @@ import Testing
       for (name, text) in [
         ("log", bench.log.everything), ("error", outcome.message),
         ("reflected", reflected), ("shown", bench.runner.pipeline.show()),
-        ("recording", bench.text(of: "recording.ndjson")), ("audit", bench.text(of: "audit.ndjson")),
+        ("recording", bench.text(of: "recording.ndjson")),
+        ("audit", bench.text(of: "audit.ndjson")),
         ("cache", await bench.dump()),
         ("result", outcome.results.flatMap(\.errors).map { "\($0)" }.joined()),
       ] {
-        #expect(!text.contains(Self.canary), "\(name): \(text.split(separator: "\n").filter { $0.contains(Self.canary) })")
+        #expect(
+          !text.contains(Self.canary),
+          "\(name): \(text.split(separator: "\n").filter { $0.contains(Self.canary) })")
       }
       #expect(bench.text(of: "token.json").contains(Self.canary))
       #expect(bench.log.everything.contains("•••"))

@@ -1,5 +1,6 @@
 import DemoServer
 import Foundation
+import HTTPTypes
 import Pipeline
 import Plugins
 import Testing
@@ -22,7 +23,8 @@ import Testing
     try PipelineFile.load(
       path: Self.folder.appendingPathComponent(name).path, registry: .builtIn,
       environment: PipelineFileEnvironment(
-        variable: { variables.merging(["GQL_URL": url]) { $1 }[$0] }, readFile: PipelineFileEnvironment.process.readFile))
+        variable: { variables.merging(["GQL_URL": url]) { $1 }[$0] },
+        readFile: PipelineFileEnvironment.process.readFile))
   }
 
   @Test func `there are files`() {
@@ -108,8 +110,9 @@ import Testing
       #expect(await bench.run().sources == [.server])
       #expect(await bench.run().sources == [.cache])
       let sent = await network.requests
-      #expect(sent.map { String(decoding: $0.body ?? [], as: UTF8.self).contains("\"query\"") }
-        == [false, false, true])
+      #expect(
+        sent.map { String(decoding: $0.body ?? [], as: UTF8.self).contains("\"query\"") }
+          == [false, false, true])
       #expect(sent.allSatisfy { $0.head.headerFields[.authorization] == "Bearer token-of-ada" })
       let log = bench.log.everything
       #expect(log.contains("Authorization: •••") && log.contains("PersistedQueryNotFound"))

@@ -34,10 +34,12 @@ struct SignInTests {
       let without = try await Program.run(arguments, in: folder)
       #expect(without.status == 77 && without.errors.contains("GQL_TOKEN is not set"), "\(without)")
       #expect(server.requestCount == 0)
-      let wrong = try await Program.run(arguments, in: folder, environment: ["GQL_TOKEN": "canary-2"])
+      let wrong = try await Program.run(
+        arguments, in: folder, environment: ["GQL_TOKEN": "canary-2"])
       #expect(wrong.status == 77 && wrong.errors.contains("has no other token"), "\(wrong)")
       #expect(!wrong.errors.contains("canary-2"), "\(wrong)")
-      let right = try await Program.run(arguments, in: folder, environment: ["GQL_TOKEN": "canary-1"])
+      let right = try await Program.run(
+        arguments, in: folder, environment: ["GQL_TOKEN": "canary-1"])
       #expect(right.status == 0 && right.output == RunTests.germany, "\(right)")
       #expect(!right.errors.contains("canary-1"), "\(right)")
     }

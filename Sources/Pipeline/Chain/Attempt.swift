@@ -43,9 +43,11 @@ struct Attempt: Sendable {
     for (name, value) in request.context.logged {
       services.logger[metadataKey: name] = "\(value)"
     }
-    return ChainContext(
+    var context = ChainContext(
       services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, entryID: id,
       request: request, retryCause: retryCause)
+    context.listeners = route.taps
+    return context
   }
 }
 

@@ -182,7 +182,8 @@ private struct ErrorLog: GraphQLInterceptor {
     _ layer: String, _ request: GraphQLRequest, code: String?, path: String?, message: String
   ) -> String {
     let text = JSONValue.string(message).jsonText()
-    return "\(layer.lowercased())_error operation=\(request.operationName ?? "anonymous") code=\(code ?? "UNKNOWN") "
+    return
+      "\(layer.lowercased())_error operation=\(request.operationName ?? "anonymous") code=\(code ?? "UNKNOWN") "
       + "path=\(path ?? "—") message=\(text)"
   }
 }

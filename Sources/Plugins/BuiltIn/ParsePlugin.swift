@@ -54,7 +54,8 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     let hiding = SecretHiding(response.secrets)
     return ResponseStream(
       GraphQLResponse(
-        source: .server, data: parsed.data, errors: parsed.errors.map { hiding.graphQLError(GraphQLError($0)) },
+        source: .server, data: parsed.data,
+        errors: parsed.errors.map { hiding.graphQLError(GraphQLError($0)) },
         extensions: parsed.extensions, http: response.head,
         timing: ResponseTiming(receivedBytes: parsed.statistics.bytes),
         pendingWrite: parsed.write))

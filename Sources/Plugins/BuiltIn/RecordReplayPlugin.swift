@@ -9,7 +9,8 @@ public struct RecordReplayPlugin: Plugin {
     summary: "Records HTTP exchanges in a file that people can read, or answers from one",
     kind: .wrap, stages: [.http], roles: [.replay],
     options: [
-      OptionDescription("file", .path, required: true, "The recording: a line of JSON per exchange"),
+      OptionDescription(
+        "file", .path, required: true, "The recording: a line of JSON per exchange"),
       OptionDescription(
         "mode", .choice(RecordReplayInterceptor.Mode.allCases.map(\.rawValue)), default: "replay",
         "Answer from the file alone; send everything and begin the file anew; or send and record "

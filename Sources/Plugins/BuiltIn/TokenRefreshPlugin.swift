@@ -19,7 +19,8 @@ public struct TokenRefreshPlugin: Plugin {
         "file", .path, "The file that has the token; read for every request"),
       OptionDescription(
         "command", .string,
-        "A shell command that prints the token, or JSON with it, as kubectl's credential plugins do"),
+        "A shell command that prints the token, or JSON with it, as kubectl's credential plugins do"
+      ),
       OptionDescription("oauth2", .object(oauth2), "An OAuth 2 server that issues the token"),
       OptionDescription(
         "header", .string, default: "Authorization", "The field that carries the token"),

@@ -24,7 +24,9 @@ struct RecordedQuestion: Sendable {
       body = value
     } else {
       // Not JSON: somebody's own format, told apart by its hash.
-      body = .object(["sha256": .string(DocumentHash.sha256(String(decoding: bytes, as: UTF8.self)))])
+      body = .object([
+        "sha256": .string(DocumentHash.sha256(String(decoding: bytes, as: UTF8.self)))
+      ])
     }
     body = hiding.json(body)
     key = Self.key(method, body)
@@ -85,7 +87,9 @@ struct RecordedAnswer: Sendable {
   var message: HTTPResponseMessage {
     var head = HTTPResponse(status: .init(code: status))
     for (name, value) in fields {
-      if let name = HTTPField.Name(name) { head.headerFields.append(.init(name: name, value: value)) }
+      if let name = HTTPField.Name(name) {
+        head.headerFields.append(.init(name: name, value: value))
+      }
     }
     return HTTPResponseMessage(head: head, body: HTTPBody([body]))
   }

@@ -54,7 +54,7 @@ struct TokenStore: Sendable {
     try PrivateFile.write(JSONValue.object(object).jsonBytes(pretty: true), to: path)
   }
 
-  /// Removes the tokens, while nobody renews them.
+  /// Removes the tokens, while nobody renews them. The lock stays: somebody may wait for it.
   func clear(_ clock: ServiceClock) async throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
     try await whileLocked(clock) {
@@ -62,6 +62,5 @@ struct TokenStore: Sendable {
         throw PrivateFile.Failure("remove", path, errno)
       }
     }
-    unlink(lock.path)
   }
 }

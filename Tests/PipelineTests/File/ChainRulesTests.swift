@@ -111,7 +111,10 @@ struct ChainRulesTests {
       "response-code", "parse", "cache-write",
     ],
     ["max-retry", "apq", "fetch", "parse", "cache-write"],
-    ["max-retry: { mutations: always }", "headers: { set: { Idempotency-Key: \"${context:id}\" } }"]
+    [
+      "max-retry: { mutations: always }",
+      "headers: { set: { Idempotency-Key: \"${context:id}\" } }",
+    ]
       + ["fetch", "parse"],
     ["record-replay: { mode: auto }", "fetch", "response-code", "parse"],
     ["cache-read: { policy: cache-only }", "cache-write"],

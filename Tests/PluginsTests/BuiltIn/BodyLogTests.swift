@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import JSONStream
 import Pipeline
 import Plugins
 import Testing
@@ -8,7 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct BodyLogTests {
   /// The lines about bodies.
   private func lines(
-    _ options: String, _ answer: FakeNetwork.Answer, change: @Sendable (inout GraphQLRequest) -> Void = { _ in }
+    _ options: String, _ answer: FakeNetwork.Answer,
+    change: @Sendable (inout GraphQLRequest) -> Void = { _ in }
   ) async throws -> [String] {
     var setup = Bench.Setup()
     setup.transport = FakeNetwork(answer)
@@ -28,7 +30,8 @@ import Testing
       ])
   }
 
-  @Test func `secrets are hidden, by their names and wherever a server repeats them`() async throws {
+  @Test func `secrets are hidden, by their names and wherever a server repeats them`() async throws
+  {
     let answer = FakeNetwork.Answer.body(
       #"{"data":{"user":{"__typename":"User","id":"1","name":"\#(Bench.canary)"}},"#
         + #""extensions":{"refreshToken":"r-1","email":"ada@example.com"}}"#)
@@ -49,7 +52,9 @@ import Testing
       let lines = try await lines(", max_body: \(limit)B", answer)
       #expect(!lines.joined().contains("SECRET"))
       #expect(lines.last?.hasPrefix("< ") == true)
-      if limit < 100 { #expect(lines.last?.contains("… (\(limit) of 108 bytes)") == true, "\(lines)") }
+      if limit < 100 {
+        #expect(lines.last?.contains("… (\(limit) of 108 bytes)") == true, "\(lines)")
+      }
     }
   }
 

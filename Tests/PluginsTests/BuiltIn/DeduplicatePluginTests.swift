@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONStream
 import Pipeline
 import Plugins
 import Testing
@@ -49,7 +50,8 @@ import Testing
   }
 
   @Test func `an error goes to all of them`() async throws {
-    try await bench(.response(500), chain: "- deduplicate\n" + Bench.plain) { bench, network, gate in
+    try await bench(.response(500), chain: "- deduplicate\n" + Bench.plain) {
+      bench, network, gate in
       let tasks = (0..<10).map { _ in Task { await bench.run() } }
       await waiting(9, bench)
       await gate.open()

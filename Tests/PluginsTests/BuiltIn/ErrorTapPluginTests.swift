@@ -42,7 +42,9 @@ import Testing
       "error: cache_error operation=User code=cache_miss path=— message=\"cache-read: `user({\\\"id\\\":\\\"1\\\"})` of User is not in the cache, and the policy cache-only asks nobody else\""
     ),
     (
-      .body("{\"data\":{\"user\":null},\"errors\":[{\"message\":\"a \\\"b\\\"\\nc\",\"path\":[\"user\",0,\"name\"],\"extensions\":{\"code\":\"FORBIDDEN\"}}]}"),
+      .body(
+        "{\"data\":{\"user\":null},\"errors\":[{\"message\":\"a \\\"b\\\"\\nc\",\"path\":[\"user\",0,\"name\"],\"extensions\":{\"code\":\"FORBIDDEN\"}}]}"
+      ),
       .networkOnly,
       #"error: graphql_error operation=User code=FORBIDDEN path=user.0.name message="a \"b\"\nc""#
     ),

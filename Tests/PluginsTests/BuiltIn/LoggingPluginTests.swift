@@ -5,7 +5,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct LoggingPluginTests {
   @Test func `the options have these defaults`() {
-    #expect(optionTable(LoggingPlugin.self) == [
+    #expect(
+      optionTable(LoggingPlugin.self) == [
         "level": "info", "headers": "false", "body": "false", "max_body": "4KiB", "redact": nil,
       ])
   }

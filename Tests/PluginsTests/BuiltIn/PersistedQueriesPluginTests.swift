@@ -1,5 +1,6 @@
 import DemoServer
 import Foundation
+import GraphQL
 import HTTPTypes
 import JSONStream
 import Pipeline

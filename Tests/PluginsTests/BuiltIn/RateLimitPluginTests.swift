@@ -68,14 +68,18 @@ import Testing
   private static func answer(
     _ status: Int, _ headers: [String: String], _ body: String = HTTPText.user
   ) -> FakeNetwork.Answer {
-    .response(status, headers: headers.merging(["Content-Type": "application/json"]) { $1 }, body: body)
+    .response(
+      status, headers: headers.merging(["Content-Type": "application/json"]) { $1 }, body: body)
   }
 
   /// The clock of these tests says Sun, 06 Nov 1994 08:49:37 GMT, which is 784,111,777.
   @Test(arguments: [
     (429, ["Retry-After": "7"], 7.0), (503, ["Retry-After": "7"], 7),
     (429, ["Retry-After": "Sun, 06 Nov 1994 08:49:47 GMT"], 10),
-    (429, ["Retry-After": "Sun, 06 Nov 1994 08:49:47 GMT", "Date": "Sun, 06 Nov 1994 08:49:45 GMT"], 2),
+    (
+      429,
+      ["Retry-After": "Sun, 06 Nov 1994 08:49:47 GMT", "Date": "Sun, 06 Nov 1994 08:49:45 GMT"], 2
+    ),
     (429, ["Retry-After": "-5"], 0), (429, ["Retry-After": "soon"], 0), (429, [:], 0),
     (200, ["Retry-After": "7"], 0),
     (403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "784111797"], 20),
@@ -124,8 +128,9 @@ import Testing
       "budget: shopify, reserve: 100", [Self.shopify(100, 150), .ok], operations: 2)
     #expect(reserved.naps == [.milliseconds(1_001)])
     // Not asked to be heeded.
-    #expect(try await naps("requests: 1000000", [Self.shopify(100, 0), .ok], operations: 2).naps
-      .allSatisfy { $0 < .milliseconds(1) })
+    #expect(
+      try await naps("requests: 1000000", [Self.shopify(100, 0), .ok], operations: 2).naps
+        .allSatisfy { $0 < .milliseconds(1) })
   }
 
   private static func github(_ cost: Int, _ left: Int, _ reset: String) -> FakeNetwork.Answer {

@@ -60,7 +60,8 @@ import Testing
 
   @Test func `what was recorded is answered without a network, byte for byte`() async throws {
     let file = File()
-    let body = #"{"data":{"user":{"__typename":"User","id":"1","name":"Ad\u00e9"}},"extensions":{"n":1.50}}"#
+    let body =
+      #"{"data":{"user":{"__typename":"User","id":"1","name":"Ad\u00e9"}},"extensions":{"n":1.50}}"#
     let recorded = try await outcomes("record", file.path, [.body(body)])
     #expect(recorded.outcomes[0].error == nil && recorded.requests == 1)
     let replayed = try await outcomes("replay", file.path, [.failure(.connectionFailed, .notSent)])
@@ -70,7 +71,8 @@ import Testing
 
   @Test func `a recording is a line of JSON per exchange that people can read`() async throws {
     let file = File()
-    _ = try await outcomes("record", file.path, [.ok, .response(503)], documents: [Bench.user, Bench.user])
+    _ = try await outcomes(
+      "record", file.path, [.ok, .response(503)], documents: [Bench.user, Bench.user])
     #expect(file.lines.count == 3)
     #expect(file.lines.first == #"{"gqlrun_recording":1}"#)
     let first = try JSONValue(parsing: file.lines[1])
@@ -114,7 +116,8 @@ import Testing
     let file = File()
     let other = #"query Other { user(id: "2") { id name } }"#
     #expect(try await outcomes("auto", file.path, [.ok]).requests == 1)
-    let second = try await outcomes("auto", file.path, [.ok], documents: [Bench.user, other, other])
+    let second = try await outcomes(
+      "auto", file.path, [.ok], documents: [Bench.user, other, other])
     #expect(second.requests == 1)
     #expect(file.lines.count == 3)
     #expect(try await outcomes("record", file.path, [.ok], documents: [other]).requests == 1)
@@ -144,7 +147,7 @@ import Testing
         + #""extensions":{"access_token":"\#(Bench.canary)","mine":"hidden too"}}"#)
     let more = ", redact: [mine]"
     _ = try await outcomes("record", file.path, [echo], options: more) {
-      $0.variables["input"] = ["password": "hunter2-\(Bench.canary)", "x": 1]
+      $0.variables["input"] = ["password": .string("hunter2-\(Bench.canary)"), "x": 1]
     }
     #expect(file.lines.count == 2)
     for secret in [Bench.canary, "hunter2", "hidden too"] { #expect(!file.text.contains(secret)) }
@@ -155,7 +158,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("not a recording\n", "is not a recording"), ("{\"gqlrun_recording\":2}\n", "is not a recording"),
+    ("not a recording\n", "is not a recording"),
+    ("{\"gqlrun_recording\":2}\n", "is not a recording"),
     ("{\"gqlrun_recording\":1}\n{\"operation\":\"User\"}\n", ":2: this line is no exchange"),
     ("{\"gqlrun_recording\":1}\n{\"operation\":", ":2: this line is no exchange"),
   ]) func `a file that is no recording is told with its line, and left alone`(

@@ -25,7 +25,7 @@ struct Bench: Sendable {
   let store: (any RecordStore)?
   let log: LogRecorder
   /// A folder of its own, `${env:DIR}` in the chain.
-  let folder: String
+  var folder = ""
 
   enum StoreKind: Sendable, CaseIterable {
     case memory, sqlite

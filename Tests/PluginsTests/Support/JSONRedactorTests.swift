@@ -15,7 +15,10 @@ import Testing
     (#"{"token":null}"#, #"{"token":"•••"}"#),
     (#"{"token":{"a":["}"]},"b":2}"#, #"{"token":"•••","b":2}"#),
     (#"{"token":[1,[2]],"b":2}"#, #"{"token":"•••","b":2}"#),
-    (#"[{"clientSecret":"a"},{"Client-Secret":"b"}]"#, #"[{"clientSecret":"•••"},{"Client-Secret":"•••"}]"#),
+    (
+      #"[{"clientSecret":"a"},{"Client-Secret":"b"}]"#,
+      #"[{"clientSecret":"•••"},{"Client-Secret":"•••"}]"#
+    ),
     (#"{"tok\u0065n":"abc"}"#, #"{"tok\u0065n":"•••"}"#),
     (#"{"tokens":"abc","x":"token"}"#, #"{"tokens":"abc","x":"token"}"#),
     (#"{"a":"\"token\":\"no\"","token":"a\"b"}"#, #"{"a":"\"token\":\"no\"","token":"•••"}"#),
@@ -30,7 +33,8 @@ import Testing
   }
 
   @Test func `a text cut at any byte shows no part of a secret`() {
-    let text = #"{"a":1,"token":"SECRET-1","b":{"client_secret":["SECRET-2",{"x":"SECRET-3"}]},"c":2}"#
+    let text =
+      #"{"a":1,"token":"SECRET-1","b":{"client_secret":["SECRET-2",{"x":"SECRET-3"}]},"c":2}"#
     for count in 0...text.utf8.count {
       let shown = String(
         decoding: redactor.redact(Array(text.utf8.prefix(count))), as: UTF8.self)

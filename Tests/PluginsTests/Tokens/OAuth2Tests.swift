@@ -132,7 +132,8 @@ import Testing
       let outcome = await bench.run()
       #expect(outcome.message.contains("is not a file of tokens"), "\(outcome.message)")
       #expect(bench.text(of: "token.json") == "my notes")
-      #expect(await server.requests.isEmpty && server.renewals.isEmpty)
+      #expect(await server.requests.isEmpty)
+      #expect(await server.renewals.isEmpty)
     }
   }
 
@@ -172,9 +173,9 @@ import Testing
 
   /// The file says: issued at 784,111,777, good for an hour.
   @Test(arguments: [
-    (784_111_777.0, 0), (784_111_777 + 3_000, 0), (784_111_777 + 3_590, 1), (784_111_777 + 1e9, 1),
+    (784_111_777.0, 0), (784_114_777.0, 0), (784_115_367.0, 1), (1_784_111_777.0, 1),
     // Set back: no more than its life can be left.
-    (784_000_000, 0),
+    (784_000_000.0, 0),
   ]) func `a kept token is used by another process as long as it is good`(
     _ time: Double, _ renewals: Int
   ) async throws {

@@ -178,7 +178,8 @@ import Testing
     }
   }
 
-  @Test func `two processes renew one after the other, and the second takes what the first brought`()
+  @Test
+  func `two processes renew one after the other, and the second takes what the first brought`()
     async throws
   {
     let store = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)/token.json"
@@ -201,7 +202,9 @@ import Testing
       }
       return try await group.reduce(into: []) { $0 += $1 }
     }
-    #expect(results.count { $0.error == nil } == 100, "\(results.first { $0.error != nil }?.message ?? "")")
+    #expect(
+      results.count { $0.error == nil } == 100,
+      "\(results.first { $0.error != nil }?.message ?? "")")
     // One to begin with, and one when the first token was refused.
     #expect(await server.renewals == 2)
     #expect(await server.replayed == 0)
