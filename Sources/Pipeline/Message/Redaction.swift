@@ -45,6 +45,14 @@ extension ChainError.HTTPFailure: CustomReflectable {
   }
 }
 
+extension Template: CustomStringConvertible, CustomReflectable {
+  /// The places to be filled; the text around them may hold what a variable brought.
+  public var description: String {
+    parts.map { if case .context(let name, _) = $0 { "${context:\(name)}" } else { "…" } }.joined()
+  }
+  public var customMirror: Mirror { Mirror(self, children: ["template": description]) }
+}
+
 extension OptionValue: CustomStringConvertible, CustomReflectable {
   public var description: String { shownText }
   public var customMirror: Mirror { Mirror(self, children: ["text": shownText]) }

@@ -166,6 +166,7 @@ private struct TokenInterceptor: GraphQLInterceptor, KeepsCredentials {
   ) async throws -> ResponseStream {
     let services = context.services
     let keeper = keeper(services)
+    let failures = await keeper.failures
     let token = try await keeper.token(services) { failure($0, request, context) }
     let value = (scheme.isEmpty ? "" : scheme + " ") + token.value.reveal()
     guard HTTPField.isValidValue(value) else {
@@ -181,7 +182,7 @@ private struct TokenInterceptor: GraphQLInterceptor, KeepsCredentials {
       .map { response in
         var response = response
         if isRefusal(response.errors, of: request) {
-          _ = try await renewed(token, request, keeper, context, cause: nil)
+          _ = try await renewed(token, failures, request, keeper, context, cause: nil)
         } else if response.source == .server {
           await keeper.noteAccepted(token.value)
         }
@@ -191,7 +192,8 @@ private struct TokenInterceptor: GraphQLInterceptor, KeepsCredentials {
       .mapErrors { error in
         guard var failure = hiding.error(error) as? ChainError else { throw error }
         if isRefusal(failure) {
-          failure.message += try await renewed(token, request, keeper, context, cause: failure)
+          failure.message += try await renewed(
+            token, failures, request, keeper, context, cause: failure)
         }
         throw failure
       }
@@ -212,13 +214,15 @@ private struct TokenInterceptor: GraphQLInterceptor, KeepsCredentials {
 
   /// Starts the chain again with another token, or says why that is of no use.
   private func renewed(
-    _ token: Token, _ request: GraphQLRequest, _ keeper: TokenKeeper, _ context: ChainContext,
-    cause: ChainError?
+    _ token: Token, _ failures: Int, _ request: GraphQLRequest, _ keeper: TokenKeeper,
+    _ context: ChainContext, cause: ChainError?
   ) async throws -> String {
     guard request.context[Renewed.self]?.contains(credential) != true else {
       return "; the token was renewed once already"
     }
-    let other = try await keeper.token(after: token.value, context.services) {
+    let other = try await keeper.token(
+      after: token.value, failures: failures, context.services
+    ) {
       failure($0, request, context)
     }
     guard other != nil else {

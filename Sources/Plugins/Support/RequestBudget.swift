@@ -198,8 +198,8 @@ private struct RateFields {
     }
     if let left = number("X-RateLimit-Remaining"), let reset = number("X-RateLimit-Reset") {
       self.left = left
-      // A moment, or how long from now: no server counts a billion seconds ahead.
-      self.reset = Self.delay(reset > 1e9 ? reset - now : reset)
+      // A moment, or how long from now: no server counts years ahead.
+      self.reset = Self.delay(reset > 1e8 ? reset - now : reset)
     } else if let left = number("RateLimit-Remaining"), let reset = number("RateLimit-Reset") {
       self.left = left
       self.reset = Self.delay(reset)

@@ -10,6 +10,8 @@ actor TokenKeeper {
   /// A token that took the place of a refused one and was not taken by the server yet.
   private var unproven: (value: SecretString, since: Duration)?
   private let flights = SingleFlight<String, Token>()
+  /// The last renewal that failed, and how many did.
+  private var failure: (count: Int, error: any Error)?
 
   /// How soon after a renewal a refused token is not worth another one.
   static let settlingTime = Duration.seconds(10)
@@ -22,6 +24,9 @@ actor TokenKeeper {
 
   nonisolated var label: String { source.label }
 
+  /// How many renewals have failed so far.
+  var failures: Int { failure?.count ?? 0 }
+
   /// A token to send now; renewed first when it is about to end.
   func token(_ services: Services, _ error: @Sendable (any Error) -> ChainError) async throws
     -> Token
@@ -33,15 +38,20 @@ actor TokenKeeper {
 
   /// A token to send after the server did not take `refused`; `nil` when there is no other.
   ///
-  /// Somebody whose token was renewed in the meantime gets the new one at once.
+  /// Somebody whose token was renewed in the meantime gets the new one at once, and somebody whose
+  /// renewal has failed in the meantime that failure.
+  ///
+  /// - Parameter failures: How many renewals had failed when the refused request went out.
   func token(
-    after refused: SecretString, _ services: Services, _ error: @Sendable (any Error) -> ChainError
+    after refused: SecretString, failures: Int, _ services: Services,
+    _ error: @Sendable (any Error) -> ChainError
   ) async throws -> Token? {
     if source.isReadEachTime {
       let token = try await read(services, error)
       return token.value == refused ? nil : token
     }
     if let current, current.value != refused { return current }
+    if let failure, failures < failure.count { throw error(failure.error) }
     if let unproven, unproven.value == refused,
       services.clock.now() - unproven.since < Self.settlingTime
     {
@@ -78,13 +88,23 @@ actor TokenKeeper {
     let replaced = current
     do {
       return try await flights.value(for: replaced?.value.reveal() ?? "") { [self] in
-        try await fetch(replacing: replaced, services, isRefused: isRefused)
+        do {
+          return try await fetch(replacing: replaced, services, isRefused: isRefused)
+        } catch {
+          await note(error)
+          throw error
+        }
       }
     } catch let cancellation as CancellationError {
       throw cancellation
     } catch let failure {
       throw error(failure)
     }
+  }
+
+  private func note(_ error: any Error) {
+    guard !(error is CancellationError) else { return }
+    failure = (failures + 1, error)
   }
 
   private func fetch(

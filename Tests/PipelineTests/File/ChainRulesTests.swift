@@ -113,7 +113,7 @@ struct ChainRulesTests {
     ["max-retry", "apq", "fetch", "parse", "cache-write"],
     [
       "max-retry: { mutations: always }",
-      "headers: { set: { Idempotency-Key: \"${context:id}\" } }",
+      "headers: { default: { Idempotency-Key: \"${context:id}\" } }",
     ]
       + ["fetch", "parse"],
     ["record-replay: { mode: auto }", "fetch", "response-code", "parse"],
@@ -208,7 +208,7 @@ struct ChainRulesTests {
       "P020 1: `max-retry` sends mutations again, and no server can tell that it is the same one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
     ),
     Wrong(
-      ["max-retry: { mutations: always }", "headers: { set: { Idempotency-Key: k } }"]
+      ["max-retry: { mutations: always }", "headers: { default: { Idempotency-Key: k } }"]
         + ["fetch", "parse"],
       "P020 1: `max-retry` sends mutations again, and no server can tell that it is the same one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
     ),

@@ -113,7 +113,8 @@ enum TestPlugins {
       name: "headers", summary: "Changes HTTP fields", kind: .wrap, stages: [.http],
       roles: [.changesHeaders],
       options: [
-        OptionDescription("set", .map(.template), secrecy: .secretHeaders, "Fields to set"),
+        OptionDescription("set", .map(.string), secrecy: .secretHeaders, "Fields to set"),
+        OptionDescription("default", .map(.template), "Fields to set where there is none"),
         OptionDescription("remove", .list(.string), "Fields to remove"),
       ])
 

@@ -55,7 +55,7 @@ import Testing
       let text = try #require(id)
       #expect(await Self.ids(network) == [text, text])
       let marked = bench.log.lines.filter { $0.contains("User") }
-      #expect(marked.count == 5)
+      #expect(marked.count == 4)
       #expect(marked.allSatisfy { $0.contains("correlation_id=\(text)") }, "\(marked)")
       let form = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
       #expect(text.wholeMatch(of: form) != nil)

@@ -25,7 +25,7 @@ actor TokenServer: HTTPTransport {
   private(set) var requests: [HTTPRequestMessage] = []
   private(set) var issued: [String] = []
   private var gate: (count: Int, waiting: [CheckedContinuation<Void, Never>])?
-  private var started: [CheckedContinuation<Void, Never>] = []
+  private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
   /// - Parameter answers: Of the token endpoint; the last repeats.
   init(
@@ -40,10 +40,10 @@ actor TokenServer: HTTPTransport {
   /// Lets the next refusals wait for each other: none is answered before there are so many.
   func collect(_ count: Int) { gate = (count, []) }
 
-  /// Waits until a renewal has begun.
-  func renewal() async {
-    guard renewals.isEmpty else { return }
-    await withCheckedContinuation { started.append($0) }
+  /// Waits until so many renewals have begun.
+  func renewals(_ count: Int) async {
+    guard renewals.count < count else { return }
+    await withCheckedContinuation { watchers.append((count, $0)) }
   }
 
   func send(
@@ -71,8 +71,8 @@ actor TokenServer: HTTPTransport {
 
   private func renew(_ request: HTTPRequestMessage) async throws -> HTTPResponseMessage {
     renewals.append(request)
-    for continuation in started { continuation.resume() }
-    started = []
+    for watcher in watchers where watcher.count <= renewals.count { watcher.continuation.resume() }
+    watchers.removeAll { $0.count <= renewals.count }
     switch answers.count > 1 ? answers.removeFirst() : answers[0] {
     case .token(let lifetime, let refreshToken):
       let token = "token-\(issued.count + 1)"

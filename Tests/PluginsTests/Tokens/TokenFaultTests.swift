@@ -103,15 +103,22 @@ import Testing
     let server = TokenServer(
       .token(expiresIn: 3600, refreshToken: nil), answer, accepts: { _, _ in false })
     await server.collect(1_000)
+    let clock = ManualClock()
     var setup = Bench.Setup()
     setup.transport = server
-    setup.clock = ServiceClock(JumpingClock())
+    setup.clock = ServiceClock(clock)
     try await Bench.with(
       Self.chain(TokenServer.url), url: "http://localhost/graphql", setup: setup
     ) { bench in
       try await bench.prime()
       let before = await bench.dump()
-      let result = await outcomes(1_000, bench)
+      async let all = outcomes(1_000, bench)
+      if case .silence = answer {
+        await server.renewals(2)
+        await clock.sleepers(1)
+        clock.advance(by: .seconds(31))
+      }
+      let result = await all
       #expect(await server.renewals.count == 2)
       #expect(await server.requests.count == 1_000)
       #expect(result.allSatisfy { $0.results.isEmpty && $0.message.contains("token") })
@@ -132,7 +139,7 @@ import Testing
       Self.chain(TokenServer.url), url: "http://localhost/graphql", setup: setup
     ) { bench in
       let first = Task { await bench.run() }
-      await server.renewal()
+      await server.renewals(1)
       let second = Task { await bench.run() }
       first.cancel()
       #expect(await first.value.error is CancellationError)

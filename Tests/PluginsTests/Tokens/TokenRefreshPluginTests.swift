@@ -55,7 +55,6 @@ import Testing
   ) async throws -> Result {
     var setup = Bench.Setup()
     setup.transport = transport
-    setup.clock = ServiceClock(JumpingClock())
     setup.variables = variables
     return try await Bench.with(
       Self.chain(options, retries: retries), url: "http://localhost/graphql", setup: setup,
