@@ -38,7 +38,8 @@ extension Failure {
     case .invalidRequest, .notPersisted: return .badInput
     case .missingToken, .tokenRenewalFailed: return .authentication
     case .timedOut, .rateLimited: return .tryLater
-    case .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed:
+    case .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed,
+      .proxyFailed:
       return .unreachable
     default: return .failed
     }

@@ -25,7 +25,7 @@ struct Session {
     self.keys = keys
     self.facts = facts
     store = try choice?.open() ?? Self.store(pipeline.store)
-    transport = AsyncHTTPTransport()
+    transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
     runner = PipelineRunner(
       pipeline, services: Services(transport: transport, store: store, logger: logger))
   }

@@ -41,7 +41,7 @@ struct PipelineFileErrorsTests {
          |
        6 |   - max-retry: { max_retires: 1 }
          |                  ^^^^^^^^^^^ did you mean `max_retries`?
-         = options: max_retries, on, backoff, respect_retry_after, share
+         = options: max_retries, on, backoff, respect_retry_after, share, mutations
 
       """),
     Case(
@@ -164,8 +164,8 @@ struct PipelineFileErrorsTests {
       "unknown keys of the file, its parts and its entries",
       """
       version: 1
-      extends: ./other.pipeline.yaml
-      tests: []
+      includes: ./other.pipeline.yaml
+      plugins: []
       endpoint: { uri: x, url: "http://x" }
       store: { knid: memory }
       keys: { defaults: [id] }
@@ -177,19 +177,19 @@ struct PipelineFileErrorsTests {
           wen: x
       """,
       """
-      error[P001]: a pipeline file has no key `extends`
+      error[P001]: a pipeline file has no key `includes`
         --> dir/x.pipeline.yaml:2:1
          |
-       2 | extends: ./other.pipeline.yaml
-         | ^^^^^^^
-         = keys: version, name, endpoint, schema, store, keys, fields, chain
+       2 | includes: ./other.pipeline.yaml
+         | ^^^^^^^^
+         = keys: version, name, extends, endpoint, schema, store, keys, fields, tests, chain
 
-      error[P001]: a pipeline file has no key `tests`
+      error[P001]: a pipeline file has no key `plugins`
         --> dir/x.pipeline.yaml:3:1
          |
-       3 | tests: []
-         | ^^^^^
-         = keys: version, name, endpoint, schema, store, keys, fields, chain
+       3 | plugins: []
+         | ^^^^^^^
+         = keys: version, name, extends, endpoint, schema, store, keys, fields, tests, chain
 
       error[P001]: `endpoint` has no key `uri`
         --> dir/x.pipeline.yaml:4:13
@@ -254,7 +254,7 @@ struct PipelineFileErrorsTests {
          |
        2 | chian: []
          | ^^^^^ did you mean `chain`?
-         = keys: version, name, endpoint, schema, store, keys, fields, chain
+         = keys: version, name, extends, endpoint, schema, store, keys, fields, tests, chain
 
       """),
     Case(
@@ -324,7 +324,7 @@ struct PipelineFileErrorsTests {
          |
        7 |   - headers: [a]
          |              ^^^ write `{ set: … }`
-         = options: set, remove
+         = options: set, default, remove
 
       error[P003]: `fetch` takes options, not a scalar
         --> dir/x.pipeline.yaml:8:12

@@ -6,7 +6,7 @@ import Plugins
 import Testing
 
 /// Faults of tokens, with many operations and several processes.
-@Suite(.timeLimit(.minutes(2))) struct TokenFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct TokenFaultTests {
   private static func chain(_ tokenURL: String, _ oauth2: String = "") -> String {
     """
     - max-retry: { max_retries: 0, backoff: { base: 0s } }
