@@ -200,7 +200,8 @@ private struct TokenInterceptor: GraphQLInterceptor, KeepsCredentials {
   }
 
   private func keeper(_ services: Services) -> TokenKeeper {
-    services.shared.value(
+    let source: any TokenSource = services[TokenScript.self] ?? source
+    return services.shared.value(
       TokenKeeper.self, named: "\(credential) \(source.label)",
       make: { TokenKeeper(source: source, skew: skew, timeout: timeout) })
   }
