@@ -41,7 +41,7 @@ final class LogRecorder: @unchecked Sendable {
     }
 
     func log(event: LogEvent) {
-      let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }
+      let details = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         .map { " \($0.key)=\($0.value)" }.joined()
       recorder.add(event.level, "\(event.message)\(details)")
     }
