@@ -12,5 +12,6 @@ extension PluginRegistry {
     ResponseCodePlugin.self,
     ParsePlugin.self,
     CacheWritePlugin.self,
+    ExecPlugin.self,
   ])
 }

@@ -21,6 +21,7 @@ struct RunCommand: AsyncParsableCommand {
         gqlrun run country.graphql --pipeline offline.pipeline.yaml --variables de.json -v
         gqlrun run country.graphql --endpoint URL --var 'code="DE"' \\
           --store sqlite:cache.db --keys Country=code --policy cache-and-network
+        gqlrun run country.graphql --endpoint URL --curl --har country.har
         echo '{ countries { name } }' | gqlrun run - --endpoint URL \\
           --header "Authorization: Bearer $TOKEN"
       """)
@@ -43,6 +44,7 @@ struct RunCommand: AsyncParsableCommand {
 
   @OptionGroup var operationOptions: OperationOptions
   @OptionGroup var outputOptions: OutputOptions
+  @OptionGroup var recordingOptions: RecordingOptions
 
   @Flag(
     name: .shortAndLong,
@@ -63,17 +65,20 @@ struct RunCommand: AsyncParsableCommand {
           "\(Input.label(document)): \(operation.name ?? "the operation") is a subscription; gqlrun \(Version.current) "
             + "runs queries and mutations")
       }
+      let recorder = recordingOptions.recorder()
       let session = try Session(
         pipeline, store: store, keys: operationOptions.keyRules(pipeline.keys), facts: nil,
-        logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
+        logger: RunLog.logger(verbosity: verbose, isQuiet: quiet), recorder: recorder)
       let errorCount: Int
       do {
         errorCount = try await Interruption.run { try await execute(operation, session) }
       } catch {
         try? await session.close()
+        try await recordingOptions.write(recorder)
         throw error
       }
       try await session.close()
+      try await recordingOptions.write(recorder)
       if errorCount > 0 { throw Failure(.graphQLErrors, "") }
     }
   }

@@ -13,21 +13,25 @@ struct Session {
   let keys: KeyRules
   let facts: TypeFacts?
   private let transport: AsyncHTTPTransport
+  /// Keeps what is sent and answered; `nil` keeps nothing.
+  private let recorder: ExchangeRecorder?
   private let logger: Logger
 
   var runner: PipelineRunner {
     PipelineRunner(
       pipeline,
       services: Services(
-        transport: transport, store: store, logger: logger))
+        transport: recorder.map { RecordingTransport(transport, recorder: $0) } ?? transport,
+        store: store, logger: logger))
   }
 
   /// Opens what `pipeline` names.
   init(
     _ pipeline: Pipeline, store choice: StoreChoice? = nil, keys: KeyRules, facts: TypeFacts?,
-    logger: Logger
+    logger: Logger, recorder: ExchangeRecorder? = nil
   ) throws {
     self.pipeline = pipeline
+    self.recorder = recorder
     self.keys = keys
     self.facts = facts
     self.logger = logger
