@@ -39,7 +39,7 @@ BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs
 SERVER_PACKAGES := python3 python3-venv curl
 
-SOURCES := Sources Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift
+SOURCES := Sources Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
 PROGRAM := .build-release/release/gqlrun
 PIPELINES = $(wildcard pipelines/*.pipeline.yaml)
 
@@ -175,6 +175,13 @@ bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BE
 	  --output "Benchmarks/results/$$(date +%Y%m%d-%H%M%S).json"
 
 .PHONY: bench-all
+.PHONY: bench-chain
+bench-chain: build ## Measure what the chain adds to a bare async-http-client on the same requests
+	cd Benchmarks && $(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun-bench-chain --scratch-path ../.build-bench-chain
+	@$(PROGRAM) serve --port 4790 >/dev/null & server=$$!; \
+	  trap "kill $$server" EXIT; sleep 1; \
+	  .build-bench-chain/release/gqlrun-bench-chain http://127.0.0.1:4790/graphql
+
 bench-all: ## The same with responses of 1.1 GB
 	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
 
@@ -187,7 +194,7 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench Benchmarks/.build
+	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-chain Benchmarks/.build
 
 .PHONY: packages packages-core packages-bench packages-torture packages-server
 packages:

@@ -3,12 +3,22 @@ import PackageDescription
 
 // A package of its own, so that nobody who uses gqlrun builds it. `make bench` runs it with
 // GQLRUN_ROOMS=core: the engine without networking.
+//
+// What measures the chain needs the network's packages, and minutes to build them: `make bench-chain`.
+let coreOnly = Context.environment["GQLRUN_ROOMS"] == "core"
+
 let package = Package(
   name: "gqlrun-benchmarks",
   dependencies: [
     .package(name: "gqlrun", path: ".."),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-  ],
+  ]
+    + (coreOnly
+      ? []
+      : [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+      ]),
   targets: [
     .target(name: "CAllocations"),
     .target(
@@ -21,6 +31,18 @@ let package = Package(
         .product(name: "GQLRunCore", package: "gqlrun"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ]),
-  ],
+  ]
+    + (coreOnly
+      ? []
+      : [
+        .executableTarget(
+          name: "gqlrun-bench-chain",
+          dependencies: [
+            .product(name: "GQLRun", package: "gqlrun"),
+            .product(name: "GQLRunCore", package: "gqlrun"),
+            .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            .product(name: "NIOCore", package: "swift-nio"),
+          ])
+      ]),
   swiftLanguageModes: [.v6]
 )

@@ -23,11 +23,11 @@ public struct TLSSettings: Sendable, Hashable {
   public var certificateFile: String?
   /// A file with the key of that certificate.
   public var keyFile: String?
-  public var minimumVersion = Version.v1_2
+  public var minimumVersion = Version.tls12
 
   public enum Version: String, Sendable, Hashable, CaseIterable {
-    case v1_2 = "1.2"
-    case v1_3 = "1.3"
+    case tls12 = "1.2"
+    case tls13 = "1.3"
   }
 
   public init() {}

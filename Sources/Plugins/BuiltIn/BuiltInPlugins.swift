@@ -21,5 +21,6 @@ extension PluginRegistry {
     ResponseCodePlugin.self,
     ParsePlugin.self,
     CacheWritePlugin.self,
+    ExecPlugin.self,
   ])
 }

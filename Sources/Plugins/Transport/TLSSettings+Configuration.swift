@@ -10,7 +10,7 @@ extension TLSSettings {
   /// The settings as the TLS library takes them.
   func configuration() throws(UnusableFile) -> TLSConfiguration {
     var configuration = TLSConfiguration.makeClientConfiguration()
-    configuration.minimumTLSVersion = minimumVersion == .v1_3 ? .tlsv13 : .tlsv12
+    configuration.minimumTLSVersion = minimumVersion == .tls13 ? .tlsv13 : .tlsv12
     if let authorityFile {
       configuration.trustRoots = .certificates(
         try certificates(authorityFile, option: "ca_file"))

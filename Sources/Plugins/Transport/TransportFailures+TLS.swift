@@ -43,7 +43,7 @@ extension TransportFailures {
     if text.contains("UNSUPPORTED_PROTOCOL") || text.contains("PROTOCOL_VERSION") {
       return insecure(
         "it does not speak TLS \(limits.connection.tls.minimumVersion.rawValue) or newer; "
-          + (limits.connection.tls.minimumVersion == .v1_3
+          + (limits.connection.tls.minimumVersion == .tls13
             ? "lower the option tls.min_version of fetch if 1.2 is enough"
             : "older versions are not safe"))
     }

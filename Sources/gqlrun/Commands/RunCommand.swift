@@ -21,6 +21,7 @@ struct RunCommand: AsyncParsableCommand {
         gqlrun run country.graphql --pipeline offline.pipeline.yaml --variables de.json -v
         gqlrun run country.graphql --endpoint URL --var code=DE \\
           --store sqlite:cache.db --keys Country=code --policy cache-and-network
+        gqlrun run country.graphql --endpoint URL --curl --har country.har
         echo '{ countries { name } }' | gqlrun run - --endpoint URL \\
           --header "Authorization: Bearer $TOKEN"
       """)
@@ -49,6 +50,7 @@ struct RunCommand: AsyncParsableCommand {
   var checkShape = false
 
   @OptionGroup var outputOptions: OutputOptions
+  @OptionGroup var recordingOptions: RecordingOptions
 
   @Option(
     name: .long,
@@ -78,9 +80,10 @@ struct RunCommand: AsyncParsableCommand {
           "\(Input.label(document)): \(operation.name ?? "the operation") is a subscription; gqlrun \(Version.current) "
             + "runs queries and mutations")
       }
+      let recorder = recordingOptions.recorder()
       let session = try Session(
         pipeline, store: store, keys: operationOptions.keyRules(pipeline.keys), facts: nil,
-        logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
+        logger: RunLog.logger(verbosity: verbose, isQuiet: quiet), recorder: recorder)
       let errorCount: Int
       do {
         errorCount = try await Interruption.run { [operation] in
@@ -88,9 +91,11 @@ struct RunCommand: AsyncParsableCommand {
         }
       } catch {
         try? await session.close()
+        try await recordingOptions.write(recorder)
         throw error
       }
       try await session.close()
+      try await recordingOptions.write(recorder)
       if errorCount > 0 { throw Failure(.graphQLErrors, "") }
     }
   }

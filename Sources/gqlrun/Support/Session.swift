@@ -15,13 +15,16 @@ struct Session {
   /// One for all operations of the session, so that they share what plugins keep: tokens, budgets.
   let runner: PipelineRunner
   private let transport: AsyncHTTPTransport
+  /// Keeps what is sent and answered; `nil` keeps nothing.
+  private let recorder: ExchangeRecorder?
 
   /// Opens what `pipeline` names.
   init(
     _ pipeline: Pipeline, store choice: StoreChoice? = nil, keys: KeyRules, facts: TypeFacts?,
-    logger: Logger
+    logger: Logger, recorder: ExchangeRecorder? = nil
   ) throws {
     self.pipeline = pipeline
+    self.recorder = recorder
     self.keys = keys
     self.facts = facts
     let granularity = pipeline.allAges.granularity
@@ -29,8 +32,10 @@ struct Session {
       try choice?.open(ageGranularity: granularity, report: Self.report(logger))
       ?? Self.store(pipeline.store, ageGranularity: granularity, logger)
     transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
+    let network: any HTTPTransport =
+      recorder.map { RecordingTransport(transport, recorder: $0) } ?? transport
     runner = PipelineRunner(
-      pipeline, services: Services(transport: transport, store: store, logger: logger))
+      pipeline, services: Services(transport: network, store: store, logger: logger))
   }
 
   private static func report(_ logger: Logger) -> @Sendable (StoreNotice) -> Void {

@@ -23,7 +23,7 @@ import Testing
       name: "a body that ends with its connection",
       script: [.send(HTTPText.response(headers: ["Connection: close"]))]),
     Answer(
-      name: "chunks of one byte",
+      name: "fault 11: chunks of one byte",
       script: [
         .send(HTTPText.response(headers: ["Transfer-Encoding: chunked"], body: "")),
         .send(chunks + "0\r\n\r\n"),
@@ -38,15 +38,15 @@ import Testing
             headers: ["Content-Encoding: gzip"], bytes: GzipText.stored(Array(HTTPText.user.utf8))))
       ]),
     Answer(
-      name: "two hundred header fields",
+      name: "fault 15: two hundred header fields",
       script: [.send(HTTPText.response(headers: (0..<200).map { "X-Field-\($0): value" }))]),
     Answer(
-      name: "interim answers first",
+      name: "fault 16: interim answers first",
       script: [
         .send(String(repeating: "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", count: 100)),
         .send(HTTPText.response()),
       ]),
-    Answer(name: "no content type", script: [.send(HTTPText.response(type: nil))]),
+    Answer(name: "fault 23: no content type", script: [.send(HTTPText.response(type: nil))]),
     Answer(
       name: "a content type with parameters",
       script: [.send(HTTPText.response(type: "Application/JSON ; Charset=UTF-8"))]),
@@ -54,10 +54,10 @@ import Testing
       name: "a vendor's JSON type",
       script: [.send(HTTPText.response(type: "application/vnd.api+json"))]),
     Answer(
-      name: "200 with errors only", script: [.send(HTTPText.response(body: refusal))],
+      name: "fault 24: 200 with errors only", script: [.send(HTTPText.response(body: refusal))],
       text: #"{"data":null,"# + refusal.dropFirst(), errors: ["no such field"]),
     Answer(
-      name: "data and errors",
+      name: "fault 25: data and errors",
       script: [
         .send(
           HTTPText.response(
@@ -69,7 +69,7 @@ import Testing
         #"{"data":{"user":{"id":"1","name":null}},"errors":[{"message":"no name","path":["user","name"]}],"#
         + #""extensions":{"cost":3}}"#, errors: ["no name"]),
     Answer(
-      name: "400 that is GraphQL's own word",
+      name: "fault 26: 400 that is GraphQL's own word",
       script: [
         .send(
           HTTPText.response(

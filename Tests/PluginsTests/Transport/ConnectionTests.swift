@@ -39,7 +39,9 @@ import Testing
     }
   }
 
-  @Test func `a query on a kept connection that closes is sent once more by itself`() async throws {
+  @Test func `fault 7: a query on a kept connection that closes is sent once more by itself`()
+    async throws
+  {
     try await RawServer.withServer(
       [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed]
     ) { server in
@@ -65,7 +67,8 @@ import Testing
     }
   }
 
-  @Test func `a mutation on a kept connection that closes is not sent again`() async throws {
+  @Test func `fault 7: a mutation on a kept connection that closes is not sent again`() async throws
+  {
     try await RawServer.withServer(
       [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed]
     ) { server in
@@ -129,7 +132,9 @@ import Testing
     }
   }
 
-  @Test func `a second answer behind the first is not taken for the next one's`() async throws {
+  @Test func `fault 18: a second answer behind the first is not taken for the next one's`()
+    async throws
+  {
     let other = HTTPText.response(body: HTTPText.user.replacing("Ada", with: "Eve"))
     try await RawServer.withServer(
       [.request, .send(Self.ok + other), .untilClosed], [.request, .send(Self.ok), .untilClosed]

@@ -28,64 +28,64 @@ import Testing
 
   static let framing: [Fault] = [
     Fault(
-      name: "a body shorter than its Content-Length",
+      name: "fault 1: a body shorter than its Content-Length",
       script: answers(HTTPText.response(headers: ["Content-Length: 500"], body: half)),
       code: .truncatedResponse, delivery: .answered, message: ["after 30 bytes"]),
     Fault(
-      name: "a chunked body that breaks off", script: answers(chunked),
+      name: "fault 2: a chunked body that breaks off", script: answers(chunked),
       code: .truncatedResponse, delivery: .answered, message: ["after 30 bytes"]),
     Fault(
-      name: "a chunk size that is no number",
+      name: "fault 3: a chunk size that is no number",
       script: answers(chunked + Array("zz\r\n".utf8), .untilClosed),
       code: .malformedResponse, delivery: .answered, message: ["HTTP", "127.0.0.1"]),
     Fault(
-      name: "a body of unknown length that is cut off",
+      name: "fault 4: a body of unknown length that is cut off",
       script: answers(HTTPText.response(headers: ["Connection: close"], body: half)),
       code: .truncatedResponse, delivery: .answered, message: ["cut off", "30"]),
     Fault(
-      name: "a reset in the middle of the body",
+      name: "fault 5: a reset in the middle of the body",
       script: answers(
         HTTPText.response(headers: ["Content-Length: 500"], body: half), .reset),
       code: .truncatedResponse, delivery: .answered, message: ["127.0.0.1"]),
     Fault(
-      name: "a connection closed before the head", script: [.request],
+      name: "fault 6: a connection closed before the head", script: [.request],
       code: .connectionClosed, delivery: .unknown, message: ["closed the connection before"]),
     Fault(
-      name: "a connection closed within the head",
+      name: "fault 6: a connection closed within the head",
       script: answers(Array("HTTP/1.1 200 OK\r\nContent-Ty".utf8)),
       code: .connectionClosed, delivery: .unknown, message: ["closed the connection before"]),
     Fault(
-      name: "a reset before the head", script: [.request, .reset],
+      name: "fault 6: a reset before the head", script: [.request, .reset],
       code: .connectionClosed, delivery: .unknown, message: ["before"]),
     Fault(
-      name: "two lengths that contradict each other",
+      name: "fault 17: two lengths that contradict each other",
       script: answers(
         HTTPText.response(
           headers: ["Content-Length: 10", "Content-Length: 70"]), .untilClosed),
       code: .malformedResponse, delivery: .unknown, message: ["HTTP"]),
     Fault(
-      name: "a length and chunks",
+      name: "fault 17: a length and chunks",
       script: answers(
         HTTPText.response(
           headers: ["Content-Length: 10", "Transfer-Encoding: chunked"],
           body: HTTPText.chunk(HTTPText.user) + "0\r\n\r\n"), .untilClosed),
       code: .malformedResponse, delivery: .unknown, message: ["HTTP"]),
     Fault(
-      name: "something that is not HTTP",
+      name: "fault 19: something that is not HTTP",
       script: [.request, .send("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .untilClosed],
       code: .malformedResponse, delivery: .unknown, message: ["did not answer with HTTP"]),
     Fault(
-      name: "a TLS port spoken to in plain HTTP",
+      name: "fault 34: a TLS port spoken to in plain HTTP",
       script: answers([0x15, 3, 1, 0, 2, 2, 0x46], .untilClosed),
       code: .malformedResponse, delivery: .unknown, message: ["did not answer with HTTP", "https"]),
     Fault(
-      name: "a header field of 100 KiB",
+      name: "fault 15: a header field of 100 KiB",
       script: answers(
         HTTPText.response(headers: ["X-Long: " + String(repeating: "a", count: 100 << 10)]),
         .untilClosed),
       code: .limitExceeded, delivery: .unknown, message: ["header"]),
     Fault(
-      name: "header fields without end",
+      name: "fault 16: header fields without end",
       script: answers(
         Array("HTTP/1.1 200 OK\r\n".utf8),
         .sendForever(Array("X-More: \(String(repeating: "a", count: 1000))\r\n".utf8), then: {})),
@@ -94,51 +94,51 @@ import Testing
 
   static let bodies: [Fault] = [
     Fault(
-      name: "a body without end",
+      name: "fault 12: a body without end",
       script: answers(
         HTTPText.response(headers: ["Transfer-Encoding: chunked"], body: ""),
         .sendForever(Array(HTTPText.chunk(String(repeating: " ", count: 4096)).utf8), then: {})),
       code: .limitExceeded, delivery: .answered, message: ["larger than 1MiB", "max_body"],
       fetch: "fetch: { max_body: 1MiB }"),
     Fault(
-      name: "a body whose length is over the limit",
+      name: "fault 12: a body whose length is over the limit",
       script: answers(HTTPText.response(body: HTTPText.user), .untilClosed),
       code: .limitExceeded, delivery: .answered, message: ["larger than 40B", "max_body"],
       fetch: "fetch: { max_body: 40B }"),
     Fault(
-      name: "a gzip bomb",
+      name: "fault 13: a gzip bomb",
       script: answers(
         HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzipBomb), .untilClosed),
       code: .limitExceeded, delivery: .answered, message: ["larger than 64KiB", "max_body"],
       fetch: "fetch: { max_body: 64KiB }"),
     Fault(
-      name: "gzip that is cut off",
+      name: "fault 14: gzip that is cut off",
       script: answers(
         HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzip.dropLast(20))),
       code: .truncatedResponse, delivery: .answered, message: ["compressed"]),
     Fault(
-      name: "gzip with a wrong checksum",
+      name: "fault 14: gzip with a wrong checksum",
       script: answers(
         HTTPText.response(
           headers: ["Content-Encoding: gzip"],
           bytes: gzip.dropLast(8) + [1, 2, 3, 4] + gzip.suffix(4))),
       code: .malformedResponse, delivery: .answered, message: ["decompress"]),
     Fault(
-      name: "gzip that is no gzip",
+      name: "fault 14: gzip that is no gzip",
       script: answers(HTTPText.response(headers: ["Content-Encoding: gzip"])),
       code: .malformedResponse, delivery: .answered, message: ["decompress"]),
     Fault(
-      name: "gzip with something behind it",
+      name: "fault 14: gzip with something behind it",
       script: answers(
         HTTPText.response(
           headers: ["Content-Encoding: gzip"], bytes: gzip + Array("garbage".utf8))),
       code: .malformedResponse, delivery: .answered, message: ["decompress"]),
     Fault(
-      name: "204", script: answers(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8)),
+      name: "fault 22: 204", script: answers(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8)),
       code: .malformedResponse, delivery: .answered, message: ["empty", "204 No Content"],
       status: 204),
     Fault(
-      name: "an empty 200", script: answers(HTTPText.response(body: "")),
+      name: "fault 22: an empty 200", script: answers(HTTPText.response(body: "")),
       code: .malformedResponse, delivery: .answered, message: ["empty", "200 OK"], status: 200),
     Fault(
       name: "JSON that is no GraphQL response",
@@ -155,7 +155,7 @@ import Testing
 
   static let answers: [Fault] = [
     Fault(
-      name: "a proxy's page",
+      name: "fault 21: a proxy's page",
       script: answers(
         HTTPText.response(
           "502 Bad Gateway", type: "text/html; charset=utf-8",
@@ -163,18 +163,18 @@ import Testing
       code: .httpStatus, delivery: .answered,
       message: ["502 Bad Gateway", "text/html", "<title>"], status: 502),
     Fault(
-      name: "a page with status 200",
+      name: "fault 21: a page with status 200",
       script: answers(
         HTTPText.response(type: "text/html", body: "<html>\n<body>Sign in</body></html>")),
       code: .unexpectedContentType, delivery: .answered,
       message: ["200 OK", "text/html", "<html>"], status: 200),
     Fault(
-      name: "plain text with status 200",
+      name: "fault 23: plain text with status 200",
       script: answers(HTTPText.response(type: "text/plain", body: "upstream not ready")),
       code: .unexpectedContentType, delivery: .answered,
       message: ["200 OK", "text/plain", "upstream not ready"], status: 200),
     Fault(
-      name: "400 with a JSON body that is not trusted",
+      name: "fault 26: 400 with a JSON body that is not trusted",
       script: answers(
         HTTPText.response("400 Bad Request", body: #"{"errors":[{"message":"no such field"}]}"#)),
       code: .httpStatus, delivery: .answered,
@@ -183,7 +183,7 @@ import Testing
       name: "401", script: answers(HTTPText.response("401 Unauthorized", type: nil, body: "")),
       code: .httpStatus, delivery: .answered, message: ["401", "credentials"], status: 401),
     Fault(
-      name: "413 before the upload has ended",
+      name: "fault 20: 413 before the upload has ended",
       script: [
         .send(HTTPText.response("413 Content Too Large", headers: ["Connection: close"], body: ""))
       ],
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func `a redirect is not followed`(_ status: Int) async throws {
+  func `fault 27: a redirect is not followed unless the file says so`(_ status: Int) async throws {
     try await RawServer.withServer([.request, .send(HTTPText.user)]) { other in
       let location = "\(other.url)?key=hidden"
       let answer = HTTPText.response(
@@ -269,7 +269,9 @@ import Testing
     }
   }
 
-  @Test func `a server that is not there is told from a name that is not`() async throws {
+  @Test func `faults 30 and 31: a server that is not there is told from a name that is not`()
+    async throws
+  {
     let port = try await RawServer.withServer([]) { $0.port }
     try await Bench.with(url: "http://127.0.0.1:\(port)/graphql") { bench in
       let outcome = await bench.run()
@@ -288,7 +290,8 @@ import Testing
     }
   }
 
-  @Test func `https spoken to a plain port is a failure of TLS, and not tried again`() async throws
+  @Test func `fault 34: https spoken to a plain port is a failure of TLS, and not tried again`()
+    async throws
   {
     let script: [RawServer.Step] = [.send(HTTPText.response("400 Bad Request")), .untilClosed]
     try await RawServer.withServer(script) { server in

@@ -26,7 +26,8 @@ import Testing
     expectNoSecrets(outcome, bench)
   }
 
-  @Test func `a server that never answers is given up, and whether it acted is not known`()
+  @Test
+  func `fault 10: a server that never answers is given up, and whether it acted is not known`()
     async throws
   {
     let clock = ManualClock()
@@ -43,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `a server that falls silent in the body is given up`() async throws {
+  @Test func `fault 9: a server that falls silent in the body is given up`() async throws {
     let clock = ManualClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let script: [RawServer.Step] = [.request, .send(begun), .untilClosed]
@@ -73,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `a body that drips does not outlive the total time`() async throws {
+  @Test func `fault 8: a body that drips does not outlive the total time`() async throws {
     let clock = ManualClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let script: [RawServer.Step] = [
@@ -103,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `header fields that drip do not outlive the total time`() async throws {
+  @Test func `fault 16: header fields that drip do not outlive the total time`() async throws {
     let clock = ManualClock()
     let script: [RawServer.Step] = [
       .request, .send("HTTP/1.1 200 OK\r\nX-Drip: "),
@@ -119,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `a flood of interim answers does not outlive the total time`() async throws {
+  @Test func `fault 16: a flood of interim answers does not outlive the total time`() async throws {
     let clock = ManualClock()
     let flood = Array("HTTP/1.1 102 Processing\r\n\r\n".utf8)
     let script: [RawServer.Step] = [
@@ -165,7 +166,7 @@ import Testing
     }
   }
 
-  @Test func `a body that is slower than the file allows is given up`() async throws {
+  @Test func `fault 32: a body that is slower than the file allows is given up`() async throws {
     let clock = ManualClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let script: [RawServer.Step] = [

@@ -1,0 +1,107 @@
+import Foundation
+import HTTPTypes
+public import Pipeline
+
+/// A transport that keeps what goes through it, for ``curl`` commands and HTTP archives.
+public struct RecordingTransport: HTTPTransport {
+  private let base: any HTTPTransport
+  private let recorder: ExchangeRecorder
+
+  public init(_ base: any HTTPTransport, recorder: ExchangeRecorder) {
+    self.base = base
+    self.recorder = recorder
+  }
+
+  public func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    let number = await recorder.begin(request)
+    do {
+      let response = try await base.send(request, limits: limits)
+      await recorder.note(response.head, of: number)
+      let body = response.body
+      return HTTPResponseMessage(
+        head: response.head,
+        body: HTTPBody {
+          do {
+            // An iterator holds no state of its own.
+            var iterator = body.makeAsyncIterator()
+            let chunk = try await iterator.next()
+            await recorder.note(chunk, of: number)
+            return chunk
+          } catch {
+            await recorder.note(error, of: number)
+            throw error
+          }
+        })
+    } catch {
+      await recorder.note(error, of: number)
+      throw error
+    }
+  }
+}
+
+/// The exchanges of a run, in the order in which they began.
+public actor ExchangeRecorder {
+  /// One request and what came of it.
+  struct Exchange: Sendable {
+    var request: HTTPRequestMessage
+    /// In seconds since 1970.
+    var start: Double
+    var wait: Duration?
+    var total: Duration?
+    var head: HTTPResponse?
+    /// The beginning of the body.
+    var body: [UInt8] = []
+    var bodySize = 0
+    var failure: String?
+  }
+
+  private(set) var exchanges: [Exchange] = []
+  private var starts: [Duration] = []
+  private let clock: ServiceClock
+  private let secondsSince1970: @Sendable () -> Double
+  private let keptBytes: Int
+  private let onRequest: @Sendable (HTTPRequestMessage) -> Void
+
+  /// - Parameters:
+  ///   - keptBytes: How much of each body is kept; 0 keeps none.
+  ///   - onRequest: Told of each request before it is sent.
+  public init(
+    keptBytes: Int = 1 << 20, clock: ServiceClock = ServiceClock(ContinuousClock()),
+    secondsSince1970: @escaping @Sendable () -> Double = Services.timeOfDay,
+    onRequest: @escaping @Sendable (HTTPRequestMessage) -> Void = { _ in }
+  ) {
+    self.keptBytes = keptBytes
+    self.clock = clock
+    self.secondsSince1970 = secondsSince1970
+    self.onRequest = onRequest
+  }
+
+  func begin(_ request: HTTPRequestMessage) -> Int {
+    onRequest(request)
+    exchanges.append(Exchange(request: request, start: secondsSince1970()))
+    starts.append(clock.now())
+    return exchanges.count - 1
+  }
+
+  func note(_ head: HTTPResponse, of number: Int) {
+    exchanges[number].head = head
+    exchanges[number].wait = clock.now() - starts[number]
+    exchanges[number].total = exchanges[number].wait
+  }
+
+  func note(_ chunk: (any BodyChunk)?, of number: Int) {
+    exchanges[number].total = clock.now() - starts[number]
+    guard let chunk else { return }
+    let room = keptBytes - exchanges[number].body.count
+    exchanges[number].bodySize += chunk.count
+    guard room > 0 else { return }
+    chunk.withUnsafeBytes { exchanges[number].body += $0.prefix(room) }
+  }
+
+  func note(_ error: any Error, of number: Int) {
+    exchanges[number].total = clock.now() - starts[number]
+    exchanges[number].failure = "\(error)"
+  }
+}

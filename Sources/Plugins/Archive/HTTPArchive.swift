@@ -1,0 +1,128 @@
+import Foundation
+import HTTPTypes
+public import JSONStream
+import Pipeline
+
+extension ExchangeRecorder {
+  /// The exchanges as an HTTP archive, with secrets hidden: fields that are not known to be harmless,
+  /// members of JSON bodies whose names say so, and the values of both wherever else they stand.
+  ///
+  /// http://www.softwareishard.com/blog/har-12-spec/
+  public func archive(creator: String, version: String) -> JSONValue {
+    .object([
+      "log": .object([
+        "version": "1.2",
+        "creator": .object(["name": .string(creator), "version": .string(version)]),
+        "entries": .array(exchanges.map { HTTPArchive(exchange: $0).entry }),
+      ])
+    ])
+  }
+}
+
+private struct HTTPArchive {
+  let exchange: ExchangeRecorder.Exchange
+  private let hiding: SecretHiding
+  private let redactor = JSONRedactor(names: JSONRedactor.names)
+
+  init(exchange: ExchangeRecorder.Exchange) {
+    self.exchange = exchange
+    hiding = SecretHiding(
+      SecretFields.secrets(of: exchange.request.head.headerFields)
+        + (exchange.head.map { SecretFields.secrets(of: $0.headerFields) } ?? []))
+  }
+
+  var entry: JSONValue {
+    var entry: JSONObject = [
+      "startedDateTime": .string(Self.time(exchange.start)),
+      "time": Self.milliseconds(exchange.total),
+      "request": .object(request), "response": .object(response), "cache": .object([:]),
+      "timings": .object([
+        "send": 0, "wait": Self.milliseconds(exchange.wait),
+        "receive": Self.milliseconds(
+          exchange.total.flatMap { total in exchange.wait.map { total - $0 } }),
+      ]),
+    ]
+    if let failure = exchange.failure { entry["comment"] = .string(hiding.text(failure)) }
+    return .object(entry)
+  }
+
+  private var request: JSONObject {
+    let message = exchange.request
+    var request: JSONObject = [
+      "method": .string(message.head.method.rawValue), "url": .string(message.shownURL),
+      "httpVersion": "HTTP/1.1", "cookies": [], "headers": headers(message.head.headerFields),
+      "queryString": query(message.shownURL), "headersSize": -1,
+      "bodySize": .number(JSONNumber(message.body?.count ?? 0)),
+    ]
+    if let body = message.body {
+      request["postData"] = .object([
+        "mimeType": .string(message.head.headerFields[.contentType] ?? "application/json"),
+        "text": .string(text(body)),
+      ])
+    }
+    return request
+  }
+
+  /// Without an answer the status is 0, as browsers have it.
+  private var response: JSONObject {
+    let fields = exchange.head?.headerFields ?? [:]
+    var content: JSONObject = [
+      "size": .number(JSONNumber(exchange.bodySize)),
+      "mimeType": .string(fields[.contentType] ?? ""),
+    ]
+    if !exchange.body.isEmpty { content["text"] = .string(text(exchange.body)) }
+    if exchange.body.count < exchange.bodySize {
+      content["comment"] = .string("only the first \(exchange.body.count) bytes are kept")
+    }
+    return [
+      "status": .number(JSONNumber(exchange.head?.status.code ?? 0)),
+      "statusText": .string(exchange.head?.status.reasonPhrase ?? ""),
+      "httpVersion": "HTTP/1.1", "cookies": [], "headers": headers(fields),
+      "content": .object(content), "redirectURL": .string(redirect(fields)),
+      "headersSize": -1, "bodySize": -1,
+    ]
+  }
+
+  /// The query of an address may hold keys.
+  private func redirect(_ fields: HTTPFields) -> String {
+    fields[.location].map { String($0.prefix { $0 != "?" }) } ?? ""
+  }
+
+  private func headers(_ fields: HTTPFields) -> JSONValue {
+    .array(
+      fields.map {
+        .object([
+          "name": .string($0.name.rawName),
+          "value": .string(
+            SecretFields.isOpen($0.name) ? hiding.text($0.value) : SecretString.redacted),
+        ])
+      })
+  }
+
+  private func query(_ url: String) -> JSONValue {
+    guard let mark = url.firstIndex(of: "?") else { return [] }
+    return .array(
+      url[url.index(after: mark)...].split(separator: "&").map { parameter in
+        let name = parameter.prefix { $0 != "=" }
+        let value = String(parameter.dropFirst(name.count + 1))
+        return .object([
+          "name": .string(String(name)), "value": .string(value.removingPercentEncoding ?? value),
+        ])
+      })
+  }
+
+  private func text(_ bytes: [UInt8]) -> String {
+    hiding.text(String(decoding: redactor.redact(bytes), as: UTF8.self))
+  }
+
+  private static func milliseconds(_ duration: Duration?) -> JSONValue {
+    guard let duration else { return -1 }
+    let value = (duration / .milliseconds(1) * 1_000).rounded() / 1_000
+    return JSONNumber(value).map(JSONValue.number) ?? 0
+  }
+
+  private static func time(_ seconds: Double) -> String {
+    Date(timeIntervalSince1970: seconds).formatted(
+      Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+  }
+}

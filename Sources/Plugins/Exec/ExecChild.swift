@@ -1,0 +1,207 @@
+import Foundation
+
+/// A child process with lines going in and coming out.
+///
+/// Three threads serve it: one writes, one reads its output, one its messages. The one that reads the
+/// output also waits for the process, so that none is left behind.
+///
+/// Sendable: `process` is reached with `lock` held only; everything else never changes.
+final class ExecChild: @unchecked Sendable {
+  struct CannotStart: Error {
+    var reason: String
+  }
+
+  /// The longest line that is read, in bytes.
+  static let longestLine = 64 << 20
+
+  private let lock = NSLock()
+  /// `nil` once it has been waited for, when its number may belong to another process.
+  private var process: pid_t?
+  private let input: FileDescriptor
+  private let writing = DispatchQueue(label: "gqlrun.exec.input")
+
+  /// - Parameters:
+  ///   - onLine: Told of each line of its output.
+  ///   - onMessage: Told of each line of its messages (standard error).
+  ///   - onEnd: Told once how it ended: "ended with status 3".
+  init(
+    _ command: [String], folder: String, onLine: @escaping @Sendable ([UInt8]) -> Void,
+    onMessage: @escaping @Sendable (String) -> Void, onEnd: @escaping @Sendable (String) -> Void
+  ) throws(CannotStart) {
+    // A socket, since writing to it can be told not to raise a signal when nobody reads.
+    let inside = try Self.pair { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, $0) }
+    let output = try Self.pair { pipe($0) }
+    let messages = try Self.pair { pipe($0) }
+    let started = Self.spawn(
+      command, folder: folder, input: inside.1.number, output: output.1.number,
+      messages: messages.1.number)
+    inside.1.close()
+    output.1.close()
+    messages.1.close()
+    guard case .success(let process) = started else {
+      for end in [inside.0, output.0, messages.0] { end.close() }
+      guard case .failure(let error) = started else { throw CannotStart(reason: "") }
+      throw error
+    }
+    self.process = process
+    input = inside.0
+    Self.thread("messages") {
+      Self.lines(of: messages.0) { onMessage(String(decoding: $0, as: UTF8.self)) }
+      messages.0.close()
+    }
+    Self.thread("output") { [self] in
+      Self.lines(of: output.0, onLine)
+      output.0.close()
+      onEnd(wait())
+    }
+  }
+
+  /// Sends a line; one that nobody reads is lost.
+  func send(_ line: [UInt8]) {
+    writing.async { [input] in
+      line.withUnsafeBytes { bytes in
+        var rest = bytes
+        while !rest.isEmpty {
+          let count = Foundation.send(
+            input.number, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+          if count < 0, errno == EINTR { continue }
+          guard count > 0 else { return }
+          rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+      }
+    }
+  }
+
+  /// Ends the process and what it started: its input ends, and they are killed.
+  func end() {
+    input.shutdown()
+    lock.withLock {
+      if let process { _ = kill(-process, SIGKILL) }
+    }
+  }
+
+  /// How the process ended.
+  private func wait() -> String {
+    // It may have closed its output only; what cannot answer any more is of no use.
+    end()
+    let number = lock.withLock { process } ?? 0
+    var information = siginfo_t()
+    while waitid(P_PID, id_t(number), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+    return lock.withLock {
+      var status: Int32 = 0
+      while waitpid(number, &status, 0) < 0, errno == EINTR {}
+      process = nil
+      // WIFEXITED and WEXITSTATUS, which Swift does not import.
+      guard status & 0x7F == 0 else { return "was killed" }
+      switch (status >> 8) & 0xFF {
+      case 127: return "was not found"
+      case 126: return "is no program that can be run"
+      case let code: return "ended with status \(code) before it had answered"
+      }
+    }
+  }
+}
+
+// MARK: Descriptors and threads
+
+extension ExecChild {
+  /// A descriptor that is closed once, by whoever is last.
+  ///
+  /// Sendable: `isOpen` is reached with `lock` held only.
+  private final class FileDescriptor: @unchecked Sendable {
+    let number: Int32
+    private let lock = NSLock()
+    private var isOpen = true
+
+    init(_ number: Int32) { self.number = number }
+
+    deinit { close() }
+
+    func close() {
+      lock.withLock {
+        if isOpen { _ = Foundation.close(number) }
+        isOpen = false
+      }
+    }
+
+    func shutdown() {
+      lock.withLock {
+        if isOpen { _ = Foundation.shutdown(number, Int32(SHUT_RDWR)) }
+      }
+    }
+  }
+
+  private static func pair(
+    _ make: (UnsafeMutablePointer<Int32>) -> Int32
+  ) throws(CannotStart) -> (FileDescriptor, FileDescriptor) {
+    var ends: [Int32] = [-1, -1]
+    guard make(&ends) == 0 else { throw CannotStart(reason: String(cString: strerror(errno))) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (FileDescriptor(ends[0]), FileDescriptor(ends[1]))
+  }
+
+  private static func thread(_ name: String, _ work: @escaping @Sendable () -> Void) {
+    let thread = Thread(block: work)
+    thread.name = "gqlrun exec \(name)"
+    thread.start()
+  }
+
+  /// Reads lines until the end, or until one is too long.
+  private static func lines(of descriptor: FileDescriptor, _ onLine: ([UInt8]) -> Void) {
+    var pending: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while pending.count <= longestLine {
+      let count = read(descriptor.number, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      var rest = buffer[..<count]
+      while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        pending += rest[..<end]
+        if !pending.isEmpty { onLine(pending) }
+        pending.removeAll(keepingCapacity: true)
+        rest = rest[(end + 1)...]
+      }
+      pending += rest
+    }
+    if !pending.isEmpty, pending.count <= longestLine { onLine(pending) }
+  }
+
+  private static func spawn(
+    _ command: [String], folder: String, input: Int32, output: Int32, messages: Int32
+  ) -> Result<pid_t, CannotStart> {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_adddup2(&actions, messages, 2)
+    // This process may ignore SIGPIPE, and the threads of Swift's concurrency block most signals.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    var mask = sigset_t()
+    sigemptyset(&mask)
+    posix_spawnattr_setsigmask(&attributes, &mask)
+    // A group of its own, so that what it starts can be ended with it.
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(
+      &attributes,
+      Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
+    // The shell goes to the folder and becomes the program; it reads neither of its words.
+    let words = ["sh", "-c", "cd -- \"$0\" && exec \"$@\"", folder] + command
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] =
+      ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var child: pid_t = 0
+    let code = posix_spawn(&child, "/bin/sh", &actions, &attributes, &arguments, &variables)
+    guard code == 0 else {
+      return .failure(CannotStart(reason: String(cString: strerror(code)).lowercased()))
+    }
+    return .success(child)
+  }
+}

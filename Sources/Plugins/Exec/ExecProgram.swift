@@ -1,0 +1,164 @@
+import Foundation
+import JSONStream
+import Logging
+import Pipeline
+
+/// A program that runs as long as its pipeline is used, and answers lines of JSON with lines of JSON.
+///
+/// Each question has an `id`, which its answer repeats; answers may come in any order. The program is
+/// started by the first question. When it ends, says something that is no answer, or takes too long, it
+/// is ended, everybody who waits is told, and the next question starts it again, up to a bound.
+actor ExecProgram {
+  struct Settings: Sendable {
+    /// The program and its arguments.
+    var command: [String]
+    var folder: String
+    var stage: String
+    var options: JSONValue
+    /// How often it is started again within a minute.
+    var restarts: Int
+  }
+
+  struct Failure: Error, Sendable {
+    /// Behind the program's name: "ended with status 3".
+    var reason: String
+    var isCancellation = false
+  }
+
+  nonisolated let label: String
+  private let settings: Settings
+  private var child: ExecChild?
+  private var generation = 0
+  private var nextID = 1
+  private var waiting: [Int: CheckedContinuation<JSONObject, any Error>] = [:]
+  /// How it ended the last time.
+  private var lastEnd = "ended"
+  /// When it was started, on the caller's clock, within the last minute.
+  private var starts: [Duration] = []
+
+  init(_ settings: Settings) {
+    self.settings = settings
+    label = "the program \(settings.command.first ?? "")"
+  }
+
+  deinit { child?.end() }
+
+  /// Asks, and waits for the answer.
+  func call(
+    _ message: JSONObject, timeout: Duration, _ services: Services
+  ) async throws(Failure) -> JSONObject {
+    let clock = services.clock
+    do {
+      let child = try running(clock.now(), services.logger)
+      let id = nextID
+      nextID += 1
+      var message = message
+      message["id"] = .number(JSONNumber(id))
+      let line = JSONValue.object(message).jsonBytes() + [UInt8(ascii: "\n")]
+      return try await withThrowingTaskGroup(of: JSONObject?.self) { group in
+        group.addTask { try await self.answer(to: id, sending: line, child) }
+        group.addTask {
+          try await clock.sleep(for: timeout)
+          return nil
+        }
+        defer { group.cancelAll() }
+        if let first = try await group.next(), let answer = first { return answer }
+        await self.giveUp("did not answer within \(timeout.optionText) and was ended")
+        throw Failure(reason: "did not answer within \(timeout.optionText) and was ended")
+      }
+    } catch let failure as Failure {
+      throw failure
+    } catch {
+      throw Failure(reason: "was not asked to the end", isCancellation: error is CancellationError)
+    }
+  }
+
+  private func answer(
+    to id: Int, sending line: [UInt8], _ child: ExecChild
+  ) async throws -> JSONObject {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+        // It may have ended before anybody waited.
+        guard self.child === child else {
+          return continuation.resume(throwing: Failure(reason: lastEnd))
+        }
+        waiting[id] = continuation
+        child.send(line)
+      }
+    } onCancel: {
+      Task { await self.forget(id) }
+    }
+  }
+
+  private func forget(_ id: Int) {
+    waiting.removeValue(forKey: id)?.resume(throwing: CancellationError())
+  }
+}
+
+// MARK: The program's life
+
+extension ExecProgram {
+  private func running(_ now: Duration, _ logger: Logger) throws(Failure) -> ExecChild {
+    if let child { return child }
+    starts.removeAll { now - $0 > .seconds(60) }
+    guard starts.count <= settings.restarts else {
+      throw Failure(
+        reason: "was started \(starts.count) times within a minute and does not stay; its messages "
+          + "are in the log, and the option restarts of exec allows \(settings.restarts) more starts"
+      )
+    }
+    starts.append(now)
+    generation += 1
+    let number = generation
+    let child: ExecChild
+    do throws(ExecChild.CannotStart) {
+      child = try ExecChild(
+        settings.command, folder: settings.folder,
+        onLine: { [weak self] line in Task { await self?.received(line, number) } },
+        onMessage: { [label] in logger.notice("\(label): \($0)") },
+        onEnd: { [weak self] end in Task { await self?.ended(end, number) } })
+    } catch {
+      throw Failure(reason: "cannot be started: \(error.reason)")
+    }
+    self.child = child
+    let hello: JSONObject = [
+      "event": "start", "version": 1, "stage": .string(settings.stage), "options": settings.options,
+    ]
+    child.send(JSONValue.object(hello).jsonBytes() + [UInt8(ascii: "\n")])
+    return child
+  }
+
+  private func received(_ line: [UInt8], _ number: Int) {
+    guard number == generation, child != nil else { return }
+    guard let object = (try? JSONValue(parsing: line))?.objectValue,
+      let id = object["id"]?.intValue
+    else {
+      return giveUp(
+        "said something that is no answer (a JSON object with an \"id\" on one line) and was ended: "
+          + String(decoding: line.prefix(80), as: UTF8.self))
+    }
+    // Nobody waits any more for an answer that comes too late.
+    waiting.removeValue(forKey: id)?.resume(returning: object)
+  }
+
+  private func ended(_ end: String, _ number: Int) {
+    guard number == generation else { return }
+    child = nil
+    fail(end)
+  }
+
+  private func giveUp(_ reason: String) {
+    child?.end()
+    child = nil
+    generation += 1
+    fail(reason)
+  }
+
+  private func fail(_ reason: String) {
+    lastEnd = reason
+    let open = waiting.values
+    waiting = [:]
+    for continuation in open { continuation.resume(throwing: Failure(reason: reason)) }
+  }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import JSONStream
+import Pipeline
+import Plugins
+
+/// What is kept of the exchanges of a run.
+struct RecordingOptions: ParsableArguments {
+  @Flag(
+    name: .long,
+    help: "Print each request as a curl command on standard error; secrets are left to variables.")
+  var curl = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Write what was sent and answered to an HTTP archive (HAR 1.2), with secrets hidden.",
+      valueName: "file"))
+  var har: String?
+
+  /// What keeps them; `nil` when nothing is asked for.
+  func recorder() -> ExchangeRecorder? {
+    guard curl || har != nil else { return nil }
+    let printsCommands = curl
+    return ExchangeRecorder(
+      keptBytes: har == nil ? 0 : 16 << 20,
+      onRequest: { request in
+        if printsCommands { Terminal.note(Terminal.safe(request.curlCommand)) }
+      })
+  }
+
+  /// Writes the archive, if one is asked for: of what was exchanged until now, also when that failed.
+  func write(_ recorder: ExchangeRecorder?) async throws {
+    guard let har, let recorder else { return }
+    let file = try OutputFile(har)
+    let archive = await recorder.archive(creator: "gqlrun", version: Version.current)
+    try archive.jsonBytes(pretty: true).withUnsafeBytes { try file.write($0) }
+    try file.finish()
+  }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import HTTPTypes
+import Pipeline
+import Plugins
+import Testing
+
+/// `exec`, with programs in the shell that every machine has.
+@Suite(.timeLimit(.minutes(1))) struct ExecPluginTests {
+  /// A folder with a program; removed with it.
+  private final class Folder: Sendable {
+    let path: String
+
+    init(_ script: String) throws {
+      path = NSTemporaryDirectory() + "exec-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try Data(script.utf8).write(to: URL(fileURLWithPath: path + "/plugin.sh"))
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func text(_ name: String) -> String {
+      (try? String(contentsOfFile: "\(path)/\(name)", encoding: .utf8)) ?? ""
+    }
+  }
+
+  /// Reads the question's number, which stands last, into `$id`.
+  private static let id = #"id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')"#
+
+  /// A program that answers every question but the greeting with `answer`.
+  private static func answering(_ answer: String) -> String {
+    """
+    read -r start
+    while read -r line; do
+      \(id)
+      \(answer)
+    done
+    """
+  }
+
+  private func with<Result: Sendable>(
+    _ script: String, _ options: String = "", network: FakeNetwork = FakeNetwork(.ok),
+    body:
+      @Sendable (Bench, FakeNetwork, _ folder: @Sendable (String) -> String) async throws ->
+      Result
+  ) async throws -> Result {
+    let folder = try Folder(script)
+    let entry =
+      "- exec: { command: [sh, \(folder.path)/plugin.sh]\(options.isEmpty ? "" : ", \(options)") }"
+    let chain =
+      options.contains("stage: http")
+      ? Bench.plain.replacing("- fetch", with: entry + "\n- fetch") : entry + "\n" + Bench.plain
+    var setup = Bench.Setup()
+    setup.transport = network
+    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      try await body(bench, network, { folder.text($0) })
+    }
+  }
+
+  @Test func `a program changes the fields of requests`() async throws {
+    let answer = #"echo "{\"id\":$id,\"action\":\"continue\",\"headers\":{\"X-Tenant\":\"acme\"}}""#
+    for stage in ["graphql", "http"] {
+      try await with(Self.answering(answer), "stage: \(stage)") { bench, network, _ in
+        for _ in 0..<3 { #expect(await bench.run(policy: .networkOnly).error == nil) }
+        let fields = await network.requests.map { request in
+          request.head.headerFields.first { $0.name.rawName == "X-Tenant" }?.value
+        }
+        #expect(fields == ["acme", "acme", "acme"])
+      }
+    }
+  }
+
+  @Test func `a program is told what the file says, and what is asked`() async throws {
+    let script = """
+      exec 3>>"$(dirname "$0")/seen"
+      read -r start; printf '%s\\n' "$start" >&3
+      while read -r line; do
+        printf '%s\\n' "$line" >&3
+        \(Self.id)
+        echo "{\\"id\\":$id,\\"action\\":\\"continue\\"}"
+      done
+      """
+    try await with(script, "options: { key: [1, a] }, events: [request, response]") {
+      bench, _, text in
+      #expect(await bench.run().error == nil)
+      let lines = text("seen").split(separator: "\n")
+      #expect(
+        lines.first
+          == #"{"event":"start","version":1,"stage":"graphql","options":{"key":[1,"a"]}}"#)
+      #expect(lines.count == 3 && lines[1].contains(#""operation":{"name":"User","type":"query"}"#))
+      #expect(lines[2].contains(#""event":"response""#) && lines[2].contains(#""source":"server""#))
+    }
+  }
+
+  @Test func `a program answers by itself, and refuses`() async throws {
+    let user = #"{\"user\":{\"id\":\"9\",\"name\":\"Eve\"}}"#
+    try await with(
+      Self.answering(#"echo "{\"id\":$id,\"action\":\"answer\",\"data\":\#(user)}""#)
+    ) { bench, network, _ in
+      #expect(await bench.run().texts == [#"{"data":{"user":{"id":"9","name":"Eve"}}}"#])
+      #expect(await network.count == 0)
+    }
+    try await with(
+      Self.answering(
+        #"echo "{\"id\":$id,\"action\":\"answer\",\"body\":{\"data\":{\"user\":null}}}""#),
+      "stage: http"
+    ) { bench, network, _ in
+      #expect(await bench.run().texts == [#"{"data":{"user":null}}"#])
+      #expect(await network.count == 0)
+    }
+    let refusal = #"echo "{\"id\":$id,\"action\":\"fail\",\"code\":\"no\",\"message\":\"never\"}""#
+    try await with(Self.answering(refusal)) { bench, network, _ in
+      let outcome = await bench.run()
+      #expect(outcome.code?.rawValue == "no" && outcome.message.contains("exec: never"))
+      #expect(await network.count == 0)
+    }
+  }
+
+  @Test func `a program that ends is started again, up to a bound`() async throws {
+    let script = """
+      echo started >&2
+      read -r start; read -r line
+      exit 3
+      """
+    try await with(script, "restarts: 1") { bench, network, _ in
+      var messages: [String] = []
+      for _ in 0..<3 { messages.append(await bench.run().message) }
+      #expect(messages[0].contains("ended with status 3 before it had answered"))
+      #expect(messages[1].contains("ended with status 3"))
+      #expect(messages[2].contains("was started 2 times within a minute"))
+      #expect(await network.count == 0)
+    }
+  }
+
+  @Test func `a program that says something else is ended`() async throws {
+    try await with(Self.answering("echo hello")) { bench, _, _ in
+      let outcome = await bench.run()
+      #expect(outcome.code == .execFailed)
+      #expect(outcome.message.contains("no answer"), "\(outcome.message)")
+      #expect(outcome.message.contains("hello"))
+    }
+  }
+
+  @Test func `a program that takes too long is ended, and leaves no process behind`() async throws {
+    let script = """
+      echo $$ > "$(dirname "$0")/pid"
+      read -r start; read -r line
+      sleep 1000
+      """
+    try await with(script, "timeout: 300ms") { bench, _, text in
+      let outcome = await bench.run()
+      #expect(outcome.message.contains("did not answer within 300ms"), "\(outcome.message)")
+      let process = pid_t(text("pid").split(separator: "\n").first ?? "") ?? 0
+      #expect(process > 0)
+      // A zombie can still be sent signals; one that was waited for cannot.
+      while kill(process, 0) == 0 { await Task.yield() }
+    }
+  }
+
+  @Test func `a program that is not there is told with its name`() async throws {
+    try await Bench.with(
+      "- exec: { command: [/nowhere/plugin] }\n" + Bench.plain, url: "http://localhost/"
+    ) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.message.contains("/nowhere/plugin was not found"))
+    }
+  }
+
+  @Test func `what a program says on standard error is in the log`() async throws {
+    let answer = #"echo "a note" >&2; echo "{\"id\":$id,\"action\":\"continue\"}""#
+    try await with(Self.answering(answer)) { bench, _, _ in
+      _ = await bench.run()
+      while !bench.log.everything.contains("a note") { await Task.yield() }
+    }
+  }
+
+  @Test func `many questions are answered at a time`() async throws {
+    let answer = #"echo "{\"id\":$id,\"action\":\"continue\",\"headers\":{\"X-Id\":\"$id\"}}""#
+    try await with(Self.answering(answer)) { bench, network, _ in
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<50 {
+          group.addTask { _ = await bench.run(policy: .networkOnly) }
+        }
+      }
+      let ids = await network.requests.compactMap { request in
+        request.head.headerFields.first { $0.name.rawName == "X-Id" }?.value
+      }
+      #expect(Set(ids).count == 50)
+    }
+  }
+
+  private static let examples = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("Examples/exec").path
+
+  @Test func `the example in the shell refuses mutations`() async throws {
+    let entry = "- exec: { command: [sh, \(Self.examples)/read-only.sh] }\n"
+    let network = FakeNetwork(.ok)
+    var setup = Bench.Setup()
+    setup.transport = network
+    try await Bench.with(entry + Bench.plain, url: "http://localhost/", setup: setup) { bench in
+      #expect(await bench.run().error == nil)
+      let outcome = await bench.run(Bench.rename)
+      #expect(outcome.code?.rawValue == "read_only")
+      #expect(outcome.failure?.delivery == .notSent)
+      #expect(await network.count == 1)
+    }
+  }
+
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/usr/bin/python3")))
+  func `the example in Python signs what is sent`() async throws {
+    let entry =
+      "- exec: { command: [python3, \(Self.examples)/sign.py], stage: http, "
+      + "options: { key_variable: PATH }, timeout: 1m }\n- fetch"
+    let network = FakeNetwork(.ok)
+    var setup = Bench.Setup()
+    setup.transport = network
+    let chain = Bench.plain.replacing("- fetch", with: entry)
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.error == nil, "\(outcome.message)")
+      let fields = await network.requests.first?.head.headerFields ?? [:]
+      let signature = fields.first { $0.name.rawName == "X-Signature" }?.value
+      #expect(signature?.utf8.count == 64)
+    }
+  }
+
+  @Test(arguments: [
+    ("exec: { command: [] }", "names no program"), ("exec: {}", "needs the option `command`"),
+    ("exec: { command: [sh], stage: x }", "graphql or http"),
+    ("exec: { command: [sh, -c, 'true'], events: [response] }", nil),
+  ]) func `options are checked`(_ entry: String, _ part: String?) {
+    expectEntry(entry, refusedWith: part)
+  }
+}
