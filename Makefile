@@ -118,6 +118,10 @@ lint: ## Check the format of the sources
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
+.PHONY: torture-batch
+torture-batch: build packages-server ## Kill a batch run 100 times at random moments and look for lost or doubled results
+	Tests/Torture/batch-kill.py $(PROGRAM) 100
+
 .PHONY: bench
 bench: bench-feed packages-bench ## Compare the cache engine with yajl's bare parse (BENCH_POSTS="2500 25000")
 	@$(call prepare,.build-bench)

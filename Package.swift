@@ -53,6 +53,17 @@ let networked: [Target] = [
       .product(name: "NIOPosix", package: "swift-nio"),
     ],
     swiftSettings: settings),
+  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+  .target(
+    name: "Batch",
+    dependencies: [
+      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib",
+      .product(name: "Crypto", package: "swift-crypto"),
+      .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"),
+    ],
+    swiftSettings: settings),
   .target(
     name: "DemoServer",
     dependencies: [
@@ -67,7 +78,7 @@ let networked: [Target] = [
   .executableTarget(
     name: "gqlrun",
     dependencies: [
-      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
+      "Batch", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
@@ -83,6 +94,14 @@ let networked: [Target] = [
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "BatchTests",
+    dependencies: [
+      "Batch", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
     swiftSettings: settings),
   .testTarget(

@@ -68,5 +68,19 @@ extension PipelineDiagnostic {
     case literalSecret = "P019"
     /// Something to expand that is not there.
     case expansion = "P030"
+    /// A document of a batch that cannot be used.
+    case document = "B001"
+    /// A variable of a batch, or a row that does not fit it.
+    case variable = "B002"
+    /// A template with an unknown name.
+    case template = "B003"
+    /// An output outside of the manifest's folder.
+    case output = "B004"
+    /// Operations that need each other, or one that is not there.
+    case needs = "B005"
+    /// An input that cannot be read.
+    case input = "B006"
+    /// A path that leads nowhere, or a condition that cannot be read.
+    case path = "B007"
   }
 }

@@ -4,7 +4,7 @@ public struct PipelineDiagnostics: Error, Sendable {
   /// The lines of the file, for excerpts, with literal secrets masked.
   let source: SourceText
 
-  init(_ all: [PipelineDiagnostic], source: SourceText) {
+  package init(_ all: [PipelineDiagnostic], source: SourceText) {
     self.all = all.enumerated()
       .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
       .map(\.element)

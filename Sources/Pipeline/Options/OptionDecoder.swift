@@ -1,22 +1,22 @@
 /// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with
 /// them.
-struct OptionDecoder {
+package struct OptionDecoder {
   /// The folder of the pipeline file.
-  let folder: String
+  package let folder: String
   let environment: PipelineFileEnvironment
-  var findings: [PipelineDiagnostic] = []
+  package var findings: [PipelineDiagnostic] = []
   /// Where secrets stand literally.
-  var secretPlaces: [SourcePlace] = []
+  package var secretPlaces: [SourcePlace] = []
   /// What the options being read are called: "option" or "key".
   private var noun = "option"
 
-  init(folder: String, environment: PipelineFileEnvironment) {
+  package init(folder: String, environment: PipelineFileEnvironment) {
     self.folder = folder
     self.environment = environment
   }
 
   /// Whose options are being read, for messages.
-  struct Owner {
+  package struct Owner {
     /// "`max-retry`", "`backoff` of `max-retry`", "a pipeline file".
     var subject: String
     /// "option" or "key".
@@ -26,6 +26,15 @@ struct OptionDecoder {
     /// Whether an option is called by its name alone, since there is only one owner of this kind.
     var isRoot = false
 
+    package init(
+      subject: String, noun: String, otherNames: [String] = [], isRoot: Bool = false
+    ) {
+      self.subject = subject
+      self.noun = noun
+      self.otherNames = otherNames
+      self.isRoot = isRoot
+    }
+
     func label(_ name: String) -> String {
       isRoot ? "`\(name)`" : "`\(name)` of \(subject)"
     }
@@ -34,7 +43,7 @@ struct OptionDecoder {
   /// The options of `table` as written in `node`, with defaults for the others.
   ///
   /// What could not be read is left out and reported.
-  mutating func options(
+  package mutating func options(
     _ node: YAMLNode?, table: [OptionDescription], owner: Owner, place: SourcePlace
   ) -> PluginOptions {
     let outerNoun = noun
