@@ -114,7 +114,8 @@ struct GovernorTests {
       return ScriptedTransport.response()
     }
     let second = try await Bench.run(
-      manifest(50), Bench.resuming, transport: restarted, clock: ServiceClock(JumpingClock()))
+      manifest(50, run: "concurrency: 8, patience: 1h"), Bench.resuming, transport: restarted,
+      clock: ServiceClock(JumpingClock()))
     #expect(second.stop == nil)
     #expect(second.counters.done == 50)
     #expect(restarted.count == 90)

@@ -33,6 +33,11 @@ struct TaskUpdate: Sendable {
   var error: String?
 }
 
+extension TaskUpdate {
+  /// Whether the task has ended with it; a mutation that is about to be sent has not.
+  var isFinal: Bool { state != .running && state != .queued && ended > 0 }
+}
+
 /// How far a sink was written.
 struct SinkPosition: Sendable {
   var path: String

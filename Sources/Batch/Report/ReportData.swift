@@ -116,9 +116,11 @@ struct ReportData {
       .map { "\($0) (found \($0.found(in: object)))" }
   }
 
-  static func forEachTask(_ journal: Journal, _ body: (ReportedTask) throws -> Void) throws {
+  static func forEachTask(
+    _ journal: Journal, order: String = "", _ body: (ReportedTask) throws -> Void
+  ) throws {
     try journal.read { db in
-      let rows = try GRDB.Row.fetchCursor(db, sql: query("1"))
+      let rows = try GRDB.Row.fetchCursor(db, sql: query("1 \(order)"))
       while let row = try rows.next() { try body(task(row)) }
     }
   }

@@ -117,18 +117,21 @@ struct JUnitReport {
       "<testsuites name=\"\(Self.escaped(data.name))\" tests=\"\(data.counts.total)\" "
         + "failures=\"\(data.counts[.failed])\" errors=\"\(data.counts[.unknown])\" "
         + "skipped=\"\(data.counts[.skipped])\" time=\"\(Self.seconds(data.seconds))\">\n")
-    for operation in data.byOperation {
-      let counts = operation.counts
-      try put(
-        " <testsuite name=\"\(Self.escaped(operation.id))\" tests=\"\(counts.total)\" "
-          + "failures=\"\(counts[.failed])\" errors=\"\(counts[.unknown])\" "
-          + "skipped=\"\(counts[.skipped])\">\n")
-      try ReportData.forEachTask(data.journal) { task in
-        guard task.operation == operation.id else { return }
-        try put(Self.testCase(task))
+    let counts = Dictionary(data.byOperation.map { ($0.id, $0.counts) }) { first, _ in first }
+    var suite: String?
+    try ReportData.forEachTask(data.journal, order: "ORDER BY tasks.op") { task in
+      if task.operation != suite {
+        if suite != nil { try put(" </testsuite>\n") }
+        suite = task.operation
+        let counts = counts[task.operation] ?? TaskCounts()
+        try put(
+          " <testsuite name=\"\(Self.escaped(task.operation))\" tests=\"\(counts.total)\" "
+            + "failures=\"\(counts[.failed])\" errors=\"\(counts[.unknown])\" "
+            + "skipped=\"\(counts[.skipped])\">\n")
       }
-      try put(" </testsuite>\n")
+      try put(Self.testCase(task))
     }
+    if suite != nil { try put(" </testsuite>\n") }
     try put("</testsuites>\n")
     try handle.write(contentsOf: Data(held.utf8))
     try handle.synchronize()

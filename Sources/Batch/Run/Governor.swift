@@ -39,6 +39,7 @@ actor Governor {
   /// Since when nothing but refusals came.
   private var troubleSince: Duration?
   private var hasSucceeded = false
+  private var isStopped = false
   private var pause = Duration.milliseconds(250)
   /// The most that a server's wish is waited for at a time.
   private static let longestPause = Duration.seconds(3_600)
@@ -58,14 +59,15 @@ actor Governor {
 
   /// Waits until a request may be sent.
   func enter() async throws {
-    while running >= currentLimit {
+    while running >= currentLimit, !isStopped {
       await withCheckedContinuation { waiting.append($0) }
       try Task.checkCancellation()
     }
     running += 1
     do {
-      while let delay = delay() {
-        try await clock.sleep(for: delay)
+      // In short waits, so that a run that is stopped does not wait for the server's.
+      while !isStopped, let delay = delay() {
+        try await clock.sleep(for: min(delay, .seconds(1)))
       }
     } catch {
       leave()
@@ -171,6 +173,7 @@ actor Governor {
 
   /// Lets everybody go on, to find out that the run has ended.
   func wakeAll() {
+    isStopped = true
     let all = waiting
     waiting = []
     for continuation in all { continuation.resume() }

@@ -98,7 +98,7 @@ actor Recorder {
         break
       }
       durable += batch.count
-      await settled(batch.map(\.update.id))
+      await settled(batch.filter(\.update.isFinal).map(\.update.id))
       let ready = durableWaiters.filter { $0.ticket <= durable }
       durableWaiters.removeAll { $0.ticket <= durable }
       for waiter in ready { waiter.continuation.resume() }

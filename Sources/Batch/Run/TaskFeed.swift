@@ -85,6 +85,10 @@ actor TaskFeed {
           }
           return ready
         }
+        // An operation of one task, which is done already.
+        if states[operation].isExhausted, states[operation].open == 0 {
+          try await complete(operation, barrier)
+        }
         continue
       }
       if doneCount == states.count { return nil }
