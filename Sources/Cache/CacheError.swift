@@ -10,6 +10,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     case invalidOperation
     /// A variable is missing, undeclared, or of the wrong shape.
     case invalidVariables
+    /// Data written by hand is not what the operation selects.
+    case invalidData
     /// The response is not what GraphQL says a response is.
     case malformedResponse
     /// The response ends before its JSON text does.
@@ -22,6 +24,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     case damagedDatabase
     /// The database is in use by another writer for longer than the bounded wait.
     case busy
+    /// The database can only be read.
+    case readOnly
+    /// The task was cancelled while it waited for the store.
+    case cancelled
     /// The operating system or SQLite refused.
     case storage
   }

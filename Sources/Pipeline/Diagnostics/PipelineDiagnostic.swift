@@ -68,6 +68,8 @@ extension PipelineDiagnostic {
     case literalSecret = "P019"
     /// Something to expand that is not there.
     case expansion = "P030"
+    /// A test names an entry that the chain does not have.
+    case unknownStage = "P031"
     /// A document of a batch that cannot be used.
     case document = "B001"
     /// A variable of a batch, or a row that does not fit it.

@@ -31,9 +31,10 @@ extension Failure {
   init(_ error: CacheError) {
     switch error.code {
     case .busy: self.init(.tryLater, error.message)
-    case .storage: self.init(.failed, error.message)
+    case .storage, .readOnly: self.init(.failed, error.message)
+    case .cancelled: self.init(.interrupted, "interrupted")
     case .invalidKeyRule: self.init(.usage, error.message)
-    case .invalidOperation, .invalidVariables, .malformedResponse, .truncatedResponse,
+    case .invalidOperation, .invalidVariables, .invalidData, .malformedResponse, .truncatedResponse,
       .invalidJSON, .foreignDatabase, .damagedDatabase:
       self.init(.badInput, error.message)
     }
