@@ -137,6 +137,10 @@ lint: ## Check the format of the sources
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
+.PHONY: torture-batch
+torture-batch: build packages-server ## Kill a batch run 100 times at random moments and look for lost or doubled results
+	Tests/Torture/batch-kill.py $(PROGRAM) 100
+
 .PHONY: generated
 generated: embedded build ## Make again what is made from the sources: plugins.md, the schema of pipeline files
 	$(PROGRAM) plugins --markdown > docs/plugins.md

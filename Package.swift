@@ -55,6 +55,17 @@ let networked: [Target] = [
       .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ],
     swiftSettings: settings),
+  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+  .target(
+    name: "Batch",
+    dependencies: [
+      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib",
+      .product(name: "Crypto", package: "swift-crypto"),
+      .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"),
+    ],
+    swiftSettings: settings),
   .target(
     name: "DemoServer",
     dependencies: [
@@ -69,7 +80,7 @@ let networked: [Target] = [
   .executableTarget(
     name: "gqlrun",
     dependencies: [
-      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
+      "Batch", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
@@ -87,6 +98,14 @@ let networked: [Target] = [
       .product(name: "NIOHTTP1", package: "swift-nio"),
       .product(name: "NIOHTTP2", package: "swift-nio-http2"),
       .product(name: "NIOSSL", package: "swift-nio-ssl"),
+    ],
+    swiftSettings: settings),
+  .testTarget(
+    name: "BatchTests",
+    dependencies: [
+      "Batch", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
     swiftSettings: settings),
   .testTarget(

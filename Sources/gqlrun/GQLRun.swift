@@ -30,7 +30,7 @@ struct GQLRun: AsyncParsableCommand {
       """,
     version: "gqlrun \(Version.current)",
     subcommands: [
-      RunCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
+      RunCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, CacheCommand.self, FormatCommand.self,
       ValidateCommand.self, SchemaCommand.self, ManifestCommand.self, LogoutCommand.self,
     ])

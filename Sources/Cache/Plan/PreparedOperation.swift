@@ -25,31 +25,34 @@ public struct PreparedOperation: Sendable {
     document: Document, operationName: String? = nil, variables: JSONObject = JSONObject(),
     keys: KeyRules = KeyRules(), facts: TypeFacts? = nil
   ) throws(CacheError) {
-    let (operation, reduced) = try Self.select(operationName, in: document)
-    // What no server can accept is refused before anything is sent.
+    self = try OperationTemplate(
+      document: document, operationName: operationName, keys: keys, facts: facts
+    ).prepared(variables)
+  }
+
+  init(
+    name: String?, type: OperationType, document: String, callerDocument: String,
+    variables: JSONObject, plan: OperationPlan
+  ) {
+    self.name = name
+    self.type = type
+    self.document = document
+    self.callerDocument = callerDocument
+    self.variables = variables
+    self.plan = plan
+    // Compiled here, so that the first response need not.
+    plan.tables.give(PlanTable(plan))
+  }
+
+  /// What no server can accept is refused before anything is sent.
+  static func refuseImpossible(_ document: Document) throws(CacheError) {
     let rules: [ValidationRule] = [
       .uniqueVariableNames, .noUndefinedVariables, .uniqueArgumentNames, .uniqueInputFieldNames,
     ]
-    let problems = reduced.validateWithoutSchema(options: ValidationOptions(rules: rules))
+    let problems = document.validateWithoutSchema(options: ValidationOptions(rules: rules))
     if let problem = problems.first {
-      throw CacheError(
-        .invalidOperation, problem.message, location: problem.locations.last)
+      throw CacheError(.invalidOperation, problem.message, location: problem.locations.last)
     }
-    let coerced = try VariableCoercion(operation: operation, schema: facts?.schema).coerce(
-      variables)
-    let augmented = Augmentation(keys: keys, facts: facts).augment(reduced)
-    name = operation.name?.value
-    type = operation.type
-    callerDocument = reduced.printed()
-    self.document = augmented.printed()
-    self.variables = coerced
-    guard let sent = augmented.operations.first else {
-      throw CacheError(.invalidOperation, "the document has no operation")
-    }
-    plan = try OperationPlan(
-      document: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
-    // Compiled here, so that the first response need not.
-    plan.tables.give(PlanTable(plan))
   }
 }
 

@@ -76,5 +76,19 @@ extension PipelineDiagnostic {
     case expansion = "P030"
     /// A test names an entry that the chain does not have.
     case unknownStage = "P031"
+    /// A document of a batch that cannot be used.
+    case document = "B001"
+    /// A variable of a batch, or a row that does not fit it.
+    case variable = "B002"
+    /// A template with an unknown name.
+    case template = "B003"
+    /// An output outside of the manifest's folder.
+    case output = "B004"
+    /// Operations that need each other, or one that is not there.
+    case needs = "B005"
+    /// An input that cannot be read.
+    case input = "B006"
+    /// A path that leads nowhere, or a condition that cannot be read.
+    case path = "B007"
   }
 }

@@ -4,7 +4,7 @@ public struct PipelineDiagnostics: Error, Sendable {
   /// The lines of the files, for excerpts, with literal secrets masked.
   let sources: [SourceText]
 
-  init(_ all: [PipelineDiagnostic], source: SourceText) {
+  package init(_ all: [PipelineDiagnostic], source: SourceText) {
     self.init(all, sources: [source])
   }
 

@@ -1,8 +1,8 @@
 /// Makes text from outside safe for a terminal: control characters and changes of direction become
 /// visible.
-enum Printable {
+package enum Printable {
   /// `text` on one line, each unprintable scalar replaced by one U+FFFD, tabs by a space.
-  static func line(_ text: String) -> String {
+  package static func line(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

@@ -1,20 +1,21 @@
 /// The text of a pipeline file, by lines, for excerpts in diagnostics.
-struct SourceText: Sendable {
-  let file: String
-  let lines: [[Unicode.Scalar]]
+package struct SourceText: Sendable {
+  package let file: String
+  package let lines: [[Unicode.Scalar]]
   /// Stretches that hold literal secrets and are masked in every excerpt.
-  var secrets: [SourcePlace] = []
+  package var secrets: [SourcePlace] = []
   /// What messages call files of this kind.
-  var kind = Kind.pipeline
+  package var kind = Kind.pipeline
 
-  enum Kind: Sendable {
-    case pipeline, project, variables
+  package enum Kind: Sendable {
+    case pipeline, project, variables, manifest
 
     var name: String {
       switch self {
       case .pipeline: "pipeline file"
       case .project: "project file"
       case .variables: "variables file"
+      case .manifest: "batch manifest"
       }
     }
 
@@ -24,17 +25,18 @@ struct SourceText: Sendable {
       case .pipeline: "a pipeline begins with `version: 1`"
       case .project: "write `schema: schema.graphql`"
       case .variables: "write one variable per line, such as `code: DE`"
+      case .manifest: "a manifest begins with `version: 1`"
       }
     }
   }
 
-  init(file: String, lines: [[Unicode.Scalar]]) {
+  package init(file: String, lines: [[Unicode.Scalar]]) {
     self.file = file
     self.lines = lines
   }
 
   /// Lines are counted as libyaml does: LF, CR, CRLF, NEL, LS and PS end one.
-  init(file: String, text: String) {
+  package init(file: String, text: String) {
     self.file = file
     var lines: [[Unicode.Scalar]] = []
     var line: [Unicode.Scalar] = []

@@ -1,13 +1,13 @@
 /// Paths as text, taken relative to the folder of a pipeline file.
-enum FilePath {
+package enum FilePath {
   /// The folder that `path` stands in, without the last slash; `.` for a bare name.
-  static func folder(of path: String) -> String {
+  package static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// `path` as seen from the working directory, when it was written in a file of `folder`.
-  static func resolve(_ path: String, in folder: String) -> String {
+  package static func resolve(_ path: String, in folder: String) -> String {
     if path.hasPrefix("/") || folder == "." { return path }
     let rest = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
     return folder.hasSuffix("/") ? folder + rest : "\(folder)/\(rest)"

@@ -3,18 +3,18 @@ import Yams
 /// Turns the text of a pipeline file into nodes with places, or into diagnostics.
 ///
 /// Only Yams' `compose` level is used: `load` expands aliases and types scalars by YAML 1.1.
-struct YAMLComposer {
-  let source: SourceText
+package struct YAMLComposer {
+  package let source: SourceText
   private let text: String
-  private(set) var findings: [PipelineDiagnostic] = []
+  package private(set) var findings: [PipelineDiagnostic] = []
 
-  init(_ text: String, source: SourceText) {
+  package init(_ text: String, source: SourceText) {
     self.text = text
     self.source = source
   }
 
   /// The root node, or `nil` with at least one finding.
-  mutating func compose() -> YAMLNode? {
+  package mutating func compose() -> YAMLNode? {
     findings = YAMLGuard(source).findings
     guard findings.isEmpty else { return nil }
     var attempt = text

@@ -1,31 +1,42 @@
 /// A node of a pipeline file with the place where it stands.
 ///
 /// Scalars are text and nothing else: what they mean is decided by whoever reads them.
-struct YAMLNode: Sendable {
-  enum Content: Sendable {
+package struct YAMLNode: Sendable {
+  package enum Content: Sendable {
     /// `isPlain` is whether the text stands without quotes.
     case scalar(String, isPlain: Bool)
     case sequence([YAMLNode])
     case mapping([Member])
   }
 
-  struct Member: Sendable {
-    var key: String
-    var keyPlace: SourcePlace
-    var value: YAMLNode
+  package struct Member: Sendable {
+    package var key: String
+    package var keyPlace: SourcePlace
+    package var value: YAMLNode
+
+    package init(key: String, keyPlace: SourcePlace, value: YAMLNode) {
+      self.key = key
+      self.keyPlace = keyPlace
+      self.value = value
+    }
   }
 
-  var content: Content
-  var place: SourcePlace
+  package var content: Content
+  package var place: SourcePlace
+
+  package init(content: Content, place: SourcePlace) {
+    self.content = content
+    self.place = place
+  }
 
   /// Whether nothing was written, or a plain `null` or `~`.
-  var isNull: Bool {
+  package var isNull: Bool {
     guard case .scalar(let text, isPlain: true) = content else { return false }
     return text.isEmpty || text == "null" || text == "~"
   }
 
   /// What stands here, with its article, for messages.
-  var kind: String {
+  package var kind: String {
     switch content {
     case .scalar(let text, let isPlain):
       isNull ? "nothing" : isPlain || !text.isEmpty ? "a scalar" : "empty text"
@@ -35,7 +46,7 @@ struct YAMLNode: Sendable {
   }
 
   /// The source text of a scalar, shortened, for messages.
-  var quotedText: String? {
+  package var quotedText: String? {
     guard case .scalar(let text, _) = content else { return nil }
     return text.count > 60 ? "\(text.prefix(57))…" : text
   }

@@ -2,17 +2,17 @@ import JSONStream
 
 /// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with
 /// them.
-struct OptionDecoder {
+package struct OptionDecoder {
   /// The folder that paths are taken relative to; `nil` takes each relative to its own file.
   private let fixedFolder: String?
   let environment: PipelineFileEnvironment
-  var findings: [PipelineDiagnostic] = []
+  package var findings: [PipelineDiagnostic] = []
   /// Where secrets stand literally.
-  var secretPlaces: [SourcePlace] = []
+  package var secretPlaces: [SourcePlace] = []
   /// What the options being read are called: "option" or "key".
   private var noun = "option"
 
-  init(folder: String? = nil, environment: PipelineFileEnvironment) {
+  package init(folder: String? = nil, environment: PipelineFileEnvironment) {
     fixedFolder = folder
     self.environment = environment
   }
@@ -21,7 +21,7 @@ struct OptionDecoder {
   func folder(of place: SourcePlace) -> String { fixedFolder ?? FilePath.folder(of: place.file) }
 
   /// Whose options are being read, for messages.
-  struct Owner {
+  package struct Owner {
     /// "`max-retry`", "`backoff` of `max-retry`", "a pipeline file".
     var subject: String
     /// "option" or "key".
@@ -31,6 +31,15 @@ struct OptionDecoder {
     /// Whether an option is called by its name alone, since there is only one owner of this kind.
     var isRoot = false
 
+    package init(
+      subject: String, noun: String, otherNames: [String] = [], isRoot: Bool = false
+    ) {
+      self.subject = subject
+      self.noun = noun
+      self.otherNames = otherNames
+      self.isRoot = isRoot
+    }
+
     func label(_ name: String) -> String {
       isRoot ? "`\(name)`" : "`\(name)` of \(subject)"
     }
@@ -39,7 +48,7 @@ struct OptionDecoder {
   /// The options of `table` as written in `node`, with defaults for the others.
   ///
   /// What could not be read is left out and reported.
-  mutating func options(
+  package mutating func options(
     _ node: YAMLNode?, table: [OptionDescription], owner: Owner, place: SourcePlace
   ) -> PluginOptions {
     let outerNoun = noun

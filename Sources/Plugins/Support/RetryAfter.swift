@@ -3,9 +3,9 @@ import Foundation
 /// The field `Retry-After`: seconds, or a date.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
-enum RetryAfter {
+package enum RetryAfter {
   /// The time to wait from `now` (seconds since 1970); `nil` for a value that is neither.
-  static func delay(_ value: String, now: Double) -> Duration? {
+  package static func delay(_ value: String, now: Double) -> Duration? {
     let value = value.trimmingCharacters(in: .whitespaces)
     if !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }) {
       // More digits than an Int has are an absurdly long time, not an error.

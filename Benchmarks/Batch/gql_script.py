@@ -1,0 +1,27 @@
+"""What people write today: one asyncio session of the library `gql`, 64 requests at a time."""
+import asyncio, csv, json, sys
+from gql import Client, gql
+from gql.transport.aiohttp import AIOHTTPTransport
+
+url, rows, output = sys.argv[1:4]
+query = gql("query User($id: ID!) { user(id: $id) { id login name followers role } }")
+
+
+async def main():
+    limit = asyncio.Semaphore(64)
+    async with Client(transport=AIOHTTPTransport(url=url), fetch_schema_from_transport=False) as session:
+        with open(output, "w") as out:
+            async def one(row):
+                async with limit:
+                    try:
+                        result = await session.execute(query, variable_values={"id": row["id"]})
+                    except TypeError:
+                        query.variable_values = {"id": row["id"]}
+                        result = await session.execute(query)
+                out.write(json.dumps({"key": row["id"], "data": result}) + "\n")
+
+            with open(rows) as file:
+                await asyncio.gather(*(one(row) for row in csv.DictReader(file)))
+
+
+asyncio.run(main())

@@ -1,0 +1,70 @@
+import Foundation
+import GRDB
+import JSONStream
+
+/// The rows of a query over a database file, which is opened for reading only.
+final class QuerySource: RowSource {
+  private let queue: DatabaseQueue
+  private let cursor: RowCursor
+  private let path: String
+  private var number = 0
+
+  init(path: String, query: String) throws(InputProblem) {
+    self.path = path
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw InputProblem(file: path, line: nil, message: "there is no such file")
+    }
+    do {
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      cursor = try queue.inDatabase { db in
+        try GRDB.Row.fetchCursor(db, sql: query)
+      }
+    } catch {
+      throw Self.problem(path, error)
+    }
+  }
+
+  func next() throws -> Row? {
+    do {
+      return try queue.inDatabase { _ in
+        guard let row = try cursor.next() else { return nil }
+        number += 1
+        var object = JSONObject()
+        for (name, value) in row { object[name] = Self.json(value) }
+        return Row(number: number, content: .values(object))
+      }
+    } catch {
+      throw Self.problem(path, error)
+    }
+  }
+
+  /// The columns that a query will have.
+  static func columns(path: String, query: String) throws(InputProblem) -> [String] {
+    do {
+      var configuration = Configuration()
+      configuration.readonly = true
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      return try queue.inDatabase { try $0.makeStatement(sql: query).columnNames }
+    } catch {
+      throw problem(path, error)
+    }
+  }
+
+  private static func json(_ value: DatabaseValue) -> JSONValue {
+    switch value.storage {
+    case .null: .null
+    case .int64(let number): .number(JSONNumber(number))
+    case .double(let number): JSONNumber(number).map { .number($0) } ?? .null
+    case .string(let text): .string(text)
+    case .blob(let data): .string(data.base64EncodedString())
+    }
+  }
+
+  private static func problem(_ path: String, _ error: any Error) -> InputProblem {
+    let message = (error as? DatabaseError)?.message ?? "\(error)"
+    return InputProblem(file: path, line: nil, message: "the query cannot be run: \(message)")
+  }
+}

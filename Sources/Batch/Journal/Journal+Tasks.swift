@@ -1,0 +1,226 @@
+import Foundation
+import GRDB
+import JSONStream
+
+/// What the journal knows of a task.
+struct TaskRecord: Sendable {
+  var state: TaskState
+  /// How many pages are written.
+  var page: Int
+  var attempts: Int
+  /// Seconds since 1970.
+  var ended: Double
+  /// Where the next page begins.
+  var cursor: String?
+}
+
+/// What is recorded about a task when one of its pages, or all of it, has ended.
+struct TaskUpdate: Sendable {
+  var id: TaskID
+  var operation: Int
+  var key: String
+  var state: TaskState
+  var page = 0
+  var attempts = 0
+  var http: Int?
+  /// Seconds since 1970.
+  var ended = 0.0
+  /// Of all pages so far.
+  var milliseconds = 0.0
+  var bytes = 0
+  var records = 0
+  var cursor: String?
+  var error: String?
+}
+
+extension TaskUpdate {
+  /// Whether the task has ended with it; a mutation that is about to be sent has not.
+  var isFinal: Bool { state != .running && state != .queued && ended > 0 }
+}
+
+/// How far a sink was written.
+struct SinkPosition: Sendable {
+  var path: String
+  var position: Int
+  var records: Int
+  var header: String?
+  var isPublished = false
+}
+
+/// How many tasks are in which state.
+public struct TaskCounts: Sendable, Equatable {
+  public var byState: [TaskState: Int] = [:]
+
+  public subscript(state: TaskState) -> Int { byState[state] ?? 0 }
+  public var ended: Int { self[.done] + self[.failed] + self[.unknown] + self[.skipped] }
+  public var total: Int { byState.values.reduce(0, +) }
+}
+
+extension Journal {
+  func task(_ id: TaskID) throws -> TaskRecord? {
+    try read { db in
+      let statement = try db.cachedStatement(
+        sql: "SELECT state, page, attempts, ended, cursor FROM tasks WHERE id = ?")
+      guard let row = try GRDB.Row.fetchOne(statement, arguments: [Data(id.bytes)]) else {
+        return nil
+      }
+      return TaskRecord(
+        state: TaskState(rawValue: row[0]) ?? .queued, page: row[1], attempts: row[2],
+        ended: row[3], cursor: row[4])
+    }
+  }
+
+  /// The ids of all tasks.
+  func allTasks() throws -> [TaskID] {
+    try read { db in
+      var ids: [TaskID] = []
+      let rows = try Data.fetchCursor(db, sql: "SELECT id FROM tasks")
+      while let data = try rows.next() { ids.append(TaskID(data)) }
+      return ids
+    }
+  }
+
+  /// The counts of one operation, or of all.
+  func counts(operation: Int? = nil) throws -> TaskCounts {
+    try read { db in
+      var counts = TaskCounts()
+      let filter = operation.map { " WHERE op = \($0)" } ?? ""
+      let rows = try GRDB.Row.fetchCursor(
+        db, sql: "SELECT state, count(*) FROM tasks\(filter) GROUP BY state")
+      while let row = try rows.next() {
+        if let state = TaskState(rawValue: row[0]) { counts.byState[state] = row[1] }
+      }
+      return counts
+    }
+  }
+
+  func sinks() throws -> [String: SinkPosition] {
+    try read { db in
+      var result: [String: SinkPosition] = [:]
+      for row in try GRDB.Row.fetchAll(db, sql: "SELECT * FROM sinks") {
+        result[row["path"]] = SinkPosition(
+          path: row["path"], position: row["position"], records: row["records"],
+          header: row["header"], isPublished: row["published"])
+      }
+      return result
+    }
+  }
+
+  func captures(operation: Int, key: String) throws -> JSONObject? {
+    try read { db in
+      try String.fetchOne(
+        db, sql: "SELECT data FROM captures WHERE op = ? AND key = ?", arguments: [operation, key])
+    }.flatMap { try? JSONValue(parsing: $0).objectValue }
+  }
+
+  /// The rows that an operation's captures make, each with its `key`, in pieces.
+  func captures(operation: Int, after key: String?, limit: Int) throws -> [JSONObject] {
+    try read { db in
+      let rows = try GRDB.Row.fetchAll(
+        db,
+        sql: """
+          SELECT key, data FROM captures WHERE op = ?1 AND (?2 IS NULL OR key > ?2)
+          ORDER BY key LIMIT ?3
+          """, arguments: [operation, key, limit])
+      return rows.map { row in
+        let data: String = row[1]
+        var object = (try? JSONValue(parsing: data))?.objectValue ?? JSONObject()
+        object["key"] = .string(row[0])
+        return object
+      }
+    }
+  }
+
+  func bookmarks() throws -> [String: (operation: Int, value: JSONValue)] {
+    try read { db in
+      var result: [String: (operation: Int, value: JSONValue)] = [:]
+      for row in try GRDB.Row.fetchAll(db, sql: "SELECT name, op, data FROM bookmarks") {
+        let data: String = row[2]
+        result[row[0]] = (row[1], (try? JSONValue(parsing: data)) ?? .null)
+      }
+      return result
+    }
+  }
+
+  func meta(_ name: String) throws -> String? {
+    try read {
+      try String.fetchOne($0, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
+    }
+  }
+
+  func set(_ values: [String: String]) throws {
+    try write { db in
+      for (name, value) in values {
+        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)", arguments: [name, value])
+      }
+    }
+  }
+
+  /// The names of the operations in the order of their numbers; adds those that are new.
+  func register(_ ids: [String]) throws -> [Int] {
+    var numbers: [Int] = []
+    try write { db in
+      for id in ids {
+        if let known = try Int.fetchOne(
+          db, sql: "SELECT number FROM operations WHERE id = ?", arguments: [id])
+        {
+          numbers.append(known)
+        } else {
+          try db.execute(sql: "INSERT INTO operations (id) VALUES (?)", arguments: [id])
+          numbers.append(Int(db.lastInsertedRowID))
+        }
+      }
+    }
+    return numbers
+  }
+
+  func operationNames() throws -> [Int: String] {
+    try read { db in
+      var names: [Int: String] = [:]
+      for row in try GRDB.Row.fetchAll(db, sql: "SELECT number, id FROM operations") {
+        names[row[0]] = row[1]
+      }
+      return names
+    }
+  }
+}
+
+/// Everything that one durable step records.
+struct JournalStep: Sendable {
+  var tasks: [TaskUpdate] = []
+  var captures: [(operation: Int, key: String, data: String)] = []
+  var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
+  var sinks: [SinkPosition] = []
+}
+
+extension Journal {
+  func record(_ step: JournalStep) throws {
+    try write { db in
+      let task = try db.cachedStatement(
+        sql: "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      for update in step.tasks {
+        try task.execute(arguments: [
+          Data(update.id.bytes), update.operation, update.key, update.state.rawValue, update.page,
+          update.attempts, update.http, update.ended, update.milliseconds, update.bytes,
+          update.records, update.cursor, update.error,
+        ])
+      }
+      for capture in step.captures {
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO captures VALUES (?, ?, ?)")
+          .execute(arguments: [capture.operation, capture.key, capture.data])
+      }
+      for (name, bookmark) in step.bookmarks {
+        try db.execute(
+          sql: "INSERT OR REPLACE INTO bookmarks VALUES (?, ?, ?)",
+          arguments: [name, bookmark.operation, bookmark.value.jsonText()])
+      }
+      let sink = try db.cachedStatement(sql: "INSERT OR REPLACE INTO sinks VALUES (?, ?, ?, ?, ?)")
+      for position in step.sinks {
+        try sink.execute(arguments: [
+          position.path, position.position, position.records, position.header,
+          position.isPublished,
+        ])
+      }
+    }
+  }
+}

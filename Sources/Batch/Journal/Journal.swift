@@ -1,0 +1,157 @@
+import Foundation
+import GRDB
+import JSONStream
+
+/// The journal of a run: which tasks are done, how they went, and how far the sinks were written.
+///
+/// A SQLite database that loses nothing it acknowledged (`synchronous=FULL`). One connection writes;
+/// a lock on a file beside it keeps a second run away. What a transaction says about tasks and about the
+/// positions of sinks becomes true together.
+final class Journal: Sendable {
+  let path: String
+  private let queue: DatabaseQueue
+  private let lock: FileLock?
+
+  static let applicationID: Int32 = 0x6771_6a72  // "gqjr"
+  static let schemaVersion: Int32 = 1
+
+  /// Makes a journal, or opens the one that is there.
+  ///
+  /// - Parameter isReadOnly: Opens it beside a run, to look at it.
+  init(path: String, isReadOnly: Bool = false) throws {
+    self.path = path
+    lock = isReadOnly ? nil : try FileLock(path + ".lock")
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    configuration.busyMode = .timeout(10)
+    do {
+      if !isReadOnly {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Errno.last("cannot make the journal \(path)") }
+        Foundation.close(descriptor)
+        configuration.prepareDatabase { db in
+          try db.execute(
+            sql: """
+              PRAGMA journal_mode = WAL;
+              PRAGMA synchronous = FULL;
+              PRAGMA trusted_schema = OFF;
+              PRAGMA cache_size = -8000;
+              """)
+        }
+      }
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      if !isReadOnly { try queue.inDatabase { try Self.prepare($0) } }
+      try queue.inDatabase { db in
+        guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Self.applicationID else {
+          throw JournalError("\(path) is no journal of a batch run, so it is left as it is")
+        }
+        guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 <= Self.schemaVersion else {
+          throw JournalError("\(path) was made by a newer gqlrun; update gqlrun to use it")
+        }
+      }
+    } catch let error as DatabaseError {
+      throw JournalError(
+        "the journal \(path) cannot be used: \(error.message ?? "SQLite error \(error.resultCode)")"
+      )
+    }
+  }
+
+  private static func prepare(_ db: Database) throws {
+    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0 else { return }
+    try db.inTransaction(.exclusive) {
+      try db.execute(
+        sql: """
+          CREATE TABLE tasks (
+            id BLOB NOT NULL PRIMARY KEY, op INTEGER NOT NULL, key TEXT NOT NULL,
+            state INTEGER NOT NULL, page INTEGER NOT NULL, attempts INTEGER NOT NULL,
+            http INTEGER, ended REAL NOT NULL, ms REAL NOT NULL, bytes INTEGER NOT NULL,
+            records INTEGER NOT NULL, cursor TEXT, error TEXT
+          ) WITHOUT ROWID;
+          CREATE TABLE operations (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
+          CREATE TABLE captures (
+            op INTEGER NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (op, key)
+          ) WITHOUT ROWID;
+          CREATE TABLE bookmarks (name TEXT NOT NULL PRIMARY KEY, op INTEGER NOT NULL,
+            data TEXT NOT NULL) WITHOUT ROWID;
+          CREATE TABLE sinks (
+            path TEXT NOT NULL PRIMARY KEY, position INTEGER NOT NULL, records INTEGER NOT NULL,
+            header TEXT, published INTEGER NOT NULL
+          ) WITHOUT ROWID;
+          CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
+          PRAGMA application_id = \(applicationID);
+          PRAGMA user_version = \(schemaVersion);
+          """)
+      return .commit
+    }
+  }
+
+  /// Closes the file. Nothing can be asked afterwards.
+  func close() {
+    try? queue.close()
+    lock?.release()
+  }
+
+  func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
+    do {
+      return try queue.inDatabase(body)
+    } catch let error as DatabaseError {
+      throw JournalError(
+        "the journal \(path) cannot be read: \(error.message ?? "\(error.resultCode)")")
+    }
+  }
+
+  /// Runs a transaction that is durable when this returns.
+  func write(_ body: (Database) throws -> Void) throws {
+    do {
+      try queue.inTransaction(.immediate) { db in
+        try body(db)
+        return .commit
+      }
+    } catch let error as DatabaseError {
+      throw StoppedByStorage(
+        message: "the journal \(path) cannot be written: \(error.message ?? "\(error.resultCode)")")
+    }
+  }
+}
+
+/// A journal that cannot be used.
+public struct JournalError: Error, Sendable, CustomStringConvertible {
+  public var description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// A disk that is full, an output that is closed: the run ends, and what was recorded stays.
+public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
+  public var message: String
+  public var isClosedOutput = false
+
+  public var description: String { message }
+}
+
+/// The error of the last system call, in words.
+enum Errno {
+  static func last(_ action: String) -> StoppedByStorage {
+    StoppedByStorage(message: "\(action): \(String(cString: strerror(errno)))")
+  }
+}
+
+/// A lock on a file, held until it is released or the process ends.
+///
+/// Sendable: the descriptor is closed once, by the owner of the journal.
+final class FileLock: Sendable {
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Errno.last("cannot make the lock \(path)") }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      Foundation.close(descriptor)
+      throw JournalError(
+        "another run is using the journal \(path.dropLast(5)); wait for it, or start without --resume"
+      )
+    }
+  }
+
+  func release() { Foundation.close(descriptor) }
+}

@@ -1,0 +1,65 @@
+/// What has become of a task.
+public enum TaskState: Int, Sendable, CaseIterable {
+  /// Not begun, or begun and to be begun again.
+  case queued = 0
+  /// Sent, and no answer was recorded yet. Recorded before a mutation is sent, and between pages.
+  case running = 1
+  case done = 2
+  case failed = 3
+  /// A mutation was sent and no answer came: it may have been carried out.
+  case unknown = 4
+  /// Not run, because something it needs is missing.
+  case skipped = 5
+
+  public var name: String { "\(self)" }
+}
+
+/// The identity of a task: the first 16 bytes of the SHA-256 of its operation's id, normalized document,
+/// canonical variables, and key.
+public struct TaskID: Sendable, Hashable {
+  let high: UInt64
+  let low: UInt64
+
+  init(_ digest: some Sequence<UInt8>) {
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    for (place, byte) in digest.prefix(16).enumerated() {
+      if place < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+    }
+    self.high = high
+    self.low = low
+  }
+
+  var bytes: [UInt8] {
+    [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+  }
+
+  /// 32 hexadecimal digits.
+  var text: String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  /// Whether the task belongs to a shard.
+  func belongs(to shard: Shard) -> Bool { Int(high % UInt64(shard.count)) == shard.number - 1 }
+}
+
+/// One of several parts of a run: `2/4`.
+public struct Shard: Sendable, Hashable {
+  /// From 1.
+  public var number: Int
+  public var count: Int
+
+  /// Reads `i/n`.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+    guard parts.count == 2, let number = parts[0], let count = parts[1], count > 0, count <= 10_000,
+      (1...count).contains(number)
+    else { return nil }
+    self.number = number
+    self.count = count
+  }
+
+  var label: String { "\(number)of\(count)" }
+}

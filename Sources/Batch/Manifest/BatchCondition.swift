@@ -1,0 +1,117 @@
+import JSONStream
+
+/// A comparison such as `errors == null`, `count(emit) >= 1` or `p95_ms < 500`.
+struct BatchCondition: Sendable, CustomStringConvertible {
+  enum Operand: Sendable {
+    case literal(JSONValue)
+    /// A share such as `5%`.
+    case share(Double)
+    case path(ResultPath)
+    case count(ResultPath)
+  }
+
+  enum Comparison: String, Sendable, CaseIterable {
+    case equal = "=="
+    case notEqual = "!="
+    case lessOrEqual = "<="
+    case greaterOrEqual = ">="
+    case less = "<"
+    case greater = ">"
+  }
+
+  var left: Operand
+  var comparison: Comparison
+  var right: Operand
+  var description: String
+
+  /// `nil` when the text is no comparison.
+  init?(_ text: String) {
+    description = text
+    guard
+      let (comparison, range) = Comparison.allCases.lazy.compactMap({ comparison in
+        text.firstRange(of: " \(comparison.rawValue) ").map { (comparison, $0) }
+      }).first,
+      let left = Self.operand(text[..<range.lowerBound]),
+      let right = Self.operand(text[range.upperBound...])
+    else { return nil }
+    self.left = left
+    self.comparison = comparison
+    self.right = right
+  }
+
+  private static func operand(_ text: Substring) -> Operand? {
+    let text = String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    if let literal = try? JSONValue(parsing: text) { return .literal(literal) }
+    if text.hasSuffix("%"), let share = Double(text.dropLast()) { return .share(share / 100) }
+    if text.hasPrefix("count("), text.hasSuffix(")") {
+      return ResultPath(String(text.dropFirst(6).dropLast())).map { .count($0) }
+    }
+    return ResultPath(text).map { .path($0) }
+  }
+
+  /// The first names of its paths.
+  var roots: [String] {
+    [left, right].compactMap {
+      switch $0 {
+      case .path(let path), .count(let path): path.keys.first
+      default: nil
+      }
+    }
+  }
+
+  /// Whether it holds; `facts` is an object with the names that conditions may use.
+  ///
+  /// A share is taken of `whole`.
+  func holds(for facts: JSONValue, whole: Double = 1) -> Bool {
+    let left = value(left, facts, whole)
+    let right = value(right, facts, whole)
+    switch comparison {
+    case .equal: return Self.equal(left, right)
+    case .notEqual: return !Self.equal(left, right)
+    default: break
+    }
+    if let left = left.doubleValue, let right = right.doubleValue {
+      return compare(left, right)
+    }
+    guard let left = left.stringValue, let right = right.stringValue else { return false }
+    return compare(left, right)
+  }
+
+  private func compare<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
+    switch comparison {
+    case .less: left < right
+    case .greater: left > right
+    case .lessOrEqual: left <= right
+    case .greaterOrEqual: left >= right
+    case .equal, .notEqual: false
+    }
+  }
+
+  private static func equal(_ left: JSONValue, _ right: JSONValue) -> Bool {
+    if let left = left.doubleValue, let right = right.doubleValue { return left == right }
+    return left == right
+  }
+
+  private func value(_ operand: Operand, _ facts: JSONValue, _ whole: Double) -> JSONValue {
+    switch operand {
+    case .literal(let value): value
+    case .share(let share): JSONNumber(share * whole).map { .number($0) } ?? .null
+    case .path(let path): path.value(in: facts) ?? .null
+    case .count(let path):
+      .number(
+        JSONNumber(
+          path.values(in: facts).reduce(0) { sum, value in
+            switch value {
+            case .array(let elements): sum + elements.count
+            case .null: sum
+            default: sum + 1
+            }
+          }))
+    }
+  }
+
+  /// What was found on the left, for messages.
+  func found(in facts: JSONValue, whole: Double = 1) -> String {
+    String(value(left, facts, whole).jsonText().prefix(80))
+  }
+}

@@ -1,0 +1,225 @@
+import Cache
+import Foundation
+import GraphQL
+import JSONStream
+import Pipeline
+
+extension ManifestLoader {
+  /// What is known of the operations while each is read.
+  struct Draft {
+    var node: YAMLNode
+    var members: [YAMLNode.Member]
+    var options: PluginOptions
+    var id: String
+  }
+
+  mutating func operations(
+    _ node: YAMLNode?, _ root: YAMLNode, _ schema: Schema?, _ keys: KeyRules
+  ) -> [BatchOperation] {
+    guard let node, case .sequence(let nodes) = node.content, !nodes.isEmpty else {
+      report(
+        .wrongValue, "a manifest needs the key `operations`, a list", node?.place ?? root.place,
+        "add `operations:` with `- id: name` below it")
+      return []
+    }
+    let drafts = nodes.enumerated().compactMap { draft($1, number: $0 + 1) }
+    var places: [String: SourcePlace] = [:]
+    var index: [String: Int] = [:]
+    for (number, draft) in drafts.enumerated() {
+      if let first = places[draft.id] {
+        report(
+          .duplicateKey, "the operation `\(draft.id)` is given twice", draft.node.place,
+          "first given in line \(first.line); ids are unique")
+      } else {
+        places[draft.id] = draft.node.place
+        index[draft.id] = number
+      }
+    }
+    let facts = schema.map { TypeFacts($0) }
+    var result: [BatchOperation] = []
+    for (number, draft) in drafts.enumerated() {
+      if let operation = operation(draft, number, drafts, index, schema, facts, keys) {
+        result.append(operation)
+      }
+    }
+    // Indices are places in the list: with one missing they would lead elsewhere.
+    guard result.count == drafts.count, drafts.count == nodes.count else { return [] }
+    checkCycles(result, drafts)
+    return result
+  }
+
+  private mutating func draft(_ node: YAMLNode, number: Int) -> Draft? {
+    guard case .mapping(let members) = node.content else {
+      report(.wrongValue, "an operation is a mapping, not \(node.kind)", node.place)
+      return nil
+    }
+    let own = ["variables", "foreach"]
+    let id = members.first { $0.key == "id" }?.value.quotedText
+    let subject = id.map { "the operation `\($0)`" } ?? "operation \(number)"
+    let options = decoder.options(
+      YAMLNode(content: .mapping(members.filter { !own.contains($0.key) }), place: node.place),
+      table: Self.operationTable, owner: .init(subject: subject, noun: "key", otherNames: own),
+      place: node.place)
+    let name = options.string(ifGiven: "id") ?? "op\(number)"
+    if !name.allSatisfy({ $0.isLetter || $0.isNumber || "_-.".contains($0) }) || name.first == "." {
+      report(
+        .wrongValue, "`\(name)` cannot be the id of an operation", options.place(of: "id"),
+        "letters, digits, `-`, `_` and `.`: it becomes part of file names")
+    }
+    return Draft(node: node, members: members, options: options, id: name)
+  }
+
+  private mutating func operation(
+    _ draft: Draft, _ number: Int, _ drafts: [Draft], _ index: [String: Int], _ schema: Schema?,
+    _ facts: TypeFacts?, _ keys: KeyRules
+  ) -> BatchOperation? {
+    let options = draft.options
+    guard let template = template(draft, schema, facts, keys) else { return nil }
+    var operation = BatchOperation(
+      index: number, id: draft.id, place: draft.node.place, template: template)
+    for element in options.values.first(where: { $0.name == "needs" })?.value.elements ?? [] {
+      guard case .string(let id) = element.content else { continue }
+      if let need = index[id] {
+        operation.needs.append(need)
+      } else {
+        report(
+          .needs, "`\(draft.id)` needs `\(id)`, and there is no such operation", element.place,
+          suggestion(for: id, in: drafts.map(\.id)).map { "did you mean `\($0)`?" })
+      }
+    }
+    readForeach(draft, index, &operation)
+    readPaths(draft, schema, facts, keys, &operation)
+    readVariables(draft, drafts, schema, &operation)
+    operation.timeout = options.duration(ifGiven: "timeout")
+    operation.policy = options.string(ifGiven: "policy").flatMap { CachePolicy(rawValue: $0) }
+    operation.expect = conditions(
+      "expect", options,
+      roots: ["errors", "data", "emit", "http", "ms", "bytes", "records", "page", "attempt"])
+    if let name = options.string(ifGiven: "idempotency") {
+      operation.idempotency = name
+      let declared = template.definition.variables.map(\.name.value)
+      if !declared.contains(name) {
+        report(
+          .variable, "`idempotency` names the variable `\(name)`, which is not declared",
+          options.place(of: "idempotency"),
+          suggestion(for: name, in: declared).map { "did you mean `\($0)`?" })
+      }
+    }
+    if let text = options.string(ifGiven: "snapshot") {
+      operation.snapshot = textTemplate(
+        text, options.place(of: "snapshot"), known: names(draft, operation, drafts))
+    }
+    if template.type == .subscription {
+      report(
+        .document, "`\(draft.id)` is a subscription; batches run queries and mutations",
+        options.place(of: "document"))
+    }
+    return operation
+  }
+
+  // MARK: The document
+
+  private mutating func template(
+    _ draft: Draft, _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules
+  ) -> OperationTemplate? {
+    let options = draft.options
+    var name = options.string(ifGiven: "operation")
+    let document: Document?
+    let place: SourcePlace
+    if let text = options.string(ifGiven: "query") {
+      place = options.place(of: "query")
+      document = parsed(Array(text.utf8), "`query`", place, schema)
+    } else if let given = options.string(ifGiven: "document") {
+      place = options.place(of: "document")
+      let parts = given.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { name = String(parts[1]) }
+      let path = FilePath.resolve(String(parts[0]), in: folder)
+      if let known = documents[path] {
+        document = known
+      } else {
+        do {
+          document = parsed(try Self.contents(of: path), path, place, schema)
+        } catch {
+          let reason = (error as? PipelineFileEnvironment.Failure)?.reason
+          report(.document, "the document `\(parts[0])` cannot be read", place, reason)
+          document = nil
+        }
+        documents[path] = document
+      }
+    } else {
+      report(
+        .wrongValue, "the operation `\(draft.id)` has no document", draft.node.place,
+        "add `document: file.graphql#Name`, or `query: …`")
+      return nil
+    }
+    guard let document else { return nil }
+    do throws(CacheError) {
+      return try OperationTemplate(
+        document: document, operationName: name, keys: keys, facts: facts)
+    } catch {
+      report(.document, error.message, place)
+      return nil
+    }
+  }
+
+  private mutating func parsed(
+    _ bytes: [UInt8], _ name: String, _ place: SourcePlace, _ schema: Schema?
+  ) -> Document? {
+    do {
+      let document = try Document(parsingUTF8: bytes)
+      let problems =
+        schema.map { document.validate(against: $0) } ?? document.validateWithoutSchema()
+      for problem in problems.prefix(50) {
+        report(.document, "\(name):\(problem)", place)
+      }
+      return problems.isEmpty ? document : nil
+    } catch {
+      report(.document, "\(name):\(error)", place)
+      return nil
+    }
+  }
+
+  // MARK: Needs
+
+  private mutating func checkCycles(_ operations: [BatchOperation], _ drafts: [Draft]) {
+    // Remove what needs nothing that is left, until nothing changes: the rest goes in circles.
+    var open = operations.map { Set($0.needs) }
+    var dependents: [[Int]] = Array(repeating: [], count: open.count)
+    for operation in operations {
+      for need in operation.needs { dependents[need].append(operation.index) }
+    }
+    var ready = open.indices.filter { open[$0].isEmpty }
+    var done = 0
+    while let next = ready.popLast() {
+      done += 1
+      for dependent in dependents[next] {
+        open[dependent].remove(next)
+        if open[dependent].isEmpty { ready.append(dependent) }
+      }
+    }
+    guard done < operations.count, let start = open.firstIndex(where: { !$0.isEmpty }) else {
+      return
+    }
+    var path = [start]
+    while let next = open[path[path.count - 1]].min() {
+      if let first = path.firstIndex(of: next) {
+        path = Array(path[first...]) + [next]
+        break
+      }
+      path.append(next)
+    }
+    let options = drafts[path[0]].options
+    report(
+      .needs,
+      "these operations need each other: "
+        + path.map { operations[$0].id }.joined(separator: " → "),
+      options.place(of: "needs"), "remove one `needs` of the circle")
+  }
+}
+
+extension OptionValue {
+  /// The elements of a list.
+  var elements: [OptionValue] {
+    if case .list(let elements) = content { elements } else { [] }
+  }
+}

@@ -1,0 +1,333 @@
+import Cache
+import Foundation
+import GraphQL
+import JSONStream
+import Pipeline
+
+/// The names that templates of an operation may use.
+struct KnownNames {
+  enum Members {
+    /// Only a row can tell.
+    case any
+    case only(Set<String>)
+
+    init(_ names: [String]?) {
+      if let names { self = .only(Set(names)) } else { self = .any }
+    }
+  }
+
+  var roots: [String: Members]
+}
+
+extension ManifestLoader {
+  // MARK: foreach
+
+  mutating func readForeach(
+    _ draft: Draft, _ index: [String: Int], _ operation: inout BatchOperation
+  ) {
+    guard let member = draft.members.first(where: { $0.key == "foreach" }) else { return }
+    guard case .mapping(let members) = member.value.content else {
+      report(
+        .wrongValue, "`foreach` of `\(draft.id)` is a mapping, not \(member.value.kind)",
+        member.value.place, "write `foreach: { csv: rows.csv }`")
+      return
+    }
+    let options = decoder.options(
+      YAMLNode(
+        content: .mapping(members.filter { $0.key != "inline" }), place: member.value.place),
+      table: Self.foreachTable,
+      owner: .init(
+        subject: "`foreach` of `\(draft.id)`", noun: "key", otherNames: ["inline"]),
+      place: member.value.place)
+    let kinds = ["csv", "jsonl", "sqlite", "inline", "stdin", "capture"]
+    let given = members.filter { kinds.contains($0.key) }
+    guard given.count == 1 else {
+      report(
+        .input,
+        "`foreach` of `\(draft.id)` names \(given.isEmpty ? "no source" : "several sources")",
+        given.dropFirst().first?.keyPlace ?? member.value.place,
+        "name one of \(kinds.joined(separator: ", "))")
+      return
+    }
+    let delimiters: [String: UInt8] = ["tab": 0x09, ";": 0x3B, "|": 0x7C]
+    let delimiter = delimiters[options.string("delimiter")] ?? 0x2C
+    var kind: InputSettings.Kind?
+    let place = options.place(of: given[0].key)
+    switch given[0].key {
+    case "csv": kind = options.string(ifGiven: "csv").map { .csv(path: $0, delimiter: delimiter) }
+    case "jsonl": kind = options.string(ifGiven: "jsonl").map { .jsonl(path: $0) }
+    case "stdin":
+      kind = options.string(ifGiven: "stdin").map {
+        $0 == "csv" ? .csv(path: nil, delimiter: delimiter) : .jsonl(path: nil)
+      }
+    case "sqlite":
+      guard let query = options.string(ifGiven: "query") else {
+        report(.input, "`sqlite` needs a `query`", place, "add `query: \"select … from …\"`")
+        return
+      }
+      kind = options.string(ifGiven: "sqlite").map { .sqlite(path: $0, query: query) }
+    case "capture":
+      guard let id = options.string(ifGiven: "capture") else { return }
+      guard let other = index[id], operation.needs.contains(other) else {
+        report(
+          .needs, "`foreach` takes what `\(id)` captured, and `\(draft.id)` does not need it",
+          place, "add `needs: [\(id)]`")
+        return
+      }
+      kind = .captured(other)
+    default: kind = inline(given[0].value)
+    }
+    guard let kind else { return }
+    operation.source = InputSettings(
+      kind: kind, rowName: options.string("as"),
+      empty: options.choice("empty"))
+    if let text = options.string(ifGiven: "key") {
+      operation.key = textTemplate(
+        text, options.place(of: "key"), known: rowNames(operation, place))
+    } else {
+      _ = rowNames(operation, place)
+    }
+  }
+
+  private mutating func inline(_ node: YAMLNode) -> InputSettings.Kind? {
+    guard case .sequence(let nodes) = node.content else {
+      report(
+        .input, "`inline` is a list of rows, not \(node.kind)", node.place,
+        "write `inline: [{ code: DE }]`")
+      return nil
+    }
+    return .inline(
+      nodes.map { node in
+        let value = json(node)
+        return value.objectValue ?? ["value": value]
+      })
+  }
+
+  /// A node as JSON, with plain scalars as JSON has them.
+  private func json(_ node: YAMLNode) -> JSONValue {
+    switch node.content {
+    case .scalar(let text, let isPlain):
+      return (try? TypedText().value(ofScalar: text, isPlain: isPlain, nil)) ?? .string(text)
+    case .sequence(let nodes): return .array(nodes.map { json($0) })
+    case .mapping(let members):
+      var object = JSONObject()
+      for member in members { object[member.key] = json(member.value) }
+      return .object(object)
+    }
+  }
+
+  /// The names of rows, when they are known before the rows are read. Reports inputs that cannot be
+  /// used.
+  private mutating func rowNames(
+    _ operation: BatchOperation, _ place: SourcePlace
+  ) -> KnownNames {
+    guard let source = operation.source else { return KnownNames(roots: [:]) }
+    var columns: [String]?
+    do {
+      switch source.kind {
+      case .csv(let path?, let delimiter):
+        columns = try CSVSource(ByteReader(path: path), delimiter: delimiter).columns.names
+      case .jsonl(let path?): _ = try ByteReader(path: path)
+      case .sqlite(let path, let query):
+        // An earlier operation may be about to write it.
+        if FileManager.default.fileExists(atPath: path) {
+          columns = try QuerySource.columns(path: path, query: query)
+        } else if operation.needs.isEmpty {
+          throw InputProblem(file: path, line: nil, message: "there is no such file")
+        }
+      case .inline(let rows): columns = rows.flatMap { Array($0.keys) }
+      case .captured, .csv(nil, _), .jsonl(nil): break
+      }
+    } catch {
+      if !(error is InputProblem && operation.needs.count > 0 && isMissing(source)) {
+        report(.input, "\(error)", place)
+      }
+    }
+    return KnownNames(
+      roots: [source.rowName: .init(columns), "op": .init([]), "state": .any])
+  }
+
+  private func isMissing(_ source: InputSettings) -> Bool {
+    if case .sqlite = source.kind { return true }
+    return false
+  }
+
+  // MARK: Templates
+
+  mutating func names(
+    _ draft: Draft, _ operation: BatchOperation, _ drafts: [Draft]
+  ) -> KnownNames {
+    var known = KnownNames(roots: ["op": .init([]), "key": .init([]), "state": .any])
+    if let source = operation.source {
+      switch source.kind {
+      case .csv(let path?, let delimiter):
+        let columns = (try? CSVSource(ByteReader(path: path), delimiter: delimiter))?.columns.names
+        known.roots[source.rowName] = .init(columns)
+      case .inline(let rows): known.roots[source.rowName] = .init(rows.flatMap { Array($0.keys) })
+      default: known.roots[source.rowName] = .any
+      }
+    }
+    for need in operation.needs {
+      let other = drafts[need]
+      known.roots[other.id] = .init(other.options.stringMap("capture").map(\.name))
+    }
+    return known
+  }
+
+  mutating func textTemplate(
+    _ text: String, _ place: SourcePlace, known: KnownNames
+  ) -> TextTemplate? {
+    do throws(TextTemplate.Malformed) {
+      let template = try TextTemplate(text)
+      for reference in template.references { check(reference, place, known) }
+      return template
+    } catch {
+      report(.template, error.message, place, error.hint)
+      return nil
+    }
+  }
+
+  private mutating func check(_ reference: Reference, _ place: SourcePlace, _ known: KnownNames) {
+    guard let members = known.roots[reference.root] else {
+      let names = known.roots.keys.sorted()
+      report(
+        .template, "nothing is called `\(reference.root)` in `{{\(reference)}}`", place,
+        suggestion(for: reference.root, in: names).map { "did you mean `\($0)`?" }
+          ?? "there are \(names.joined(separator: ", "))")
+      return
+    }
+    guard case .only(let members) = members, let name = reference.path.first,
+      !members.contains(name)
+    else { return }
+    report(
+      .template, "`\(reference.root)` has no `\(name)` in `{{\(reference)}}`", place,
+      suggestion(for: name, in: members.sorted()).map { "did you mean `\($0)`?" }
+        ?? "there are \(members.sorted().prefix(12).joined(separator: ", "))")
+  }
+
+  // MARK: Variables
+
+  mutating func readVariables(
+    _ draft: Draft, _ drafts: [Draft], _ schema: Schema?, _ operation: inout BatchOperation
+  ) {
+    guard let member = draft.members.first(where: { $0.key == "variables" }) else {
+      checkRequired(operation, draft.node.place)
+      return
+    }
+    guard case .mapping(let members) = member.value.content else {
+      if !member.value.isNull {
+        report(
+          .wrongValue, "`variables` of `\(draft.id)` is a mapping, not \(member.value.kind)",
+          member.value.place)
+      }
+      return
+    }
+    let declared = operation.template.definition.variables
+    let known = names(draft, operation, drafts)
+    let types = TypedText(schema: schema)
+    for member in members {
+      guard let variable = declared.first(where: { $0.name.value == member.key }) else {
+        report(
+          .variable, "`\(draft.id)` declares no variable `\(member.key)`", member.keyPlace,
+          suggestion(for: member.key, in: declared.map(\.name.value))
+            .map { "did you mean `\($0)`?" }
+            ?? (declared.isEmpty
+              ? "it declares none"
+              : "it declares \(declared.map(\.name.value).joined(separator: ", "))"))
+        continue
+      }
+      if let value = value(member.value, variable.type, types, known, member.key) {
+        operation.variables.append((member.key, value))
+      }
+    }
+    checkRequired(operation, member.keyPlace)
+    checkConstants(operation, member.keyPlace)
+  }
+
+  private mutating func checkRequired(_ operation: BatchOperation, _ place: SourcePlace) {
+    let given = Set(operation.variables.map(\.name) + paging(operation))
+    for variable in operation.template.definition.variables {
+      guard case .nonNull(let inner) = variable.type, variable.defaultValue == nil,
+        !given.contains(variable.name.value)
+      else { continue }
+      report(
+        .variable,
+        "`\(operation.id)` is given no value for its variable `\(variable.name.value)`", place,
+        "add `\(variable.name.value): …`, of type \(inner.leaf)")
+    }
+  }
+
+  /// The variables that pagination sets.
+  private func paging(_ operation: BatchOperation) -> [String] {
+    guard let pagination = operation.pagination else { return [] }
+    var names = [pagination.pageSize?.variable].compactMap { $0 }
+    if case .offset(let variable, _) = pagination.style { names.append(variable) }
+    return names
+  }
+
+  /// Variables that hold nothing to fill in are checked once, here.
+  private mutating func checkConstants(_ operation: BatchOperation, _ place: SourcePlace) {
+    var given = JSONObject()
+    for variable in operation.variables {
+      guard case .constant(let value) = variable.value else { return }
+      given[variable.name] = value
+    }
+    for name in paging(operation) where given[name] == nil {
+      given[name] = .number(JSONNumber(1))
+    }
+    do throws(CacheError) {
+      _ = try operation.template.coerce(given)
+    } catch {
+      guard !error.message.contains("was not given") else { return }
+      report(.variable, error.message, place)
+    }
+  }
+
+  private mutating func value(
+    _ node: YAMLNode, _ type: TypeReference?, _ types: TypedText, _ known: KnownNames,
+    _ name: String
+  ) -> ValueTemplate? {
+    switch node.content {
+    case .sequence(let nodes):
+      let elements = nodes.compactMap { value($0, type?.element, types, known, name) }
+      let constants = elements.compactMap {
+        if case .constant(let value) = $0 { value } else { nil }
+      }
+      return constants.count == elements.count ? .constant(.array(constants)) : .list(elements)
+    case .mapping(let members):
+      let fields = members.compactMap { member in
+        value(member.value, types.field(member.key, of: type), types, known, member.key)
+          .map { (key: member.key, value: $0) }
+      }
+      var object = JSONObject()
+      for field in fields {
+        guard case .constant(let value) = field.value else { return .object(fields) }
+        object[field.key] = value
+      }
+      return .constant(.object(object))
+    case .scalar(let text, let isPlain):
+      guard let text = expanded(text, node, name) else { return nil }
+      if text.contains("{{") {
+        guard let template = textTemplate(text, node.place, known: known) else { return nil }
+        return template.whole.map { .reference($0, type) } ?? .text(template, type)
+      }
+      do {
+        return .constant(try types.value(ofScalar: text, isPlain: isPlain, type))
+      } catch {
+        report(.variable, "the variable `\(name)`: \(error.message)", node.place)
+        return nil
+      }
+    }
+  }
+
+  /// `${env:NAME}` and the like, as in pipeline files.
+  private mutating func expanded(_ text: String, _ node: YAMLNode, _ name: String) -> String? {
+    guard text.contains("${") else { return text }
+    let member = YAMLNode.Member(key: name, keyPlace: node.place, value: node)
+    return decoder.options(
+      YAMLNode(content: .mapping([member]), place: node.place),
+      table: [OptionDescription(name, .string, "A variable")],
+      owner: .init(subject: "the variables", noun: "variable"), place: node.place
+    ).string(ifGiven: name)
+  }
+}

@@ -1,0 +1,63 @@
+import JSONStream
+
+/// The names of the columns of an input.
+struct Columns: Sendable {
+  let names: [String]
+  private let index: [String: Int]
+
+  init(_ names: [String]) {
+    self.names = names
+    index = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+  }
+
+  func place(of name: String) -> Int? { index[name] }
+}
+
+/// One row of an input: what the templates of a task are filled from.
+struct Row: Sendable {
+  enum Content: Sendable {
+    /// Text in columns; `nil` is an empty cell.
+    case cells(Columns, [String?])
+    /// Values that have a type of their own.
+    case values(JSONObject)
+  }
+
+  /// The line or row in its source, counted from 1.
+  var number: Int
+  var content: Content
+
+  /// What a template finds under a path.
+  enum Found: Sendable {
+    case absent
+    /// Text that takes the type of what it is used for.
+    case text(String)
+    case value(JSONValue)
+  }
+
+  func find(_ path: [String], empty: EmptyCells) -> Found {
+    switch content {
+    case .cells(let columns, let cells):
+      guard let name = path.first, let place = columns.place(of: name), place < cells.count else {
+        return .absent
+      }
+      if let text = cells[place] { return .text(text) }
+      switch empty {
+      case .omit: return .absent
+      case .null: return .value(.null)
+      case .string: return .text("")
+      }
+    case .values(let object):
+      var value = JSONValue.object(object)
+      for name in path {
+        guard let next = value[name] else { return .absent }
+        value = next
+      }
+      return .value(value)
+    }
+  }
+}
+
+/// What an empty cell of a CSV file means.
+enum EmptyCells: String, Sendable {
+  case omit, null, string
+}

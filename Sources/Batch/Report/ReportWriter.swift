@@ -1,0 +1,180 @@
+import Foundation
+import JSONStream
+
+/// Writes the reports of a run.
+struct ReportWriter {
+  let journal: Journal
+  let manifest: Manifest
+
+  init(_ journal: Journal, manifest: Manifest) {
+    self.journal = journal
+    self.manifest = manifest
+  }
+
+  /// Writes those that the manifest asks for.
+  func write() throws {
+    let report = manifest.report
+    guard report.json != nil || report.html != nil || report.junit != nil else { return }
+    let data = try ReportData(journal, manifest: manifest)
+    if let path = report.json {
+      try AtomicFile.write(
+        JSONReport(data, manifest.thresholds).value.jsonBytes(pretty: true) + [0x0A], to: path)
+    }
+    if let path = report.html {
+      try AtomicFile.write(Array(HTMLReport(data, manifest.thresholds).text.utf8), to: path)
+    }
+    if let path = report.junit { try JUnitReport(data).write(to: path) }
+  }
+}
+
+/// The numbers of a run as JSON.
+struct JSONReport {
+  let value: JSONValue
+
+  init(_ data: ReportData, _ thresholds: [BatchCondition]) {
+    var report = JSONObject()
+    report["name"] = .string(data.name)
+    report["manifest"] = .string(data.file)
+    report["seconds"] = Self.number(data.seconds)
+    report["tasks"] = Self.counts(data.counts)
+    report["records"] = .number(JSONNumber(data.records))
+    report["bytes"] = .number(JSONNumber(data.bytes))
+    report["latency_ms"] = Self.latency(data.latency)
+    var operations = JSONObject()
+    for operation in data.byOperation {
+      var entry = JSONObject()
+      entry["tasks"] = Self.counts(operation.counts)
+      entry["latency_ms"] = Self.latency(operation.latency)
+      operations[operation.id] = .object(entry)
+    }
+    report["operations"] = .object(operations)
+    report["missed_thresholds"] = .array(data.missed(thresholds).map { .string($0) })
+    report["slowest"] = .array(data.slowest.prefix(20).map { Self.task($0) })
+    report["failed"] = .array(data.failed.map { Self.task($0) })
+    value = .object(report)
+  }
+
+  static func number(_ value: Double) -> JSONValue {
+    JSONNumber((value * 1000).rounded() / 1000).map { .number($0) } ?? .null
+  }
+
+  private static func counts(_ counts: TaskCounts) -> JSONValue {
+    var object = JSONObject()
+    object["total"] = .number(JSONNumber(counts.total))
+    for state in TaskState.allCases where counts[state] > 0 {
+      object[state.name] = .number(JSONNumber(counts[state]))
+    }
+    return .object(object)
+  }
+
+  private static func latency(_ histogram: LatencyHistogram) -> JSONValue {
+    var object = JSONObject()
+    object["mean"] = number(histogram.mean)
+    for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)] {
+      object[name] = number(histogram.quantile(share))
+    }
+    object["max"] = number(histogram.maximum)
+    return .object(object)
+  }
+
+  private static func task(_ task: ReportedTask) -> JSONValue {
+    var object = JSONObject()
+    object["task"] = .string(task.id)
+    object["op"] = .string(task.operation)
+    object["key"] = .string(task.key)
+    object["state"] = .string(task.state.name)
+    object["ms"] = number(task.milliseconds)
+    if let error = task.error { object["error"] = .string(error) }
+    return .object(object)
+  }
+}
+
+/// JUnit XML: an operation is a suite, a task a case.
+///
+/// Written task by task, so that a million of them take no memory.
+struct JUnitReport {
+  let data: ReportData
+
+  init(_ data: ReportData) { self.data = data }
+
+  func write(to path: String) throws {
+    try FileSink.makeFolder(of: path)
+    let part = path + ".part"
+    FileManager.default.createFile(atPath: part, contents: nil)
+    guard let handle = FileHandle(forWritingAtPath: part) else {
+      throw Errno.last("cannot write \(path)")
+    }
+    var held = ""
+    func put(_ text: String) throws {
+      held += text
+      if held.utf8.count > 256 << 10 {
+        try handle.write(contentsOf: Data(held.utf8))
+        held = ""
+      }
+    }
+    try put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
+    try put(
+      "<testsuites name=\"\(Self.escaped(data.name))\" tests=\"\(data.counts.total)\" "
+        + "failures=\"\(data.counts[.failed])\" errors=\"\(data.counts[.unknown])\" "
+        + "skipped=\"\(data.counts[.skipped])\" time=\"\(Self.seconds(data.seconds))\">\n")
+    let counts = Dictionary(data.byOperation.map { ($0.id, $0.counts) }) { first, _ in first }
+    var suite: String?
+    try ReportData.forEachTask(data.journal, order: "ORDER BY tasks.op") { task in
+      if task.operation != suite {
+        if suite != nil { try put(" </testsuite>\n") }
+        suite = task.operation
+        let counts = counts[task.operation] ?? TaskCounts()
+        try put(
+          " <testsuite name=\"\(Self.escaped(task.operation))\" tests=\"\(counts.total)\" "
+            + "failures=\"\(counts[.failed])\" errors=\"\(counts[.unknown])\" "
+            + "skipped=\"\(counts[.skipped])\">\n")
+      }
+      try put(Self.testCase(task))
+    }
+    if suite != nil { try put(" </testsuite>\n") }
+    try put("</testsuites>\n")
+    try handle.write(contentsOf: Data(held.utf8))
+    try handle.synchronize()
+    try handle.close()
+    guard rename(part, path) == 0 else { throw Errno.last("cannot write \(path)") }
+  }
+
+  private static func testCase(_ task: ReportedTask) -> String {
+    let head =
+      "  <testcase classname=\"\(escaped(task.operation))\" "
+      + "name=\"\(escaped(task.key.isEmpty ? task.operation : task.key))\" "
+      + "time=\"\(seconds(task.milliseconds / 1000))\""
+    let message = escaped(String((task.error ?? "").prefix(2_000)))
+    switch task.state {
+    case .done: return head + "/>\n"
+    case .failed: return head + "><failure message=\"\(message)\"/></testcase>\n"
+    case .unknown: return head + "><error message=\"\(message)\"/></testcase>\n"
+    case .skipped: return head + "><skipped message=\"\(message)\"/></testcase>\n"
+    case .queued, .running: return head + "><skipped message=\"not ended\"/></testcase>\n"
+    }
+  }
+
+  private static func seconds(_ value: Double) -> String { String(format: "%.3f", value) }
+
+  /// Text for XML: markup escaped, what XML 1.0 cannot hold replaced.
+  static func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case "\n": result += "&#10;"
+      case "\t": result += "&#9;"
+      default:
+        if scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF {
+          result += "\u{FFFD}"
+        } else {
+          result.unicodeScalars.append(scalar)
+        }
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,278 @@
+import Cache
+import Foundation
+import JSONStream
+import Logging
+public import Pipeline
+
+/// How one run goes about a manifest.
+public struct RunOptions: Sendable {
+  /// Continues the newest journal.
+  public var resumes = false
+  /// Runs again what failed, and nothing else.
+  public var onlyFailed = false
+  public var shard: Shard?
+  public var updatesSnapshots = false
+  /// Checks every row before the first request, however long that takes.
+  public var checksAllRows = false
+
+  public init() {}
+}
+
+/// What came of a run.
+public struct RunSummary: Sendable {
+  public var counters: RunCounters
+  public var counts: TaskCounts
+  public var stop: StopReason?
+  /// What the server or the network said when it came to that.
+  public var stopDetail: String?
+  public var seconds: Double
+  public var journal: String
+  /// The thresholds that were not kept.
+  public var missedThresholds: [String]
+  /// Time spent on journal and sinks.
+  public var journalSeconds: Double
+  public var sinkSeconds: Double
+
+  public var isResumable: Bool { stop != nil }
+  public var hasFailures: Bool {
+    counts[.failed] + counts[.unknown] + counts[.skipped] > 0 || !missedThresholds.isEmpty
+  }
+}
+
+/// Rows that do not fit, found before anything was sent.
+public struct RowProblems: Error, Sendable, CustomStringConvertible {
+  public var problems: [String]
+
+  public var description: String { problems.joined(separator: "\n") }
+}
+
+/// One run of a manifest.
+///
+/// ```
+/// rows ─▶ TaskFeed ─▶ TaskRunner × concurrency ─▶ Recorder ─▶ SinkStage ─▶ files, then journal
+///                        │      ▲                    (groups)
+///                        ▼      │ when, how many
+///                     pipeline  Governor
+/// ```
+public struct BatchRun: Sendable {
+  let manifest: Manifest
+  let options: RunOptions
+  let services: Services
+
+  /// How long rows are checked before the first request.
+  static let checkTime = Duration.milliseconds(800)
+
+  public init(_ manifest: Manifest, options: RunOptions, services: Services) {
+    self.manifest = manifest
+    self.options = options
+    self.services = services
+  }
+
+  /// Runs everything there is to run.
+  ///
+  /// - Parameter control: Stops the run, and tells how it stands.
+  /// - Throws: ``RowProblems`` before anything was sent, ``JournalError``, ``StoppedByStorage``.
+  public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
+    let state = try StateFile.read(manifest.stateFile)
+    let check = RowCheck(manifest, state: state)
+    let isChecked = await check.advance(for: options.checksAllRows ? nil : Self.checkTime)
+    let problems = await check.problems
+    guard problems.isEmpty else { throw RowProblems(problems: problems) }
+
+    let plan = try SinkPlan(manifest, suffix: options.shard?.label ?? "")
+    let journal = try JournalFolder(manifest, shard: options.shard).open(
+      resumes: options.resumes || options.onlyFailed)
+    let numbers = try journal.register(manifest.operations.map(\.id))
+    let feed = try TaskFeed(
+      manifest, state: state, numbers: numbers, journal: journal, options: options)
+    let governor = Governor(manifest.settings, rate: manifest.rate, clock: services.clock)
+    let stage = try SinkStage(manifest, journal: journal, plan: plan)
+    let recorder = Recorder(stage) { await feed.settle($0) }
+    let runner = TaskRunner(
+      manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
+      governor: governor, recorder: recorder, feed: feed, plan: plan, numbers: numbers,
+      options: options)
+    if isChecked, await check.isExact { await feed.setTotal(check.count) }
+    try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
+    if try journal.meta("started") == nil {
+      try journal.set(["started": "\(Date().timeIntervalSince1970)"])
+    }
+    await control.begin(feed, governor)
+
+    let clock = ContinuousClock()
+    let start = clock.now
+    do {
+      try await work(runner, check, isChecked)
+      try await recorder.barrier()
+      let seconds = (clock.now - start).seconds
+      let stop = await feed.reason
+      let keeps = stop == nil ? await feed.operationsWithoutFailure() : []
+      try await stage.finish(isComplete: stop == nil)
+      // Bookmarks only when everything they stand for is in the sinks.
+      if let file = manifest.stateFile, stop == nil {
+        try StateFile.save(
+          await stage.currentBookmarks(), of: Set(keeps.map { numbers[$0] }), over: state, to: file)
+      }
+      let counters = await feed.counters
+      let counts = try journal.counts()
+      let missed =
+        stop == nil
+        ? try ReportData(journal, manifest: manifest).missed(
+          manifest.thresholds, runSeconds: seconds) : []
+      try journal.set([
+        "ended": "\(Date().timeIntervalSince1970)", "stop": stop.map { "\($0)" } ?? "",
+        "total": counters.total.map { "\($0)" } ?? "",
+      ])
+      if stop == nil { try ReportWriter(journal, manifest: manifest).write() }
+      let summary = RunSummary(
+        counters: counters, counts: counts, stop: stop, stopDetail: await feed.stopDetail,
+        seconds: seconds, journal: journal.path,
+        missedThresholds: missed, journalSeconds: await stage.journalTime.seconds,
+        sinkSeconds: await stage.fileTime.seconds)
+      await stage.close()
+      return summary
+    } catch {
+      await stage.abandon()
+      await stage.close()
+      throw error
+    }
+  }
+
+  /// Runs tasks until there are no more, or the run stops.
+  private func work(_ runner: TaskRunner, _ check: RowCheck, _ isChecked: Bool) async throws {
+    let feed = runner.feed
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      if let deadline = manifest.settings.deadline {
+        group.addTask { [clock = services.clock] in
+          do { try await clock.sleep(for: deadline) } catch { return }
+          await feed.stop(.deadline)
+          await runner.governor.wakeAll()
+        }
+      }
+      if !isChecked {
+        group.addTask { [logger = services.logger] in
+          _ = await check.advance(for: nil)
+          for problem in await check.problems { logger.warning("\(problem)") }
+          if await check.isDone, await check.isExact { await feed.setTotal(check.count) }
+        }
+      }
+      try await withThrowingTaskGroup(of: Void.self) { workers in
+        for _ in 0..<manifest.settings.concurrency {
+          workers.addTask {
+            while let item = try await feed.next({ try await runner.recorder.barrier() }) {
+              try await runner.run(item)
+            }
+          }
+        }
+        do {
+          try await workers.waitForAll()
+        } catch {
+          // The others must not wait for what will not come.
+          await feed.stop(.interrupted)
+          await runner.governor.wakeAll()
+          workers.cancelAll()
+          throw error
+        }
+      }
+      group.cancelAll()
+    }
+  }
+}
+
+/// Stops a run, and tells how it stands.
+public actor RunControl {
+  private var feed: TaskFeed?
+  private var governor: Governor?
+  private var isStopped = false
+
+  public init() {}
+
+  func begin(_ feed: TaskFeed, _ governor: Governor) async {
+    self.feed = feed
+    self.governor = governor
+    if isStopped { await feed.stop(.interrupted) }
+  }
+
+  /// Begins no further task; those in flight end, and everything is written.
+  public func stop() async {
+    isStopped = true
+    await feed?.stop(.interrupted)
+    await governor?.wakeAll()
+  }
+
+  /// `nil` before the first task.
+  public func counters() async -> (RunCounters, inFlight: Int, limit: Int)? {
+    guard let feed, let governor else { return nil }
+    return (await feed.counters, await governor.inFlight, await governor.currentLimit)
+  }
+}
+
+/// The folder with the journals of a manifest.
+public struct JournalFolder {
+  let folder: String
+  let name: String
+  let base: OutputPath
+  let shard: Shard?
+
+  public init(_ manifest: Manifest, shard: Shard? = nil) {
+    folder = manifest.settings.journalFolder
+    name = manifest.name.map { $0.isLetter || $0.isNumber ? String($0) : "-" }.joined()
+    base = OutputPath(folder: manifest.folder)
+    self.shard = shard
+  }
+
+  /// The journals there are, the newest last.
+  public func all() -> [String] {
+    let suffix = shard.map { ".\($0.label).journal" } ?? ".journal"
+    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
+      .filter { $0.hasPrefix(name + "-") && $0.hasSuffix(suffix) }
+      .filter { file in
+        // Names are NAME-TIME.journal and NAME-TIME.SHARD.journal.
+        let rest = file.dropFirst(name.count + 1).split(separator: ".")
+        return rest.count == (shard == nil ? 2 : 3)
+          && rest[0].allSatisfy { $0.isNumber || $0 == "-" }
+      }
+      .sorted().map { "\(folder)/\($0)" }
+  }
+
+  /// The newest journal, or a new one.
+  func open(resumes: Bool) throws -> Journal {
+    try FileSink.makeFolder(of: folder + "/")
+    guard (try? base.resolve(FileSink.relative(folder, to: base.folder))) != nil else {
+      throw StoppedByStorage(message: "\(folder) lies outside of the manifest's folder")
+    }
+    if resumes, let newest = all().last { return try Journal(path: newest) }
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+    formatter.dateFormat = "yyyyMMdd-HHmmss-SSS"
+    let time = formatter.string(from: Date())
+    return try Journal(
+      path: "\(folder)/\(name)-\(time)\(shard.map { ".\($0.label)" } ?? "").journal")
+  }
+}
+
+/// The file with the bookmarks of earlier runs.
+enum StateFile {
+  static func read(_ path: String?) throws -> JSONObject {
+    guard let path, let data = FileManager.default.contents(atPath: path) else {
+      return JSONObject()
+    }
+    guard let state = try? JSONValue(parsing: [UInt8](data)).objectValue else {
+      throw JournalError("the state file \(path) is no JSON object; mend it or move it away")
+    }
+    return state
+  }
+
+  static func save(
+    _ bookmarks: [String: (operation: Int, value: JSONValue)], of operations: Set<Int>,
+    over state: JSONObject, to path: String
+  ) throws {
+    var state = state
+    for (name, bookmark) in bookmarks.sorted(by: { $0.key < $1.key })
+    where operations.contains(bookmark.operation) {
+      state[name] = bookmark.value
+    }
+    try AtomicFile.write(JSONValue.object(state).jsonBytes(pretty: true) + [0x0A], to: path)
+  }
+}

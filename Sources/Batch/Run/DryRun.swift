@@ -1,0 +1,110 @@
+import Cache
+import Foundation
+import JSONStream
+public import Pipeline
+
+/// What a run would do, without doing it.
+public struct DryRun: Sendable {
+  /// One operation of the manifest.
+  public struct Entry: Sendable {
+    public var operation: String
+    /// `nil` when only the run can tell.
+    public var tasks: Int?
+    /// The first requests, without credentials.
+    public var requests: [String]
+  }
+
+  public var entries: [Entry] = []
+  public var endpoint: String
+  public var problems: [String] = []
+  /// Requests per second at most, when the manifest says.
+  public var rate: Double?
+
+  public var total: Int? {
+    entries.reduce(0) { sum, entry in sum.flatMap { sum in entry.tasks.map { sum + $0 } } }
+  }
+
+  /// Reads every row.
+  ///
+  /// - Parameter shown: How many requests of each operation are told.
+  public init(_ manifest: Manifest, shard: Shard? = nil, shown: Int = 2) throws {
+    endpoint = manifest.pipeline.endpoint?.shownURL ?? "(none)"
+    rate = manifest.rate?.perSecond
+    let state = try StateFile.read(manifest.stateFile)
+    for operation in manifest.operations {
+      let maker = TaskMaker(operation, types: manifest.types, state: state)
+      var entry = Entry(operation: operation.id, tasks: 0, requests: [])
+      func take(_ row: Row?) throws {
+        let item = try maker.item(row) { _ in [:] }
+        if let problem = item.problem {
+          if problems.count < 50 { problems.append("`\(operation.id)`: \(problem)") }
+          return
+        }
+        if let shard, !item.id.belongs(to: shard) { return }
+        entry.tasks = entry.tasks.map { $0 + 1 }
+        if entry.requests.count < shown { entry.requests.append(Self.request(operation, item)) }
+      }
+      if operation.needs.isEmpty || operation.source == nil {
+        if let settings = operation.source {
+          if settings.readsStandardInput {
+            entry.tasks = nil
+          } else {
+            let rows = try TaskFeed.source(settings, manifest, nil, [])
+            while let row = try rows?.next() { try take(row) }
+          }
+        } else if operation.needs.isEmpty {
+          try take(nil)
+        } else {
+          entry.tasks = 1
+        }
+      } else {
+        entry.tasks = nil
+      }
+      entries.append(entry)
+    }
+  }
+
+  /// The body that would be sent. Values of variables that look like secrets are masked.
+  private static func request(_ operation: BatchOperation, _ item: TaskItem) -> String {
+    var body = JSONObject()
+    body["query"] = .string(operation.template.document)
+    var variables = JSONObject()
+    for member in item.variables {
+      variables[member.key] = SecretNames.isSecret(member.key) ? .string("•••") : member.value
+    }
+    if !variables.isEmpty { body["variables"] = .object(variables) }
+    if let name = operation.template.name { body["operationName"] = .string(name) }
+    return JSONValue.object(body).jsonText()
+  }
+}
+
+/// Names of variables whose values are not shown.
+enum SecretNames {
+  static func isSecret(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return ["token", "secret", "password", "apikey", "api_key", "credential"]
+      .contains { name.contains($0) }
+  }
+}
+
+/// What `batch check` finds in the rows of a manifest.
+public struct RowReport: Sendable {
+  public var count: Int
+  /// Whether `count` is that of all rows: standard input and what the run itself makes cannot be read.
+  public var isExact: Bool
+  public var problems: [String]
+
+  /// Reads every row there is.
+  public init(_ manifest: Manifest) async throws {
+    let check = RowCheck(manifest, state: try StateFile.read(manifest.stateFile))
+    _ = await check.advance(for: nil)
+    count = await check.count
+    isExact = await check.isExact
+    problems = await check.problems
+    do throws(TaskProblem) {
+      _ = try SinkPlan(manifest)
+    } catch {
+      problems.append(error.message)
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import JSONStream
+import Pipeline
+
+/// Walks through the pages of one task.
+struct Pager {
+  private let pagination: Pagination?
+  private(set) var variables: JSONObject
+  /// Where the next page begins, for the journal.
+  private(set) var position: String?
+  private var size: Int?
+  /// Cursors there were, as hashes: one that repeats would go on for ever.
+  private var seen: Set<Int> = []
+
+  init(_ pagination: Pagination?, variables: JSONObject, cursor: String?) {
+    self.pagination = pagination
+    self.variables = variables
+    guard let pagination else { return }
+    if let pageSize = pagination.pageSize {
+      size = variables[pageSize.variable]?.intValue ?? pageSize.start
+    }
+    if let cursor { go(to: cursor) }
+  }
+
+  private mutating func go(to cursor: String) {
+    position = cursor
+    switch pagination?.style {
+    case .connection(_, let variable)?: variables[variable] = .string(cursor)
+    case .offset(let variable, _)?:
+      variables[variable] = JSONNumber(text: cursor).map { .number($0) } ?? .null
+    case nil: break
+    }
+  }
+
+  /// Makes pages half as large. False when they are as small as they may be.
+  mutating func halve() -> Bool {
+    guard let settings = pagination?.pageSize, settings.halves, let size,
+      size > settings.minimum
+    else { return false }
+    let smaller = max(settings.minimum, size / 2)
+    self.size = smaller
+    variables[settings.variable] = .number(JSONNumber(smaller))
+    return true
+  }
+
+  /// Goes on behind a page. False when there is no further one.
+  mutating func advance(over data: any ResultData, page: Int) throws -> Bool {
+    guard let pagination else { return false }
+    let next: String
+    switch pagination.style {
+    case .connection(let path, _):
+      guard let info = try Self.value(data, path.description + ".pageInfo"),
+        info["hasNextPage"]?.boolValue == true
+      else { return false }
+      guard let cursor = info["endCursor"]?.stringValue else {
+        throw TaskProblem(
+          "the server says that there are further pages of `\(path)` and gives no endCursor")
+      }
+      next = cursor
+    case .offset(let variable, let items):
+      guard let value = try Self.value(data, items.description) else { return false }
+      let count = value.arrayValue?.count ?? 0
+      guard count > 0 else { return false }
+      next = String((variables[variable]?.intValue ?? 0) + count)
+    }
+    guard seen.insert(next.hashValue).inserted, next != position else {
+      throw TaskProblem(
+        "the server gave the cursor \"\(next.prefix(60))\" a second time; its pages would never end"
+      )
+    }
+    guard page < pagination.maximumPages else {
+      throw TaskProblem(
+        "there are more than \(pagination.maximumPages) pages; raise `max_pages` of `paginate`")
+    }
+    go(to: next)
+    return true
+  }
+
+  private static func value(_ data: any ResultData, _ path: String) throws -> JSONValue? {
+    var found: JSONValue?
+    try data.forEachValue(at: ResultPath(path)) { bytes in found = try JSONValue(parsing: bytes) }
+    return found
+  }
+}

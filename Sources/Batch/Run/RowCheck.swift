@@ -1,0 +1,96 @@
+import Foundation
+import JSONStream
+
+/// Reads rows ahead of the run: counts them, and finds those that do not fit.
+///
+/// Up front for as long as the start of a run may take, then beside the run.
+actor RowCheck {
+  private let manifest: Manifest
+  private let makers: [TaskMaker]
+  private var place = 0
+  private var source: (any RowSource)?
+  private(set) var count = 0
+  private(set) var problems: [String] = []
+  /// Whether the count is that of all rows.
+  private(set) var isExact = true
+  private(set) var isDone = false
+  /// More are not worth reading.
+  private static let mostProblems = 50
+
+  init(_ manifest: Manifest, state: JSONObject) {
+    self.manifest = manifest
+    makers = manifest.operations.map { TaskMaker($0, types: manifest.types, state: state) }
+  }
+
+  /// Goes on for `time`, or to the end. Returns whether it is there.
+  func advance(for time: Duration?) async -> Bool {
+    let clock = ContinuousClock()
+    let end = time.map { clock.now + $0 }
+    while place < manifest.operations.count, problems.count < Self.mostProblems {
+      let operation = manifest.operations[place]
+      guard let settings = operation.source else {
+        count += 1
+        place += 1
+        continue
+      }
+      guard isReadable(operation, settings) else {
+        isExact = false
+        place += 1
+        continue
+      }
+      do {
+        let rows = try source ?? TaskFeed.source(settings, manifest, nil, [])
+        source = rows
+        for _ in 0..<500 {
+          guard problems.count < Self.mostProblems else { break }
+          guard let row = try rows?.next() else {
+            source = nil
+            place += 1
+            break
+          }
+          count += 1
+          // Captured values are known only when the run has them.
+          if operation.needs.isEmpty { check(row, operation, settings) }
+        }
+      } catch {
+        problems.append("\(error)")
+        source = nil
+        place += 1
+      }
+      if let end, clock.now >= end { break }
+      await Task.yield()
+      if Task.isCancelled { return false }
+    }
+    isDone = place >= manifest.operations.count || problems.count >= Self.mostProblems
+    return isDone
+  }
+
+  private func check(_ row: Row, _ operation: BatchOperation, _ settings: InputSettings) {
+    do throws(TaskProblem) {
+      let scope = try makers[operation.index].scope(row)
+      _ = try makers[operation.index].variables(in: scope)
+    } catch {
+      problems.append("\(Self.name(settings, manifest)):\(row.number): `\(operation.id)`: \(error)")
+    }
+  }
+
+  private static func name(_ settings: InputSettings, _ manifest: Manifest) -> String {
+    switch settings.kind {
+    case .csv(let path?, _), .jsonl(let path?), .sqlite(let path, _): path
+    case .inline: "\(manifest.file): inline row"
+    default: manifest.file
+    }
+  }
+
+  private func isReadable(_ operation: BatchOperation, _ settings: InputSettings) -> Bool {
+    switch settings.kind {
+    case .csv(nil, _), .jsonl(nil), .captured: false
+    // What another operation writes is not there yet.
+    case .sqlite(let path, _):
+      operation.needs.isEmpty && FileManager.default.fileExists(atPath: path)
+    case .csv(let path?, _), .jsonl(let path?):
+      operation.needs.isEmpty || FileManager.default.fileExists(atPath: path)
+    case .inline: true
+    }
+  }
+}

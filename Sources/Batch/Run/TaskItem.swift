@@ -1,0 +1,140 @@
+import Cache
+import Crypto
+import JSONStream
+
+/// One task on its way: an operation with the variables of one row.
+struct TaskItem: Sendable {
+  var id: TaskID
+  /// The operation's place in the manifest.
+  var operation: Int
+  var key: String
+  /// Checked, with defaults.
+  var variables: JSONObject
+  var scope: Scope
+  /// What the journal knows of an earlier attempt.
+  var record: TaskRecord?
+  /// Why it cannot be sent.
+  var problem: String?
+  /// Whether the problem is that something it needs is missing.
+  var isSkipped = false
+}
+
+/// Makes tasks of rows.
+struct TaskMaker: Sendable {
+  let operation: BatchOperation
+  let types: TypedText
+  let state: JSONObject
+  /// The SHA-256 of what all tasks of the operation share.
+  private let common: SHA256
+
+  init(_ operation: BatchOperation, types: TypedText, state: JSONObject) {
+    self.operation = operation
+    self.types = types
+    self.state = state
+    var common = SHA256()
+    Self.add(operation.id, to: &common)
+    Self.add(operation.template.document, to: &common)
+    self.common = common
+  }
+
+  /// The scope of a row, with its key.
+  func scope(_ row: Row?) throws(TaskProblem) -> Scope {
+    var scope = Scope()
+    scope.row = row
+    scope.rowName = operation.source?.rowName ?? "row"
+    scope.empty = operation.source?.empty ?? .omit
+    scope.operation = operation.id
+    scope.state = state
+    if let key = operation.key {
+      scope.key = try key.text(in: scope)
+    } else if let row {
+      scope.key = String(row.number)
+    }
+    return scope
+  }
+
+  /// The variables of a task, as they are sent but for paging.
+  func variables(in scope: Scope) throws(TaskProblem) -> JSONObject {
+    var given = JSONObject()
+    for variable in operation.variables {
+      do throws(TaskProblem) {
+        given[variable.name] = try variable.value.value(in: scope, types: types)
+      } catch {
+        throw TaskProblem("variable \"$\(variable.name)\": \(error.message)")
+      }
+    }
+    for (name, value) in firstPage where given[name] == nil { given[name] = value }
+    do throws(CacheError) {
+      return try operation.template.coerce(given)
+    } catch {
+      throw TaskProblem(error.message)
+    }
+  }
+
+  /// What pagination sets for the first page.
+  private var firstPage: [(String, JSONValue)] {
+    guard let pagination = operation.pagination else { return [] }
+    var values: [(String, JSONValue)] = []
+    if let size = pagination.pageSize {
+      values.append((size.variable, .number(JSONNumber(size.start))))
+    }
+    if case .offset(let variable, _) = pagination.style {
+      values.append((variable, .number(JSONNumber(0))))
+    }
+    return values
+  }
+
+  func id(_ variables: JSONObject, key: String) -> TaskID {
+    var hash = common
+    Self.add(JSONValue.object(variables).canonicalText, to: &hash)
+    // Without a key of its own a task is what it sends, wherever its row stands.
+    Self.add(operation.key == nil ? "" : key, to: &hash)
+    return TaskID(hash.finalize())
+  }
+
+  private static func add(_ text: String, to hash: inout SHA256) {
+    var text = text
+    text.withUTF8 { bytes in
+      withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { hash.update(bufferPointer: $0) }
+      hash.update(bufferPointer: UnsafeRawBufferPointer(bytes))
+    }
+  }
+
+  /// A task, or one with a problem.
+  func item(_ row: Row?, captured: (String) throws -> [String: JSONObject]) throws -> TaskItem {
+    var scope = Scope()
+    do {
+      scope = try self.scope(row)
+      scope.captured = try captured(scope.key)
+      let variables = try variables(in: scope)
+      return TaskItem(
+        id: id(variables, key: scope.key), operation: operation.index, key: scope.key,
+        variables: variables, scope: scope)
+    } catch let problem as TaskProblem {
+      let key = row.map { "row \($0.number)" } ?? ""
+      var object = JSONObject()
+      object["row"] = row.map { .number(JSONNumber($0.number)) } ?? .null
+      return TaskItem(
+        id: id(object, key: "problem \(key)"), operation: operation.index,
+        key: scope.key.isEmpty ? key : scope.key, variables: JSONObject(), scope: scope,
+        problem: "\(key.isEmpty ? "" : "\(key): ")\(problem.message)")
+    }
+  }
+}
+
+/// Which task ids may have been seen: "no" is sure, "yes" is not.
+struct SeenFilter {
+  private var bits = [UInt64](repeating: 0, count: 1 << 18)
+
+  mutating func insert(_ id: TaskID) { for bit in places(id) { bits[bit >> 6] |= 1 << (bit & 63) } }
+
+  func mayContain(_ id: TaskID) -> Bool {
+    places(id).allSatisfy { bits[$0 >> 6] & 1 << ($0 & 63) != 0 }
+  }
+
+  private func places(_ id: TaskID) -> [Int] {
+    // The id is a hash already: its parts are independent.
+    [id.high & 0xFFFFFF, id.high >> 24 & 0xFFFFFF, id.low & 0xFFFFFF, id.low >> 24 & 0xFFFFFF]
+      .map { Int($0) }
+  }
+}

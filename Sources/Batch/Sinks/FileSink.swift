@@ -1,0 +1,185 @@
+import Foundation
+
+/// A sink that appends to a file.
+///
+/// While a run is under way the file is called `NAME.part`; it gets its name when the run has ended. What
+/// is behind the position that the journal recorded was never acknowledged, and is cut off when the file
+/// is opened again.
+final class FileSink {
+  enum Format: Sendable, Equatable {
+    case lines
+    case gzip
+    case csv(header: String)
+    case json
+  }
+
+  let path: String
+  private let format: Format
+  private var partPath: String { path + ".part" }
+  private var descriptor: Int32 = -1
+  private var held: [UInt8] = []
+  private var compressor: GzipWriter?
+  private(set) var position = 0
+  private(set) var records = 0
+  private var isPublished = false
+  private let isStandardOutput: Bool
+  private var isDirty = false
+
+  /// - Parameter recorded: Where the journal says the sink is; `nil` begins a new file.
+  init(path: String, format: Format, recorded: SinkPosition?, base: OutputPath) throws {
+    self.path = path
+    self.format = format
+    isStandardOutput = path == "-"
+    if format == .gzip { compressor = GzipWriter() }
+    guard !isStandardOutput else {
+      descriptor = 1
+      return
+    }
+    try Self.makeFolder(of: path)
+    guard (try? base.resolve(Self.relative(path, to: base.folder))) != nil else {
+      throw StoppedByStorage(message: "\(path) lies outside of the manifest's folder")
+    }
+    if let recorded {
+      position = recorded.position
+      records = recorded.records
+      try reopen()
+    } else {
+      descriptor = Foundation.open(
+        partPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      guard descriptor >= 0 else { throw Errno.last("cannot make \(partPath)") }
+      switch format {
+      case .csv(let header): try write(Array(header.utf8))
+      case .json: try write(Array("[".utf8))
+      default: break
+      }
+    }
+  }
+
+  /// Opens what an earlier run left, and cuts off what was not acknowledged.
+  private func reopen() throws {
+    var status = stat()
+    isPublished = lstat(partPath, &status) != 0
+    let name = isPublished ? path : partPath
+    descriptor = Foundation.open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else {
+      throw StoppedByStorage(
+        message:
+          "cannot continue \(name): \(String(cString: strerror(errno))); the journal says that "
+          + "\(position) bytes of it are written: put it back, or start without --resume")
+    }
+    guard fstat(descriptor, &status) == 0, Int(status.st_size) >= position else {
+      throw StoppedByStorage(
+        message:
+          "\(name) is shorter than the \(position) bytes that the journal recorded; put it back, "
+          + "or start without --resume")
+    }
+    guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) >= 0 else {
+      throw Errno.last("cannot continue \(name)")
+    }
+  }
+
+  func append(_ bytes: [UInt8], records count: Int) throws {
+    isDirty = true
+    if format == .json, records == 0, count > 0 {
+      // The first element has no comma before it.
+      try write(Array(bytes.dropFirst()))
+    } else {
+      try write(bytes)
+    }
+    records += count
+  }
+
+  private func write(_ bytes: [UInt8]) throws {
+    isDirty = true
+    if let compressor {
+      held += compressor.add(bytes)
+    } else {
+      held += bytes
+    }
+    if held.count >= 256 << 10 { try flush() }
+  }
+
+  private func flush() throws {
+    guard !held.isEmpty else { return }
+    try held.withUnsafeBytes { bytes in
+      var offset = 0
+      while offset < bytes.count {
+        let count = Foundation.write(
+          descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
+        if count < 0 {
+          if errno == EINTR { continue }
+          if errno == EAGAIN {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            _ = poll(&waiting, 1, -1)
+            continue
+          }
+          var problem = Errno.last(
+            isStandardOutput ? "cannot write to standard output" : "cannot write \(path)")
+          problem.isClosedOutput = errno == EPIPE
+          throw problem
+        }
+        offset += count
+      }
+    }
+    position += held.count
+    held.removeAll(keepingCapacity: true)
+  }
+
+  /// Makes everything appended durable. Returns the new position when there is one.
+  func sync() throws -> SinkPosition? {
+    guard isDirty else { return nil }
+    if let compressor { held += compressor.finishMember() }
+    try flush()
+    if !isStandardOutput, fdatasync(descriptor) != 0 {
+      throw Errno.last("cannot make \(path) durable")
+    }
+    isDirty = false
+    return SinkPosition(
+      path: path, position: position, records: records, header: nil, isPublished: isPublished)
+  }
+
+  /// Ends the file; gives it its name when `isComplete`.
+  func finish(isComplete: Bool) throws {
+    guard !isStandardOutput else { return }
+    defer { Foundation.close(descriptor) }
+    if format == .json {
+      let end = position
+      held += Array("\n]\n".utf8)
+      try flush()
+      position = end
+    }
+    if let compressor, position == 0 {
+      held += compressor.add([]) + compressor.finishMember()
+      try flush()
+      position = 0
+    }
+    guard fsync(descriptor) == 0 else { throw Errno.last("cannot make \(path) durable") }
+    guard isComplete, !isPublished else { return }
+    guard rename(partPath, path) == 0 else { throw Errno.last("cannot rename \(partPath)") }
+    let folder = Foundation.open(Self.folder(of: path), O_RDONLY | O_CLOEXEC)
+    if folder >= 0 {
+      fsync(folder)
+      Foundation.close(folder)
+    }
+  }
+
+  /// Leaves the file as it is.
+  func abandon() { if !isStandardOutput { Foundation.close(descriptor) } }
+
+  static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+  }
+
+  static func makeFolder(of path: String) throws {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder(of: path), withIntermediateDirectories: true)
+    } catch {
+      throw StoppedByStorage(message: "cannot make the folder \(folder(of: path))")
+    }
+  }
+
+  static func relative(_ path: String, to folder: String) -> String {
+    path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.count + 1)) : path
+  }
+}

@@ -1,0 +1,173 @@
+import Pipeline
+
+/// Takes the values at a path out of JSON text, as the text comes.
+///
+/// Holds one picked value at a time, whatever the size of the text. The text was written by our own
+/// writer, so its grammar is not checked again.
+struct JSONPicker {
+  private enum Key: Equatable {
+    case name([UInt8])
+    case each
+    case index(Int)
+  }
+
+  private let keys: [Key]
+  /// Open containers, and how many of them, from the outside, lie on the path.
+  private var depth = 0
+  private var onPath = 0
+  /// Of the innermost containers on the path: whether it is a list, and the place in it.
+  private var isList: [Bool] = []
+  private var place: [Int] = []
+  private var expectsKey = false
+  private var isMatch = true
+  private var inString = false
+  private var isEscaped = false
+  private var isKey = false
+  private var key: [UInt8] = []
+  private var inScalar = false
+  /// The depth at which the value being picked began; -1 when none is.
+  private var pickDepth = -1
+  private var picked: [UInt8] = []
+
+  init(_ path: ResultPath?) {
+    keys = (path?.steps ?? []).map {
+      switch $0 {
+      case .key(let name): .name(Array(name.utf8))
+      case .each: .each
+      case .index(let index): .index(index)
+      }
+    }
+  }
+
+  /// Reads a piece of the text and hands out the values that end in it.
+  mutating func feed(
+    _ bytes: UnsafeRawBufferPointer, _ body: ([UInt8]) throws -> Void
+  ) rethrows {
+    for byte in bytes {
+      if inString {
+        if pickDepth >= 0 { picked.append(byte) } else if isKey, byte != 0x22 { key.append(byte) }
+        if isEscaped {
+          isEscaped = false
+        } else if byte == 0x5C {
+          isEscaped = true
+        } else if byte == 0x22 {
+          inString = false
+          if isKey {
+            isKey = false
+            if pickDepth < 0 { isMatch = keys[onPath - 1] == .name(key) }
+          } else if pickDepth == depth {
+            try end(body)
+          }
+        }
+        continue
+      }
+      switch byte {
+      case 0x22:
+        inString = true
+        if expectsKey, depth == onPath, pickDepth < 0 {
+          isKey = true
+          expectsKey = false
+          key.removeAll(keepingCapacity: true)
+        } else {
+          begin()
+          if pickDepth >= 0 { picked.append(byte) }
+        }
+      case 0x7B, 0x5B:
+        let follows = begin()
+        if pickDepth >= 0 { picked.append(byte) }
+        depth += 1
+        if follows {
+          onPath = depth
+          let list = byte == 0x5B
+          isList.append(list)
+          place.append(0)
+          expectsKey = !list
+          isMatch = list && matches(0)
+        }
+      case 0x7D, 0x5D:
+        if inScalar { try endScalar(body) }
+        depth -= 1
+        if pickDepth >= 0 { picked.append(byte) }
+        if depth < onPath {
+          onPath = depth
+          isList.removeLast()
+          place.removeLast()
+          isMatch = false
+        }
+        if pickDepth == depth { try end(body) }
+      case 0x2C:
+        if inScalar { try endScalar(body) }
+        if pickDepth >= 0 {
+          picked.append(byte)
+        } else if depth == onPath, depth > 0 {
+          if isList[depth - 1] {
+            place[depth - 1] += 1
+            isMatch = matches(place[depth - 1])
+          } else {
+            expectsKey = true
+          }
+        }
+      case 0x3A:
+        if pickDepth >= 0 { picked.append(byte) }
+      case 0x20, 0x09, 0x0A, 0x0D:
+        if inScalar { try endScalar(body) }
+      default:
+        if !inScalar {
+          begin()
+          inScalar = true
+        }
+        if pickDepth >= 0 { picked.append(byte) }
+      }
+    }
+  }
+
+  /// Hands out a number or the like that ends with the text.
+  mutating func finish(_ body: ([UInt8]) throws -> Void) rethrows {
+    if inScalar { try endScalar(body) }
+    if pickDepth == 0, depth == 0, !picked.isEmpty { try end(body) }
+  }
+
+  /// A value begins. Returns whether the path goes on inside of it.
+  @discardableResult
+  private mutating func begin() -> Bool {
+    guard pickDepth < 0, depth == onPath, isMatch else { return false }
+    if depth == keys.count {
+      pickDepth = depth
+      picked.removeAll(keepingCapacity: true)
+      return false
+    }
+    return true
+  }
+
+  private func matches(_ index: Int) -> Bool {
+    switch keys[onPath - 1] {
+    case .each: true
+    case .index(let wanted): wanted == index
+    case .name: false
+    }
+  }
+
+  private mutating func endScalar(_ body: ([UInt8]) throws -> Void) rethrows {
+    inScalar = false
+    if pickDepth == depth { try end(body) }
+  }
+
+  private mutating func end(_ body: ([UInt8]) throws -> Void) rethrows {
+    pickDepth = -1
+    isMatch = depth > 0 && isList[depth - 1] ? isMatch : false
+    try body(picked)
+    picked.removeAll(keepingCapacity: true)
+  }
+}
+
+extension ResultData {
+  /// The values at a path that are not null, one after the other. The whole data without a path.
+  func forEachValue(at path: ResultPath?, _ body: ([UInt8]) throws -> Void) throws {
+    var picker = JSONPicker(path)
+    func pass(_ bytes: [UInt8]) throws {
+      if !bytes.elementsEqual("null".utf8) { try body(bytes) }
+    }
+    try forEachChunk { try picker.feed($0) { try pass($0) } }
+    try picker.finish { try pass($0) }
+  }
+}

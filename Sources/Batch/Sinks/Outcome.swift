@@ -1,0 +1,174 @@
+import JSONStream
+import Pipeline
+
+/// What one page of a task brought, on its way into the sinks and the journal.
+struct Outcome: Sendable {
+  var update: TaskUpdate
+  /// The operation's place in the manifest.
+  var operation: Int
+  /// `nil` when there was none, or nobody writes it.
+  var data: (any ResultData)?
+  /// The result line up to its data; empty when there is none to be written.
+  var line: [UInt8] = []
+  /// What the sinks write, by the place of the sink; `nil` for data so large that the sinks take it
+  /// apart themselves.
+  var pieces: [[SinkPiece]]?
+  var capture: JSONObject?
+  var bookmarks: [(name: String, fold: Bookmark.Fold, value: JSONValue)] = []
+
+  /// About how much memory it takes.
+  var size: Int {
+    let own = pieces?.reduce(0) { $0 + $1.reduce(0) { $0 + $1.size } } ?? data?.count ?? 0
+    return 500 + line.count + min(own, 4 << 20)
+  }
+}
+
+/// Something that a sink appends.
+enum SinkPiece: Sendable {
+  case bytes([UInt8], records: Int)
+  case row([SQLValue])
+
+  var size: Int {
+    switch self {
+    case .bytes(let bytes, _): bytes.count
+    case .row(let values): values.reduce(0) { $0 + $1.size }
+    }
+  }
+}
+
+/// A value as SQLite keeps it.
+enum SQLValue: Sendable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+
+  init(_ value: JSONValue?) {
+    switch value {
+    case nil, .null?: self = .null
+    case .boolean(let flag)?: self = .integer(flag ? 1 : 0)
+    case .number(let number)?:
+      if let integer = Int64(number.text) {
+        self = .integer(integer)
+      } else if number.text.utf8.count <= 17, let real = number.doubleValue {
+        self = .real(real)
+      } else {
+        // More digits than a double has stay exact as text.
+        self = .text(number.text)
+      }
+    case .string(let text)?: self = .text(text)
+    case let value?: self = .text(value.jsonText())
+    }
+  }
+
+  var size: Int { if case .text(let text) = self { text.utf8.count + 16 } else { 16 } }
+}
+
+/// How one sink writes the results of one operation.
+struct SinkFormat: Sendable {
+  enum Kind: Sendable {
+    case results
+    case records
+    case csv([ResultPath?])
+    case elements
+    case rows([ResultPath?], key: [Int])
+    case nothing
+  }
+
+  let kind: Kind
+  let emit: ResultPath?
+
+  /// Where records of this operation have their columns.
+  static func paths(_ columns: [String]) -> [ResultPath?] { columns.map { ResultPath($0) } }
+
+  /// Calls `write` with everything that a page brings for this sink.
+  func pieces(
+    of data: (any ResultData)?, line: [UInt8], task: String,
+    _ write: (SinkPiece) throws -> Void
+  ) throws {
+    switch kind {
+    case .nothing: return
+    case .results:
+      guard let data, data.count > 1 << 20 else {
+        var bytes = line
+        if let data { try data.forEachChunk { bytes += $0 } } else { bytes += Array("null".utf8) }
+        bytes += [0x7D, 0x0A]
+        return try write(.bytes(bytes, records: 1))
+      }
+      try write(.bytes(line, records: 1))
+      try data.forEachChunk { try write(.bytes(Array($0), records: 0)) }
+      try write(.bytes([0x7D, 0x0A], records: 0))
+    case .records, .elements:
+      guard let data else { return }
+      let isElement = if case .elements = kind { true } else { false }
+      var held: [UInt8] = []
+      var count = 0
+      try data.forEachValue(at: emit) { record in
+        // An element begins with the comma that the first one of the file goes without.
+        held += isElement ? [0x2C, 0x0A] + record : record + [0x0A]
+        count += 1
+        if held.count > 256 << 10 {
+          try write(.bytes(held, records: count))
+          held = []
+          count = 0
+        }
+      }
+      if count > 0 { try write(.bytes(held, records: count)) }
+    case .csv(let paths):
+      var held: [UInt8] = []
+      var count = 0
+      try data?.forEachValue(at: emit) { record in
+        let value = try JSONValue(parsing: record)
+        held += CSVText.line(paths.map { path in path?.value(in: value) })
+        count += 1
+        if held.count > 256 << 10 {
+          try write(.bytes(held, records: count))
+          held = []
+          count = 0
+        }
+      }
+      if count > 0 { try write(.bytes(held, records: count)) }
+    case .rows(let paths, let key):
+      try data?.forEachValue(at: emit) { record in
+        let value = try JSONValue(parsing: record)
+        var row = paths.map { SQLValue($0?.value(in: value)) }
+        for place in key {
+          if case .null = row[place] {
+            throw TaskProblem(
+              "a record has no value for the key column `\(paths[place]?.description ?? "")`; "
+                + "select it, or choose another key")
+          }
+        }
+        if key.isEmpty { row.append(.text(task)) }
+        try write(.row(row))
+      }
+    }
+  }
+}
+
+/// CSV as RFC 4180 has it, with LF.
+enum CSVText {
+  static func line(_ values: [JSONValue?]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for (place, value) in values.enumerated() {
+      if place > 0 { bytes.append(0x2C) }
+      switch value {
+      case nil, .null?: break
+      case .string(let text)?: bytes += cell(text)
+      case let value?: bytes += cell(value.jsonText())
+      }
+    }
+    bytes.append(0x0A)
+    return bytes
+  }
+
+  /// Empty text stands in quotes, which tells it from nothing.
+  static func cell(_ text: String) -> [UInt8] {
+    let utf8 = Array(text.utf8)
+    guard
+      utf8.isEmpty || utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) })
+        || utf8.first == 0x20 || utf8.last == 0x20
+    else { return utf8 }
+    return [0x22] + utf8.flatMap { $0 == 0x22 ? [0x22, 0x22] : [$0] } + [0x22]
+  }
+}

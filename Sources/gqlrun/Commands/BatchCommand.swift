@@ -1,0 +1,215 @@
+import ArgumentParser
+import Batch
+import Cache
+import Foundation
+import Pipeline
+import Plugins
+
+struct BatchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "batch",
+    abstract: "Run many operations from a manifest: checked, resumable, each result once.",
+    discussion: """
+      A manifest names operations, the rows they run over, the pipeline they pass and where results \
+      go. Everything that can be wrong is reported before anything is sent. What is done is kept in a \
+      journal: after a crash, an interruption or a failure --resume continues.
+
+      EXAMPLES
+        gqlrun batch check nightly.batch.yaml
+        gqlrun batch run nightly.batch.yaml
+        gqlrun batch run nightly.batch.yaml --resume
+        gqlrun batch report nightly.batch.yaml
+
+      EXIT CODES
+        0    all is well
+        1    an operation, an expectation or a threshold failed
+        65   the manifest, a document or a row cannot be used
+        69   the endpoint cannot be reached
+        75   stopped by the server's limits or a deadline; --resume continues
+        77   the endpoint refuses the credentials
+        78   the pipeline file cannot be used
+        130  interrupted; --resume continues
+      """,
+    subcommands: [
+      BatchRunCommand.self, Check.self, Status.self, Report.self, Diff.self, Merge.self,
+    ])
+
+  struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Report everything that is wrong with a manifest and its rows.",
+      discussion: """
+        Reads every row, and sends nothing. Exit code 65 when something is wrong.
+
+        EXAMPLE
+          gqlrun batch check nightly.batch.yaml --format github
+        """)
+
+    @OptionGroup var source: ManifestOptions
+
+    @Option(name: .long, help: ArgumentHelp("How findings are written.", valueName: "format"))
+    var format = FindingFormat.human
+
+    func run() async throws {
+      try await reporting {
+        let loaded = try source.load(format: format)
+        let report = try await RowReport(loaded.manifest)
+        for problem in report.problems { Terminal.note(Terminal.safe("error: \(problem)")) }
+        guard report.problems.isEmpty else {
+          throw Failure(
+            .badInput,
+            "\(Format.count(report.problems.count, "problem")) in the rows of \(source.manifest)")
+        }
+        let tasks =
+          "\(report.isExact ? "" : "at least ")\(Format.count(report.count, "task"))"
+        if format == .human {
+          Terminal.note(
+            Terminal.safe(
+              "\(source.manifest): ok, \(Format.count(loaded.manifest.operationCount, "operation")), "
+                + tasks))
+        }
+      }
+    }
+  }
+
+  struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Tell how the newest run of a manifest stands.",
+      discussion: """
+        Can be asked while the run is under way.
+
+        EXAMPLE
+          gqlrun batch status nightly.batch.yaml --json
+        """)
+
+    @OptionGroup var source: ManifestOptions
+    @OptionGroup var journal: JournalOptions
+
+    @Flag(name: .long, help: "As JSON.")
+    var json = false
+
+    func run() async throws {
+      try await reporting {
+        let manifest = try source.load().manifest
+        let inspection = try RunInspection(manifest, journal: journal.journal)
+        try Terminal.write(json ? inspection.statusJSON() : inspection.status())
+      }
+    }
+  }
+
+  struct Report: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Write the reports of a run, from its journal.",
+      discussion: """
+        Writes what the manifest names under `report`, and prints the numbers as JSON.
+
+        EXAMPLE
+          gqlrun batch report nightly.batch.yaml
+        """)
+
+    @OptionGroup var source: ManifestOptions
+    @OptionGroup var journal: JournalOptions
+
+    func run() async throws {
+      try await reporting {
+        let manifest = try source.load().manifest
+        let inspection = try RunInspection(manifest, journal: journal.journal)
+        for path in try inspection.writeReports() { Terminal.note("wrote \(Terminal.safe(path))") }
+        try Terminal.write(inspection.report())
+      }
+    }
+  }
+
+  struct Diff: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Compare two runs: what broke, what was mended, how latencies changed.",
+      discussion: """
+        Without options the last two runs are compared. Exit code 1 when something broke.
+
+        EXAMPLE
+          gqlrun batch diff nightly.batch.yaml
+        """)
+
+    @OptionGroup var source: ManifestOptions
+
+    @Option(name: .long, help: ArgumentHelp("The journal of the earlier run.", valueName: "file"))
+    var from: String?
+
+    @Option(name: .long, help: ArgumentHelp("The journal of the later run.", valueName: "file"))
+    var to: String?
+
+    func run() async throws {
+      try await reporting {
+        let diff = try RunDiff(source.load().manifest, from: from, to: to)
+        try Terminal.write(Terminal.safe(diff.text))
+        if diff.broken > 0 { throw Failure(.failed, "") }
+      }
+    }
+  }
+
+  struct Merge: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Put the outputs and journals of shards together.",
+      discussion: """
+        After `gqlrun batch run M --shard 1/4` to `4/4`, wherever they ran: bring the outputs and \
+        journals into the manifest's folder, then merge.
+
+        EXAMPLE
+          gqlrun batch merge nightly.batch.yaml
+        """)
+
+    @OptionGroup var source: ManifestOptions
+
+    func run() async throws {
+      try await reporting {
+        let merge = try ShardMerge(source.load().manifest)
+        for file in merge.files { Terminal.note("wrote \(Terminal.safe(file))") }
+        Terminal.note("\(Format.count(merge.tasks, "task")) in \(Terminal.safe(merge.journal))")
+      }
+    }
+  }
+}
+
+/// Which manifest, sent where.
+struct ManifestOptions: ParsableArguments {
+  @Argument(help: "The manifest; - is standard input.")
+  var manifest: String
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "Where to send to; stands for GQL_URL and wins over the manifest.", valueName: "URL"))
+  var endpoint: String?
+
+  /// Reads the manifest; prints what is wrong with it and ends when it cannot be used.
+  func load(format: FindingFormat = .human) throws -> ManifestLoader.Loaded {
+    if let endpoint, (try? Endpoint(url: endpoint)) == nil {
+      throw Failure(.usage, "--endpoint \(endpoint) is not the URL of a server")
+    }
+    do {
+      let loaded = try ManifestLoader.load(
+        path: manifest, registry: .builtIn, environment: .gqlrun(endpoint: endpoint),
+        endpoint: endpoint)
+      if !loaded.warnings.all.isEmpty || format == .json { try show(loaded.warnings, format) }
+      return loaded
+    } catch let found as PipelineDiagnostics {
+      try show(found, format)
+      let isPipeline = found.errors.allSatisfy { $0.place.file != file }
+      throw Failure(isPipeline ? .badPipeline : .badInput, "")
+    }
+  }
+
+  private var file: String { manifest == "-" ? "stdin" : manifest }
+
+  private func show(_ found: PipelineDiagnostics, _ format: FindingFormat) throws {
+    switch format {
+    case .human: Terminal.note(found.rendered(as: .human(colors: Terminal.usesColor)))
+    case .json: try Terminal.write(found.rendered(as: .json))
+    case .github: try Terminal.write(found.rendered(as: .github))
+    }
+  }
+}
+
+struct JournalOptions: ParsableArguments {
+  @Option(name: .long, help: ArgumentHelp("A journal other than the newest.", valueName: "file"))
+  var journal: String?
+}

@@ -1,0 +1,171 @@
+import ArgumentParser
+import Batch
+import Cache
+import Foundation
+import Logging
+import Pipeline
+import Plugins
+
+struct BatchRunCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Run a manifest.",
+    discussion: """
+      Results go to the manifest's sinks, to standard output when it names none; progress goes to \
+      standard error. An interrupt lets what is in flight end and writes it; a second one ends at once. \
+      Either way --resume continues.
+
+      EXAMPLES
+        gqlrun batch run nightly.batch.yaml
+        gqlrun batch run nightly.batch.yaml --resume
+        gqlrun batch run nightly.batch.yaml --only failed
+        gqlrun batch run nightly.batch.yaml --dry-run
+        gqlrun batch run nightly.batch.yaml --shard 2/4
+      """)
+
+  @OptionGroup var source: ManifestOptions
+
+  @Flag(name: .long, help: "Continue the newest run; start one when there is none.")
+  var resume = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Run again only what failed in the newest run.", valueName: "failed"))
+  var only: Selection?
+
+  @Option(
+    name: .long, help: ArgumentHelp("Run one of several parts of the tasks.", valueName: "i/n"),
+    transform: { text in
+      guard let shard = Shard(text) else {
+        throw ValidationError("--shard takes a part and their number, such as 2/4")
+      }
+      return shard
+    })
+  var shard: Shard?
+
+  @Option(
+    name: .long, help: ArgumentHelp("How many tasks run at a time; wins over the manifest."))
+  var concurrency: Int?
+
+  @Flag(name: .long, help: "Send nothing: show how many tasks there are, and the first requests.")
+  var dryRun = false
+
+  @Flag(name: .long, help: "Take the data as the new snapshots.")
+  var updateSnapshots = false
+
+  @Flag(name: .long, help: "Check every row before the first request, however long it takes.")
+  var checkAll = false
+
+  @Flag(name: .shortAndLong, help: "Say what happens; twice says more.")
+  var verbose: Int
+
+  @Flag(name: .shortAndLong, help: "No progress and no summary.")
+  var quiet = false
+
+  enum Selection: String, ExpressibleByArgument, CaseIterable {
+    case failed
+  }
+
+  func validate() throws {
+    if let concurrency, !(1...4096).contains(concurrency) {
+      throw ValidationError("--concurrency takes a number from 1 to 4096")
+    }
+  }
+
+  func run() async throws {
+    try await reporting {
+      var manifest = try source.load().manifest
+      if let concurrency { manifest.settings.concurrency = concurrency }
+      if dryRun { return try show(DryRun(manifest, shard: shard)) }
+      var options = RunOptions()
+      options.resumes = resume
+      options.onlyFailed = only == .failed
+      options.shard = shard
+      options.updatesSnapshots = updateSnapshots
+      options.checksAllRows = checkAll
+      let summary = try await run(manifest, options)
+      if !quiet { tell(summary) }
+      if let failure = BatchOutcome.failure(summary, source.manifest) { throw failure }
+    }
+  }
+
+  private func run(_ manifest: Manifest, _ options: RunOptions) async throws -> RunSummary {
+    // A file size limit is an error of the write, not the end of the program.
+    signal(SIGXFSZ, SIG_IGN)
+    let session = try Session(
+      manifest.pipeline, keys: manifest.pipeline.keys, facts: nil,
+      logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
+    let batch = BatchRun(manifest, options: options, services: session.runner.services)
+    let control = RunControl()
+    let progress = BatchProgress(control, isQuiet: quiet)
+    do {
+      let summary = try await Interruption.runGracefully {
+        try await withThrowingTaskGroup(of: RunSummary?.self) { group in
+          group.addTask { try await batch.run(control) }
+          group.addTask {
+            await progress.show()
+            return nil
+          }
+          defer { group.cancelAll() }
+          while let result = try await group.next() {
+            if let summary = result { return summary }
+          }
+          throw CancellationError()
+        }
+      } onFirst: {
+        Terminal.note("\nstopping: what is in flight ends; interrupt again to end at once")
+        Task { await control.stop() }
+      }
+      progress.clear()
+      try await session.close()
+      return summary
+    } catch {
+      progress.clear()
+      try? await session.close()
+      throw BatchOutcome.failure(error, source.manifest)
+    }
+  }
+
+  private func tell(_ summary: RunSummary) {
+    let counters = summary.counters
+    var parts = ["\(counters.done) done"]
+    if counters.failed > 0 { parts.append(Terminal.styled("\(counters.failed) failed", .red)) }
+    if counters.unknown > 0 { parts.append(Terminal.styled("\(counters.unknown) unknown", .red)) }
+    if counters.skipped > 0 { parts.append("\(counters.skipped) skipped") }
+    if counters.alreadyDone > 0 { parts.append("\(counters.alreadyDone) from before") }
+    if counters.duplicates > 0 { parts.append("\(counters.duplicates) rows ask for the same") }
+    parts.append("\(counters.records) records")
+    let rate = summary.seconds > 0 ? Double(counters.ended) / summary.seconds : 0
+    parts.append(String(format: "%.1f s, %.0f/s", summary.seconds, rate))
+    Terminal.note(parts.joined(separator: ", "))
+    if verbose > 0 {
+      Terminal.note(
+        String(
+          format: "journal %.2f s, sinks %.2f s", summary.journalSeconds, summary.sinkSeconds))
+    }
+    for threshold in summary.missedThresholds {
+      Terminal.error("threshold not kept: \(threshold)")
+    }
+    Terminal.note("journal: \(Terminal.safe(summary.journal))")
+  }
+
+  private func show(_ dry: DryRun) throws {
+    var lines: [String] = []
+    for entry in dry.entries {
+      lines.append(
+        "\(entry.operation): \(entry.tasks.map { Format.count($0, "task") } ?? "known when it runs")"
+      )
+      for request in entry.requests { lines.append("  POST \(dry.endpoint) \(request)") }
+    }
+    if let total = dry.total {
+      lines.append("\(Format.count(total, "task")) in all")
+      if let rate = dry.rate {
+        lines.append(
+          String(format: "at least %.0f s at %.2f requests per second", Double(total) / rate, rate))
+      }
+    }
+    for problem in dry.problems { Terminal.error(problem) }
+    try Terminal.write(Terminal.safe(lines.joined(separator: "\n")) + "\n")
+    if !dry.problems.isEmpty { throw Failure(.badInput, "") }
+  }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import JSONStream
+import Pipeline
+import Testing
+
+@testable import Batch
+
+@Suite("Refusals, limits and outages")
+struct GovernorTests {
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.user, to: "u.graphql")
+    try place.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: none }
+      chain: [fetch, response-code, parse]
+      """, to: "p.pipeline.yaml")
+  }
+
+  private func manifest(_ count: Int, _ more: String = "", run: String = "concurrency: 8") throws
+    -> Manifest
+  {
+    try place.write(Bench.ids(count), to: "ids.csv")
+    return try Bench.load(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      run: { \(run) }
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      \(more)
+      operations:
+        - id: users
+          document: u.graphql
+          foreach: { csv: ids.csv, key: "{{row.id}}" }
+          variables: { id: "{{row.id}}" }
+      """, in: place)
+  }
+
+  @Test("a storm of 429 is waited out: every task is done, and nothing is lost or doubled")
+  func storm() async throws {
+    let clock = JumpingClock()
+    let transport = ScriptedTransport { number in
+      number <= 40
+        ? ScriptedTransport.response(429, "slow down", headers: ["Retry-After": "2"])
+        : ScriptedTransport.response()
+    }
+    let summary = try await Bench.run(
+      manifest(100), transport: transport, clock: ServiceClock(clock))
+    #expect(summary.counters.done == 100)
+    #expect(summary.counters.failed == 0)
+    #expect(transport.count == 140)
+    #expect(try place.lines("o.ndjson").count == 100)
+    #expect(clock.now.offset >= .seconds(2))
+  }
+
+  @Test("a server that goes on refusing ends the run, which can be continued")
+  func patience() async throws {
+    let transport = ScriptedTransport { _ in ScriptedTransport.response(503, "no") }
+    let summary = try await Bench.run(
+      manifest(1000, run: "concurrency: 8, patience: 1m"), transport: transport,
+      clock: ServiceClock(JumpingClock()))
+    #expect(summary.stop == .throttled)
+    #expect(summary.counters.failed == 0)
+    // Eight at the same time, then ever fewer: not a request per task.
+    #expect(transport.count < 60)
+    let again = try await Bench.run(
+      manifest(1000, run: "concurrency: 8, patience: 1m"), Bench.resuming,
+      transport: ScriptedTransport { _ in ScriptedTransport.response() })
+    #expect(again.counters.done == 1000)
+  }
+
+  @Test(
+    "absurd wishes of a server are bounded",
+    arguments: ["999999999999999999999", "-5", "soon", "Wed, 21 Oct 1999 07:28:00 GMT"])
+  func absurd(wish: String) async throws {
+    let clock = JumpingClock()
+    let transport = ScriptedTransport { number in
+      number == 1
+        ? ScriptedTransport.response(429, "", headers: ["Retry-After": wish])
+        : ScriptedTransport.response()
+    }
+    let summary = try await Bench.run(
+      manifest(3, run: "concurrency: 1, patience: 2h"), transport: transport,
+      clock: ServiceClock(clock))
+    #expect(summary.counters.done == 3)
+    #expect(clock.now.offset <= .seconds(3_601))
+  }
+
+  @Test("refused credentials end the run, and leave the tasks to be run")
+  func credentials() async throws {
+    let transport = ScriptedTransport { _ in ScriptedTransport.response(401, "") }
+    let summary = try await Bench.run(manifest(500), transport: transport)
+    #expect(summary.stop == .unauthorized)
+    #expect(transport.count <= 8)
+    #expect(summary.counts[.failed] == 0)
+  }
+
+  @Test("nobody there ends the run, a server that comes back does not")
+  func outage() async throws {
+    let gone = ScriptedTransport { _ in
+      throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
+    }
+    let first = try await Bench.run(
+      manifest(50), transport: gone, clock: ServiceClock(JumpingClock()))
+    #expect(first.stop == .unreachable)
+    let restarted = ScriptedTransport { number in
+      if (20..<60).contains(number) {
+        throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
+      }
+      return ScriptedTransport.response()
+    }
+    let second = try await Bench.run(
+      manifest(50, run: "concurrency: 8, patience: 1h"), Bench.resuming, transport: restarted,
+      clock: ServiceClock(JumpingClock()))
+    #expect(second.stop == nil)
+    #expect(second.counters.done == 50)
+    #expect(restarted.count == 90)
+  }
+
+  @Test("a rate is kept")
+  func rate() async throws {
+    let clock = JumpingClock()
+    let transport = ScriptedTransport { _ in ScriptedTransport.response() }
+    _ = try await Bench.run(
+      manifest(50, "rate_limit: { rate: 10/s, burst: 5 }"), transport: transport,
+      clock: ServiceClock(clock))
+    #expect(clock.now.offset >= .milliseconds(4_400))
+    #expect(clock.now.offset < .milliseconds(5_100))
+  }
+
+  @Test("GitHub's budget is left alone when only the reserve is there")
+  func github() async throws {
+    let clock = JumpingClock()
+    let reset = Int(Date().timeIntervalSince1970) + 600
+    let transport = ScriptedTransport { number in
+      ScriptedTransport.response(
+        headers: [
+          "X-RateLimit-Limit": "5000", "X-RateLimit-Reset": "\(reset)",
+          "X-RateLimit-Remaining": number == 3 ? "400" : "4000",
+        ])
+    }
+    _ = try await Bench.run(
+      manifest(10, "rate_limit: { adapter: github, reserve: 10% }", run: "concurrency: 1"),
+      transport: transport, clock: ServiceClock(clock))
+    #expect(clock.now.offset > .seconds(500) && clock.now.offset <= .seconds(600))
+  }
+
+  @Test("Shopify's bucket is given the time to fill")
+  func shopify() async throws {
+    let clock = JumpingClock()
+    let transport = ScriptedTransport { number in
+      let left = number == 2 ? 40 : 1000
+      return ScriptedTransport.response(
+        200,
+        """
+        {"data":{"user":null},"extensions":{"cost":{"requestedQueryCost":50,"throttleStatus":\
+        {"maximumAvailable":1000,"currentlyAvailable":\(left),"restoreRate":50}}}}
+        """)
+    }
+    _ = try await Bench.run(
+      manifest(4, "rate_limit: { adapter: shopify, reserve: 10% }", run: "concurrency: 1"),
+      transport: transport, clock: ServiceClock(clock))
+    #expect(clock.now.offset > .seconds(2) && clock.now.offset < .seconds(5))
+  }
+
+  @Test("a limit of failures ends the run")
+  func failures() async throws {
+    let transport = ScriptedTransport { _ in
+      ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
+    }
+    let one = try await Bench.run(
+      manifest(500, run: "concurrency: 4, fail_fast: true"), transport: transport)
+    #expect(one.stop == .tooManyFailures)
+    #expect(one.counters.failed <= 4)
+    let share = try await Bench.run(
+      manifest(500, run: "concurrency: 4, max_failures: 50%"), transport: transport)
+    #expect(share.stop == .tooManyFailures)
+    #expect((100...104).contains(share.counters.failed))
+  }
+
+  @Test("after the deadline no task is begun")
+  func deadline() async throws {
+    let clock = JumpingClock()
+    let transport = ScriptedTransport { _ in
+      try await ServiceClock(clock).sleep(for: .seconds(60))
+      return ScriptedTransport.response()
+    }
+    let summary = try await Bench.run(
+      manifest(500, run: "concurrency: 2, deadline: 1ms"), transport: transport)
+    #expect(summary.stop == .deadline)
+    #expect(summary.counters.done < 500)
+  }
+
+  @Test("a page that is too costly is asked for at half its size")
+  func halving() async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: a
+          query: "query($first: Int!, $after: String) { list(first: $first, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
+          paginate: { connection: list, page_size: { start: 100, min: 10, on_error: halve } }
+          emit: list.nodes[*]
+      """, in: place)
+    let transport = ScriptedTransport { number in
+      switch number {
+      case 1:
+        ScriptedTransport.response(
+          200, #"{"data":null,"errors":[{"message":"Query has complexity 1001"}]}"#)
+      case 2: ScriptedTransport.response(504, "timeout")
+      default:
+        ScriptedTransport.response(
+          200,
+          #"{"data":{"list":{"nodes":[{"id":"1"}],"pageInfo":{"hasNextPage":false,"endCursor":"x"}}}}"#
+        )
+      }
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.done == 1)
+    #expect(transport.count == 3)
+  }
+
+  @Test("a cursor that comes again ends the pages with a failure")
+  func repeatingCursor() async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: a
+          query: "query($after: String) { list(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
+          paginate: { connection: list }
+          emit: list.nodes[*]
+      """, in: place)
+    let transport = ScriptedTransport { number in
+      ScriptedTransport.response(
+        200,
+        #"{"data":{"list":{"nodes":[{"id":"\#(number)"}],"pageInfo":{"hasNextPage":true,"endCursor":"\#(number % 3)"}}}}"#
+      )
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.failed == 1)
+    #expect(transport.count == 4)
+    #expect(try place.lines("o.ndjson").count == 3)
+  }
+}

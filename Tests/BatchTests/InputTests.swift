@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import JSONStream
+import Testing
+
+@testable import Batch
+
+@Suite("Inputs")
+struct InputTests {
+  private let place: Place
+
+  init() throws { place = try Place() }
+
+  private func cells(_ text: String) throws -> [[String?]] {
+    try place.write(text, to: "a.csv")
+    let source = try CSVSource(ByteReader(path: place.file("a.csv")))
+    var rows: [[String?]] = []
+    while let row = try source.next() {
+      if case .cells(_, let cells) = row.content { rows.append(cells) }
+    }
+    return rows
+  }
+
+  @Test(
+    "CSV as programs write it: byte order mark, CRLF, quotes, line breaks in cells, no last line end"
+  )
+  func csv() throws {
+    #expect(try cells("\u{FEFF}a,b\r\n1,2\r\n") == [["1", "2"]])
+    #expect(try cells("a,b\n\"x, \"\"y\"\"\nz\",2") == [["x, \"y\"\nz", "2"]])
+    #expect(try cells("a,b\n,\"\"\n\n3,") == [[nil, ""], ["3", nil]])
+    #expect(try cells("a\n") == [])
+  }
+
+  @Test(
+    "a bad row is an error at its line",
+    arguments: [
+      ("a,b\n1,2\n3\n", ":3: the row has 1 cells"),
+      ("a,b\n\"1\n2\",3\n4,5,6\n", ":4: the row has 3 cells"),
+      ("a\n\"x\n", ":2: the quote that opens"),
+      ("a\nx\"y\n", ":2: a quote stands inside"),
+      ("a\n\"x\"y\n", ":2: there is text behind"),
+      ("a\nx\ry\n", ":2: a carriage return"),
+      ("", "the file is empty"),
+      ("a,a\n", ":1: the header has two columns `a`"),
+      ("a,\n", ":1: column 2 of the header"),
+    ])
+  func badCSV(text: String, message: String) throws {
+    let error = #expect(throws: InputProblem.self) { try cells(text) }
+    #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+  }
+
+  @Test("JSON lines of any length of block, with the line of a mistake")
+  func jsonl() throws {
+    let long = String(repeating: "x", count: 300_000)
+    try place.write("{\"a\":1}\n\n{\"a\":\"\(long)\"}\r\n5\nnope\n", to: "a.jsonl")
+    let source = JSONLinesSource(try ByteReader(path: place.file("a.jsonl")))
+    var values: [JSONValue?] = []
+    for _ in 0..<3 {
+      guard case .values(let object)? = try source.next()?.content else { continue }
+      values.append(object["a"] ?? object["value"])
+    }
+    #expect(values == [.number(JSONNumber(1)), .string(long), .number(JSONNumber(5))])
+    let error = #expect(throws: InputProblem.self) { try source.next() }
+    #expect(error?.line == 5)
+  }
+
+  @Test("a query's rows keep their types, and the file is not written")
+  func sqlite() throws {
+    let path = place.file("a.db")
+    let queue = try DatabaseQueue(path: path)
+    try queue.write {
+      try $0.execute(
+        sql: "CREATE TABLE t (i, r, s, n); INSERT INTO t VALUES (1, 2.5, 'x', NULL)")
+    }
+    try queue.close()
+    let source = try QuerySource(path: path, query: "SELECT * FROM t")
+    guard case .values(let row)? = try source.next()?.content else {
+      Issue.record("no row")
+      return
+    }
+    #expect(JSONValue.object(row).canonicalText == #"{"i":1,"n":null,"r":2.5,"s":"x"}"#)
+    #expect(try source.next() == nil)
+    #expect(throws: InputProblem.self) {
+      _ = try QuerySource(path: path, query: "DELETE FROM t").next()
+    }
+  }
+
+  @Test(
+    "empty cells are left out, null or text, as asked",
+    arguments: [("omit", "{}"), ("null", #"{"s":null}"#), ("string", #"{"s":""}"#)])
+  func emptyCells(rule: String, expected: String) throws {
+    try place.write("s,t\n,x\n", to: "a.csv")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      operations:
+        - id: a
+          query: "query($s: String) { a(s: $s) }"
+          foreach: { csv: a.csv, empty: \(rule) }
+          variables: { s: "{{row.s}}" }
+      """, in: place)
+    let source = try CSVSource(ByteReader(path: place.file("a.csv")))
+    let maker = TaskMaker(manifest.operations[0], types: manifest.types, state: [:])
+    let item = try maker.item(try source.next()) { _ in [:] }
+    #expect(JSONValue.object(item.variables).canonicalText == expected)
+  }
+}

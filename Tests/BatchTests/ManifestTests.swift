@@ -1,0 +1,208 @@
+import Foundation
+import JSONStream
+import Testing
+
+@testable import Batch
+
+@Suite("Manifests")
+struct ManifestTests {
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.country, to: "q.graphql")
+    try place.write("code,n\nDE,1\nFR,\n", to: "rows.csv")
+  }
+
+  @Test("a manifest with rows, sinks and paths is read")
+  func reads() throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      name: nightly
+      run: { concurrency: 4, order: interleaved, max_failures: 5%, deadline: 2h }
+      rate_limit: { rate: 50/s, burst: 5 }
+      sinks: [{ ndjson: { path: "out/{{op}}.ndjson" } }, { sqlite: { path: out.db, key: [code] } }]
+      operations:
+        - id: countries
+          document: q.graphql#Country
+          foreach: { csv: rows.csv, as: r, key: "{{r.code}}" }
+          variables: { code: "{{r.code}}" }
+          emit: country
+      """, in: place)
+    #expect(manifest.name == "nightly")
+    #expect(manifest.settings.concurrency == 4)
+    #expect(manifest.settings.failureLimit == .share(0.05))
+    #expect(manifest.settings.deadline == .seconds(7_200))
+    #expect(manifest.rate?.perSecond == 50)
+    #expect(manifest.sinks.count == 2)
+    #expect(manifest.operations.map(\.columns) == [["code", "name", "capital"]])
+  }
+
+  @Test("every mistake is reported at once, each at its place, with what would work")
+  func reportsAll() throws {
+    let findings = try Bench.findings(
+      """
+      version: 1
+      run: { concurency: 4, max_failures: many }
+      sinks:
+        - ndjsn: { path: a }
+        - csv: { path: ../out.csv }
+      operations:
+        - id: a
+          document: q.graphql#Contry
+        - id: b
+          document: q.graphql
+          variables: { cod: "{{rows.code}}" }
+          emit: countri
+        - id: b
+          document: nowhere.graphql
+        - id: c
+          document: q.graphql
+          foreach: { csv: rows.csv, as: row }
+          variables: { code: "{{row.cod}}" }
+          needs: [x]
+      """, in: place)
+    func has(_ start: String, _ rest: String) -> Bool {
+      findings.contains { $0.hasPrefix(start) && $0.contains(rest) }
+    }
+    #expect(has("2:8 P001", "did you mean `concurrency`?"), "\(findings)")
+    #expect(has("2:37 P003", "a count or a percentage"), "\(findings)")
+    #expect(has("4:5 P001", "did you mean `ndjson`?"), "\(findings)")
+    #expect(has("5:18 B004", "`..` would lead out"), "\(findings)")
+    #expect(has("8:15 B001", "did you mean \"Country\"?"), "\(findings)")
+    #expect(has("11:18 B002", "did you mean `code`?"), "\(findings)")
+    #expect(has("12:11 B007", "did you mean `country`?"), "\(findings)")
+    #expect(has("13:5 P002", "given twice"), "\(findings)")
+    #expect(has("14:15 B001", "there is no such file"), "\(findings)")
+    #expect(has("18:24 B003", "did you mean `code`?"), "\(findings)")
+    #expect(has("19:13 B005", "no such operation"), "\(findings)")
+  }
+
+  @Test("operations that need each other are told with their circle")
+  func cycles() throws {
+    let findings = try Bench.findings(
+      """
+      version: 1
+      operations:
+        - { id: a, query: "{ countries { code } }", needs: [c] }
+        - { id: b, query: "{ countries { code } }", needs: [a] }
+        - { id: c, query: "{ countries { code } }", needs: [b] }
+      """, in: place)
+    #expect(findings.count == 1)
+    #expect(findings.first?.contains("a → c → b → a") == true, "\(findings)")
+  }
+
+  @Test(
+    "outputs stay below the manifest's folder",
+    arguments: ["../x", "/tmp/x", "a/../../x", "link/x", "link"])
+  func outputs(path: String) throws {
+    try FileManager.default.createSymbolicLink(
+      atPath: place.file("link"), withDestinationPath: "/tmp")
+    for yaml in [
+      "sinks: [{ ndjson: { path: \"\(path)\" } }]", "report: { json: \"\(path)\" }",
+      "state: { file: \"\(path)\" }", "run: { journal: \"\(path)\" }",
+    ] {
+      let findings = try Bench.findings(
+        "version: 1\n\(yaml)\noperations: [{ id: a, query: \"{ countries { code } }\" }]", in: place
+      )
+      #expect(findings.contains { $0.contains("B004") }, "\(yaml): \(findings)")
+    }
+  }
+
+  @Test(
+    "values are checked against the declared types",
+    arguments: [
+      ("query($n: Int!) { users(first: $n) { id } }", "n: x", "expected Int"),
+      ("query($n: Int!) { users(first: $n) { id } }", "n: 1.5", "expected Int"),
+      ("query($n: Int!) { users(first: $n) { id } }", "m: 1", "declares no variable `m`"),
+      ("query($n: Int!) { users(first: $n) { id } }", "", "no value for its variable `n`"),
+      ("query($b: Boolean) { users @skip(if: $b) { id } }", "b: yes", "expected true or false"),
+    ])
+  func types(query: String, variables: String, message: String) throws {
+    let findings = try Bench.findings(
+      """
+      version: 1
+      operations:
+        - id: a
+          query: "\(query)"
+          variables: { \(variables) }
+      """, in: place)
+    #expect(findings.contains { $0.contains(message) }, "\(findings)")
+  }
+
+  @Test("plain scalars take the declared type, quoted ones stay text")
+  func typed() throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      operations:
+        - id: a
+          query: "query($i: Int, $s: String, $t: String, $l: [ID!], $f: Filter) { a(i: $i, s: $s, t: $t, l: $l, f: $f) }"
+          variables: { i: 12, s: 012, t: "true", l: [1, "2"], f: { on: true, n: 5, text: "5" } }
+      """, in: place)
+    let maker = TaskMaker(manifest.operations[0], types: manifest.types, state: [:])
+    let item = try maker.item(nil) { _ in [:] }
+    #expect(item.problem == nil)
+    #expect(
+      item.variables["f"]?.canonicalText == #"{"n":5,"on":true,"text":"5"}"#)
+    #expect(item.variables["i"]?.intValue == 12)
+    #expect(item.variables["s"]?.stringValue == "012")
+    #expect(item.variables["t"]?.stringValue == "true")
+    #expect(item.variables["l"]?.canonicalText == #"["1","2"]"#)
+  }
+
+  @Test("JSON lines are read as the same manifest, with mistakes at their line")
+  func jsonLines() throws {
+    let text = """
+      {"version": 1, "name": "lines", "sinks": [{"ndjson": {"path": "o.ndjson"}}]}
+      {"id": "a", "query": "query($code: ID!) { country(code: $code) { code } }", "variables": {"code": "DE"}}
+
+      {"id": "b", "query": "{ countries { code } }"}
+      """
+    let manifest = try Bench.load(text, in: place)
+    #expect(manifest.name == "lines")
+    #expect(manifest.operations.map(\.id) == ["a", "b"])
+    let findings = try Bench.findings(text + "\n{\"id\": \"b\", \"qery\": 1}\n{broken", in: place)
+    #expect(findings.contains { $0.hasPrefix("5:1 P001") && $0.contains("`query`") }, "\(findings)")
+    #expect(
+      findings.contains { $0.hasPrefix("6:") && $0.contains("not valid JSON") }, "\(findings)")
+  }
+
+  @Test(
+    "YAML that hides or multiplies is refused",
+    arguments: [
+      "version: 1\nversion: 1\noperations: []", "version: 1\na: &x [1]\nb: *x",
+      "version: !!int 1\noperations: []", "version: 1\n\toperations: []",
+    ])
+  func hostileYAML(text: String) throws {
+    #expect(try !Bench.findings(text, in: place).isEmpty)
+  }
+
+  @Test("a task keeps its identity, and a changed document, variable or key makes another")
+  func identity() throws {
+    func id(_ query: String, _ code: String, key: String) throws -> TaskID {
+      let manifest = try Bench.load(
+        """
+        version: 1
+        operations:
+          - id: a
+            query: "\(query)"
+            foreach: { inline: [{ c: "\(code)", k: "\(key)" }], key: "{{row.k}}" }
+            variables: { code: "{{row.c}}" }
+        """, in: place)
+      let maker = TaskMaker(manifest.operations[0], types: manifest.types, state: [:])
+      let settings = try #require(manifest.operations[0].source)
+      let rows = try TaskFeed.source(settings, manifest, nil, [])
+      return try maker.item(try rows?.next()) { _ in [:] }.id
+    }
+    let query = "query($code: ID!) { country(code: $code) { code } }"
+    let first = try id(query, "DE", key: "k")
+    #expect(try id("query($code:ID!){country(code:$code){code}}", "DE", key: "k") == first)
+    #expect(try id(query, "FR", key: "k") != first)
+    #expect(try id(query, "DE", key: "l") != first)
+    #expect(
+      try id("query($code: ID!) { country(code: $code) { code name } }", "DE", key: "k") != first)
+    #expect(TaskID(text: first.text) == first)
+  }
+}

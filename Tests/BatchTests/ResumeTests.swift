@@ -1,0 +1,215 @@
+import DemoServer
+import Foundation
+import GRDB
+import JSONStream
+import Pipeline
+import Testing
+
+@testable import Batch
+
+@Suite("Stopping and resuming")
+struct ResumeTests {
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.user, to: "u.graphql")
+    try place.write("mutation Like($id: ID!) { likePost(id: $id) { id } }", to: "m.graphql")
+    try place.write(Bench.ids(300), to: "ids.csv")
+  }
+
+  private static let yaml = """
+    version: 1
+    run: { concurrency: 4 }
+    sinks:
+      - ndjson: { path: o.ndjson }
+      - csv: { path: o.csv }
+      - json: { path: o.json }
+      - sqlite: { path: o.db, table: keyed, key: [id] }
+      - sqlite: { path: o.db, table: plain }
+    operations:
+      - id: users
+        document: u.graphql
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+        emit: user
+    """
+
+  /// Every record once, in every sink.
+  private func expectAll(_ count: Int) async throws {
+    let lines = try place.lines("o.ndjson")
+    #expect(lines.count == count)
+    #expect(Set(lines).count == count)
+    #expect(Set(try place.lines("o.csv").dropFirst()).count == count)
+    #expect(try place.lines("o.csv").count == count + 1)
+    #expect(try JSONValue(parsing: place.text("o.json")).arrayValue?.count == count)
+    let queue = try DatabaseQueue(path: place.file("o.db"))
+    for table in ["keyed", "plain"] {
+      let found = try await queue.read {
+        try Int.fetchAll(
+          $0, sql: "SELECT count(*) FROM \(table) UNION ALL SELECT count(DISTINCT id) FROM \(table)"
+        )
+      }
+      #expect(found == [count, count], "\(table)")
+    }
+  }
+
+  @Test("a stopped run continues where it was, and asks for nothing a second time")
+  func stops() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let control = RunControl()
+      let first = try await Bench.run(
+        manifest, control: control, transport: CountingTransport(stopAt: 100, control))
+      #expect(first.stop == .interrupted)
+      #expect(first.counters.done >= 100 && first.counters.done < 300)
+      #expect(!place.exists("o.ndjson"))
+      let second = try await Bench.run(manifest, Bench.resuming)
+      #expect(second.stop == nil)
+      #expect(second.counters.alreadyDone == first.counters.done)
+      #expect(first.counters.done + second.counters.done == 300)
+      #expect(server.requestCount == 300)
+      try await expectAll(300)
+    }
+  }
+
+  @Test("what was written and not recorded is cut off before a run goes on")
+  func cutsOff() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let control = RunControl()
+      _ = try await Bench.run(
+        manifest, control: control, transport: CountingTransport(stopAt: 50, control))
+      for name in ["o.ndjson.part", "o.csv.part", "o.json.part"] {
+        let handle = try #require(FileHandle(forWritingAtPath: place.file(name)))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("half of a rec".utf8))
+        try handle.close()
+      }
+      let second = try await Bench.run(manifest, Bench.resuming)
+      #expect(second.stop == nil)
+      try await expectAll(300)
+    }
+  }
+
+  @Test("an output that is shorter than the journal says is told, not filled up")
+  func shortened() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let control = RunControl()
+      _ = try await Bench.run(
+        manifest, control: control, transport: CountingTransport(stopAt: 50, control))
+      try place.write("", to: "o.ndjson.part")
+      let error = await #expect(throws: StoppedByStorage.self) {
+        _ = try await Bench.run(manifest, Bench.resuming)
+      }
+      #expect(error?.message.contains("shorter than") == true)
+    }
+  }
+
+  @Test("--resume without a journal simply starts")
+  func starts() async throws {
+    try await DemoServer.withServer { server in
+      let summary = try await Bench.run(Self.yaml, in: place, url: server.url, Bench.resuming)
+      #expect(summary.counters.done == 300)
+    }
+  }
+
+  @Test("two runs cannot use one journal at a time")
+  func locked() throws {
+    let path = place.file("a.journal")
+    let journal = try Journal(path: path)
+    let error = #expect(throws: JournalError.self) { _ = try Journal(path: path) }
+    #expect(error?.description.contains("another run is using") == true)
+    journal.close()
+    try Journal(path: path).close()
+  }
+
+  @Test("a foreign database is no journal, and is left as it is")
+  func foreign() throws {
+    let path = place.file("a.journal")
+    let queue = try DatabaseQueue(path: path)
+    try queue.write { try $0.execute(sql: "CREATE TABLE t (x)") }
+    try queue.close()
+    #expect(throws: JournalError.self) { _ = try Journal(path: path) }
+    let tables = try DatabaseQueue(path: path).read {
+      try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema")
+    }
+    #expect(tables == ["t"])
+  }
+
+  @Test("a mutation without an answer is unknown, and is not sent again unless that is safe")
+  func unknownMutations() async throws {
+    let yaml = """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: likes
+          document: m.graphql
+          variables: { id: post_1 }
+      """
+    let lost = ScriptedTransport { _ in
+      throw ChainError(.transport, .connectionClosed, "closed", delivery: .unknown)
+    }
+    let manifest = try Bench.load(yaml, in: place)
+    let first = try await Bench.run(manifest, transport: lost)
+    #expect(first.counters.unknown == 1)
+    #expect(lost.count == 1)
+    let second = try await Bench.run(manifest, Bench.resuming, transport: lost)
+    #expect(second.counters.started == 0)
+    #expect(lost.count == 1)
+    let safe = try Bench.load(yaml + "\n    idempotency: id", in: place)
+    try await DemoServer.withServer { server in
+      var safe = safe
+      safe.pipeline.endpoint = try Endpoint(url: server.url)
+      let third = try await Bench.run(safe, Bench.resuming)
+      #expect(third.counters.done == 1)
+    }
+  }
+
+  @Test("a mutation is in the journal before it is sent")
+  func recordedBefore() async throws {
+    let yaml = """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: likes
+          document: m.graphql
+          variables: { id: post_1 }
+      """
+    let manifest = try Bench.load(yaml, in: place)
+    let folder = place.file("runs")
+    let transport = ScriptedTransport { _ in
+      let name = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: folder).first {
+          $0.hasSuffix(".journal")
+        })
+      let journal = try Journal(path: "\(folder)/\(name)", isReadOnly: true)
+      #expect(try journal.counts()[.unknown] == 1)
+      journal.close()
+      throw ChainError(.transport, .tlsFailed, "no", delivery: .notSent)
+    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(transport.count == 1)
+    #expect(summary.counters.failed == 1)
+  }
+
+  @Test("shards take each task once, and are put together")
+  func shards() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      var done = 0
+      for number in 1...3 {
+        var options = RunOptions()
+        options.shard = Shard("\(number)/3")
+        let summary = try await Bench.run(manifest, options)
+        #expect(summary.counters.done > 50)
+        done += summary.counters.done
+      }
+      #expect(done == 300)
+      let merge = try ShardMerge(manifest)
+      #expect(merge.tasks == 300)
+      try await expectAll(300)
+    }
+  }
+}

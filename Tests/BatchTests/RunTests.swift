@@ -1,0 +1,264 @@
+import DemoServer
+import Foundation
+import GRDB
+import JSONStream
+import Testing
+
+@testable import Batch
+
+@Suite("Runs")
+struct RunTests {
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.country, to: "q.graphql")
+    try place.write(Bench.user, to: "u.graphql")
+  }
+
+  private static let users = """
+    version: 1
+    run: { concurrency: 8 }
+    sinks: [{ ndjson: { path: "out/{{op}}.ndjson" } }]
+    operations:
+      - id: users
+        document: u.graphql
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+    """
+
+  @Test("every row brings one result line with its key, in a file that appears at the end")
+  func results() async throws {
+    try place.write(Bench.ids(200), to: "ids.csv")
+    try await DemoServer.withServer { server in
+      let summary = try await Bench.run(Self.users, in: place, url: server.url)
+      #expect(summary.counters.done == 200)
+      #expect(summary.stop == nil)
+      #expect(server.requestCount == 200)
+    }
+    let lines = try place.lines("out/users.ndjson").map { try JSONValue(parsing: $0) }
+    #expect(Set(lines.compactMap { $0["key"]?.stringValue }).count == 200)
+    #expect(lines.allSatisfy { $0["ok"] == .boolean(true) && $0["errors"] == .null })
+    #expect(lines.allSatisfy { $0["data"]?["user"]?["id"] == $0["key"] })
+    #expect(
+      Array(try #require(lines.first?.objectValue).keys) == [
+        "task", "op", "key", "page", "attempt", "ok", "http", "ms", "ttfb_ms", "bytes", "records",
+        "cache", "errors", "data",
+      ])
+    #expect(!place.exists("out/users.ndjson.part"))
+  }
+
+  @Test("rows that ask for the same are one task")
+  func duplicates() async throws {
+    try place.write("id\nuser_1\nuser_2\nuser_1\n", to: "ids.csv")
+    try await DemoServer.withServer { server in
+      let summary = try await Bench.run(Self.users, in: place, url: server.url)
+      #expect(summary.counters.done == 2)
+      #expect(summary.counters.duplicates == 1)
+      #expect(server.requestCount == 2)
+    }
+  }
+
+  @Test("a row that does not fit is told before anything is sent")
+  func badRows() async throws {
+    try place.write("n\n1\nx\n3\n", to: "ids.csv")
+    try await DemoServer.withServer { server in
+      let error = await #expect(throws: RowProblems.self) {
+        _ = try await Bench.run(
+          """
+          version: 1
+          operations:
+            - id: a
+              query: "query($n: Int!) { users(first: $n) { id } }"
+              foreach: { csv: ids.csv }
+              variables: { n: "{{row.n}}" }
+          """, in: place, url: server.url)
+      }
+      #expect(error?.problems.count == 1)
+      #expect(error?.description.contains("ids.csv:3: `a`: variable \"$n\": expected Int") == true)
+      #expect(server.requestCount == 0)
+    }
+  }
+
+  @Test("records go to every kind of sink")
+  func sinks() async throws {
+    try await DemoServer.withServer { server in
+      let summary = try await Bench.run(
+        """
+        version: 1
+        sinks:
+          - ndjson: { path: out/r.ndjson }
+          - ndjson: { path: out/r.ndjson.gz }
+          - csv: { path: out/r.csv }
+          - json: { path: out/r.json }
+          - sqlite: { path: out/r.db, table: "{{op}}", key: [code] }
+          - sqlite: { path: out/r.db, table: plain }
+        operations:
+          - id: countries
+            query: "query($c: ID!) { country(code: $c) { code name capital languages { code } } }"
+            foreach: { inline: [{ c: DE }, { c: FR }, { c: AQ }] }
+            variables: { c: "{{row.c}}" }
+            emit: country
+        """, in: place, url: server.url)
+      #expect(summary.counters.records == 3)
+    }
+    let records = try place.lines("out/r.ndjson").map { try JSONValue(parsing: $0) }
+    #expect(Set(records.compactMap { $0["code"]?.stringValue }) == ["DE", "FR", "AQ"])
+    #expect(try JSONValue(parsing: place.text("out/r.json")).arrayValue?.count == 3)
+    let csv = try place.lines("out/r.csv")
+    #expect(csv.first == "code,name,capital,languages")
+    #expect(csv.contains("AQ,Antarctica,,[]"))
+    #expect(csv.contains { $0.hasPrefix("DE,Germany,Berlin,\"[{\"\"code\"\":\"\"de\"\"}") })
+    let queue = try DatabaseQueue(path: place.file("out/r.db"))
+    let rows = try await queue.read { db in
+      try GRDB.Row.fetchAll(db, sql: "SELECT code, name FROM countries ORDER BY code")
+        .map { "\($0[0] as String) \($0[1] as String)" }
+    }
+    #expect(rows == ["AQ Antarctica", "DE Germany", "FR France"])
+    #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM plain") } == 3)
+    #expect(try gunzip("out/r.ndjson.gz") == place.text("out/r.ndjson"))
+  }
+
+  private func gunzip(_ name: String) throws -> String {
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/bin/gzip")
+    process.arguments = ["-dc", place.file(name)]
+    process.standardOutput = pipe
+    try process.run()
+    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  @Test("an operation waits for what it needs, and is given what that captured")
+  func needs() async throws {
+    try await DemoServer.withServer { server in
+      let summary = try await Bench.run(
+        """
+        version: 1
+        run: { order: interleaved }
+        sinks:
+          - ndjson: { path: "out/{{op}}.ndjson", lines: records }
+          - sqlite: { path: out/r.db, key: [code], operations: [all] }
+        operations:
+          - id: each
+            needs: [all, one]
+            query: "query($code: ID!) { country(code: $code) { name } }"
+            foreach: { sqlite: out/r.db, query: "select code from \\"all\\" where code < 'AF' order by code" }
+            variables: { code: "{{row.code}}" }
+          - id: again
+            needs: [one]
+            query: "query($code: ID!) { country(code: $code) { name } }"
+            variables: { code: "{{one.first}}" }
+          - id: rows
+            needs: [one]
+            query: "query($code: ID!) { country(code: $code) { name } }"
+            foreach: { capture: one, as: c }
+            variables: { code: "{{c.first}}" }
+          - id: all
+            query: "{ countries { code } }"
+            emit: countries[*]
+          - id: one
+            query: "{ continent(code: \\"EU\\") { countries { code } } }"
+            capture: { first: "continent.countries[0].code" }
+        """, in: place, url: server.url)
+      #expect(summary.counters.failed == 0)
+      #expect(summary.counters.done == 6)
+    }
+    #expect(try place.lines("out/each.ndjson").count == 2)
+    #expect(try place.text("out/again.ndjson") == place.text("out/rows.ndjson"))
+  }
+
+  @Test("pages follow the cursor of a connection, and each record comes once")
+  func pages() async throws {
+    try await DemoServer.withServer { server in
+      let summary = try await Bench.run(
+        """
+        version: 1
+        sinks: [{ ndjson: { path: o.ndjson } }]
+        state: { file: state.json }
+        operations:
+          - id: feed
+            query: "query($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id publishedAt } } pageInfo { hasNextPage endCursor } } }"
+            paginate: { connection: feed, page_size: { variable: first, start: 40 }, max_pages: 3 }
+            emit: feed.edges[*].node
+            bookmark: { newest: max(publishedAt) }
+        """, in: place, url: server.url)
+      #expect(server.requestCount == 3)
+      // The feed has more than three pages: that is a failure that says so.
+      #expect(summary.counters.failed == 1)
+      #expect(!place.exists("state.json"))
+    }
+    var configuration = DemoServer.Configuration()
+    configuration.feedSize = 100
+    try await DemoServer.withServer(configuration) { server in
+      let summary = try await Bench.run(
+        """
+        version: 1
+        sinks: [{ ndjson: { path: o2.ndjson } }]
+        state: { file: state.json }
+        operations:
+          - id: feed
+            query: "query($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id publishedAt } } pageInfo { hasNextPage endCursor } } }"
+            paginate: { connection: feed, page_size: { variable: first, start: 40 } }
+            emit: feed.edges[*].node
+            bookmark: { newest: max(publishedAt) }
+        """, in: place, url: server.url)
+      #expect(server.requestCount == 3)
+      #expect(summary.counters.records == 100)
+    }
+    let records = try place.lines("o2.ndjson").map { try JSONValue(parsing: $0) }
+    #expect(Set(records.compactMap { $0["id"]?.stringValue }).count == 100)
+    let newest = records.compactMap { $0["publishedAt"]?.stringValue }.max()
+    #expect(try JSONValue(parsing: place.text("state.json"))["newest"]?.stringValue == newest)
+  }
+
+  @Test("nested connections are completed through node(id:)")
+  func nested() async throws {
+    var configuration = DemoServer.Configuration()
+    configuration.feedSize = 3
+    try await DemoServer.withServer(configuration) { server in
+      let summary = try await Bench.run(
+        """
+        version: 1
+        sinks: [{ ndjson: { path: o.ndjson } }]
+        operations:
+          - id: posts
+            query: "query($n: Int!, $after: String) { feed(first: 2, after: $after) { edges { node { id comments(first: $n) { totalCount edges { node { id } } pageInfo { hasNextPage endCursor } } } } pageInfo { hasNextPage endCursor } } }"
+            variables: { n: 1 }
+            paginate: { connection: feed, nested: [{ path: comments, type: Post }] }
+            emit: feed.edges[*].node
+        """, in: place, url: server.url)
+      #expect(summary.counters.failed == 0)
+    }
+    let posts = try place.lines("o.ndjson").map { try JSONValue(parsing: $0) }
+    #expect(posts.count == 3)
+    for post in posts {
+      let comments = post["comments"]
+      #expect(comments?["edges"]?.arrayValue?.count == comments?["totalCount"]?.intValue)
+      #expect(comments?["pageInfo"]?["hasNextPage"] == .boolean(false))
+    }
+  }
+
+  @Test("failures are failures of their task, and --only failed runs just them")
+  func failures() async throws {
+    try place.write("id\nuser_1\nuser_2\n", to: "ids.csv")
+    let yaml = Self.users.replacingOccurrences(
+      of: "variables:", with: "expect: [\"data.user.id != \\\"user_2\\\"\"]\n    variables:")
+    try await DemoServer.withServer { server in
+      let first = try await Bench.run(yaml, in: place, url: server.url)
+      #expect(first.counters.done == 1)
+      #expect(first.counters.failed == 1)
+      #expect(first.hasFailures)
+      var options = RunOptions()
+      options.onlyFailed = true
+      let second = try await Bench.run(yaml, in: place, url: server.url, options)
+      #expect(second.counters.failed == 1)
+      #expect(server.requestCount == 3)
+      let third = try await Bench.run(yaml, in: place, url: server.url, Bench.resuming)
+      #expect(third.counters.started == 0)
+      #expect(server.requestCount == 3)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import DemoServer
+import Foundation
+import JSONStream
+import Pipeline
+import Plugins
+
+@testable import Batch
+
+/// Runs manifests in a folder of their own, over real sockets.
+enum Bench {
+  static func load(_ yaml: String, in place: Place, url: String? = nil) throws -> Manifest {
+    try place.write(yaml, to: "m.batch.yaml")
+    return try ManifestLoader.load(
+      path: place.file("m.batch.yaml"), registry: .builtIn,
+      environment: PipelineFileEnvironment(readFile: {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0)))
+      }), endpoint: url ?? "http://127.0.0.1:9/"
+    ).manifest
+  }
+
+  /// What is wrong with a manifest, as `line:column code message | hint`.
+  static func findings(_ yaml: String, in place: Place) throws -> [String] {
+    do {
+      _ = try load(yaml, in: place)
+      return []
+    } catch let found as PipelineDiagnostics {
+      return found.all.map {
+        "\($0.place.line):\($0.place.column) \($0.code.rawValue) \($0.message) | \($0.hint ?? "")"
+      }
+    }
+  }
+
+  static func run(
+    _ manifest: Manifest, _ options: RunOptions = RunOptions(), control: RunControl = RunControl(),
+    transport: (any HTTPTransport)? = nil,
+    clock: ServiceClock = ServiceClock(ContinuousClock())
+  ) async throws -> RunSummary {
+    let network = AsyncHTTPTransport()
+    let services = Services(transport: transport ?? network, clock: clock)
+    do {
+      let summary = try await BatchRun(manifest, options: options, services: services).run(control)
+      await network.shutdown()
+      return summary
+    } catch {
+      await network.shutdown()
+      throw error
+    }
+  }
+
+  static func run(
+    _ yaml: String, in place: Place, url: String, _ options: RunOptions = RunOptions(),
+    control: RunControl = RunControl()
+  ) async throws -> RunSummary {
+    try await run(load(yaml, in: place, url: url), options, control: control)
+  }
+
+  static var resuming: RunOptions {
+    var options = RunOptions()
+    options.resumes = true
+    return options
+  }
+
+  static let country = "query Country($code: ID!) { country(code: $code) { code name capital } }"
+  static let user = "query User($id: ID!) { user(id: $id) { id login } }"
+
+  /// A CSV file of ids from 1 to `count`.
+  static func ids(_ count: Int) -> String {
+    "id\n" + (1...count).map { "user_\($0)\n" }.joined()
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HTTPTypes
+import Pipeline
+import Plugins
+
+@testable import Batch
+
+/// The network, until so many requests were sent; then the run is stopped.
+struct CountingTransport: HTTPTransport {
+  private let network = AsyncHTTPTransport()
+  private let count = Count()
+  private let stopAt: Int
+  private let control: RunControl
+
+  init(stopAt: Int, _ control: RunControl) {
+    self.stopAt = stopAt
+    self.control = control
+  }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    if await count.next() == stopAt { await control.stop() }
+    return try await network.send(request, limits: limits)
+  }
+
+  private actor Count {
+    private var value = 0
+
+    func next() -> Int {
+      value += 1
+      return value
+    }
+  }
+}
+
+/// Answers what a test says.
+final class ScriptedTransport: HTTPTransport {
+  private let answer: @Sendable (Int) async throws -> HTTPResponseMessage
+  private let counter = Counter()
+
+  init(_ answer: @escaping @Sendable (Int) async throws -> HTTPResponseMessage) {
+    self.answer = answer
+  }
+
+  /// How many requests there were.
+  var count: Int { counter.value }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    try await answer(counter.increment())
+  }
+
+  static func response(
+    _ status: Int = 200, _ body: String = #"{"data":{"user":{"id":"1","login":"a"}}}"#,
+    headers: [String: String] = [:]
+  ) -> HTTPResponseMessage {
+    var fields = HTTPFields()
+    fields[.contentType] = "application/json"
+    for (name, value) in headers {
+      if let name = HTTPField.Name(name) { fields[name] = value }
+    }
+    return HTTPResponseMessage(
+      head: HTTPResponse(status: .init(code: status), headerFields: fields),
+      body: HTTPBody([Array(body.utf8)]))
+  }
+
+  /// `@unchecked Sendable`: `number` is reached with the lock held only.
+  private final class Counter: @unchecked Sendable {
+    private let lock = NSLock()
+    private var number = 0
+
+    var value: Int {
+      lock.lock()
+      defer { lock.unlock() }
+      return number
+    }
+
+    func increment() -> Int {
+      lock.lock()
+      defer { lock.unlock() }
+      number += 1
+      return number
+    }
+  }
+}
+
+/// A clock whose sleeps take no time and move it on.
+///
+/// Sendable: `offset` is reached with the lock held only.
+final class JumpingClock: Clock, @unchecked Sendable {
+  struct Instant: InstantProtocol {
+    var offset: Duration
+
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private let lock = NSLock()
+  private var offset = Duration.zero
+
+  var now: Instant {
+    lock.lock()
+    defer { lock.unlock() }
+    return Instant(offset: offset)
+  }
+
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try Task.checkCancellation()
+    move(to: deadline.offset)
+    await Task.yield()
+  }
+
+  private func move(to time: Duration) {
+    lock.lock()
+    offset = max(offset, time)
+    lock.unlock()
+  }
+}
