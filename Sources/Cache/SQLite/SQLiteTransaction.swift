@@ -15,6 +15,7 @@ actor SQLiteTransaction: RecordTransaction {
   private var log: TransactionLog
   /// What was written, while records are kept in memory, too.
   private var keys: WrittenKeys?
+  private var pages: [Paging] = []
   private var shapes: TypeShapes?
   private var isOpen = true
 
@@ -37,6 +38,10 @@ actor SQLiteTransaction: RecordTransaction {
     let spent = written
     written = records
     if keys != nil { for index in records.table.live { keys?.add(records.table.key(at: index)) } }
+    if let paging = records.paging {
+      pages.append(paging)
+      for key in paging.keys { key.withUnsafeBufferPointer { keys?.add(Bytes($0)) } }
+    }
     shapes = records.shapes ?? shapes
     let (store, collection) = (store, collection)
     inFlight = Task {
@@ -110,13 +115,16 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection, shapes, keys) = (store, log, collection, shapes, keys)
+    let (store, log, collection) = (store, log, collection)
+    let (pages, shapes, keys) = (pages, shapes, keys)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
         let writer = try RecordWriter(db, store, collection, nullsAreTentative: false)
-        let summary = try log.finish(StoredRecords(db, pool: store.pool, writer: writer))
+        // Nulls first: what is joined must be what it will be.
+        let summary = try log.finish(
+          StoredRecords(db, pool: store.pool, writer: writer), joining: pages)
         if let shapes { try store.views.update(db, shapes) }
         return (summary, try Self.commit(db, store, keys, writer, settling: layer))
       }
