@@ -39,8 +39,11 @@ actor SQLiteTransaction: RecordTransaction {
     // Written, so that nobody reads it any more.
     let spent = written
     written = records
-    if let paging = records.paging { pages.append(paging) }
     if keys != nil { for index in records.table.live { keys?.add(records.table.key(at: index)) } }
+    if let paging = records.paging {
+      pages.append(paging)
+      for key in paging.keys { key.withUnsafeBufferPointer { keys?.add(Bytes($0)) } }
+    }
     shapes = records.shapes ?? shapes
     let (store, collection) = (store, collection)
     inFlight = Task {
