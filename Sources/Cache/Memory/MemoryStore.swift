@@ -104,16 +104,16 @@ public actor MemoryStore: RecordStore {
   // MARK: Writing
 
   fileprivate func commit(
-    _ edits: [StoreEdit], settling layer: OptimisticLayer?
+    _ edits: [StoreEdit], _ pages: [Paging], settling layer: OptimisticLayer?
   ) -> WriteSummary {
     countUse()
     let isWatched = activity.isWatched
     var summary: WriteSummary
-    if edits.count == 1, case .records(let batch) = edits[0] {
+    if edits.count == 1, pages.isEmpty, case .records(let batch) = edits[0] {
       summary = put(
         batch, collects: collectsChanges || isWatched && batch.liveCount <= Self.watchedRecords)
     } else {
-      summary = applyByHand(edits)
+      summary = applyByHand(edits, pages)
     }
     var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {
@@ -144,7 +144,7 @@ public actor MemoryStore: RecordStore {
   }
 
   /// Applies edits one after the other, and tells what differs in the end.
-  private func applyByHand(_ edits: [StoreEdit]) -> WriteSummary {
+  private func applyByHand(_ edits: [StoreEdit], _ pages: [Paging]) -> WriteSummary {
     var before: [[UInt8]: [UInt8]?] = [:]
     for edit in edits {
       edit.forEachKey { key in
@@ -161,9 +161,19 @@ public actor MemoryStore: RecordStore {
         for (key, field) in removals { remove(key, field) }
       }
     }
+    var warnings: [String] = []
+    for paging in pages {
+      let segments = StagedSegments(
+        table: table, seed: segmentSeed, received: table.firstReceived)
+      var join = PageJoin(paging.rules, access: StagedRecords(segments, table: table))
+      join.run(paging.keys)
+      warnings += join.warnings
+    }
     var comparison = RecordComparison()
     for (key, old) in before { comparison.add(key, before: old, after: text(of: key)) }
-    return comparison.summary
+    var summary = comparison.summary
+    summary.warnings = warnings
+    return summary
   }
 
   private func text(of key: [UInt8]) -> [UInt8]? {
@@ -300,6 +310,7 @@ private actor MemoryTransaction: RecordTransaction {
   private let store: MemoryStore
   private let gate: WriterGate
   private var edits: [StoreEdit] = []
+  private var pages: [Paging] = []
   private var isOpen = true
 
   init(store: MemoryStore, gate: WriterGate) {
@@ -316,6 +327,7 @@ private actor MemoryTransaction: RecordTransaction {
 
   func merge(_ records: RecordBatch) -> RecordBatch? {
     edits.append(.records(records.table))
+    if let paging = records.paging { pages.append(paging) }
     return nil
   }
 
@@ -338,7 +350,7 @@ private actor MemoryTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     isOpen = false
-    let summary = await store.commit(edits, settling: layer)
+    let summary = await store.commit(edits, pages, settling: layer)
     edits = []
     await gate.release()
     return summary

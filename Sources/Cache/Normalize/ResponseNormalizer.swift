@@ -37,6 +37,11 @@ public final class ResponseNormalizer {
     /// When the response was received, in seconds since 1970: how old its records will be is counted
     /// from there. The moment at which the options were made, unless another is given.
     public var received = Int(Date().timeIntervalSince1970)
+    /// Whether the response is held against the schema, as by ``ResponseShape``. `false` by default,
+    /// and then only where the operation asks for it.
+    public var checksShape = false
+    /// Whether pages are joined with stored lists. Data put in by hand is what it is.
+    var joinsPages = true
     /// How the bytes are handed to the parser. Tests make the pieces small.
     var parsing = JSONParser.Options()
 
@@ -51,6 +56,7 @@ public final class ResponseNormalizer {
   private let state: UnsafeMutablePointer<NormalizerState>
   private var parser: JSONParser
   private var spool = ResultSpool()
+  private let shape: ResponseShape?
   private var transaction: (any RecordTransaction)?
   /// Bytes fed so far.
   public private(set) var bytesRead = 0
@@ -71,12 +77,16 @@ public final class ResponseNormalizer {
     self.store = store
     self.options = options
     epoch = store?.activity.epoch ?? 0
+    shape =
+      options.checksShape || operation.checksShape
+      ? try ResponseShape(operation, limits: options.limits.json) : nil
     state = .allocate(capacity: 1)
     state.initialize(
       to: NormalizerState(
         plan: operation.plan,
         staging: Staging(segmentSeed: segmentSeed, received: Seconds.stored(options.received)),
-        wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits))
+        wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits,
+        separatesPages: options.joinsPages))
     do {
       parser = try JSONParser(
         handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state),
@@ -111,6 +121,7 @@ public final class ResponseNormalizer {
     } catch {
       throw describe(error)
     }
+    try shape?.feed(bytes)
     if state.pointee.result.count > 64 << 10 { try spoolResult() }
   }
 
@@ -124,6 +135,7 @@ public final class ResponseNormalizer {
     if store.takesWholeResponses { return }
     if transaction == nil { transaction = try await store.begin() }
     let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
+      .noting(pagesOf: operation.plan)
     if let spent = try await transaction?.merge(batch) {
       state.pointee.staging.recycle(spent.table)
     }
@@ -149,6 +161,7 @@ public final class ResponseNormalizer {
         .malformedResponse, "the response is empty; a GraphQL response is a JSON object")
     }
     do { try parser.finish() } catch { throw describe(error) }
+    try shape?.finish()
     try spoolResult()
   }
 
@@ -175,13 +188,25 @@ public final class ResponseNormalizer {
     var response = NormalizedResponse(
       errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.hasData,
       statistics: statistics,
-      diagnostics: state.pointee.diagnostics.sorted { $0.description < $1.description })
+      diagnostics: state.pointee.diagnostics.sorted { $0.description < $1.description },
+      warnings: (shape?.warnings ?? []) + guessWarnings)
     if options.wantsResult, state.pointee.hasData {
       let finished = consumeSpool()
       response.data = finished
     }
     response.write = try await pendingWrite(errors)
     return response
+  }
+
+  /// What was decided by the fields that are there, because no schema says which types are possible.
+  private var guessWarnings: [String] {
+    let guessed = state.pointee.table.guessedConditions
+      .subtracting(state.pointee.table.metConditions)
+    return guessed.sorted().prefix(20).map {
+      "without a schema it is not known which types can be a \($0): what fragments on it ask for is "
+        + "stored where the response has it; a schema (--schema FILE, or the pipeline's key `schema`) "
+        + "decides"
+    }
   }
 
   private func consumeSpool() -> ResultBody {
@@ -210,6 +235,7 @@ public final class ResponseNormalizer {
     }
     if let transaction {
       var batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
+        .noting(pagesOf: operation.plan)
       batch.shapes = state.pointee.table.shapes()
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
@@ -222,7 +248,7 @@ public final class ResponseNormalizer {
       resolution.run(
         StagedRecords(state.pointee.staging.segments, table: state.pointee.staging.table))
     }
-    var batch = state.pointee.staging.release()
+    var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
     // Memory stores have no views.
     if !store.takesWholeResponses { batch.shapes = state.pointee.table.shapes() }
     return PendingWrite(store: store, batch: batch, epoch: epoch)
@@ -234,6 +260,7 @@ public final class ResponseNormalizer {
   ) throws(CacheError) -> RecordTable {
     var options = Options()
     options.wantsResult = false
+    options.joinsPages = false
     let normalizer = try ResponseNormalizer(
       operation, store: nil, segmentSeed: segmentSeed, options: options)
     let text = Array("{\"data\":\(data.jsonText())}".utf8)
@@ -313,6 +340,8 @@ public struct NormalizedResponse: Sendable {
   public var data: ResultBody?
   public var statistics: ResponseStatistics
   public var diagnostics: [CacheDiagnostic]
+  /// What the schema does not know, where the shape was checked, and what had to be guessed without one.
+  public var warnings: [String] = []
   /// What is to be written to the store; `nil` when there is nothing to write.
   public var write: PendingWrite?
 }

@@ -63,14 +63,11 @@ extension PipelineLoader {
     var keys = options.object(ifGiven: "keys").map {
       KeyRules(
         default: $0.strings("default"),
-        types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 })
+        types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 },
+        groups: Dictionary($0.stringMap("groups").map { ($0.name, $0.value) }) { $1 })
     }
-    let rules = fieldRules(options)
-    if !rules.arguments.isEmpty {
-      keys = keys ?? KeyRules()
-      keys?.keyArguments = rules.arguments
-    }
-    let ages = AgeRules(types: typeRules(options), fields: rules.ages)
+    var ages = AgeRules(types: typeRules(options))
+    addFieldRules(options, to: &keys, &ages)
     let drafts = drafts(chain, root)
     if let chain, let drafts {
       var rules = ChainRules(
@@ -97,13 +94,12 @@ extension PipelineLoader {
     return hasErrors ? nil : pipeline
   }
 
-  /// By type and field, the arguments that count and the times for which data are fresh.
-  private mutating func fieldRules(
-    _ options: PluginOptions
-  ) -> (arguments: [String: [String: [String]]], ages: [String: [String: Duration]]) {
-    guard case .map(let entries)? = options["fields"]?.content else { return ([:], [:]) }
-    var arguments: [String: [String: [String]]] = [:]
-    var ages: [String: [String: Duration]] = [:]
+  /// Adds what `fields` says of single fields; leaves `keys` alone when it says nothing.
+  private mutating func addFieldRules(
+    _ options: PluginOptions, to keys: inout KeyRules?, _ ages: inout AgeRules
+  ) {
+    guard case .map(let entries)? = options["fields"]?.content else { return }
+    var rules = keys ?? KeyRules()
     for entry in entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 2, parts.allSatisfy(Self.isName) else {
@@ -115,16 +111,21 @@ extension PipelineLoader {
       guard case .object(let rule) = entry.value.content else { continue }
       let (type, field) = (String(parts[0]), String(parts[1]))
       if rule["key_args"] != nil {
-        arguments[type, default: [:]][field] = rule.strings("key_args")
+        rules.keyArguments[type, default: [:]][field] = rule.strings("key_args")
       }
-      if let age = rule.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
+      if let merge = rule.choice(ifGiven: "merge", as: PagePolicy.self) {
+        rules.pages[type, default: [:]][field] = merge
+      }
+      if let age = rule.duration(ifGiven: "max_age") {
+        ages.fields[type, default: [:]][field] = age
+      }
       if rule.values.isEmpty {
         report(
-          .wrongValue, "`\(entry.name)` in `fields` has neither `key_args` nor `max_age`",
-          entry.namePlace, "give it one of them, or remove it")
+          .wrongValue, "the rule for `\(entry.name)` says nothing", entry.namePlace,
+          "give `key_args`, `merge` or `max_age`")
       }
     }
-    return (arguments, ages)
+    if rules != KeyRules() { keys = rules }
   }
 
   /// By type, the times for which data are fresh.

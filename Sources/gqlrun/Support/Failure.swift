@@ -35,6 +35,7 @@ extension Failure {
     case .cancelled: self.init(.interrupted, "interrupted")
     case .invalidKeyRule, .invalidPattern: self.init(.usage, error.message)
     case .invalidOperation, .invalidVariables, .invalidData, .invalidQuery, .malformedResponse,
+      .unexpectedShape,
       .truncatedResponse,
       .invalidJSON, .foreignDatabase, .damagedDatabase:
       self.init(.badInput, error.message)
