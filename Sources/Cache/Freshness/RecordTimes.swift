@@ -2,7 +2,7 @@
 ///
 /// One time holds for the record; fields that were received earlier are exceptions. What stands inside
 /// a field (an object without identity, a list) has the time of its oldest part
-/// (`docs/decisions/0010-received-times.md`).
+/// (`docs/decisions/0009-received-times.md`).
 package struct RecordTimes: Equatable, Sendable {
   /// The latest time at which any of the fields was received.
   package var received: UInt32
@@ -38,6 +38,31 @@ package struct RecordTimes: Equatable, Sendable {
       fields.append((key, other.first { key.equals($0.key) }?.time ?? time(of: key)))
     }
     return RecordTimes(fields, default: received)
+  }
+
+  /// The times of a record after pages among `before` were joined with the lists they belong to: a list
+  /// that is now nothing but its page is as old as that, any other as old as it was. `nil` when nothing
+  /// was joined.
+  func joined(_ before: [UInt8], _ after: Bytes, _ lists: [[UInt8]]) -> RecordTimes? {
+    guard !lists.isEmpty else { return nil }
+    let pages = ObjectText(before).entries.filter(\.isPage)
+    guard !pages.isEmpty else { return nil }
+    var values: [[UInt8]: [UInt8]] = [:]
+    var cursor = FieldCursor(after)
+    while let field = cursor.next() {
+      // Pages are still there: nothing was joined yet.
+      if after[field.key].hasPrefix(PageRule.mark) { return nil }
+      values[after[field.key].array] = after[field.value].array
+    }
+    let replaced = lists.compactMap { list -> (key: [UInt8], time: UInt32)? in
+      let page = pages.first { page in
+        page.key.suffix(list.count).elementsEqual([UInt8(ascii: ":")] + list.dropFirst())
+          && values[list] == page.value
+      }
+      guard let page else { return nil }
+      return (list, page.key.withUnsafeBufferPointer { time(of: Bytes($0)) })
+    }
+    return replacing(replaced, in: after)
   }
 
   /// Times from those of the single fields.

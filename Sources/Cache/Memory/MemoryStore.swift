@@ -200,7 +200,7 @@ public actor MemoryStore: RecordStore {
         guard Segments.isSegment(key: key) == onlySegments else { continue }
         join(
           key, batch.hash(at: index), batch.text(at: index),
-          received: batch.times(at: index).received, segments, &summary)
+          received: batch.received(at: index), segments, &summary)
       }
     }
   }

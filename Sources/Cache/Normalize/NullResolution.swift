@@ -298,7 +298,14 @@ final class StagedRecords: RecordAccess {
     let index = key.withUnsafeBufferPointer { table.find(Bytes($0)) }
     guard let index else { return }
     guard let text else { return table.remove(at: index) }
-    text.withUnsafeBufferPointer { table.replace(at: index, text: Bytes($0)) }
+    let before = table.text(at: index).array
+    text.withUnsafeBufferPointer { text in
+      let times = table.times(at: index)
+      if let joined = times.joined(before, Bytes(text), fields) {
+        table.setTimes(at: index, joined)
+      }
+      table.replace(at: index, text: Bytes(text))
+    }
   }
 
   func segment(key: [UInt8]) -> [UInt8]? { segments.segment(key: key) }

@@ -87,6 +87,9 @@ package final class RecordTable: @unchecked Sendable {
 
   package func touch(at index: Int, use: UInt32) { places[index].pointee.lastUse = use }
 
+  @inline(__always)
+  func received(at index: Int) -> UInt32 { places[index].pointee.received }
+
   /// When the record and its fields were received.
   package func times(at index: Int) -> RecordTimes {
     RecordTimes(received: places[index].pointee.received, ages: ages[index] ?? [])

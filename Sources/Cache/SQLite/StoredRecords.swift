@@ -45,8 +45,8 @@ final class StoredRecords: RecordAccess {
       try key.withUnsafeBufferPointer { key in
         guard let text else { return try writer.remove(Bytes(key)) }
         try text.withUnsafeBufferPointer { text in
-          try writer.replace(Bytes(key), Bytes(text))
-          if !fields.isEmpty { try restoreTimes(Bytes(key), Bytes(text), fields) }
+          let times = try fields.isEmpty ? nil : self.times(Bytes(key), Bytes(text), fields)
+          try writer.replace(Bytes(key), Bytes(text), times)
         }
       }
       if !fields.isEmpty { resolved.append((key, fields)) }
@@ -55,19 +55,25 @@ final class StoredRecords: RecordAccess {
     }
   }
 
-  /// Gives fields that are what they were before this response their earlier times again.
-  private func restoreTimes(_ key: Bytes, _ text: Bytes, _ fields: [[UInt8]]) throws {
+  /// The times of a record of which fields get other values: those that were joined with pages of this
+  /// response, and those that are again what they were before it.
+  private func times(
+    _ key: Bytes, _ text: Bytes, _ fields: [[UInt8]]
+  ) throws -> RecordTimes? {
+    let now = try writer.times(of: key)
+    if let old = try writer.text(of: key), let joined = now.joined(old, text, fields) {
+      return joined
+    }
     let before = try pool.read { db in
       var source = TimedSQLiteSource(db)
       return source.text(key: key, depth: 0) == nil ? nil : source.times(depth: 0)
     }
-    guard let before else { return }
+    guard let before else { return nil }
     let restored = fields.map { field in
       (key: field, time: field.withUnsafeBufferPointer { before.time(of: Bytes($0)) })
     }
-    let times = try writer.times(of: key)
-    let new = times.replacing(restored, in: text)
-    if new != times { try writer.setTimes(key, new) }
+    let new = now.replacing(restored, in: text)
+    return new == now ? nil : new
   }
 
   /// The keys of all records that may hold a tentative null.

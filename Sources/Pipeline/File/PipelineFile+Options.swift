@@ -72,6 +72,7 @@ extension PipelineFile {
             "max_age", maxAge, required: true,
             "How long the fields of the type are fresh after they were received")
         ])), "Rules for types; an interface when the schema is known"),
+    OptionDescription(
       "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),
   ]
 

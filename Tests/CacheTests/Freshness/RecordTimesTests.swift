@@ -135,6 +135,26 @@ struct RecordTimesTests {
     }
   }
 
+  @Test(
+    "a list of pages is as old as the oldest, and one that begins anew as its page",
+    arguments: StoreKind.allCases)
+  func pages(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let field = #"feed({"by":"x"})"#
+      for (range, after, at, expected) in [
+        (0..<2, "{}", 5000, 5000), (2..<4, #"{"after":"c1"}"#, 6000, 5000),
+        (0..<2, "{}", 7000, 7000), (2..<4, #"{"after":"c1"}"#, 8000, 7000),
+      ] {
+        try await normalize(
+          PageTests.response(PageTests.feed(range, of: 9)).utf8,
+          prepare(PageTests.document, variables: after, keys: PageTests.connection), into: store,
+          received: at)
+        let times = try await CacheTests.times(of: store)[ReferenceCache.Text("QUERY_ROOT")]
+        #expect(times?[field] == UInt32(expected), "at \(at)")
+      }
+    }
+  }
+
   @Test("times survive a file that is closed and opened again")
   func reopened() async throws {
     let directory = try TemporaryDirectory()
