@@ -32,7 +32,8 @@ struct GQLRun: AsyncParsableCommand {
     subcommands: [
       RunCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, CacheCommand.self, FormatCommand.self,
-      ValidateCommand.self, SchemaCommand.self, ManifestCommand.self,
+      ValidateCommand.self, SchemaCommand.self, ManifestCommand.self, ProfileCommand.self,
+      ProfileRunCommand.self,
     ])
 
   static func main() async {
