@@ -10,10 +10,19 @@ MAKEFLAGS += --no-print-directory
 SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
-# The sizes of the benchmark, in posts: 2500 are 11 MB of JSON, 25000 are 112 MB.
-BENCH_POSTS ?= 2500 25000
-# The folder with the generator and the document of the benchmark.
+# The sizes of the benchmark, in posts: 250 are 1.1 MB of JSON, 2500 are 11 MB, 25000 are 112 MB and
+# 250000 are 1.1 GB; the other shapes of responses (all, none, or names); how often each is measured.
+BENCH_POSTS ?= 250 2500 25000
+BENCH_SHAPES ?= all
+BENCH_ROUNDS ?= 5
+# A folder with a generator and a document for the responses of the first kind; without it, they are
+# made by the benchmark itself.
 BENCH_FEED ?= ../shared/bench
+# Where responses and databases of the benchmark go: 0.6 GB, or 8 GB with those of 1.1 GB.
+BENCH_SCRATCH ?= .build-bench/scratch
+
+# Swift's own libraries go into the program: it starts in half the time and needs no Swift installed.
+RELEASE_FLAGS := --static-swift-stdlib
 
 # Under continuous integration a warning in our own code is an error. SwiftPM keeps the flag away
 # from dependencies, so they are not built again.
@@ -93,7 +102,7 @@ demo: build ## Build, and watch the main job run against the built-in server
 .PHONY: build
 build: packages ## Build the program into .build-release
 	@$(call prepare,.build-release)
-	$(SWIFT) build -c release --product gqlrun --scratch-path .build-release
+	$(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun --scratch-path .build-release
 
 .PHONY: install
 install: build ## Install the program below PREFIX (/usr/local)
@@ -119,26 +128,17 @@ format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
 .PHONY: bench
-bench: bench-feed packages-bench ## Compare the cache engine with yajl's bare parse (BENCH_POSTS="2500 25000")
+bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BENCH_ROUNDS; bench-all: 1.1 GB, too)
 	@$(call prepare,.build-bench)
-	cd Benchmarks && GQLRUN_ROOMS=core $(SWIFT) build -c release --scratch-path ../.build-bench
-	@for posts in $(BENCH_POSTS); do \
-	  file=.build-bench/feed_$$posts.json; \
-	  if [ ! -s $$file ]; then \
-	    echo "generating $$file"; \
-	    PYTHONDONTWRITEBYTECODE=1 python3 "$(BENCH_FEED)/gen.py" $$posts $$file.part; \
-	    mv $$file.part $$file; \
-	  fi; \
-	  .build-bench/release/gqlrun-bench $$file "$(BENCH_FEED)/feed.graphql"; \
-	done
+	cd Benchmarks && GQLRUN_ROOMS=core $(SWIFT) build -c release $(RELEASE_FLAGS) --scratch-path ../.build-bench
+	.build-bench/release/gqlrun-bench run --posts "$(BENCH_POSTS)" --shapes "$(BENCH_SHAPES)" \
+	  --rounds $(BENCH_ROUNDS) --scratch $(BENCH_SCRATCH) \
+	  $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
+	  --output "Benchmarks/results/$$(date +%Y%m%d-%H%M%S).json"
 
-.PHONY: bench-feed
-bench-feed:
-	@[ -f "$(BENCH_FEED)/gen.py" ] || { \
-	  echo "make bench measures responses made by gen.py, and there is none in $(BENCH_FEED): name" \
-	    "its folder with BENCH_FEED=…" >&2; \
-	  exit 1; \
-	}
+.PHONY: bench-all
+bench-all: ## The same with responses of 1.1 GB
+	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
 
 .PHONY: clean
 clean: ## Remove everything that was built

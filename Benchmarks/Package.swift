@@ -5,10 +5,22 @@ import PackageDescription
 // GQLRUN_ROOMS=core: the engine without networking.
 let package = Package(
   name: "gqlrun-benchmarks",
-  dependencies: [.package(name: "gqlrun", path: "..")],
+  dependencies: [
+    .package(name: "gqlrun", path: ".."),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+  ],
   targets: [
+    .target(name: "CAllocations"),
+    .target(
+      name: "CBaselines",
+      linkerSettings: [.linkedLibrary("yajl"), .linkedLibrary("sqlite3")]),
     .executableTarget(
-      name: "gqlrun-bench", dependencies: [.product(name: "GQLRunCore", package: "gqlrun")])
+      name: "gqlrun-bench",
+      dependencies: [
+        "CAllocations", "CBaselines",
+        .product(name: "GQLRunCore", package: "gqlrun"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

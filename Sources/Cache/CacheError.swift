@@ -10,6 +10,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     case invalidOperation
     /// A variable is missing, undeclared, or of the wrong shape.
     case invalidVariables
+    /// Data written by hand is not what the operation selects.
+    case invalidData
     /// The response is not what GraphQL says a response is.
     case malformedResponse
     /// The response ends before its JSON text does.

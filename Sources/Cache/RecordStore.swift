@@ -9,11 +9,17 @@ public protocol RecordStore: Sendable {
   /// Whether a response is handed over only when it has ended, however large it is.
   var takesWholeResponses: Bool { get }
 
+  /// Who watches this store, and what lies above its records.
+  var activity: StoreActivity { get }
+
   /// Starts the transaction of one response. One at a time: others wait.
   func begin() async throws(CacheError) -> any RecordTransaction
 
-  /// Answers an operation from the records, or says which field is missing.
-  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult
+  /// Answers an operation from the records and the optimistic layers above them, or says which field is
+  /// missing.
+  func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer
 
   /// The record with `key` in the dump format, or `nil`. Joins the parts of `QUERY_ROOT`.
   func record(forKey key: String) async throws(CacheError) -> String?
@@ -23,8 +29,16 @@ public protocol RecordStore: Sendable {
 
   func statistics() async throws(CacheError) -> StoreStatistics
 
-  /// Removes every record.
+  /// Removes every record and every optimistic layer. Responses that were asked for before are not
+  /// written any more: after a logout, nothing of the former user comes back.
   func clear() async throws(CacheError)
+}
+
+extension RecordStore {
+  /// Answers an operation from the records, or says which field is missing.
+  public func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+    try await read(operation, options: ReadOptions()).result
+  }
 }
 
 /// One response on its way into a store.
@@ -35,10 +49,21 @@ public protocol RecordTransaction: Sendable {
   func merge(_ records: RecordBatch) async throws(CacheError) -> RecordBatch?
   /// Takes back the nulls of errors among what was merged.
   func resolve(_ nulls: NullResolutionRequest) async throws(CacheError)
-  /// Makes everything merged visible, durably where the store is durable.
-  func commit() async throws(CacheError) -> WriteSummary
+  /// Removes records and fields. What is not there is no error.
+  func remove(_ removals: [RecordRemoval]) async throws(CacheError)
+  /// Answers an operation from the records as this transaction has made them, without optimistic layers.
+  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult
+  /// Makes everything visible, durably where the store is durable.
+  ///
+  /// - Parameter layer: The optimistic layer that this replaces; it goes at the same moment.
+  func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary
   /// Leaves the store as it was before ``RecordStore/begin()``.
   func rollback() async
+}
+
+extension RecordTransaction {
+  /// Makes everything visible, durably where the store is durable.
+  public func commit() async throws(CacheError) -> WriteSummary { try await commit(settling: nil) }
 }
 
 /// Staged records on their way into a store.
@@ -66,6 +91,35 @@ public struct NullResolutionRequest: Sendable {
   package init(_ resolution: NullResolution) { self.resolution = resolution }
 }
 
+/// How an operation is read from a store.
+public struct ReadOptions: Sendable, Hashable {
+  /// What is told of what the answer depends on.
+  public enum Tracking: Sendable, Hashable {
+    case none
+    /// Enough to find out whether a change concerns the answer.
+    case fingerprints
+    /// The names of records and fields, too.
+    case names
+  }
+
+  /// `none` by default, and then it costs nothing.
+  public var tracking: Tracking
+
+  public init(tracking: Tracking = .none) { self.tracking = tracking }
+}
+
+/// What a store says to an operation.
+public struct StoreAnswer: Sendable {
+  public var result: CacheReadResult
+  /// What the result depends on, when that was asked for.
+  public var dependencies: Dependencies?
+
+  public init(_ result: CacheReadResult, dependencies: Dependencies? = nil) {
+    self.result = result
+    self.dependencies = dependencies
+  }
+}
+
 /// What a transaction changed. Segments of long lists are no records of their own here.
 ///
 /// A store that does not collect changes counts a record again that comes again in a later part of a
@@ -77,8 +131,13 @@ public struct WriteSummary: Sendable, Hashable {
   public var changedRecords = 0
   /// Records that stayed as they were.
   public var unchangedRecords = 0
-  /// The fields that differ, as record key and stored field name. Collected by stores asked to.
+  /// Records that are gone.
+  public var removedRecords = 0
+  /// The fields that differ, as record key and stored field name: of new and removed records, all.
   public var changes: Set<FieldChange> = []
+  /// Whether ``changes`` was collected: by stores asked to, and while somebody watches, unless there
+  /// are too many for that.
+  public var changesAreKnown = false
 
   public init() {}
 }

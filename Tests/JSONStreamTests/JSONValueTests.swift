@@ -3,6 +3,21 @@ import Testing
 
 @Suite("JSON value")
 struct JSONValueTests {
+  @Test("members and elements are set in place, and only where they can be")
+  func setting() {
+    var value: JSONValue = ["a": ["b": [1, 2]]]
+    value["a"]?["b"]?[1] = 3
+    value["a"]?["b"]?.arrayValue?.append(4)
+    value["a"]?["c"] = "new"
+    #expect(value == ["a": ["b": [1, 3, 4], "c": "new"]])
+    value["a"]?["b"]?[0] = nil
+    value["a"]?["c"] = nil
+    value["a"]?["b"]?[9] = 1
+    value["a"]?["b"]?["x"] = 1
+    value["x"]?["y"] = 1
+    #expect(value == ["a": ["b": [3, 4]]])
+  }
+
   @Test("reads every kind of value")
   func kinds() throws {
     let value = try JSONValue(parsing: #"{"a":[null,true,1.50,"x"],"b":{"c":-7}}"#)

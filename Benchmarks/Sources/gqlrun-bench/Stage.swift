@@ -1,111 +1,156 @@
+import CAllocations
+import CBaselines
 import Cache
 import Foundation
 import GraphQL
 import JSONStream
 
-/// One measured piece of work, run in a process of its own: `gqlrun-bench --stage NAME FILE DOCUMENT`.
+/// The files of one workload.
+struct Files {
+  let folder: String
+
+  var response: String { folder + "/response.json" }
+  /// The same response with a few fields of many records changed.
+  var changed: String { folder + "/changed.json" }
+  var document: String { folder + "/document.graphql" }
+  var database: String { folder + "/cache.db" }
+  /// What the baseline writes.
+  var plainDatabase: String { folder + "/plain.db" }
+
+  func removeDatabases() {
+    for path in [database, plainDatabase] {
+      for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
+    }
+  }
+}
+
+/// What a stage says of itself when it is done.
+struct StageReport: Codable {
+  /// The time of the work alone, without the start of the process and what came before.
+  var seconds: Double
+  /// Calls of the allocator during the work.
+  var allocations: Int
+  /// Records, events or rows, so that a person sees that work was done.
+  var count: Int
+  /// The largest resident size of the process, in MiB.
+  ///
+  /// Of the program alone: what `wait4` tells includes the parent's size at the start.
+  var peakMiB = 0.0
+  var latency: Latency?
+
+  struct Latency: Codable {
+    var operationsPerSecond: Double
+    /// In microseconds.
+    var p50: Double
+    var p90: Double
+    var p99: Double
+    var p999: Double
+  }
+}
+
+/// One measured piece of work, done in a process of its own. The order is that of a round: later ones
+/// use the database that earlier ones made.
 enum Stage: String, CaseIterable {
-  /// yajl with callbacks that only count, and the guard: what strict parsing costs.
+  case yajl
   case parse
-  /// Parse and normalize into the memory store, committed.
   case memory
-  /// The same into a new SQLite file.
+  case memoryUnchanged = "memory-unchanged"
+  case memoryChanged = "memory-changed"
+  case readMemory = "read-memory"
   case sqlite
-  /// The same response again, into the file of `sqlite`.
-  case unchanged
-  /// The operation read back from that file, written nowhere.
+  case insertRows = "insert-rows"
+  case sqliteUnchanged = "sqlite-unchanged"
   case readSQLite = "read-sqlite"
+  case sqliteChanged = "sqlite-changed"
+  case dictionary
+  case foundation
+  case smallWriteMemory = "small-write-memory"
+  case smallReadMemory = "small-read-memory"
+  case smallWriteSQLite = "small-write-sqlite"
+  case smallReadSQLite = "small-read-sqlite"
 
   var title: String {
     switch self {
+    case .yajl: "baseline: bare yajl in process"
     case .parse: "strict parse, counting events"
     case .memory: "parse + normalize -> memory"
+    case .memoryUnchanged: "unchanged again -> memory (work)"
+    case .memoryChanged: "changed -> memory (work)"
+    case .readMemory: "read back from memory (work)"
     case .sqlite: "parse + normalize -> SQLite, committed"
-    case .unchanged: "the same response again -> SQLite"
+    case .insertRows: "baseline: C loop, the same rows (work)"
+    case .sqliteUnchanged: "unchanged again -> SQLite"
     case .readSQLite: "read back from SQLite"
+    case .sqliteChanged: "changed -> SQLite"
+    case .dictionary: "baseline: dictionaries, path keys"
+    case .foundation: "baseline: Foundation JSONSerialization"
+    case .smallWriteMemory: "20 objects -> memory"
+    case .smallReadMemory: "20 objects from memory"
+    case .smallWriteSQLite: "20 objects -> SQLite"
+    case .smallReadSQLite: "20 objects from SQLite"
     }
   }
 
-  func run(file: String, document: String, database: String) async throws {
-    let operation = try PreparedOperation(
-      document: Document(parsing: String(contentsOfFile: document, encoding: .utf8)),
-      variables: JSONObject(uniqueMembers: [.init(key: "first", value: .number(JSONNumber(1)))])
-        ?? JSONObject())
+  /// Whether the time of the work counts, because the process has to do other things first.
+  var countsWorkOnly: Bool {
     switch self {
-    case .parse: try parse(file)
-    case .memory: try await normalize(file, operation, MemoryStore())
-    case .sqlite, .unchanged:
-      try await normalize(file, operation, SQLiteStore(path: database))
-    case .readSQLite:
-      let store = try SQLiteStore(path: database)
-      guard case .hit(let body) = try await store.read(operation) else {
-        throw CacheError(.storage, "the response is not in the cache")
-      }
-      print(body.count)
+    case .yajl, .memoryUnchanged, .memoryChanged, .readMemory, .insertRows: true
+    default: false
     }
   }
 
-  private func normalize(
-    _ file: String, _ operation: PreparedOperation, _ store: any RecordStore
-  ) async throws {
-    var options = ResponseNormalizer.Options()
-    options.wantsResult = false
-    let normalizer = try ResponseNormalizer(operation, store: store, options: options)
-    let input = try InputFile(file)
-    while let chunk = try input.next() {
-      try normalizer.feed(chunk)
-      if normalizer.needsFlush { try await normalizer.flush() }
+  /// Whether the write-ahead log of the stage before is moved into the database first, unmeasured.
+  var wantsCheckpoint: Bool {
+    switch self {
+    case .insertRows, .sqliteUnchanged, .readSQLite, .sqliteChanged: true
+    default: false
     }
-    let response = try await normalizer.finish()
-    let summary = try await response.write?.commit()
-    print(summary?.newRecords ?? 0, response.statistics.fields)
   }
 
-  private func parse(_ file: String) throws {
-    let scope = UnsafeMutablePointer<JSONEventScope>.allocate(capacity: 1)
-    scope.initialize(to: JSONEventScope())
-    defer { scope.deallocate() }
-    var parser = try JSONParser(handlers: countingHandlers, context: scope)
-    let input = try InputFile(file)
-    while let chunk = try input.next() { try parser.feed(chunk) }
-    try parser.finish()
-    print(scope.pointee.events)
+  func run(_ files: Files) async throws -> StageReport {
+    let text = try String(contentsOfFile: files.document, encoding: .utf8)
+    var variables = JSONObject()
+    if text.contains("$first") { variables = ["first": .number(JSONNumber(1))] }
+    let operation = try PreparedOperation(document: Document(parsing: text), variables: variables)
+    let work = Work(files: files, operation: operation)
+    switch self {
+    case .yajl: return try work.bareYajl()
+    case .parse: return try work.parse()
+    case .memory: return try await work.memory()
+    case .memoryUnchanged: return try await work.memory(again: files.response)
+    case .memoryChanged: return try await work.memory(again: files.changed)
+    case .readMemory: return try await work.readMemory()
+    case .sqlite, .sqliteUnchanged: return try await work.sqlite(files.response)
+    case .sqliteChanged: return try await work.sqlite(files.changed)
+    case .insertRows: return try await work.insertRows()
+    case .readSQLite: return try await work.readSQLite()
+    case .dictionary: return try work.dictionary()
+    case .foundation: return try work.foundation()
+    case .smallWriteMemory: return try await SmallWork(operation).write(MemoryStore())
+    case .smallReadMemory: return try await SmallWork(operation).read(MemoryStore())
+    case .smallWriteSQLite:
+      files.removeDatabases()
+      return try await SmallWork(operation).write(SQLiteStore(path: files.database))
+    case .smallReadSQLite:
+      files.removeDatabases()
+      return try await SmallWork(operation).read(SQLiteStore(path: files.database))
+    }
   }
 }
 
-private let countingHandlers = JSONEventHandlers(
-  null: { scope($0)?.pointee.count() == nil ? 0 : 1 },
-  boolean: { context, _ in scope(context)?.pointee.count() == nil ? 0 : 1 },
-  number: { context, _, count in scope(context)?.pointee.checkNumber(count) == true ? 1 : 0 },
-  string: { context, _, count in scope(context)?.pointee.checkString(count) == true ? 1 : 0 },
-  startObject: { scope($0)?.pointee.enter() == true ? 1 : 0 },
-  key: { context, _, count in scope(context)?.pointee.checkKey(count) == true ? 1 : 0 },
-  endObject: { scope($0)?.pointee.leave() == nil ? 0 : 1 },
-  startArray: { scope($0)?.pointee.enter() == true ? 1 : 0 },
-  endArray: { scope($0)?.pointee.leave() == nil ? 0 : 1 })
-
-private func scope(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<JSONEventScope>? {
-  context?.assumingMemoryBound(to: JSONEventScope.self)
+/// Takes the time and counts the allocations of a piece of work.
+func measured(_ work: () async throws -> Int) async rethrows -> StageReport {
+  let before = gqlrun_allocation_count()
+  let start = ContinuousClock.now
+  let count = try await work()
+  let seconds = (ContinuousClock.now - start).seconds
+  return StageReport(
+    seconds: seconds, allocations: gqlrun_allocation_count() - before, count: count)
 }
 
-/// A file read in pieces of 256 KiB.
-private final class InputFile {
-  private let descriptor: Int32
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
-
-  init(_ path: String) throws {
-    descriptor = open(path, O_RDONLY)
-    guard descriptor >= 0 else { throw CacheError(.storage, "cannot open \(path)") }
-  }
-
-  deinit {
-    close(descriptor)
-    buffer.deallocate()
-  }
-
-  func next() throws -> UnsafeRawBufferPointer? {
-    let count = read(descriptor, buffer.baseAddress, buffer.count)
-    guard count >= 0 else { throw CacheError(.storage, "cannot read the response") }
-    return count == 0 ? nil : UnsafeRawBufferPointer(rebasing: buffer[..<count])
+extension Duration {
+  var seconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) / 1e18
   }
 }

@@ -8,6 +8,7 @@ public actor MemoryStore: RecordStore {
 
   /// The most bytes of keys and record text to keep, or `nil` for no limit.
   public let maxSize: Int?
+  public nonisolated let activity = StoreActivity()
   private let collectsChanges: Bool
   private var table = RecordTable()
   private var use: UInt32 = 0
@@ -15,7 +16,8 @@ public actor MemoryStore: RecordStore {
 
   /// - Parameters:
   ///   - maxSize: The most bytes of keys and record text to keep; `nil`, the default, is no limit.
-  ///   - collectsChanges: Whether a write tells which fields changed. `false` by default.
+  ///   - collectsChanges: Whether every write tells which fields changed. By default it does so only
+  ///     while somebody watches.
   public init(maxSize: Int? = nil, collectsChanges: Bool = false) {
     self.maxSize = maxSize
     self.collectsChanges = collectsChanges
@@ -26,10 +28,22 @@ public actor MemoryStore: RecordStore {
     return MemoryTransaction(store: self, gate: gate)
   }
 
-  public func read(_ operation: PreparedOperation) throws(CacheError) -> CacheReadResult {
+  public func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) throws(CacheError) -> StoreAnswer {
+    try read(operation, under: activity.edits, options)
+  }
+
+  fileprivate func read(
+    _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions
+  ) throws(CacheError) -> StoreAnswer {
     use &+= 1
-    let reader = RecordReader(operation.plan, source: MemorySource(table: table, use: use))
-    return try reader.read()
+    let source = MemorySource(table: table, use: use)
+    if edits.isEmpty {
+      return try RecordReader(operation.plan, source: source, options: options).read()
+    }
+    let layered = LayeredSource(source, edits: edits, seed: segmentSeed)
+    return try RecordReader(operation.plan, source: layered, options: options).read()
   }
 
   public func record(forKey key: String) throws(CacheError) -> String? {
@@ -64,24 +78,87 @@ public actor MemoryStore: RecordStore {
     return statistics
   }
 
-  public func clear() { table = RecordTable() }
+  public func clear() async {
+    await gate.acquire()
+    table = RecordTable()
+    activity.noteCleared()
+    await gate.release()
+  }
 
   // MARK: Writing
 
-  fileprivate func commit(_ batches: [RecordTable]) throws(CacheError) -> WriteSummary {
+  fileprivate func commit(
+    _ edits: [StoreEdit], settling layer: OptimisticLayer?
+  ) -> WriteSummary {
     use &+= 1
+    let isWatched = activity.isWatched
+    var summary: WriteSummary
+    if edits.count == 1, case .records(let batch) = edits[0] {
+      summary = put(
+        batch, collects: collectsChanges || isWatched && batch.liveCount <= Self.watchedRecords)
+    } else {
+      summary = applyByHand(edits)
+    }
+    var evicted: Fingerprints?
+    if let maxSize, table.liveBytes > maxSize {
+      evicted = evict(to: maxSize / 10 * 9, tells: isWatched)
+    }
+    if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
+    // Readers come when this actor is free: what they see is all of this, or nothing.
+    let settled = layer.flatMap { activity.take($0) }
+    activity.post(summary)
+    if let evicted { activity.post(evicted) }
+    activity.post([settled])
+    return summary
+  }
+
+  /// The most records of a write whose changed fields are collected for watchers.
+  private static let watchedRecords = StoreActivity.changeLimit / 10
+
+  private func put(_ batch: RecordTable, collects: Bool) -> WriteSummary {
     var summary = WriteSummary()
-    for batch in batches {
-      if table.isEmpty && !collectsChanges {
-        table = batch
-        summary.newRecords += batch.live.count { !Segments.isSegment(key: batch.key(at: $0)) }
-      } else {
-        join(batch, &summary)
+    summary.changesAreKnown = collects
+    if table.isEmpty && !collects {
+      table = batch
+      summary.newRecords = batch.live.count { !Segments.isSegment(key: batch.key(at: $0)) }
+    } else {
+      join(batch, &summary)
+    }
+    return summary
+  }
+
+  /// Applies edits one after the other, and tells what differs in the end.
+  private func applyByHand(_ edits: [StoreEdit]) -> WriteSummary {
+    var before: [[UInt8]: [UInt8]?] = [:]
+    for edit in edits {
+      edit.forEachKey { key in
+        if Segments.isSegment(key: key) { return }
+        let key = key.array
+        if before[key] == nil { before[key] = .some(text(of: key)) }
       }
     }
-    if let maxSize, table.liveBytes > maxSize { evict(to: maxSize / 10 * 9) }
-    if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
-    return summary
+    for edit in edits {
+      switch edit {
+      case .records(let batch):
+        _ = put(batch, collects: false)
+      case .removals(let removals):
+        for (key, field) in removals { remove(key, field) }
+      }
+    }
+    var comparison = RecordComparison()
+    for (key, old) in before { comparison.add(key, before: old, after: text(of: key)) }
+    return comparison.summary
+  }
+
+  private func text(of key: [UInt8]) -> [UInt8]? {
+    key.withUnsafeBufferPointer { table.find(Bytes($0)).map { table.text(at: $0).array } }
+  }
+
+  private func remove(_ key: [UInt8], _ field: [UInt8]?) {
+    guard let index = key.withUnsafeBufferPointer({ table.find(Bytes($0)) }) else { return }
+    guard let field else { return table.remove(at: index) }
+    let rest = RecordText.removing(field, from: table.text(at: index).array)
+    rest.withUnsafeBufferPointer { table.replace(at: index, text: Bytes($0)) }
   }
 
   private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {
@@ -105,7 +182,7 @@ public actor MemoryStore: RecordStore {
       table.insert(key, hash: hash, text: text, lastUse: use)
       if isSegment { return }
       summary.newRecords += 1
-      if collectsChanges { noteAll(key, text, &summary) }
+      if summary.changesAreKnown { noteAll(key, text, &summary) }
       return
     }
     table.touch(at: index, use: use)
@@ -118,7 +195,7 @@ public actor MemoryStore: RecordStore {
     var merge = Merge(access: segments)
     var merged = ByteStack(capacity: text.count + 64)
     var changed: [[UInt8]] = []
-    let collects = collectsChanges
+    let collects = summary.changesAreKnown
     let differs = merge.records(old: table.text(at: index), new: text, into: &merged) { field in
       if collects { changed.append(field.array) }
     }
@@ -142,14 +219,17 @@ public actor MemoryStore: RecordStore {
     summary.changes.insert(FieldChange(key: key, quotedField: field))
   }
 
-  /// Removes the records that were used longest ago until `size` bytes are left.
-  private func evict(to size: Int) {
+  /// Removes the records that were used longest ago until `size` bytes are left; tells their fields.
+  private func evict(to size: Int, tells: Bool) -> Fingerprints {
+    var evicted = Fingerprints()
     let oldestFirst = table.live.sorted { table.lastUse(at: $0) < table.lastUse(at: $1) }
     for index in oldestFirst {
       if table.liveBytes <= size { break }
+      if tells { evicted.add(record: table.key(at: index), text: table.text(at: index)) }
       table.remove(at: index)
     }
     table = table.compacted()
+    return evicted
   }
 }
 
@@ -183,7 +263,7 @@ struct MemorySource: RecordSource {
 private actor MemoryTransaction: RecordTransaction {
   private let store: MemoryStore
   private let gate: WriterGate
-  private var batches: [RecordTable] = []
+  private var edits: [StoreEdit] = []
   private var isOpen = true
 
   init(store: MemoryStore, gate: WriterGate) {
@@ -199,24 +279,29 @@ private actor MemoryTransaction: RecordTransaction {
   }
 
   func merge(_ records: RecordBatch) -> RecordBatch? {
-    batches.append(records.table)
+    edits.append(.records(records.table))
     return nil
   }
 
   func resolve(_ nulls: NullResolutionRequest) {
-    guard let table = batches.last else { return }
+    guard case .records(let table)? = edits.last else { return }
     nulls.resolution.run(StagedRecords(table: table, seed: store.segmentSeed))
   }
 
-  func commit() async throws(CacheError) -> WriteSummary {
+  func remove(_ removals: [RecordRemoval]) throws(CacheError) {
+    var targets: [(key: [UInt8], field: [UInt8]?)] = []
+    for removal in removals { targets.append(try removal.target()) }
+    edits.append(.removals(targets))
+  }
+
+  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+    try await store.read(operation, under: edits, ReadOptions()).result
+  }
+
+  func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     isOpen = false
-    let summary: WriteSummary
-    do {
-      summary = try await store.commit(batches)
-    } catch {
-      await gate.release()
-      throw error
-    }
+    let summary = await store.commit(edits, settling: layer)
+    edits = []
     await gate.release()
     return summary
   }
@@ -224,29 +309,7 @@ private actor MemoryTransaction: RecordTransaction {
   func rollback() async {
     guard isOpen else { return }
     isOpen = false
-    batches = []
+    edits = []
     await gate.release()
-  }
-}
-
-/// Lets one transaction at a time into a store; the others wait in order.
-actor WriterGate {
-  private var isTaken = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
-
-  func acquire() async {
-    if !isTaken {
-      isTaken = true
-      return
-    }
-    await withCheckedContinuation { waiting.append($0) }
-  }
-
-  func release() {
-    if waiting.isEmpty {
-      isTaken = false
-    } else {
-      waiting.removeFirst().resume()
-    }
   }
 }

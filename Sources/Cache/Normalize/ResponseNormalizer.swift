@@ -41,6 +41,8 @@ public final class ResponseNormalizer {
 
   private let operation: PreparedOperation
   private let store: (any RecordStore)?
+  /// When the response was asked for, in clearings of the store.
+  private let epoch: Int
   private let options: Options
   private let state: UnsafeMutablePointer<NormalizerState>
   private var parser: JSONParser
@@ -51,16 +53,24 @@ public final class ResponseNormalizer {
 
   /// A normalizer for one response of `operation`. Without a store, nothing is staged for long: the
   /// response is parsed, checked and turned into its result only.
-  public init(
+  public convenience init(
     _ operation: PreparedOperation, store: (any RecordStore)?, options: Options = Options()
+  ) throws(CacheError) {
+    try self.init(
+      operation, store: store, segmentSeed: store?.segmentSeed ?? processSeed, options: options)
+  }
+
+  private init(
+    _ operation: PreparedOperation, store: (any RecordStore)?, segmentSeed: UInt64, options: Options
   ) throws(CacheError) {
     self.operation = operation
     self.store = store
     self.options = options
+    epoch = store?.activity.epoch ?? 0
     state = .allocate(capacity: 1)
     state.initialize(
       to: NormalizerState(
-        plan: operation.plan, staging: Staging(segmentSeed: store?.segmentSeed ?? processSeed),
+        plan: operation.plan, staging: Staging(segmentSeed: segmentSeed),
         wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits))
     do {
       parser = try JSONParser(
@@ -203,13 +213,33 @@ public final class ResponseNormalizer {
         try await transaction.resolve(NullResolutionRequest(resolution))
       }
       self.transaction = nil
-      return PendingWrite(open: transaction)
+      return PendingWrite(open: transaction, store: store, epoch: epoch)
     }
     if !resolution.isEmpty {
       resolution.run(
         StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
     }
-    return PendingWrite(store: store, batch: state.pointee.staging.release())
+    return PendingWrite(store: store, batch: state.pointee.staging.release(), epoch: epoch)
+  }
+
+  /// The records that `data` consists of, for those who put them where they belong themselves.
+  static func records(
+    ofData data: JSONValue, _ operation: PreparedOperation, segmentSeed: UInt64
+  ) throws(CacheError) -> RecordTable {
+    var options = Options()
+    options.wantsResult = false
+    let normalizer = try ResponseNormalizer(
+      operation, store: nil, segmentSeed: segmentSeed, options: options)
+    let text = Array("{\"data\":\(data.jsonText())}".utf8)
+    do {
+      try text.withUnsafeBytes { try normalizer.feed($0) }
+    } catch let error as CacheError {
+      throw error
+    } catch {
+      throw CacheError(.invalidData, "\(error)")
+    }
+    try normalizer.end()
+    return normalizer.state.pointee.staging.release().table
   }
 
   private func members(_ text: [UInt8]?, _ name: String) throws(CacheError) -> JSONValue? {
@@ -279,39 +309,4 @@ public struct NormalizedResponse: Sendable {
   public var diagnostics: [CacheDiagnostic]
   /// What is to be written to the store; `nil` when there is nothing to write.
   public var write: PendingWrite?
-}
-
-/// The records of a response that has ended well, waiting for the decision to keep them.
-public struct PendingWrite: Sendable {
-  private enum Content: Sendable {
-    case open(any RecordTransaction)
-    case staged(any RecordStore, RecordBatch)
-  }
-
-  private let content: Content
-
-  init(open transaction: any RecordTransaction) { content = .open(transaction) }
-
-  init(store: any RecordStore, batch: RecordBatch) { content = .staged(store, batch) }
-
-  /// Makes the records visible, all at once.
-  public func commit() async throws(CacheError) -> WriteSummary {
-    switch content {
-    case .open(let transaction): return try await transaction.commit()
-    case .staged(let store, let batch):
-      let transaction = try await store.begin()
-      do {
-        _ = try await transaction.merge(batch)
-        return try await transaction.commit()
-      } catch {
-        await transaction.rollback()
-        throw error
-      }
-    }
-  }
-
-  /// Forgets the records; the store stays as it was.
-  public func rollback() async {
-    if case .open(let transaction) = content { await transaction.rollback() }
-  }
 }

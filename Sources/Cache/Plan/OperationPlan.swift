@@ -51,6 +51,22 @@ package final class OperationPlan: Sendable {
     self.facts = facts
   }
 
+  /// The same plan, with what the cache asks for shown to the caller, too.
+  init(showingAll plan: OperationPlan) {
+    sets = plan.sets.map { set in
+      set.map { contribution in
+        var contribution = contribution
+        contribution.isAdded = false
+        return contribution
+      }
+    }
+    rootSet = plan.rootSet
+    rootType = plan.rootType
+    operationType = plan.operationType
+    keys = plan.keys
+    facts = plan.facts
+  }
+
   /// Which of a field's ruled keys counts for objects of `type`: that of the type itself, else that of
   /// an interface; `nil` when none does.
   func ruledKey(of contribution: Contribution, for type: String) -> Int? {

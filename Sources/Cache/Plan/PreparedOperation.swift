@@ -13,7 +13,7 @@ public struct PreparedOperation: Sendable {
   public let callerDocument: String
   /// The variables to send: the given ones and the defaults of the absent ones.
   public let variables: JSONObject
-  package let plan: OperationPlan
+  package var plan: OperationPlan
 
   /// Prepares the operation named `operationName`, or the only one.
   ///
@@ -46,5 +46,15 @@ public struct PreparedOperation: Sendable {
     }
     plan = try OperationPlan(
       document: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
+  }
+}
+
+extension PreparedOperation {
+  /// The same operation, whose data has the fields that identify objects even where only the cache
+  /// asks for them.
+  var withIdentity: PreparedOperation {
+    var operation = self
+    operation.plan = OperationPlan(showingAll: plan)
+    return operation
   }
 }

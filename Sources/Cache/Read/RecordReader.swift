@@ -24,21 +24,27 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   private var path: [Step] = []
   private(set) var miss: CacheMiss?
   private(set) var failure: CacheError?
+  private let isTracking: Bool
+  private var dependencies: Dependencies
 
-  init(_ plan: OperationPlan, source: Source) {
+  init(_ plan: OperationPlan, source: Source, options: ReadOptions = ReadOptions()) {
     self.source = source
     table = PlanTable(plan)
+    isTracking = options.tracking != .none
+    dependencies = Dependencies(options.tracking)
   }
 
   /// Reads the whole operation.
-  consuming func read() throws(CacheError) -> CacheReadResult {
-    guard readRoot() else {
+  consuming func read() throws(CacheError) -> StoreAnswer {
+    let isHit = readRoot()
+    let dependencies = isTracking ? dependencies : nil
+    guard isHit else {
       if let failure = failure ?? source.failure { throw failure }
-      if let miss { return .miss(miss) }
+      if let miss { return StoreAnswer(.miss(miss), dependencies: dependencies) }
       throw CacheError(.damagedDatabase, "a record of the cache cannot be read")
     }
     try spool.append(out.all)
-    return .hit(spool.finish())
+    return StoreAnswer(.hit(spool.finish()), dependencies: dependencies)
   }
 
   private mutating func readRoot() -> Bool {
@@ -48,6 +54,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     for index in 0..<table.plans[Int(table.root)].fieldCount {
       let field = fields + index
       guard field.pointee.isAsked else { continue }
+      if isTracking { noteRoot(field) }
       guard let record = source.text(key: field.pointee.rootKey, depth: 0) else {
         if field.pointee.fragments >= 0 { continue }
         return missing(field, recordKey: RootRecord.queryKey)
@@ -83,6 +90,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let number = table.variant(of: node, typename: RecordText.typename(of: text, at: start))
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
+    if isTracking, isRecord { noteRecord(recordKey, fields, count) }
     let unmatched = unmatchedFragments(text, start, fields, count)
     out.append(UInt8(ascii: "{"))
     var isFirst = true
@@ -325,10 +333,36 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   @inline(__always)
   private mutating func record(_ key: Bytes, node: Int32, depth: Int) -> Bool {
     guard let text = source.text(key: key, depth: depth) else {
+      if isTracking { dependencies.add(missing: key) }
       return miss(recordKey: key.string, field: nil)
     }
     return object(
       text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true) >= 0
+  }
+
+  // MARK: Dependencies
+
+  @inline(never)
+  private mutating func noteRoot(_ field: UnsafeMutablePointer<FieldPlan>) {
+    let key = field.pointee.rootKey
+    let dot = (0..<key.count).first { key.start[$0] == UInt8(ascii: ".") } ?? 0
+    dependencies.add(record: key[0..<dot], field: key[(dot + 1)..<key.count])
+  }
+
+  /// Notes all fields that are asked of a record, there or not, and what decides which ones they are.
+  @inline(never)
+  private mutating func noteRecord(
+    _ key: Bytes, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
+  ) {
+    let typename: StaticString = "__typename"
+    dependencies.add(
+      record: key, field: Bytes(start: typename.utf8Start, count: typename.utf8CodeUnitCount))
+    for index in 0..<count where (fields + index).pointee.isAsked {
+      let prefix = (fields + index).pointee.storedPrefix
+      var scratch = ByteStack(capacity: 64)
+      let name = RecordText.withUnescaped(prefix[0..<(prefix.count - 1)], &scratch) { $0.array }
+      name.withUnsafeBufferPointer { dependencies.add(record: key, field: Bytes($0)) }
+    }
   }
 
   // MARK: Failures

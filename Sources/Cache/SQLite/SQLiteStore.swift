@@ -8,10 +8,6 @@ import GRDBSQLite
 /// transaction. The file carries this program's application id and a schema version, and is readable
 /// by its owner only.
 public final class SQLiteStore: RecordStore {
-  /// `GQLR`: what `PRAGMA application_id` says of a file of ours.
-  static let applicationID: Int32 = 0x4751_4c52
-  static let schemaVersion: Int32 = 1
-
   public let segmentSeed: UInt64
   public let takesWholeResponses = false
   /// The path of the database file.
@@ -19,20 +15,23 @@ public final class SQLiteStore: RecordStore {
   let pool: DatabasePool
   let gate = WriterGate()
   let collectsChanges: Bool
+  public let activity: StoreActivity
 
   /// Opens the cache at `path`, and makes it when it is not there.
   ///
-  /// - Parameter collectsChanges: Whether a write tells which fields changed. `false` by default.
+  /// - Parameter collectsChanges: Whether every write tells which fields changed. By default it does so
+  ///   only while somebody watches.
   /// - Throws: ``CacheError``: `foreignDatabase` for a file that is not ours (it is left untouched),
   ///   `damagedDatabase`, `storage` when it cannot be opened or made.
   public init(path: String, collectsChanges: Bool = false) throws(CacheError) {
     self.path = path
     self.collectsChanges = collectsChanges
-    try SQLiteFile.check(path)
+    let version = try SQLiteFile.check(path)
     do {
-      try SQLiteFile.create(path)
+      try SQLiteFile.prepare(path, version: version)
       pool = try DatabasePool(path: path, configuration: Self.configuration)
       segmentSeed = try pool.read { db in
+        _ = try SQLiteSchema.version(of: db, path)
         let seed = try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'segment_seed'")
         guard let seed else {
           throw CacheError(
@@ -41,6 +40,7 @@ public final class SQLiteStore: RecordStore {
         }
         return UInt64(bitPattern: seed)
       }
+      activity = SharedActivities.activity(ofFile: path)
     } catch {
       throw SQLiteFile.describe(error, "open the cache", path)
     }
@@ -83,14 +83,32 @@ public final class SQLiteStore: RecordStore {
     return transaction
   }
 
-  public func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+  public func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer {
     do {
+      let activity = activity
+      let seed = segmentSeed
       return try await pool.read { db in
-        let reader = RecordReader(operation.plan, source: SQLiteSource(db))
-        return try reader.read()
+        let edits = try activity.hasLayers ? Self.snapshot(db, activity) : []
+        let source = SQLiteSource(db)
+        if edits.isEmpty {
+          return try RecordReader(operation.plan, source: source, options: options).read()
+        }
+        let layered = LayeredSource(source, edits: edits, seed: seed)
+        return try RecordReader(operation.plan, source: layered, options: options).read()
       }
     } catch {
       throw SQLiteFile.describe(error, "read the cache", path)
+    }
+  }
+
+  /// The optimistic layers that belong to the state this connection sees from now on.
+  private static func snapshot(_ db: Database, _ activity: StoreActivity) throws -> [StoreEdit] {
+    try activity.reading { edits in
+      // The first query of a transaction decides what it sees: https://sqlite.org/isolation.html
+      _ = try Int.fetchOne(db, sql: "SELECT 1 FROM meta LIMIT 1")
+      return edits
     }
   }
 
@@ -169,9 +187,12 @@ public final class SQLiteStore: RecordStore {
         try db.checkpoint(.truncate)
       }
     } catch {
+      // Records may be gone even so.
+      activity.noteCleared()
       await gate.release()
       throw SQLiteFile.describe(error, "clear the cache", path)
     }
+    activity.noteCleared()
     await gate.release()
   }
 

@@ -11,14 +11,20 @@ struct TransactionLog {
 
   private var counts = WriteSummary()
   private var entries: [[UInt8]: Entry] = [:]
-  private let collectsChanges: Bool
+  /// Whether changes are collected, and how many at most; `nil` for all.
+  private var collectsChanges: Bool
+  private let limit: Int?
+  private var collected = 0
   /// Records that hold tentative nulls.
   private var tentative: Set<[UInt8]> = []
   /// Whether there are so many of them that they are better looked for.
   private var hasManyTentative = false
   private static let tentativeLimit = 10_000
 
-  init(collectsChanges: Bool) { self.collectsChanges = collectsChanges }
+  init(_ collection: ChangeCollection) {
+    collectsChanges = collection != .none
+    limit = collection == .bounded ? StoreActivity.changeLimit : nil
+  }
 
   // MARK: While the response arrives
 
@@ -41,6 +47,13 @@ struct TransactionLog {
     if collectsChanges { note(key.array, Entry(isNew: false, fields: [])) }
   }
 
+  mutating func noteRemoved(_ key: [UInt8], _ text: [UInt8]) {
+    counts.removedRecords += 1
+    guard collectsChanges else { return }
+    note(
+      key, Entry(isNew: false, fields: Set(RecordComparison.fields(text).keys), isRewritten: true))
+  }
+
   mutating func noteTentative(_ key: [UInt8]) {
     if tentative.count < Self.tentativeLimit {
       tentative.insert(key)
@@ -56,6 +69,10 @@ struct TransactionLog {
   }
 
   private mutating func note(_ key: [UInt8], _ entry: Entry) {
+    collected += 1 + entry.fields.count
+    if let limit, collected > limit {
+      return stopCollecting()
+    }
     guard entries[key] != nil else {
       entries[key] = entry
       return
@@ -64,11 +81,18 @@ struct TransactionLog {
     entries[key]?.isRewritten = true
   }
 
+  private mutating func stopCollecting() {
+    collectsChanges = false
+    entries = [:]
+  }
+
   mutating func add(_ other: TransactionLog) {
     counts.newRecords += other.counts.newRecords
     counts.changedRecords += other.counts.changedRecords
     counts.unchangedRecords += other.counts.unchangedRecords
-    for (key, entry) in other.entries { note(key, entry) }
+    counts.removedRecords += other.counts.removedRecords
+    if !other.collectsChanges { stopCollecting() }
+    if collectsChanges { for (key, entry) in other.entries { note(key, entry) } }
     for key in other.tentative { noteTentative(key) }
     if other.hasManyTentative { hasManyTentative = true }
   }
@@ -91,8 +115,10 @@ struct TransactionLog {
     if let failure = records.failure { throw failure }
     guard collectsChanges else { return counts }
     var summary = WriteSummary()
+    summary.changesAreKnown = true
     for (key, entry) in entries {
-      let entry = entry.isRewritten ? compare(key, entry, records) : entry
+      let entry = entry.isRewritten ? compare(key, entry, records, &summary) : entry
+      guard let entry else { continue }
       if entry.isNew {
         summary.newRecords += 1
       } else if entry.fields.isEmpty {
@@ -112,24 +138,34 @@ struct TransactionLog {
     return summary
   }
 
-  /// What differs between the record as it was before the transaction and as it is.
-  private func compare(_ key: [UInt8], _ entry: Entry, _ records: StoredRecords) -> Entry {
+  /// What differs between the record as it was before the transaction and as it is; `nil` when it is
+  /// not there any more, or never was.
+  private func compare(
+    _ key: [UInt8], _ entry: Entry, _ records: StoredRecords, _ summary: inout WriteSummary
+  ) -> Entry? {
     let before = records.recordBefore(key: key)
-    guard let now = records.record(key: key) else { return Entry(isNew: false, fields: []) }
-    let old = before.map(Self.fields) ?? [:]
-    let new = Self.fields(now)
-    return Entry(
-      isNew: before == nil, fields: entry.fields.filter { new[$0] != nil && old[$0] != new[$0] })
-  }
-
-  private static func fields(_ record: [UInt8]) -> [[UInt8]: [UInt8]] {
-    record.withUnsafeBufferPointer { record in
-      var fields: [[UInt8]: [UInt8]] = [:]
-      var cursor = FieldCursor(Bytes(record))
-      while let field = cursor.next() {
-        fields[cursor.text[field.key].array] = cursor.text[field.value].array
+    let now = records.record(key: key)
+    guard now != nil else {
+      guard let before else { return nil }
+      summary.removedRecords += 1
+      key.withUnsafeBufferPointer { key in
+        for field in RecordComparison.fields(before).keys {
+          field.withUnsafeBufferPointer {
+            _ = summary.changes.insert(FieldChange(key: Bytes(key), quotedField: Bytes($0)))
+          }
+        }
       }
-      return fields
+      return nil
     }
+    return Entry(
+      isNew: before == nil, fields: RecordComparison.changedFields(before: before, after: now))
   }
+}
+
+/// Which changed fields a transaction collects.
+enum ChangeCollection: Sendable {
+  case none
+  /// Those watchers need, unless there are too many.
+  case bounded
+  case all
 }

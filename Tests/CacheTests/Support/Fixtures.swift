@@ -11,12 +11,16 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
-  func withStore<R>(_ body: (any RecordStore) async throws -> R) async throws -> R {
+  @discardableResult
+  func withStore<R>(
+    collectsChanges: Bool = true, _ body: (any RecordStore) async throws -> R
+  ) async throws -> R {
     switch self {
-    case .memory: return try await body(MemoryStore(collectsChanges: true))
+    case .memory: return try await body(MemoryStore(collectsChanges: collectsChanges))
     case .sqlite:
       let directory = try TemporaryDirectory()
-      let store = try SQLiteStore(path: directory.path("cache.db"), collectsChanges: true)
+      let store = try SQLiteStore(
+        path: directory.path("cache.db"), collectsChanges: collectsChanges)
       let result = try await body(store)
       try store.close()
       return result

@@ -1,0 +1,142 @@
+import CAllocations
+import CBaselines
+import Cache
+import Foundation
+import JSONStream
+
+/// The stages that treat one large response.
+struct Work {
+  let files: Files
+  let operation: PreparedOperation
+
+  /// Parses and normalizes a response into a store; the number of its records.
+  private func write(_ path: String, _ store: any RecordStore) async throws -> Int {
+    var options = ResponseNormalizer.Options()
+    options.wantsResult = false
+    let normalizer = try ResponseNormalizer(operation, store: store, options: options)
+    let input = try InputFile(path)
+    while let chunk = try input.next() {
+      try normalizer.feed(chunk)
+      if normalizer.needsFlush { try await normalizer.flush() }
+    }
+    let response = try await normalizer.finish()
+    guard let write = response.write, response.statistics.unknownFields == 0 else {
+      throw BenchError("\(path) is not a response of its document")
+    }
+    let summary = try await write.commit()
+    return summary.newRecords + summary.changedRecords + summary.unchangedRecords
+  }
+
+  func memory() async throws -> StageReport {
+    let store = MemoryStore()
+    return try await measured { try await write(files.response, store) }
+  }
+
+  func memory(again path: String) async throws -> StageReport {
+    let store = MemoryStore()
+    _ = try await write(files.response, store)
+    return try await measured { try await write(path, store) }
+  }
+
+  func readMemory() async throws -> StageReport {
+    let store = MemoryStore()
+    _ = try await write(files.response, store)
+    return try await measured { try await read(store) }
+  }
+
+  private func read(_ store: any RecordStore) async throws -> Int {
+    guard case .hit(let body) = try await store.read(operation) else {
+      throw BenchError("the response is not in the cache")
+    }
+    return body.count
+  }
+
+  func sqlite(_ path: String) async throws -> StageReport {
+    let store = try SQLiteStore(path: files.database)
+    return try await measured { try await write(path, store) }
+  }
+
+  func readSQLite() async throws -> StageReport {
+    let store = try SQLiteStore(path: files.database)
+    return try await measured { try await read(store) }
+  }
+
+  /// Moves the write-ahead log into the database, between two stages.
+  static func checkpoint(_ files: Files) async throws {
+    let store = try SQLiteStore(path: files.database)
+    try await store.checkpoint()
+    try store.close()
+  }
+
+  func parse() throws -> StageReport {
+    let scope = UnsafeMutablePointer<JSONEventScope>.allocate(capacity: 1)
+    scope.initialize(to: JSONEventScope())
+    defer { scope.deallocate() }
+    let before = gqlrun_allocation_count()
+    let start = ContinuousClock.now
+    var parser = try JSONParser(handlers: countingHandlers, context: scope)
+    let input = try InputFile(files.response)
+    while let chunk = try input.next() { try parser.feed(chunk) }
+    try parser.finish()
+    return StageReport(
+      seconds: (ContinuousClock.now - start).seconds,
+      allocations: gqlrun_allocation_count() - before, count: scope.pointee.events)
+  }
+
+  // MARK: Baselines
+
+  func bareYajl() throws -> StageReport {
+    let before = gqlrun_allocation_count()
+    let seconds = gqlrun_bare_yajl(files.response)
+    guard seconds > 0 else { throw BenchError("yajl cannot parse \(files.response)") }
+    return StageReport(
+      seconds: seconds, allocations: gqlrun_allocation_count() - before, count: 1)
+  }
+
+  func insertRows() async throws -> StageReport {
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(files.plainDatabase + suffix) }
+    var rows = 0
+    let seconds = gqlrun_insert_rows(files.database, files.plainDatabase, &rows)
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(files.plainDatabase + suffix) }
+    guard seconds > 0 else { throw BenchError("the rows could not be inserted") }
+    return StageReport(seconds: seconds, allocations: 0, count: rows)
+  }
+
+  func foundation() throws -> StageReport {
+    let before = gqlrun_allocation_count()
+    let start = ContinuousClock.now
+    let data = try Data(contentsOf: URL(fileURLWithPath: files.response))
+    let object = try JSONSerialization.jsonObject(with: data)
+    guard let members = object as? [String: Any] else { throw BenchError("not an object") }
+    return StageReport(
+      seconds: (ContinuousClock.now - start).seconds,
+      allocations: gqlrun_allocation_count() - before, count: members.count)
+  }
+
+  func dictionary() throws -> StageReport {
+    let before = gqlrun_allocation_count()
+    let start = ContinuousClock.now
+    let data = try Data(contentsOf: URL(fileURLWithPath: files.response))
+    let value = try data.withUnsafeBytes { try JSONValue(parsing: $0) }
+    var normalizer = DictionaryNormalizer()
+    normalizer.add(response: value)
+    return StageReport(
+      seconds: (ContinuousClock.now - start).seconds,
+      allocations: gqlrun_allocation_count() - before, count: normalizer.records.count)
+  }
+}
+
+private let countingHandlers = JSONEventHandlers(
+  null: { scope($0)?.pointee.count() == nil ? 0 : 1 },
+  boolean: { context, _ in scope(context)?.pointee.count() == nil ? 0 : 1 },
+  number: { context, _, count in scope(context)?.pointee.checkNumber(count) == true ? 1 : 0 },
+  string: { context, _, count in scope(context)?.pointee.checkString(count) == true ? 1 : 0 },
+  startObject: { scope($0)?.pointee.enter() == true ? 1 : 0 },
+  key: { context, _, count in scope(context)?.pointee.checkKey(count) == true ? 1 : 0 },
+  endObject: { scope($0)?.pointee.leave() == nil ? 0 : 1 },
+  startArray: { scope($0)?.pointee.enter() == true ? 1 : 0 },
+  endArray: { scope($0)?.pointee.leave() == nil ? 0 : 1 })
+
+private func scope(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<JSONEventScope>? {
+  context?.assumingMemoryBound(to: JSONEventScope.self)
+}

@@ -1,0 +1,93 @@
+import JSONStream
+
+/// A record, or one field of it, that is to be removed.
+public struct RecordRemoval: Sendable, Hashable {
+  /// The key of the record: `User:1`, or `QUERY_ROOT` together with a field.
+  public var recordKey: String
+  /// The stored name of the field: `name`, `feed({"first":10})`. `nil` removes the record.
+  public var field: String?
+
+  public init(record recordKey: String, field: String? = nil) {
+    self.recordKey = recordKey
+    self.field = field
+  }
+
+  /// The key of the stored record concerned, and the quoted key of its field.
+  ///
+  /// - Throws: ``CacheError`` for the root without a field, and for keys that are no records.
+  func target() throws(CacheError) -> (key: [UInt8], field: [UInt8]?) {
+    let isRoot = recordKey.utf8.elementsEqual(RootRecord.queryKey.utf8)
+    guard let field else {
+      guard !isRoot else {
+        throw CacheError(
+          .invalidOperation,
+          "cannot remove the whole record QUERY_ROOT; name the field, or clear the store")
+      }
+      return (Array(recordKey.utf8), nil)
+    }
+    // Every field of the root is a record of its own.
+    if isRoot { return (Array("\(RootRecord.queryKey).\(field)".utf8), nil) }
+    return (Array(recordKey.utf8), Array(RecordText.quoted(field).utf8))
+  }
+}
+
+/// A change that lies above records: of a transaction in memory, or of an optimistic layer.
+enum StoreEdit: Sendable {
+  /// Records to be merged with those below. The table does not change any more.
+  case records(RecordTable)
+  case removals([(key: [UInt8], field: [UInt8]?)])
+
+  /// What becomes of the record `key`, whose text below is `text`.
+  func apply(to key: Bytes, _ text: [UInt8]?, access: any SegmentAccess) -> [UInt8]? {
+    switch self {
+    case .records(let table):
+      guard let index = table.find(key) else { return text }
+      let new = table.text(at: index)
+      guard let text, !Segments.isSegment(key: key) else { return new.array }
+      return text.withUnsafeBufferPointer { text in
+        var merged = ByteStack(capacity: text.count + new.count)
+        var merge = Merge(access: access)
+        _ = merge.records(old: Bytes(text), new: new, into: &merged)
+        return merged.all.array
+      }
+    case .removals(let removals):
+      var text = text
+      for removal in removals where key.equals(removal.key) {
+        text = removal.field.flatMap { field in
+          text.flatMap { RecordText.removing(field, from: $0) }
+        }
+      }
+      return text
+    }
+  }
+
+  /// The keys of the records concerned.
+  func forEachKey(_ body: (Bytes) -> Void) {
+    switch self {
+    case .records(let table): for index in table.live { body(table.key(at: index)) }
+    case .removals(let removals):
+      for removal in removals { removal.key.withUnsafeBufferPointer { body(Bytes($0)) } }
+    }
+  }
+}
+
+extension RecordText {
+  /// `text` as a JSON string in the form that records have.
+  static func quoted(_ text: String) -> String { JSONValue.string(text).canonicalText }
+
+  /// The record without the field of that quoted key; the record itself when it has no such field.
+  static func removing(_ field: [UInt8], from text: [UInt8]) -> [UInt8] {
+    text.withUnsafeBufferPointer { text in
+      var out = ByteStack(capacity: text.count)
+      var cursor = FieldCursor(Bytes(text))
+      out.append(UInt8(ascii: "{"))
+      while let entry = cursor.next() {
+        if cursor.text[entry.key].equals(field) { continue }
+        if out.count > 1 { out.append(UInt8(ascii: ",")) }
+        out.append(cursor.text[entry.key.lowerBound..<entry.value.upperBound])
+      }
+      out.append(UInt8(ascii: "}"))
+      return out.all.array
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+
+@testable import Cache
+
+@Suite("Versions of the database file", .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
+struct MigrationTests {
+  private static let records = [
+    ("QUERY_ROOT.me", #"{"me":{"$ref":"User:1"}}"#),
+    ("User:1", #"{"__typename":"User","id":"1","name":"Ada \"é\""}"#),
+  ]
+  private static let expected = lines(
+    #"{"key":"QUERY_ROOT","fields":{"me":{"$ref":"User:1"}}}"#,
+    #"{"key":"User:1","fields":{"__typename":"User","id":"1","name":"Ada \"é\""}}"#)
+
+  /// What version 1 of this program made, as SQL.
+  private static func makeFirstVersion(_ path: String, mode: String = "WAL") throws {
+    let rows = records.map { key, data in
+      let checksum = Array(key.utf8).withUnsafeBufferPointer { key in
+        Array(data.utf8).withUnsafeBufferPointer {
+          SQLiteText.checksum(key: Bytes(key), text: Bytes($0))
+        }
+      }
+      return "('\(key)', 1700000000, '\(data)', \(checksum))"
+    }
+    try SQLiteTool.run(
+      """
+      PRAGMA page_size = 16384;
+      CREATE TABLE records (
+        key TEXT NOT NULL PRIMARY KEY,
+        received INTEGER NOT NULL,
+        data TEXT NOT NULL,
+        checksum INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
+      INSERT INTO meta VALUES ('segment_seed', -77);
+      INSERT INTO records VALUES \(rows.joined(separator: ", "));
+      PRAGMA application_id = 0x47514c52;
+      PRAGMA user_version = 1;
+      PRAGMA journal_mode = \(mode);
+      """, on: path)
+  }
+
+  @Test("a file of version 1 is brought up to date in place", arguments: ["WAL", "DELETE"])
+  func firstVersion(mode: String) async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    try Self.makeFirstVersion(path, mode: mode)
+    let store = try SQLiteStore(path: path)
+    #expect(store.segmentSeed == UInt64(bitPattern: -77))
+    #expect(try await dump(store) == Self.expected)
+    let cache = CacheUnderTest(store: store)
+    try await cache.write(
+      #"{"data":{"me":{"__typename":"User","id":"1","name":"Grace"}}}"#, "{me{id name}}")
+    #expect(try await cache.read("{me{name}}") == #"{"me":{"name":"Grace"}}"#)
+    try store.close()
+    #expect(try SQLiteTool.run("PRAGMA user_version", on: path) == "2")
+    #expect(try SQLiteTool.run("SELECT count(*) FROM records WHERE ages IS NULL", on: path) == "2")
+    #expect(
+      try SQLiteTool.run("SELECT received FROM records WHERE key LIKE 'QUERY%'", on: path)
+        == "1700000000")
+  }
+
+  @Test("a migrated file and a new one have the same tables")
+  func sameTables() throws {
+    let directory = try TemporaryDirectory()
+    let (old, new) = (directory.path("old.db"), directory.path("new.db"))
+    try Self.makeFirstVersion(old)
+    for path in [old, new] { try SQLiteStore(path: path).close() }
+    let columns = """
+      SELECT m.name, c.name, c.type, c."notnull", c.pk FROM sqlite_schema m
+      JOIN pragma_table_info(m.name) c ORDER BY 1, c.cid
+      """
+    let found = try SQLiteTool.run(columns, on: new)
+    #expect(found.contains("records|ages|TEXT|0|0"))
+    #expect(try SQLiteTool.run(columns, on: old) == found)
+    let header = "PRAGMA page_size; PRAGMA user_version; PRAGMA application_id; PRAGMA journal_mode"
+    #expect(try SQLiteTool.run(header, on: new) == "16384\n2\n1196510290\nwal")
+    #expect(try SQLiteTool.run(header, on: old) == "16384\n2\n1196510290\nwal")
+  }
+
+  @Test("a migration that fails half way leaves the file as it was")
+  func failure() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    try Self.makeFirstVersion(path)
+    let broken = SQLiteSchema.steps + ["CREATE TABLE more (a); CREATE TABLE records (a)"]
+    #expect(throws: (any Error).self) { try SQLiteSchema.migrate(path, steps: broken) }
+    let tables = "PRAGMA user_version; SELECT name FROM sqlite_schema ORDER BY name"
+    #expect(try SQLiteTool.run(tables, on: path) == "1\nmeta\nrecords")
+    #expect(
+      try SQLiteTool.run("SELECT name FROM pragma_table_info('records')", on: path)
+        == "key\nreceived\ndata\nchecksum")
+    let store = try SQLiteStore(path: path)
+    #expect(try await dump(store) == Self.expected)
+    try store.close()
+  }
+
+  @Test("many stores that open an old file at once find one that is up to date")
+  func together() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    try Self.makeFirstVersion(path)
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          let store = try SQLiteStore(path: path)
+          let text = try await dump(store)
+          try store.close()
+          return text
+        }
+      }
+      for try await text in group { #expect(text == Self.expected) }
+    }
+    #expect(try SQLiteTool.run("PRAGMA user_version; PRAGMA quick_check", on: path) == "2\nok")
+  }
+
+  @Test("a file of a newer version is refused and left as it is")
+  func newer() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    try SQLiteStore(path: path).close()
+    try SQLiteTool.run("PRAGMA user_version = 99", on: path)
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+    let found = try await code { try SQLiteStore(path: path).close() }
+    #expect(found == .foreignDatabase)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+  }
+
+  @Test("a newer version that only the write-ahead log knows of is refused as well")
+  func newerInTheLog() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    let store = try SQLiteStore(path: path)
+    try SQLiteTool.run("PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 99", on: path)
+    #expect(try Self.versionInHeader(path) == 2)
+    // The header alone says nothing wrong; SQLite knows better.
+    let found = try await code { try SQLiteSchema.migrate(path, steps: SQLiteSchema.steps) }
+    #expect(found == .foreignDatabase)
+    let opened = try await code { try SQLiteStore(path: path).close() }
+    #expect(opened == .foreignDatabase)
+    try store.close()
+  }
+
+  private static func versionInHeader(_ path: String) throws -> UInt8 {
+    try Data(contentsOf: URL(fileURLWithPath: path))[63]
+  }
+}
