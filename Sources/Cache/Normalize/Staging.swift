@@ -114,9 +114,9 @@ struct Staging: ~Copyable {
     return RecordBatch(full)
   }
 
-  /// Forgets what is staged: nobody wants it.
+  /// Forgets what is staged: nobody wants it. Its memory is filled again.
   mutating func discard() {
-    table = RecordTable()
+    table.reset()
     forgetNulls()
   }
 

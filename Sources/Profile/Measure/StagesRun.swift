@@ -22,7 +22,7 @@ package struct StagesRun {
     var parser = try CountingParser()
     var options = ResponseNormalizer.Options()
     options.wantsResult = false
-    let normalizer = try ResponseNormalizer(operation, store: DiscardingStore(), options: options)
+    let normalizer = try ResponseNormalizer(operation, store: nil, options: options)
     let clock = RunClock()
     var watch = Stopwatch()
     while let piece = try file.next() {

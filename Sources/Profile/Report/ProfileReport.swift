@@ -108,4 +108,14 @@ package struct BaselineReport: Codable, Sendable, Hashable {
   package var megabytesPerSecond: Double
   /// Its time against yajl alone.
   package var toFloor: Ratio?
+
+  package init(
+    label: String, seconds: Spread, peakBytes: Spread, megabytesPerSecond: Double, toFloor: Ratio?
+  ) {
+    self.label = label
+    self.seconds = seconds
+    self.peakBytes = peakBytes
+    self.megabytesPerSecond = megabytesPerSecond
+    self.toFloor = toFloor
+  }
 }

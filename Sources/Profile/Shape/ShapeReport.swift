@@ -30,7 +30,7 @@ package struct ShapeReport: Codable, Sendable, Hashable {
     package var name: String
     package var objects: Int
     package var distinct: Int?
-    /// Without the entities inside.
+    /// Without the objects inside that have a type of their own.
     package var bytes: Int
     package var fields: [FieldShape]
   }

@@ -34,6 +34,8 @@ struct ShapeState {
     var keyValues: [(place: Int, hash: UInt64, text: [UInt8])] = []
     /// Bytes of the entities inside.
     var entityBytes = 0
+    /// Bytes of the objects inside that have a type, entities or not.
+    var typedBytes = 0
   }
 
   struct FieldCount {
@@ -85,6 +87,7 @@ struct ShapeState {
     frames[depth].fields.removeAll(keepingCapacity: true)
     frames[depth].keyValues.removeAll(keepingCapacity: true)
     frames[depth].entityBytes = 0
+    frames[depth].typedBytes = 0
     depth += 1
     deepest = max(deepest, depth)
   }
@@ -94,13 +97,18 @@ struct ShapeState {
     let count = bytes - frames[depth].start
     let place = frames[depth].place
     var entityBytes = frames[depth].entityBytes
+    var typedBytes = frames[depth].typedBytes
     if frames[depth].isObject {
       objects += 1
+      if frames[depth].typename != nil { typedBytes = count }
       if closeObject(frames[depth], count) { entityBytes = count }
     } else {
       paths.noteList(at: place, count: frames[depth].elements)
     }
-    if depth > 0 { frames[depth - 1].entityBytes += entityBytes }
+    if depth > 0 {
+      frames[depth - 1].entityBytes += entityBytes
+      frames[depth - 1].typedBytes += typedBytes
+    }
     end(place, bytes: count, isNull: false)
   }
 
@@ -137,7 +145,7 @@ struct ShapeState {
   private mutating func closeObject(_ frame: Frame, _ count: Int) -> Bool {
     guard let type = frame.typename else { return false }
     let own = count - frame.entityBytes
-    types.note(type, bytes: own, fields: frame.fields, names: paths)
+    types.note(type, bytes: count - frame.typedBytes, fields: frame.fields, names: paths)
     guard let identity = identity(frame, type) else { return false }
     identified += 1
     entities.note(identity, type: type, bytes: own)

@@ -29,7 +29,8 @@ struct MeasuredProcess {
 
   private func runToEnd(_ running: Locked<pid_t>) throws -> Outcome {
     var pipe: [Int32] = [0, 0]
-    guard pipe2(&pipe, O_CLOEXEC) == 0 else { throw failure(errno) }
+    guard Foundation.pipe(&pipe) == 0 else { throw failure(errno) }
+    for descriptor in pipe { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     defer { close(pipe[0]) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

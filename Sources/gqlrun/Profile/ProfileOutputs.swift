@@ -56,13 +56,17 @@ struct ProfileOutputs: ParsableArguments {
 
   private func budgets() throws -> [Budget] {
     try budget.map { text in
-      do { return try Budget(text) } catch { throw Failure(.usage, error.message) }
+      do throws(ProfileError) { return try Budget(text) } catch {
+        throw Failure(.usage, error.message)
+      }
     }
   }
 
   private func earlier() throws -> ProfileReport? {
     guard let compare else { return nil }
-    do { return try ProfileReport.load(compare) } catch { throw Failure(.badInput, error.message) }
+    do throws(ProfileError) { return try ProfileReport.load(compare) } catch {
+      throw Failure(.badInput, error.message)
+    }
   }
 
   func write(_ report: ProfileReport) throws {

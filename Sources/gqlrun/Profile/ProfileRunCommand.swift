@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cache
 import Foundation
+import Pipeline
 import Profile
 
 /// One measured run: what `gqlrun profile` starts again and again. Prints the measurement as JSON.

@@ -33,7 +33,8 @@ extension Failure {
     case .busy: self.init(.tryLater, error.message)
     case .storage: self.init(.failed, error.message)
     case .invalidKeyRule: self.init(.usage, error.message)
-    case .invalidOperation, .invalidVariables, .malformedResponse, .truncatedResponse,
+    case .invalidOperation, .invalidVariables, .invalidData, .malformedResponse,
+      .truncatedResponse,
       .invalidJSON, .foreignDatabase, .damagedDatabase:
       self.init(.badInput, error.message)
     }
