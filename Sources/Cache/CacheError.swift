@@ -24,6 +24,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     case damagedDatabase
     /// The database is in use by another writer for longer than the bounded wait.
     case busy
+    /// The database can only be read.
+    case readOnly
+    /// The task was cancelled while it waited for the store.
+    case cancelled
     /// The operating system or SQLite refused.
     case storage
   }

@@ -177,8 +177,12 @@ public struct StoreStatistics: Sendable, Hashable {
   public var segments = 0
   /// Records and bytes per type (the part of the key before the colon).
   public var types: [String: TypeStatistics] = [:]
-  /// The size of the database file, for stores that have one.
+  /// Records that do not match their checksum. They are in none of the other counts.
+  public var damagedRecords = 0
+  /// The size of the database file with its write-ahead log, for stores that have one.
   public var fileBytes: Int?
+  /// The size of the write-ahead log alone.
+  public var logBytes: Int?
 
   public init() {}
 

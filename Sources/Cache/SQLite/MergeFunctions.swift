@@ -5,7 +5,7 @@ import GRDBSQLite
 ///
 /// `gqlrun_merge(key, old, new, checksum)` is the merged text; `gqlrun_merge_checksum(key, old, new)`
 /// its checksum. What is stored is held against its own checksum first, or a damaged record would come
-/// out of the merge as a sound one. SQLite evaluates the assignments of an update in column order, and `data` stands before
+/// out of the merge as a sound one: it is replaced by what arrived. SQLite evaluates the assignments of an update in column order, and `data` stands before
 /// `checksum`, so the second finds what the first made; were it not so, it would merge again.
 final class MergeFunctions {
   private var merged = ByteStack(capacity: 4096)
@@ -14,7 +14,7 @@ final class MergeFunctions {
   private(set) var differs = false
   /// Whether the last upsert found the record.
   private(set) var wasMerged = false
-  /// What the last upsert found does not match its checksum.
+  /// What the last upsert found did not match its checksum, and was replaced.
   private(set) var isDamaged = false
   /// Whether nulls may be those of errors, and what the last upsert did with them.
   var nullsAreTentative = false
@@ -54,6 +54,28 @@ final class MergeFunctions {
     wasMerged = true
   }
 
+  /// Takes what arrived in place of a damaged record.
+  private func replace(by new: Bytes) {
+    merged.truncate(to: 0)
+    merged.append(new)
+    changed.removeAll(keepingCapacity: true)
+    if collectsChanges {
+      var cursor = FieldCursor(new)
+      while let field = cursor.next() { changed.append(new[field.key].array) }
+    }
+    isDamaged = true
+    differs = true
+    isFresh = true
+    wasMerged = true
+  }
+
+  private func setResult(of context: OpaquePointer?) {
+    let result = merged.all
+    sqlite3_result_text64(
+      context, UnsafeRawPointer(result.start).assumingMemoryBound(to: CChar.self),
+      UInt64(result.count), MergeFunctions.transient, UInt8(SQLITE_UTF8))
+  }
+
   /// Registers the functions, and the object that holds their state, with a connection.
   static func register(in db: Database) throws {
     let context = Unmanaged.passRetained(MergeFunctions())
@@ -68,14 +90,11 @@ final class MergeFunctions {
           sqlite3_value_int64(checksum)
             == SQLiteText.checksum(key: MergeFunctions.text(key), text: MergeFunctions.text(old))
         else {
-          functions.isDamaged = true
-          return sqlite3_result_error_code(context, SQLITE_CORRUPT)
+          functions.replace(by: MergeFunctions.text(new))
+          return functions.setResult(of: context)
         }
         functions.merge(MergeFunctions.text(old), MergeFunctions.text(new))
-        let result = functions.merged.all
-        sqlite3_result_text64(
-          context, UnsafeRawPointer(result.start).assumingMemoryBound(to: CChar.self),
-          UInt64(result.count), MergeFunctions.transient, UInt8(SQLITE_UTF8))
+        functions.setResult(of: context)
       }, nil, nil,
       { context in
         guard let context else { return }

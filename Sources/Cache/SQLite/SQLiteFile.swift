@@ -59,40 +59,48 @@ enum SQLiteFile {
         + "file for the cache", place: path)
   }
 
-  /// Makes the database when it is not there, for its owner only, and brings an older one up to date.
-  ///
-  /// - Parameter version: What ``check(_:)`` found.
-  static func prepare(_ path: String, version: Int32) throws {
-    if version == SQLiteSchema.version { return }
+  /// Makes an empty file, readable by its owner only, when there is none.
+  static func make(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw CacheError(
         .storage, "cannot make the cache \(path): \(String(cString: strerror(errno)))", place: path)
     }
     close(descriptor)
-    try SQLiteSchema.migrate(path)
   }
 
   /// The error in the words of this room.
   static func describe(_ error: any Error, _ action: String, _ path: String) -> CacheError {
     if let error = error as? CacheError { return error }
+    if error is CancellationError {
+      return CacheError(
+        .cancelled, "gave up to \(action) \(path): the task was cancelled", place: path)
+    }
     guard let database = error as? DatabaseError else {
       return CacheError(.storage, "cannot \(action) \(path): \(error)", place: path)
     }
     let message = database.message ?? "SQLite error \(database.extendedResultCode.rawValue)"
-    switch database.resultCode {
-    case .SQLITE_BUSY, .SQLITE_LOCKED:
-      return CacheError(
-        .busy,
-        "cannot \(action) \(path): another process has been writing to it for 10 seconds; try again "
-          + "when it is done, or use another file", place: path)
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-      return CacheError(
-        .damagedDatabase,
-        "cannot \(action) \(path): the database is damaged (\(message)); remove the file to start "
-          + "with an empty cache", place: path)
-    default:
-      return CacheError(.storage, "cannot \(action) \(path): \(message)", place: path)
-    }
+    let (code, advice): (CacheError.Code, String) =
+      switch database.resultCode {
+      case .SQLITE_BUSY, .SQLITE_LOCKED:
+        (.busy, "another program has locked the database; try again, or use another file")
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+        (
+          .damagedDatabase,
+          "the database is damaged (\(message)); it is checked when it is opened next, or remove the "
+            + "file to start with an empty cache"
+        )
+      case .SQLITE_FULL:
+        (.storage, "there is no room left (\(message)); the cache is as it was before")
+      case .SQLITE_IOERR:
+        (
+          .storage,
+          "the file system failed or a size limit was met (\(message)); the cache is as it was before"
+        )
+      case .SQLITE_READONLY, .SQLITE_PERM:
+        (.readOnly, "the file or its directory can only be read (\(message))")
+      default: (.storage, message)
+      }
+    return CacheError(code, "cannot \(action) \(path): \(advice)", place: path)
   }
 }

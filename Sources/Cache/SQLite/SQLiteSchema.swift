@@ -51,6 +51,7 @@ enum SQLiteSchema {
     var configuration = Configuration()
     configuration.busyMode = .timeout(10)
     let queue = try DatabaseQueue(path: path, configuration: configuration)
+    defer { try? queue.close() }
     try queue.writeWithoutTransaction { db in
       if try version(of: db, path, newest: steps.count) == steps.count { return }
       // Measured: 1.5 to 1.8 times faster than pages of 4 KiB with records of a few hundred bytes.
@@ -68,8 +69,16 @@ enum SQLiteSchema {
             """)
         return .commit
       }
+      try db.execute(sql: "PRAGMA journal_mode = WAL")
     }
-    try queue.close()
+  }
+
+  /// SQL that makes a file of an older version readable as one of today for one connection, when the
+  /// file may not be changed; `nil` when nothing is needed.
+  static func standIn(forVersion version: Int) -> String? {
+    guard version == 1 else { return nil }
+    // A temporary view goes before the table of its name: https://sqlite.org/lang_naming.html
+    return "CREATE TEMP VIEW records AS SELECT *, NULL AS ages FROM main.records"
   }
 
   /// What SQLite says: the header alone does not know what is still in the write-ahead log.

@@ -6,9 +6,14 @@ import GRDBSQLite
 struct SQLiteSource: RecordSource {
   private let db: Database
   private let statements = OpenStatements()
+  private let damage: DamageLog?
   private(set) var failure: CacheError?
 
-  init(_ db: Database) { self.db = db }
+  /// - Parameter damage: Told of damaged records, which count as missing.
+  init(_ db: Database, _ damage: DamageLog? = nil) {
+    self.db = db
+    self.damage = damage
+  }
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? {
     while depth >= statements.handles.count {
@@ -20,16 +25,20 @@ struct SQLiteSource: RecordSource {
     let code = sqlite3_step(handle)
     if code == SQLITE_DONE { return nil }
     guard code == SQLITE_ROW else {
+      if code & 0xff == SQLITE_CORRUPT {
+        damage?.notePage(key)
+        return nil
+      }
       failure =
         failure
         ?? CacheError(
-          code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? .damagedDatabase : .storage,
+          code & 0xff == SQLITE_NOTADB ? .damagedDatabase : .storage,
           "cannot read the cache: \(db.lastErrorMessage ?? "SQLite error \(code)")")
       return nil
     }
     let text = SQLiteText.column(handle, 0)
     guard sqlite3_column_int64(handle, 1) == SQLiteText.checksum(key: key, text: text) else {
-      failure = failure ?? SQLiteText.mismatch(key)
+      damage?.note(key)
       return nil
     }
     return text

@@ -5,74 +5,113 @@ import GRDBSQLite
 /// Records in a SQLite file that any SQLite tool can read.
 ///
 /// One connection writes, several read the last committed state (write-ahead log). A response is one
-/// transaction. The file carries this program's application id and a schema version, and is readable
-/// by its owner only.
+/// transaction. Several stores and processes may use one file: readers never wait, and writers wait for
+/// each other, for a bounded time. The file carries this program's application id and a schema version,
+/// and is readable by its owner only.
 public final class SQLiteStore: RecordStore {
+  public struct Options: Sendable {
+    public enum Access: Sendable, Hashable {
+      /// Reads and writes. Where the file or its directory can only be read, reads, and says so.
+      case readWrite
+      /// Reads a file that is there, and changes nothing in it.
+      case readOnly
+    }
+
+    public enum DamagePolicy: Sendable, Hashable {
+      /// A damaged database is renamed to `<path>.damaged-<time>`, and an empty one made in its place.
+      case rebuild
+      /// A damaged database is an error.
+      case refuse
+    }
+
+    public var access = Access.readWrite
+    /// What becomes of a database that is found damaged when it is opened. ``DamagePolicy/rebuild`` by
+    /// default: a cache can be filled again.
+    public var damage = DamagePolicy.rebuild
+    /// How long a write waits for another store or process that writes to the same file. 10 seconds by
+    /// default.
+    public var maximumWait = Duration.seconds(10)
+    /// Whether every write tells which fields changed. By default it does so only while somebody
+    /// watches.
+    public var collectsChanges = false
+    /// Called with what the user should know, from any thread. Does nothing by default.
+    public var report: @Sendable (StoreNotice) -> Void = { _ in }
+    /// What waiting is measured by.
+    var clock: any Clock<Duration> = ContinuousClock()
+
+    public init() {}
+  }
+
   public let segmentSeed: UInt64
   public let takesWholeResponses = false
   /// The path of the database file.
   public let path: String
-  let pool: DatabasePool
-  let gate = WriterGate()
+  /// Whether nothing can be written.
+  public let isReadOnly: Bool
+  let pool: SQLiteConnections
+  let gate: WriteLock
   let collectsChanges: Bool
+  let damage: DamageLog
   public let activity: StoreActivity
+  private let place: Place
+  private let log = LogGrowth()
 
   /// Opens the cache at `path`, and makes it when it is not there.
   ///
   /// - Parameter collectsChanges: Whether every write tells which fields changed. By default it does so
   ///   only while somebody watches.
   /// - Throws: ``CacheError``: `foreignDatabase` for a file that is not ours (it is left untouched),
-  ///   `damagedDatabase`, `storage` when it cannot be opened or made.
-  public init(path: String, collectsChanges: Bool = false) throws(CacheError) {
-    self.path = path
-    self.collectsChanges = collectsChanges
-    let version = try SQLiteFile.check(path)
+  ///   `damagedDatabase`, `busy`, `storage` when it cannot be opened or made.
+  public convenience init(path: String, collectsChanges: Bool = false) throws(CacheError) {
+    var options = Options()
+    options.collectsChanges = collectsChanges
+    try self.init(path: path, options: options)
+  }
+
+  /// Opens the cache at `path`, and makes it when it is not there and may be written.
+  ///
+  /// After a user that did not end well, a process that was killed for one, the file is checked, which
+  /// takes time in proportion to its size. Otherwise opening takes milliseconds.
+  ///
+  /// - Throws: ``CacheError``: `foreignDatabase` for a file that is not ours (it is left untouched),
+  ///   `damagedDatabase`, `busy`, `storage` when it cannot be opened or made.
+  public init(path: String, options: Options) throws(CacheError) {
+    let opened: SQLiteOpening.Opened
     do {
-      try SQLiteFile.prepare(path, version: version)
-      pool = try DatabasePool(path: path, configuration: Self.configuration)
-      segmentSeed = try pool.read { db in
-        _ = try SQLiteSchema.version(of: db, path)
-        let seed = try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'segment_seed'")
-        guard let seed else {
-          throw CacheError(
-            .damagedDatabase, "the cache \(path) has lost its metadata; remove it to start anew",
-            place: path)
-        }
-        return UInt64(bitPattern: seed)
-      }
-      activity = SharedActivities.activity(ofFile: path)
+      opened = try SQLiteOpening.open(path, options)
     } catch {
       throw SQLiteFile.describe(error, "open the cache", path)
     }
+    self.path = path
+    pool = opened.connections
+    segmentSeed = opened.seed
+    isReadOnly = opened.isReadOnly
+    collectsChanges = options.collectsChanges
+    place = Place(name: opened.name, lock: opened.lock)
+    activity = SharedActivities.activity(ofFile: path)
+    damage = DamageLog(path: path, lock: opened.lock, report: options.report)
+    gate = WriteLock(
+      opened.lock, path: path, isReadOnly: opened.isReadOnly, maximumWait: options.maximumWait,
+      clock: options.clock)
   }
 
-  private static var configuration: Configuration {
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(10)
-    configuration.maximumReaderCount = 4
-    configuration.allowsUnsafeTransactions = true
-    configuration.prepareDatabase { db in
-      // https://www.sqlite.org/security.html: a file from elsewhere must not run code of its schema.
-      try db.execute(
-        sql: """
-          PRAGMA trusted_schema = OFF;
-          PRAGMA cell_size_check = ON;
-          PRAGMA cache_size = -4096;
-          PRAGMA temp_store = MEMORY;
-          """)
-      if !db.configuration.readonly {
-        // Checkpoints come after a commit, not inside it.
-        try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
-        try MergeFunctions.register(in: db)
-      }
+  /// The place among those who have the file open; left when the store is gone.
+  private final class Place: Sendable {
+    let name: String
+    let lock: FileLock?
+
+    init(name: String, lock: FileLock?) {
+      self.name = name
+      self.lock = lock
     }
-    return configuration
+
+    deinit { OpenFiles.shared.leave(name) }
   }
 
   // MARK: Reading
 
   public func begin() async throws(CacheError) -> any RecordTransaction {
-    await gate.acquire()
+    try await gate.acquire()
     let transaction = SQLiteTransaction(store: self)
     do {
       try await pool.writeWithoutTransaction { try $0.beginTransaction(.immediate) }
@@ -89,9 +128,9 @@ public final class SQLiteStore: RecordStore {
     do {
       let activity = activity
       let seed = segmentSeed
-      return try await pool.read { db in
+      return try await pool.read { [damage] db in
         let edits = try activity.hasLayers ? Self.snapshot(db, activity) : []
-        let source = SQLiteSource(db)
+        let source = SQLiteSource(db, damage)
         if edits.isEmpty {
           return try RecordReader(operation.plan, source: source, options: options).read()
         }
@@ -114,10 +153,10 @@ public final class SQLiteStore: RecordStore {
 
   public func record(forKey key: String) async throws(CacheError) -> String? {
     do {
-      return try await pool.read { db in
-        var source = SQLiteSource(db)
+      return try await pool.read { [damage] db in
+        var source = SQLiteSource(db, damage)
         let text = try RecordLookup.text(
-          of: key, in: { try Self.forEachRecord(db, $0) }, source: SQLiteSource(db)
+          of: key, in: { try Self.forEachRecord(db, damage, $0) }, source: SQLiteSource(db, damage)
         ) { source.text(key: $0, depth: 1) }
         if let failure = source.failure { throw failure }
         return text
@@ -130,9 +169,9 @@ public final class SQLiteStore: RecordStore {
   public func dump(
     _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
   ) async throws {
-    try await pool.read { db in
-      var writer = DumpWriter(source: SQLiteSource(db), write: write)
-      try Self.forEachRecord(db) { try writer.add(key: $0, text: $1) }
+    try await pool.read { [damage] db in
+      var writer = DumpWriter(source: SQLiteSource(db, damage), write: write)
+      try Self.forEachRecord(db, damage) { try writer.add(key: $0, text: $1) }
       try writer.finish()
     }
   }
@@ -141,21 +180,28 @@ public final class SQLiteStore: RecordStore {
     do {
       var statistics = try await pool.read { db in
         var statistics = StoreStatistics()
-        try Self.forEachRecord(db) { statistics.count(key: $0, textCount: $1.count) }
+        let damage = DamageLog()
+        try Self.forEachRecord(db, damage) { statistics.count(key: $0, textCount: $1.count) }
+        statistics.damagedRecords = damage.count
         return statistics
       }
-      statistics.fileBytes = ["", "-wal"].compactMap { suffix in
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
-        return (attributes?[.size] as? NSNumber)?.intValue
-      }.reduce(0, +)
+      statistics.logBytes = Self.size(of: place.name + "-wal")
+      statistics.fileBytes = Self.size(of: place.name) + Self.size(of: place.name + "-wal")
       return statistics
     } catch {
       throw SQLiteFile.describe(error, "read the cache", path)
     }
   }
 
-  /// Calls `body` with every record in the order of the keys' bytes.
-  private static func forEachRecord(_ db: Database, _ body: (Bytes, Bytes) throws -> Void) throws {
+  private static func size(of path: String) -> Int {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+  }
+
+  /// Calls `body` with every sound record in the order of the keys' bytes.
+  static func forEachRecord(
+    _ db: Database, _ damage: DamageLog? = nil, _ body: (Bytes, Bytes) throws -> Void
+  ) throws {
     let statement = try db.makeStatement(
       sql: "SELECT key, data, checksum FROM records ORDER BY key")
     let handle = statement.sqliteStatement
@@ -169,7 +215,8 @@ public final class SQLiteStore: RecordStore {
       let key = SQLiteText.column(handle, 0)
       let text = SQLiteText.column(handle, 1)
       guard sqlite3_column_int64(handle, 2) == SQLiteText.checksum(key: key, text: text) else {
-        throw SQLiteText.mismatch(key)
+        damage?.note(key)
+        continue
       }
       try body(key, text)
     }
@@ -178,14 +225,15 @@ public final class SQLiteStore: RecordStore {
   // MARK: Keeping house
 
   public func clear() async throws(CacheError) {
-    await gate.acquire()
+    try await gate.acquire()
     do {
       try await pool.writeWithoutTransaction { db in
         // What was cleared shall not be readable in the file.
         try db.execute(sql: "PRAGMA secure_delete = ON; DELETE FROM records; VACUUM")
         try db.execute(sql: "PRAGMA secure_delete = OFF")
-        try db.checkpoint(.truncate)
       }
+      // The log has it, too, and it is emptied when nobody reads the old state any more.
+      _ = try await pool.checkpoint(waiting: true)
     } catch {
       // Records may be gone even so.
       activity.noteCleared()
@@ -196,35 +244,59 @@ public final class SQLiteStore: RecordStore {
     await gate.release()
   }
 
-  /// Moves what was committed from the write-ahead log into the database file.
+  /// Moves what was committed from the write-ahead log into the database file, as far as readers allow.
+  ///
+  /// Waits for no reader: what one stands in the way of, the next checkpoint moves, or the last store
+  /// that closes the file.
   public func checkpoint() async throws(CacheError) {
-    await gate.acquire()
+    try await gate.acquire()
+    try await checkpointHoldingGate()
+  }
+
+  private func checkpointHoldingGate() async throws(CacheError) {
     do {
-      _ = try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+      let isEmpty = try await pool.checkpoint()
+      log.note(isEmpty ? 0 : Self.size(of: place.name + "-wal"))
     } catch {
       await gate.release()
-      // Another process reads or writes: it, or the next one, will do it.
-      if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
       throw SQLiteFile.describe(error, "checkpoint the cache", path)
     }
     await gate.release()
   }
 
-  /// Starts a checkpoint in the background when the write-ahead log has grown large.
+  /// Starts a checkpoint in the background when the write-ahead log has grown by 4 MiB since the last.
   ///
-  /// Only this connection checkpoints, never while a response is being written: several writers and
-  /// checkpoints at a time can damage the log of SQLite before 3.51.3 (https://sqlite.org/wal.html).
+  /// Only the holder of the lock checkpoints, never while a response is being written: several writers
+  /// and checkpoints at a time can damage the log of SQLite before 3.51.3 (https://sqlite.org/wal.html).
   func checkpointIfLarge() {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
-    guard let size = (attributes?[.size] as? NSNumber)?.intValue, size > 4 << 20 else { return }
+    guard log.hasGrown(to: Self.size(of: place.name + "-wal"), by: 4 << 20) else { return }
     Task {
-      // What it cannot do now, the next one will.
-      try? await checkpoint()
+      // What cannot be done now, the next one will do.
+      guard await gate.acquireIfFree() else { return }
+      try? await checkpointHoldingGate()
     }
   }
 
   /// Closes the file. The store cannot be used afterwards.
   public func close() throws(CacheError) {
     do { try pool.close() } catch { throw SQLiteFile.describe(error, "close the cache", path) }
+  }
+}
+
+/// How large the write-ahead log was after the last checkpoint.
+///
+/// `@unchecked Sendable`: the number is behind the lock.
+private final class LogGrowth: @unchecked Sendable {
+  private let lock = NSLock()
+  private var size = 0
+
+  func note(_ size: Int) { lock.withLock { self.size = size } }
+
+  func hasGrown(to now: Int, by growth: Int) -> Bool {
+    lock.withLock {
+      // It began anew.
+      if now < size { size = 0 }
+      return now - size > growth
+    }
   }
 }

@@ -26,11 +26,4 @@ enum SQLiteText {
     let keyHash = hashBytes(key.start, key.count, seed: 0x6771_6c72_756e)
     return Int64(bitPattern: hashBytes(text.start, text.count, seed: keyHash))
   }
-
-  static func mismatch(_ key: Bytes) -> CacheError {
-    CacheError(
-      .damagedDatabase,
-      "the record \(String(key.string.prefix(200))) of the cache is damaged: its checksum does not "
-        + "match; clear the cache and fetch it again")
-  }
 }

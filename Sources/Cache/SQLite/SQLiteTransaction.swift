@@ -161,6 +161,7 @@ struct RecordWriter {
   private let collection: ChangeCollection
   private let nullsAreTentative: Bool
   private let received: Int64
+  private let damage: DamageLog
   let seed: UInt64
   /// Keeps the prepared statements.
   private let statements: [Statement]
@@ -172,6 +173,7 @@ struct RecordWriter {
     self.nullsAreTentative = nullsAreTentative
     self.collection = collection
     seed = store.segmentSeed
+    damage = store.damage
     functions = try MergeFunctions.state(of: db)
     functions.collectsChanges = collection != .none
     functions.nullsAreTentative = nullsAreTentative
@@ -182,7 +184,7 @@ struct RecordWriter {
           received = excluded.received,
           data = gqlrun_merge(key, data, excluded.data, checksum),
           checksum = gqlrun_merge_checksum(key, data, excluded.data)
-        WHERE data IS NOT excluded.data
+        WHERE data IS NOT excluded.data OR checksum IS NOT excluded.checksum
         """)
     let select = try db.cachedStatement(sql: "SELECT data, checksum FROM records WHERE key = ?1")
     statements = [upsert, select]
@@ -228,13 +230,13 @@ struct RecordWriter {
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
     let code = sqlite3_step(upsert)
     sqlite3_reset(upsert)
-    if functions.isDamaged { throw SQLiteText.mismatch(key) }
+    if functions.isDamaged { damage.note(key) }
     guard code == SQLITE_DONE else {
       throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
     }
   }
 
-  /// The stored text of a record, its checksum verified.
+  /// The stored text of a record, its checksum verified: a damaged record counts as missing.
   func text(of key: Bytes) throws -> [UInt8]? {
     SQLiteText.bind(select, 1, key)
     defer { sqlite3_reset(select) }
@@ -245,7 +247,8 @@ struct RecordWriter {
     }
     let text = SQLiteText.column(select, 0)
     guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
-      throw SQLiteText.mismatch(key)
+      damage.note(key)
+      return nil
     }
     return text.array
   }
@@ -288,7 +291,10 @@ struct RecordWriter {
   private func mergeWithSegments(
     _ key: Bytes, _ text: Bytes, _ log: inout TransactionLog
   ) throws {
-    guard let old = try self.text(of: key) else { return }
+    guard let old = try self.text(of: key) else {
+      try replace(key, text)
+      return log.noteNew(key, text)
+    }
     let segments = StoredSegments(self, seed: seed)
     var merge = Merge(nullsAreTentative: nullsAreTentative, access: segments)
     var merged = ByteStack(capacity: text.count + 64)

@@ -6,7 +6,7 @@ final class StoredRecords: RecordAccess {
   private let writer: RecordWriter
   private let segments: StoredSegments
   private let db: Database
-  private let pool: DatabasePool
+  private let pool: SQLiteConnections
   private var ownFailure: (any Error)?
   /// The fields of records that were given back what they were.
   private(set) var resolved: [(key: [UInt8], fields: [[UInt8]])] = []
@@ -14,7 +14,7 @@ final class StoredRecords: RecordAccess {
   /// Why a record could not be read or written, if one could not.
   var failure: (any Error)? { ownFailure ?? segments.failure }
 
-  init(_ db: Database, pool: DatabasePool, writer: RecordWriter) {
+  init(_ db: Database, pool: SQLiteConnections, writer: RecordWriter) {
     self.db = db
     self.writer = writer
     self.pool = pool

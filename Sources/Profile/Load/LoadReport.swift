@@ -24,6 +24,9 @@ package struct LoadReport: Codable, Sendable {
   package var uncorrected: Latencies
   package var phases: [PhaseReport]
   package var receivedBytes: Int
+  /// What setting up a TCP connection takes, in seconds, by connections made before the requests: theirs
+  /// are kept open, so that only the first of them pays it. `nil` when it could not be tried.
+  package var connectSeconds: Spread?
   /// Processor time of this program per second; 2 is two cores.
   package var clientLoad: Double
   /// Why the figures may be the client's rather than the server's.

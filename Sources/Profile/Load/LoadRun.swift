@@ -27,18 +27,23 @@ package struct LoadRun: Sendable {
   package func run() async -> LoadReport {
     let recorder = LatencyRecorder()
     let (start, processStart) = (now, processTime())
+    var waits = 0
     switch model {
-    case .open(let rate, let inFlight): await open(recorder, rate: rate, inFlight: inFlight)
+    case .open(let rate, let inFlight):
+      waits = await open(recorder, rate: rate, inFlight: inFlight)
     case .closed(let concurrency): await closed(recorder, concurrency: concurrency)
     }
     let seconds = max(now - start, 1e-9)
-    return await report(recorder, seconds: seconds, processSeconds: processTime() - processStart)
+    return await report(
+      recorder, seconds: seconds, processSeconds: processTime() - processStart, waits: waits)
   }
 
   private var now: Double { clock.now().inSeconds }
 
-  private func open(_ recorder: LatencyRecorder, rate: Double, inFlight: Int) async {
+  /// Returns how often a request had to wait because too many were in flight.
+  private func open(_ recorder: LatencyRecorder, rate: Double, inFlight: Int) async -> Int {
     let start = now
+    var waits = 0
     let count = Int((duration.inSeconds * rate).rounded())
     await withTaskGroup(of: Void.self) { group in
       var running = 0
@@ -51,11 +56,13 @@ package struct LoadRun: Sendable {
         if running == inFlight {
           await group.next()
           running -= 1
+          waits += 1
         }
         running += 1
         group.addTask { await record(recorder, intended: intended) }
       }
     }
+    return waits
   }
 
   private func closed(_ recorder: LatencyRecorder, concurrency: Int) async {
@@ -77,7 +84,7 @@ package struct LoadRun: Sendable {
   }
 
   private func report(
-    _ recorder: LatencyRecorder, seconds: Double, processSeconds: Double
+    _ recorder: LatencyRecorder, seconds: Double, processSeconds: Double, waits: Int
   ) async -> LoadReport {
     let requests = await recorder.requests
     var report = LoadReport(
@@ -87,11 +94,13 @@ package struct LoadRun: Sendable {
       uncorrected: await recorder.uncorrectedLatencies, phases: await recorder.phaseReports,
       receivedBytes: await recorder.receivedBytes, clientLoad: processSeconds / seconds,
       warnings: [])
-    report.warnings = warnings(report, latestStart: await recorder.latestStart)
+    report.warnings = warnings(report, latestStart: await recorder.latestStart, waits)
     return report
   }
 
-  private func warnings(_ report: LoadReport, latestStart: Double) -> [String] {
+  private func warnings(
+    _ report: LoadReport, latestStart: Double, _ waits: Int
+  ) -> [String] {
     var warnings: [String] = []
     let cores = Double(Machine.current().cores)
     if report.clientLoad > 0.8 * cores {
@@ -106,10 +115,14 @@ package struct LoadRun: Sendable {
             + "for: the latencies grow with the length of the run and say that the rate is too high"
         )
       }
-      if latestStart > 0.01 {
+      if waits > 0 {
         warnings.append(
-          "a request started \(Int(latestStart * 1e3)) ms after its time, because "
-            + "\(inFlight) were in flight or this program was busy")
+          "\(waits) requests had to wait for one of \(inFlight) in flight to end; "
+            + "--concurrency allows more")
+      } else if latestStart > 0.01 {
+        warnings.append(
+          "a request started \(Int(latestStart * 1e3)) ms after its time, because this program or the "
+            + "machine was busy")
       }
     }
     return warnings

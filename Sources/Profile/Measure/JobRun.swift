@@ -8,12 +8,12 @@ package struct JobRun {
   package var label: String
   package var store: any RecordStore
   /// What makes the commit durable; nothing for a store in memory.
-  package var sync: @Sendable () async throws -> Void
+  package var sync: (@Sendable () async throws -> Void)?
   package var keys: ResponseNormalizer.Options
 
   package init(
     _ operation: PreparedOperation, path: String, label: String, store: any RecordStore,
-    sync: @escaping @Sendable () async throws -> Void = {}
+    sync: (@Sendable () async throws -> Void)? = nil
   ) {
     self.operation = operation
     self.path = path
@@ -53,8 +53,10 @@ package struct JobRun {
     watch.lap(.handOver, isSuspending: true)
     let summary = try await response.write?.commit() ?? WriteSummary()
     watch.lap(.commit, isSuspending: true)
-    try await sync()
-    watch.lap(.sync, isSuspending: true)
+    if let sync {
+      try await sync()
+      watch.lap(.sync, isSuspending: true)
+    }
     run.count(response, summary)
     if response.hasData { try await readBack(&run, &watch) }
     clock.finish(&run, watch)

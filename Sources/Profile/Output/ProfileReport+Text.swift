@@ -66,6 +66,7 @@ extension ProfileReport {
         + "(\(Quantities.time(job.seconds.lowest)) to \(Quantities.time(job.seconds.highest))), "
         + "cpu \(Quantities.time(job.cpuSeconds.median)), "
         + "peak memory \(Quantities.size(job.peakBytes.median))"
+        + ", \(Quantities.count(Int(job.pageFaults.median))) page faults"
         + (job.counts.fileBytes.map { ", file \(Quantities.size($0))" } ?? ""))
     if let first = job.firstRecordSeconds {
       result.append("  first record after \(Quantities.time(first.median))")
@@ -125,6 +126,10 @@ struct LoadText {
     }
     for phase in load.phases { table.add(row("  · \(phase.name.rawValue)", phase.latencies)) }
     result += table.lines
+    if let connect = load.connectSeconds {
+      result.append(
+        "  a new TCP connection takes \(Quantities.time(connect.median)); requests keep theirs")
+    }
     result += load.errors.map { "  \($0.count) x \($0.message)" }
     result += load.warnings.map { "  warning: \($0)" }
     return result

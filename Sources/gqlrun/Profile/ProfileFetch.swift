@@ -128,9 +128,13 @@ struct ProfileFetch {
         throw Failure(.failed, "the first request failed: \(failure)")
       }
       Terminal.progress("sending requests")
-      let report = await LoadRun(model: options.model, duration: options.time) {
+      let connect = runner.pipeline.endpoint.flatMap {
+        ConnectProbe("\($0.scheme)://\($0.authority)")?.times(5)
+      }
+      var report = await LoadRun(model: options.model, duration: options.time) {
         await measured.perform()
       }.run()
+      report.connectSeconds = connect.flatMap { Spread($0) }
       Terminal.progress(nil)
       return report
     }

@@ -30,9 +30,10 @@ struct ProfileRounds {
       let isKept = round >= warmUps
       Terminal.progress(
         isKept ? "run \(round - warmUps + 1) of \(runs)" : "warming up, \(round + 1) of \(warmUps)")
-      try await run(.floor, nil, isKept, &floor)
-      try await run(.stages, nil, isKept, &stages)
+      // A response that cannot be used is found by the job first, which says best what is wrong.
       for (index, store) in stores.enumerated() { try await run(.job, store, isKept, &jobs[index]) }
+      try await run(.stages, nil, isKept, &stages)
+      try await run(.floor, nil, isKept, &floor)
       if canHoldTree { try await run(.foundation, nil, isKept, &foundation) }
     }
     Terminal.progress(nil)

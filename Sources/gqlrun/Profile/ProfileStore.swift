@@ -41,9 +41,9 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
 
   /// Opens a new store for one run, and closes and removes it afterwards.
   func withStore<Result>(
-    _ body: (any RecordStore, @escaping @Sendable () async throws -> Void) async throws -> Result
+    _ body: (any RecordStore, (@Sendable () async throws -> Void)?) async throws -> Result
   ) async throws -> Result {
-    guard let path = scratchPath() else { return try await body(MemoryStore()) {} }
+    guard let path = scratchPath() else { return try await body(MemoryStore(), nil) }
     for suffix in Self.suffixes { PartialFiles.add(path + suffix) }
     defer {
       for suffix in Self.suffixes {

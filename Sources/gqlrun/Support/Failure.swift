@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cache
 import Foundation
+import Profile
 
 /// An error as the command line reports it: one message, and the exit code that belongs to it.
 struct Failure: Error {
@@ -31,10 +32,10 @@ extension Failure {
   init(_ error: CacheError) {
     switch error.code {
     case .busy: self.init(.tryLater, error.message)
-    case .storage: self.init(.failed, error.message)
+    case .storage, .readOnly: self.init(.failed, error.message)
+    case .cancelled: self.init(.interrupted, "interrupted")
     case .invalidKeyRule: self.init(.usage, error.message)
-    case .invalidOperation, .invalidVariables, .invalidData, .malformedResponse,
-      .truncatedResponse,
+    case .invalidOperation, .invalidVariables, .invalidData, .malformedResponse, .truncatedResponse,
       .invalidJSON, .foreignDatabase, .damagedDatabase:
       self.init(.badInput, error.message)
     }
@@ -65,6 +66,7 @@ extension Failure {
     switch error {
     case let failure as Failure: self = failure
     case let error as CacheError: self.init(error)
+    case let error as ProfileError: self.init(.badInput, error.message)
     case is CancellationError: self.init(.interrupted, "interrupted")
     default: self = Failure(pipelineError: error) ?? Failure(.failed, "\(error)")
     }

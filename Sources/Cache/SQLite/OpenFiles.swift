@@ -1,0 +1,49 @@
+import Foundation
+
+/// The database files that stores of this process have open.
+///
+/// Closing any descriptor of a file drops all locks that the process holds on it, SQLite's included
+/// (https://sqlite.org/howtocorrupt.html, 2.2). So the header of a file is only read while no store has
+/// the file open, and none can open it meanwhile.
+///
+/// `@unchecked Sendable`: what changes is behind the lock.
+final class OpenFiles: @unchecked Sendable {
+  static let shared = OpenFiles()
+
+  private let lock = NSLock()
+  private var counts: [String: Int] = [:]
+
+  /// Notes that a store is about to open the file at `path`, and calls `look` first if it is the only
+  /// one.
+  ///
+  /// - Returns: The file's canonical path, for ``leave(_:)``.
+  func enter(_ path: String, _ look: () throws -> Void) throws -> String {
+    try lock.withLock {
+      let name = Self.canonical(path)
+      if counts[name, default: 0] == 0 { try look() }
+      // A file that was just made may be known by another name now: that of a link's target.
+      let made = Self.canonical(path)
+      counts[made, default: 0] += 1
+      return made
+    }
+  }
+
+  func leave(_ name: String) {
+    lock.withLock {
+      let left = counts[name, default: 1] - 1
+      counts[name] = left > 0 ? left : nil
+    }
+  }
+
+  /// The path without links, also of a file that is not there yet.
+  static func canonical(_ path: String) -> String {
+    if let resolved = realpath(path, nil) {
+      defer { free(resolved) }
+      return String(cString: resolved)
+    }
+    let url = URL(fileURLWithPath: path)
+    guard let folder = realpath(url.deletingLastPathComponent().path, nil) else { return path }
+    defer { free(folder) }
+    return String(cString: folder) + "/" + url.lastPathComponent
+  }
+}

@@ -1,0 +1,239 @@
+import Foundation
+import GRDB
+
+/// Opening a database file: whose it is, who else has it open, whether it is sound, and which version.
+///
+/// 1. The header is looked at before SQLite touches the file.
+/// 2. Whoever has the database open shares its lock. Whoever finds nobody else there, and signs that the
+///    last user did not end well, checks the file; a damaged one is set aside.
+/// 3. Tables are made, or brought up to date.
+struct SQLiteOpening {
+  let path: String
+  let options: SQLiteStore.Options
+  /// The path without links: beside it are the log and the lock.
+  private let name: String
+  private let lock: FileLock?
+  /// The version in the header; that of today when the header was not looked at, as this process has the
+  /// file open already. The write-ahead log may know better.
+  private let headerVersion: Int
+  /// Whether files may be made and changed here.
+  private let isWritable: Bool
+
+  /// What a store keeps of it.
+  struct Opened {
+    var connections: SQLiteConnections
+    var name: String
+    var lock: FileLock?
+    var seed: UInt64
+    var isReadOnly: Bool
+  }
+
+  private struct Damage: Error { var reason: String }
+
+  static func open(_ path: String, _ options: SQLiteStore.Options) throws -> Opened {
+    let mayWrite = options.access == .readWrite
+    var cannotMake: CacheError?
+    var version = SQLiteSchema.steps.count
+    let name = try OpenFiles.shared.enter(path) {
+      version = Int(try SQLiteFile.check(path))
+      guard mayWrite else { return }
+      do { try SQLiteFile.make(path) } catch let error as CacheError { cannotMake = error }
+    }
+    do {
+      if let cannotMake, access(name, F_OK) != 0 { throw cannotMake }
+      let opening = SQLiteOpening(path, options, name, version)
+      return try opening.run()
+    } catch {
+      OpenFiles.shared.leave(name)
+      throw error
+    }
+  }
+
+  private init(
+    _ path: String, _ options: SQLiteStore.Options, _ name: String, _ headerVersion: Int
+  ) {
+    self.path = path
+    self.headerVersion = headerVersion
+    self.options = options
+    self.name = name
+    lock = FileLock(of: name)
+    isWritable = lock?.isWritable == true && access(name, W_OK) == 0
+  }
+
+  private func run() throws -> Opened {
+    let isAlone = try takePlace()
+    do {
+      return try opened(isAlone)
+    } catch let damage as Damage {
+      return try afterDamage(damage, isAlone)
+    } catch let error as DatabaseError where error.isDamage {
+      return try afterDamage(Damage(reason: error.message ?? "SQLite says so"), isAlone)
+    }
+  }
+
+  private func opened(_ isAlone: Bool, isNew: Bool = false) throws -> Opened {
+    if isAlone, isWritable, needsCheck { try check() }
+    let result = try connect(isNew ? 0 : headerVersion)
+    if isAlone { _ = lock?.tryLock(.presence, exclusively: false) }
+    if result.isReadOnly, options.access == .readWrite {
+      options.report(
+        StoreNotice(
+          .readOnly,
+          "the cache \(path) can only be read, so that nothing new is kept: the file or its directory "
+            + "is not writable", place: path))
+    }
+    return result
+  }
+
+  // MARK: Who else is there
+
+  /// Joins those who have the database open; returns whether there is nobody else, and keeps others
+  /// out then.
+  private func takePlace() throws -> Bool {
+    guard let lock else { return false }
+    if isWritable {
+      switch lock.tryLock(.presence, exclusively: true) {
+      case .locked: return true
+      case .taken: break
+      case .impossible(let reason):
+        throw CacheError(
+          .storage, "cannot lock the cache \(path) by its file \(lock.path): \(reason)", place: path
+        )
+      }
+    }
+    // Only somebody who checks the file, or sets it aside, is in the way.
+    if case .taken = lock.lock(.presence, exclusively: false, maximumWait: options.maximumWait) {
+      throw CacheError(
+        .busy,
+        "cannot open the cache \(path): another process is checking it for damage; try again when it "
+          + "is done, or use another file", place: path)
+    }
+    return false
+  }
+
+  // MARK: Damage
+
+  /// Whether the last user did not end well: then the log is left behind, or a note about damage.
+  ///
+  /// Nothing is read for it, so that a normal open costs the same for a file of any size.
+  private var needsCheck: Bool {
+    if lock?.isSuspect == true { return true }
+    var status = stat()
+    return stat(name + "-wal", &status) == 0 && status.st_size > 0
+  }
+
+  private func check() throws {
+    let queue = try SQLiteConnections.writer(target)
+    defer { try? queue.close() }
+    let report = try queue.writeWithoutTransaction { db in
+      try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
+    }
+    guard report == "ok" else { throw Damage(reason: report) }
+    lock?.setSuspect(false)
+  }
+
+  private func afterDamage(_ damage: Damage, _ isAlone: Bool) throws -> Opened {
+    lock?.setSuspect(true)
+    let found = "the cache \(path) is damaged (\(damage.reason))"
+    guard options.damage == .rebuild, options.access == .readWrite, isWritable else {
+      throw CacheError(
+        .damagedDatabase, "\(found); remove the file to start with an empty cache", place: path)
+    }
+    guard isAlone else {
+      throw CacheError(
+        .damagedDatabase,
+        "\(found) and other programs have it open; end them, and it will be set aside and begun anew",
+        place: path)
+    }
+    let aside = try setAside()
+    lock?.setSuspect(false)
+    try SQLiteFile.make(path)
+    let result = try opened(isAlone, isNew: true)
+    options.report(
+      StoreNotice(
+        .rebuilt, "\(found); it was set aside as \(aside), and the cache begins empty", place: path)
+    )
+    return result
+  }
+
+  /// Renames the file and what belongs to it; returns the new name.
+  private func setAside() throws -> String {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+    formatter.dateFormat = "yyyyMMdd'T'HHmmss'Z'"
+    let base = "\(name).damaged-\(formatter.string(from: Date()))"
+    var aside = base
+    var number = 2
+    while access(aside, F_OK) == 0 {
+      aside = "\(base)-\(number)"
+      number += 1
+    }
+    // The log first: without its database it means nothing, while a database with a wrong log is read.
+    for suffix in ["-wal", "-shm", ""] where access(name + suffix, F_OK) == 0 {
+      guard rename(name + suffix, aside + suffix) == 0 else {
+        throw CacheError(
+          .storage,
+          "cannot set the damaged cache \(path) aside as \(aside): \(String(cString: strerror(errno)))",
+          place: path)
+      }
+    }
+    return aside
+  }
+
+  // MARK: Tables
+
+  private func migrate() throws {
+    let outcome = lock?.lock(.writing, exclusively: true, maximumWait: options.maximumWait)
+    if case .taken? = outcome {
+      throw CacheError.busy(path, lock?.holder ?? "another program", after: options.maximumWait)
+    }
+    defer { lock?.unlock(.writing) }
+    try SQLiteSchema.migrate(name)
+  }
+
+  // MARK: Connections
+
+  /// The path as SQLite gets it.
+  private var target: String {
+    if isWritable { return name }
+    // Where the log can neither be there nor be made, SQLite reads a file that does not change.
+    guard access(name + "-wal", F_OK) != 0 || access(name + "-shm", F_OK) != 0 else { return name }
+    guard access((name as NSString).deletingLastPathComponent, W_OK) != 0 else { return name }
+    var status = stat()
+    if stat(name + "-wal", &status) == 0, status.st_size > 0 { return name }
+    var allowed = CharacterSet.urlPathAllowed
+    allowed.remove(charactersIn: "?#%")
+    let escaped = name.addingPercentEncoding(withAllowedCharacters: allowed) ?? name
+    return "file:\(escaped)?immutable=1"
+  }
+
+  private func connect(_ expected: Int) throws -> Opened {
+    var version = expected
+    if version < SQLiteSchema.steps.count, isWritable, options.access == .readWrite {
+      try migrate()
+      version = SQLiteSchema.steps.count
+    }
+    guard version > 0 else {
+      throw CacheError(
+        .storage, "the cache \(path) is empty, and may not be changed here", place: path)
+    }
+    let connections = try SQLiteConnections(
+      target, path: path, version: version, isWritable: isWritable, lock: lock)
+    let (actual, seed) = try connections.read { db -> (Int, Int64?) in
+      let actual = try SQLiteSchema.version(of: db, path)
+      guard actual == version else { return (actual, nil) }
+      let sql = "SELECT value FROM meta WHERE name = 'segment_seed'"
+      return (actual, try Int64.fetchOne(db, sql: sql))
+    }
+    guard actual == version else {
+      // The log knew better than the header.
+      try connections.close()
+      return try connect(actual)
+    }
+    guard let seed else { throw Damage(reason: "its metadata is gone") }
+    return Opened(
+      connections: connections, name: name, lock: lock, seed: UInt64(bitPattern: seed),
+      isReadOnly: !isWritable || options.access == .readOnly)
+  }
+}

@@ -1,0 +1,162 @@
+/// Who may write to a database file: one transaction or checkpoint at a time, of all stores and
+/// processes that use it.
+///
+/// SQLite before 3.51.3 can damage its log when several connections write and checkpoint at once
+/// (https://sqlite.org/wal.html#walresetbug), so that it is not left to SQLite's own locks. Tasks of one
+/// store wait in order and as long as it takes; for other stores and processes the wait is bounded.
+actor WriteLock {
+  private let file: FileLock?
+  private let isReadOnly: Bool
+  private let path: String
+  private let maximumWait: Duration
+  private let clock: any Clock<Duration>
+  private var isTaken = false
+  private var waiting: [(id: Int, continuation: CheckedContinuation<Bool, Never>)] = []
+  private var nextID = 0
+
+  init(
+    _ file: FileLock?, path: String, isReadOnly: Bool, maximumWait: Duration,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.file = file
+    self.isReadOnly = isReadOnly
+    self.path = path
+    self.maximumWait = maximumWait
+    self.clock = clock
+  }
+
+  /// Waits until this task may write.
+  ///
+  /// - Throws: `readOnly` when nobody may, `busy` when another store or process writes for longer than the bounded wait,
+  ///   `cancelled` when the task is cancelled meanwhile, `storage` when the file cannot be locked.
+  func acquire() async throws(CacheError) {
+    if isReadOnly { throw .readOnly(path) }
+    try await takeTurn()
+    do throws(CacheError) {
+      try await lockFile()
+    } catch {
+      passTurn()
+      throw error
+    }
+  }
+
+  /// Takes its turn in this store, and the file only if nobody else writes to it.
+  func acquireIfFree() async -> Bool {
+    if isReadOnly { return false }
+    do {
+      try await takeTurn()
+    } catch {
+      return false
+    }
+    guard let file else { return true }
+    if case .locked = file.tryLock(.writing, exclusively: true) {
+      file.noteHolder()
+      return true
+    }
+    passTurn()
+    return false
+  }
+
+  func release() {
+    file?.forgetHolder()
+    file?.unlock(.writing)
+    passTurn()
+  }
+
+  // MARK: Within this store
+
+  private func takeTurn() async throws(CacheError) {
+    if Task.isCancelled { throw cancelled }
+    if !isTaken {
+      isTaken = true
+      return
+    }
+    let id = nextID
+    nextID += 1
+    let isOurs = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        if Task.isCancelled {
+          continuation.resume(returning: false)
+        } else {
+          waiting.append((id, continuation))
+        }
+      }
+    } onCancel: {
+      Task { await self.giveUp(id) }
+    }
+    if !isOurs { throw cancelled }
+  }
+
+  private func giveUp(_ id: Int) {
+    guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
+    waiting.remove(at: index).continuation.resume(returning: false)
+  }
+
+  private func passTurn() {
+    if waiting.isEmpty {
+      isTaken = false
+    } else {
+      waiting.removeFirst().continuation.resume(returning: true)
+    }
+  }
+
+  // MARK: Between stores and processes
+
+  private func lockFile() async throws(CacheError) {
+    guard let file else { return }
+    var waited = Duration.zero
+    var pause = Duration.milliseconds(1)
+    while true {
+      if Task.isCancelled { throw cancelled }
+      switch file.tryLock(.writing, exclusively: true) {
+      case .locked: return file.noteHolder()
+      case .impossible(let reason):
+        throw CacheError(
+          .storage, "cannot lock the cache \(path) by its file \(file.path): \(reason)", place: path
+        )
+      case .taken: break
+      }
+      guard waited < maximumWait else {
+        throw CacheError.busy(path, file.holder, after: maximumWait)
+      }
+      do {
+        try await clock.sleep(for: pause)
+      } catch {
+        throw cancelled
+      }
+      waited += pause
+      pause = min(pause * 2, .milliseconds(20))
+    }
+  }
+
+  private var cancelled: CacheError {
+    CacheError(
+      .cancelled, "gave up waiting to write to the cache \(path): the task was cancelled",
+      place: path)
+  }
+}
+
+extension CacheError {
+  static func readOnly(_ path: String) -> CacheError {
+    CacheError(
+      .readOnly,
+      "cannot write to the cache \(path): it was opened for reading, or the file or its directory can "
+        + "only be read; name another file, or change its permissions", place: path)
+  }
+
+  static func busy(_ path: String, _ holder: String, after wait: Duration) -> CacheError {
+    CacheError(
+      .busy,
+      "cannot write to the cache \(path): \(holder) has been writing to it for \(wait.inWords); try "
+        + "again when it is done, or use another file", place: path)
+  }
+}
+
+extension Duration {
+  /// `10 seconds`, `250 ms`.
+  fileprivate var inWords: String {
+    let (seconds, attoseconds) = components
+    if attoseconds == 0, seconds > 0 { return seconds == 1 ? "1 second" : "\(seconds) seconds" }
+    return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000) ms"
+  }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import Testing
+
+@testable import Cache
+
+/// Stores and processes that share a file. Other processes are played by `FileLock`s of their own, which
+/// are as foreign to a store as those of another process, and by real ones in `gqlrunTests`.
+@Suite("Several stores on one file")
+struct SeveralStoresTests {
+  private static let operation = "query($id:ID!){user(id:$id){id name}}"
+
+  private static func write(_ id: Int, _ name: String, to store: SQLiteStore) async throws {
+    try await CacheUnderTest(store: store).write(
+      #"{"data":{"user":{"__typename":"User","id":"\#(id)","name":"\#(name)"}}}"#, operation,
+      variables: #"{"id":"\#(id)"}"#)
+  }
+
+  private static func name(_ id: Int, in store: SQLiteStore) async throws -> String {
+    try await CacheUnderTest(store: store).read(operation, variables: #"{"id":"\#(id)"}"#)
+  }
+
+  @Test("two stores of one process write and read at once, and nothing is lost")
+  func twoStores() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    let stores = [try SQLiteStore(path: path), try SQLiteStore(path: path)]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (index, store) in stores.enumerated() {
+        for turn in 0..<20 {
+          group.addTask {
+            let id = turn * 2 + index
+            try await Self.write(id, "n\(id)", to: store)
+            #expect(
+              try await Self.name(id, in: stores[1 - index])
+                == #"{"user":{"id":"\#(id)","name":"n\#(id)"}}"#)
+            if turn % 5 == 0 { try await store.checkpoint() }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await stores[0].statistics().types["User"]?.records == 40)
+    #expect(try await dump(stores[0]) == dump(stores[1]))
+    for store in stores { try store.close() }
+    if SQLiteTool.isThere {
+      #expect(try SQLiteTool.run("PRAGMA integrity_check", on: path) == "ok")
+    }
+  }
+
+  @Test("opening a file again leaves the locks that SQLite holds on it")
+  func keepsLocks() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    let first = try SQLiteStore(path: path)
+    try await Self.write(1, "Ada", to: first)
+    let before = try Self.locks(on: path)
+    #expect(!before.isEmpty)
+    let second = try SQLiteStore(path: path)
+    try second.close()
+    #expect(try Self.locks(on: path) == before)
+    try first.close()
+  }
+
+  /// The locks of this process on a file, from the kernel's table (`proc_locks(5)`).
+  private static func locks(on path: String) throws -> [String] {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return [] }
+    // A file that says to be empty is read to its end by a handle only.
+    let handle = try #require(FileHandle(forReadingAtPath: "/proc/locks"))
+    let table = String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
+    return table.split(separator: "\n").filter {
+      $0.contains(" POSIX ") && $0.contains(" \(getpid()) ") && $0.contains(":\(status.st_ino) ")
+    }.map { $0.split(separator: " ").dropFirst().joined(separator: " ") }.sorted()
+  }
+
+  @Test("a writer waits a bounded time for another, and says who that is")
+  func bounded() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    var options = SQLiteStore.Options()
+    let clock = CountingClock()
+    options.clock = clock
+    let store = try SQLiteStore(path: path, options: options)
+    try await Self.write(1, "Ada", to: store)
+    let other = try #require(FileLock(of: OpenFiles.canonical(path)))
+    guard case .locked = other.tryLock(.writing, exclusively: true) else {
+      Issue.record("the lock is not free")
+      return
+    }
+    other.noteHolder()
+    do {
+      try await Self.write(1, "Grace", to: store)
+      Issue.record("wrote in spite of the lock")
+    } catch let error as CacheError {
+      #expect(error.code == .busy)
+      #expect(error.message.contains("another store of this process has been writing"), "\(error)")
+      #expect(error.message.contains("for 10 seconds"), "\(error)")
+    }
+    #expect(clock.slept >= .seconds(10) && clock.slept < .seconds(11))
+    // Readers do not wait.
+    let slept = clock.slept
+    #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Ada"}}"#)
+    #expect(clock.slept == slept)
+    other.unlock(.writing)
+    try await Self.write(1, "Grace", to: store)
+    #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Grace"}}"#)
+    try store.close()
+  }
+
+  @Test("the note of who writes names the process")
+  func holder() throws {
+    let directory = try TemporaryDirectory()
+    let lock = try #require(FileLock(of: directory.path("cache.db")))
+    #expect(lock.holder == "another program")
+    lock.noteHolder()
+    #expect(lock.holder == "another store of this process")
+    let text = "pid 1" + String(repeating: " ", count: 20)
+    let handle = try #require(FileHandle(forUpdatingAtPath: lock.path))
+    try handle.seek(toOffset: 16)
+    try handle.write(contentsOf: Data(text.utf8))
+    #expect(lock.holder.hasPrefix("process 1"))
+    lock.forgetHolder()
+    #expect(lock.holder == "another program")
+  }
+
+  @Test("a cancelled task gives up waiting, for another process and for its turn")
+  func cancellation() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    var options = SQLiteStore.Options()
+    let clock = CountingClock(blocks: true)
+    options.clock = clock
+    let store = try SQLiteStore(path: path, options: options)
+    let other = try #require(FileLock(of: OpenFiles.canonical(path)))
+    guard case .locked = other.tryLock(.writing, exclusively: true) else { return }
+    // The first waits for the other process, the second for the first.
+    let tasks = (0..<2).map { _ in Task { try await store.begin() } }
+    await clock.waitUntilSomebodySleeps()
+    for task in tasks.reversed() {
+      task.cancel()
+      let found = try await code { await (try task.value).rollback() }
+      #expect(found == .cancelled)
+    }
+    other.unlock(.writing)
+    try await Self.write(1, "Ada", to: store)
+    try store.close()
+  }
+
+  @Test("a reader during a long write sees the state before it")
+  func isolation() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    let (writer, reader) = (try SQLiteStore(path: path), try SQLiteStore(path: path))
+    try await Self.write(1, "Ada", to: writer)
+    let operation = try prepare(Self.operation, variables: #"{"id":"1"}"#)
+    let response = #"{"data":{"user":{"__typename":"User","id":"1","name":"Grace"}}}"#
+    let normalizer = try await feed(
+      response.utf8, operation, into: writer, arrival: .byteByByte)
+    for store in [writer, reader] {
+      #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Ada"}}"#)
+    }
+    let result = try await normalizer.finish()
+    for store in [writer, reader] {
+      #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Ada"}}"#)
+    }
+    _ = try await result.write?.commit()
+    for store in [writer, reader] {
+      #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Grace"}}"#)
+    }
+    try writer.close()
+    try reader.close()
+  }
+
+  @Test("a long reader does not block commits, and the log is moved when it is done")
+  func longReader() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path("cache.db")
+    let store = try SQLiteStore(path: path)
+    try await Self.write(1, "Ada", to: store)
+    try await store.checkpoint()
+    #expect(try await store.statistics().logBytes == 0)
+    let (started, startedHere) = AsyncStream.makeStream(of: Void.self)
+    let done = DispatchSemaphore(value: 0)
+    let reading = Task {
+      try await store.pool.read { db -> String in
+        var seen = ""
+        for turn in 0..<2 {
+          try SQLiteStore.forEachRecord(db) { seen += $1.string }
+          if turn > 0 { break }
+          startedHere.yield()
+          done.wait()
+        }
+        return seen
+      }
+    }
+    for await _ in started { break }
+    for turn in 0..<3 {
+      try await Self.write(1, "Grace \(turn)", to: store)
+      try await store.checkpoint()
+    }
+    #expect(try await store.statistics().logBytes ?? 0 > 0)
+    done.signal()
+    let seen = try await reading.value
+    #expect(!seen.contains("Grace"))
+    try await store.checkpoint()
+    #expect(try await store.statistics().logBytes == 0)
+    #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Grace 2"}}"#)
+    try store.close()
+  }
+}
+
+/// A clock that only counts; its sleeps end at once, or not before they are cancelled.
+final class CountingClock: Clock, @unchecked Sendable {
+  // Sendable: what changes is behind the lock.
+  struct Instant: InstantProtocol {
+    var offset = Duration.zero
+
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private let lock = NSLock()
+  private let blocks: Bool
+  private var total = Duration.zero
+  private let (sleeps, sleepsHere) = AsyncStream.makeStream(of: Void.self)
+
+  init(blocks: Bool = false) { self.blocks = blocks }
+
+  var now: Instant { Instant(offset: slept) }
+  var minimumResolution: Duration { .nanoseconds(1) }
+  var slept: Duration { lock.withLock { total } }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    lock.withLock { total = max(total, deadline.offset) }
+    sleepsHere.yield()
+    try Task.checkCancellation()
+    if blocks { try await Task.sleep(for: .seconds(3600)) }
+  }
+
+  func waitUntilSomebodySleeps() async {
+    for await _ in sleeps { break }
+  }
+}
