@@ -74,6 +74,8 @@ public struct RecordBatch: Sendable {
   let nullsAreFacts: Bool
   /// The keys of records that already hold such nulls.
   let tentative: [[UInt8]]
+  /// Which types and fields the response had, with its last batch.
+  var shapes: TypeShapes?
 
   package init(_ table: RecordTable) { self.init(table, nullsAreFacts: true, tentative: []) }
 

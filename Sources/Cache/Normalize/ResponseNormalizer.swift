@@ -207,7 +207,8 @@ public final class ResponseNormalizer {
       return nil
     }
     if let transaction {
-      let batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
+      var batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
+      batch.shapes = state.pointee.table.shapes()
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
         try await transaction.resolve(NullResolutionRequest(resolution))
@@ -219,7 +220,10 @@ public final class ResponseNormalizer {
       resolution.run(
         StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
     }
-    return PendingWrite(store: store, batch: state.pointee.staging.release(), epoch: epoch)
+    var batch = state.pointee.staging.release()
+    // Memory stores have no views.
+    if !store.takesWholeResponses { batch.shapes = state.pointee.table.shapes() }
+    return PendingWrite(store: store, batch: batch, epoch: epoch)
   }
 
   /// The records that `data` consists of, for those who put them where they belong themselves.

@@ -321,7 +321,7 @@ struct PlanTable: ~Copyable {
   ///
   /// Without a schema, a condition that names the type is certain, and with it those around it: were
   /// they not to apply, the fragment could never be spread there. At the root every condition is.
-  private func applies(
+  func applies(
     _ contribution: OperationPlan.Contribution, to type: String, isRoot: Bool
   ) -> Bool? {
     var isNamed = contribution.conditions.isEmpty || isRoot

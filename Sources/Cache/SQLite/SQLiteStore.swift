@@ -53,6 +53,7 @@ public final class SQLiteStore: RecordStore {
   let collectsChanges: Bool
   let damage: DamageLog
   public let activity: StoreActivity
+  let views = KnownViews()
   private let place: Place
   private let log = LogGrowth()
 
@@ -228,9 +229,13 @@ public final class SQLiteStore: RecordStore {
     try await gate.acquire()
     do {
       try await pool.writeWithoutTransaction { db in
-        // What was cleared shall not be readable in the file.
-        try db.execute(sql: "PRAGMA secure_delete = ON; DELETE FROM records; VACUUM")
-        try db.execute(sql: "PRAGMA secure_delete = OFF")
+        try db.inTransaction(.immediate) {
+          try TypeViews.removeAll(db)
+          try db.execute(sql: "DELETE FROM records")
+          return .commit
+        }
+        // What was cleared shall not be readable in the file: it is written anew.
+        try db.execute(sql: "VACUUM")
       }
       // The log has it, too, and it is emptied when nobody reads the old state any more.
       _ = try await pool.checkpoint(waiting: true)

@@ -13,6 +13,7 @@ actor SQLiteTransaction: RecordTransaction {
   /// The batch that is being written, or was last.
   private var written: RecordBatch?
   private var log: TransactionLog
+  private var shapes: TypeShapes?
   private var isOpen = true
 
   init(store: SQLiteStore) {
@@ -32,6 +33,7 @@ actor SQLiteTransaction: RecordTransaction {
     // Written, so that nobody reads it any more.
     let spent = written
     written = records
+    shapes = records.shapes ?? shapes
     let (store, collection) = (store, collection)
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
@@ -100,7 +102,7 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection) = (store, log, collection)
+    let (store, log, collection, shapes) = (store, log, collection, shapes)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
@@ -109,6 +111,7 @@ actor SQLiteTransaction: RecordTransaction {
           StoredRecords(
             db, pool: store.pool,
             writer: try RecordWriter(db, store, collection, nullsAreTentative: false)))
+        if let shapes { try store.views.update(db, shapes) }
         guard let layer else {
           try db.commit()
           return (summary, OptimisticLayer.Content?.none)

@@ -1,0 +1,106 @@
+import Foundation
+
+/// Which fields records of which types have, as a response's plan knows them: what SQL views show.
+final class TypeShapes: Sendable {
+  struct Field: Sendable, Hashable {
+    /// The stored field key, without quotes.
+    var key: String
+    /// Whether its value consists of objects, references or lists of them.
+    var holdsObjects: Bool
+  }
+
+  struct Shape: Sendable {
+    var typename: String
+    /// What stands before the colon in keys.
+    var prefix: String
+    var fields: [Field]
+  }
+
+  /// Two with the same number have the same shapes, within this process.
+  let number: UInt64
+  let types: [Shape]
+
+  fileprivate init(number: UInt64, types: [Shape]) {
+    self.number = number
+    self.types = types
+  }
+}
+
+extension PlanTable {
+  /// The types of which the response had records, with their fields; `nil` without any.
+  ///
+  /// Costs no allocation when a response of the same shapes was seen before.
+  func shapes() -> TypeShapes? {
+    var number: UInt64 = 0
+    for index in 0..<planCount {
+      for entry in plans[index].keyEntries where !entry.parts.isEmpty {
+        number = hashBytes(
+          entry.typename.start, entry.typename.count, seed: number ^ processSeed)
+        number = hashBytes(entry.prefix.start, entry.prefix.count, seed: number)
+        for field in 0..<plans[index].fieldCount {
+          let plan = plans[index].fields + field
+          number = hashBytes(
+            plan.pointee.storedPrefix.start, plan.pointee.storedPrefix.count,
+            seed: plan.pointee.child < 0 ? number : ~number)
+        }
+      }
+    }
+    if number == 0 { return nil }
+    return ShapeMemory.shared.shapes(number) { collected() }
+  }
+
+  private func collected() -> [TypeShapes.Shape] {
+    var types: [TypeShapes.Shape] = []
+    var scratch = ByteStack(capacity: 64)
+    for index in 0..<planCount {
+      for entry in plans[index].keyEntries where !entry.parts.isEmpty {
+        let typename = entry.typename.string
+        var shape = TypeShapes.Shape(
+          typename: typename, prefix: entry.prefix[0..<(entry.prefix.count - 1)].string, fields: [])
+        for number in 0..<plans[index].fieldCount {
+          let field = plans[index].fields[number]
+          guard belongs(field, of: Int32(index), to: typename) else { continue }
+          let stored = field.storedPrefix
+          let key = RecordText.withUnescaped(stored[0..<(stored.count - 1)], &scratch) { $0.string }
+          shape.fields.append(.init(key: key, holdsObjects: field.child >= 0))
+        }
+        types.append(shape)
+      }
+    }
+    return types
+  }
+
+  /// Whether objects of `type` may have a field; the plan for whatever type has those of all.
+  private func belongs(_ field: FieldPlan, of plan: Int32, to type: String) -> Bool {
+    guard let node = nodes.first(where: { $0.union == plan }), node.isConditional else {
+      return true
+    }
+    let key = field.key.string
+    return node.parts.contains { part in
+      self.plan.sets[part.set].contains {
+        $0.responseKey == key && applies($0, to: type, isRoot: false) != nil
+      }
+    }
+  }
+}
+
+/// Shapes that were seen, by their number.
+///
+/// `@unchecked Sendable`: the table is behind the lock.
+private final class ShapeMemory: @unchecked Sendable {
+  static let shared = ShapeMemory()
+  private static let limit = 1024
+
+  private let lock = NSLock()
+  private var known: [UInt64: TypeShapes] = [:]
+
+  func shapes(_ number: UInt64, _ collect: () -> [TypeShapes.Shape]) -> TypeShapes {
+    if let found = lock.withLock({ known[number] }) { return found }
+    let made = TypeShapes(number: number, types: collect())
+    lock.withLock {
+      if known.count >= Self.limit { known.removeAll() }
+      known[number] = made
+    }
+    return made
+  }
+}
