@@ -127,6 +127,34 @@ lint: ## Check the format of the sources
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
+.PHONY: generated
+generated: embedded build ## Make again what is made from the sources: plugins.md, the schema of pipeline files
+	$(PROGRAM) plugins --markdown > docs/plugins.md
+	$(PROGRAM) pipeline schema > pipelines/pipeline.schema.json
+
+# The ready-made files stand in the program, too, so that it needs no files of its own.
+.PHONY: embedded
+embedded:
+	@{ \
+	  echo '// Made by `make generated` from pipelines/; do not edit it.'; \
+	  echo; \
+	  echo 'extension ReadyMade {'; \
+	  echo '  /// The files of pipelines/ by name.'; \
+	  echo '  static let files: [(name: String, text: String)] = ['; \
+	  for file in $(sort $(PIPELINES)); do \
+	    name=$${file##*/}; \
+	    echo "    ("; \
+	    echo "      \"$${name%.pipeline.yaml}\","; \
+	    echo '      #"""'; \
+	    sed -e 's/^\(.\)/      \1/' "$$file"; \
+	    echo; \
+	    echo '      """#'; \
+	    echo '    ),'; \
+	  done; \
+	  echo '  ]'; \
+	  echo '}'; \
+	} > Sources/gqlrun/Support/ReadyMade+Files.swift
+
 .PHONY: bench
 bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BENCH_ROUNDS; bench-all: 1.1 GB, too)
 	@$(call prepare,.build-bench)

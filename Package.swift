@@ -49,8 +49,10 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
+      .product(name: "NIOHTTP2", package: "swift-nio-http2"),
       .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
       .product(name: "NIOPosix", package: "swift-nio"),
+      .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ],
     swiftSettings: settings),
   .target(
@@ -91,6 +93,8 @@ let networked: [Target] = [
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
+      .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+      .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ],
     swiftSettings: settings),
   .testTarget(
@@ -130,6 +134,8 @@ let networkedDependencies: [Package.Dependency] = [
   .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+  .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
+  .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
   .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
   .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),

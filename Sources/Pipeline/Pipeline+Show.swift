@@ -4,7 +4,7 @@ extension Pipeline {
   public func show() -> String {
     var lines = ["pipeline \(name ?? "without name")" + (file.map { " (\($0))" } ?? "")]
     if let shown {
-      for (name, value) in shown.values where !["version", "name"].contains(name) {
+      for (name, value) in shown.values where !["version", "name", "tests"].contains(name) {
         lines += Self.rows(name, value, indent: "  ")
       }
     } else {

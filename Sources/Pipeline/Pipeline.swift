@@ -16,6 +16,8 @@ public struct Pipeline: Sendable {
   public var keys: KeyRules
   /// From the first that meets a request to the last.
   public var entries: [PipelineEntry]
+  /// What its file says it does; see ``PipelineTest/run(_:equipment:)``.
+  public var tests: [PipelineTest] = []
   /// How the file's own options are shown, before expansion.
   var shown: PluginOptions?
 

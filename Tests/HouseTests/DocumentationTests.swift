@@ -10,7 +10,7 @@ struct DocumentationTests {
     "demo": [],
     "format": [],
     "plugins": [],
-    "pipeline": ["check", "show"],
+    "pipeline": ["check", "show", "explain", "graph", "test", "new", "schema"],
     "cache": ["import", "read", "dump", "get", "stats", "clear"],
     "validate": [],
     "schema": ["fetch", "print", "diff"],

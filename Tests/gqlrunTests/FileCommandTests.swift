@@ -76,13 +76,9 @@ struct FileCommandTests {
 
   @Test("without --pipeline the default file runs")
   func defaultPipeline() async throws {
-    let source = try String(
-      contentsOfFile: Repository.root + "/Sources/gqlrun/Support/ReadyMade.swift", encoding: .utf8)
-    let file = try String(
-      contentsOfFile: Repository.root + "/pipelines/default.pipeline.yaml", encoding: .utf8)
-    let indented = file.split(separator: "\n", omittingEmptySubsequences: false)
-      .map { $0.isEmpty ? "" : "    " + $0 }.joined(separator: "\n")
-    #expect(source.contains("\"\"\"\n\(indented)"))
+    let folder = try Folder()
+    let explained = try await run("pipeline explain germany.graphql", folder)
+    #expect(explained.output.contains("pipeline  default (default pipeline)"), "\(explained)")
   }
 
   @Test("check reports every file in one go, for people and for programs")

@@ -82,6 +82,8 @@ extension ChainError.Code {
   public static let connectionFailed = Self(rawValue: "connection_failed")
   public static let connectionClosed = Self(rawValue: "connection_closed")
   public static let tlsFailed = Self(rawValue: "tls_failed")
+  public static let proxyFailed = Self(rawValue: "proxy_failed")
+  public static let redirectRefused = Self(rawValue: "redirect_refused")
   public static let timedOut = Self(rawValue: "timed_out")
   public static let truncatedResponse = Self(rawValue: "truncated_response")
   public static let httpStatus = Self(rawValue: "http_status")
@@ -104,17 +106,17 @@ extension ChainError {
     guard layer == .transport else { return false }
     if let status = http?.status { return status >= 500 }
     return [
-      .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed, .timedOut,
-      .truncatedResponse,
+      .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed,
+      .proxyFailed, .timedOut, .truncatedResponse,
     ].contains(code)
   }
 
-  /// Whether trying again may help: network failures but TLS, and the statuses 429, 502, 503 and
-  /// 504.
+  /// Whether trying again may help: network failures but those of TLS and proxies, and the statuses
+  /// 429, 502, 503 and 504.
   public var isTransient: Bool {
     guard layer == .transport else { return false }
     if let status = http?.status { return [429, 502, 503, 504].contains(status) }
-    return isNetworkFailure && code != .tlsFailed
+    return isNetworkFailure && code != .tlsFailed && code != .proxyFailed
   }
 }
 

@@ -71,6 +71,7 @@ public struct HTTPLimits: Sendable, Hashable {
   public var headerBytes: ByteSize = .kibibytes(64)
   /// How many times larger a body may become; `nil` does not measure.
   public var decompressionRatio: Int?
+  public var connection = HTTPConnection()
 
   public init() {}
 }

@@ -2,11 +2,14 @@
 ///
 /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 struct GitHubRenderer {
+  var title: String?
+
   func render(_ diagnostic: PipelineDiagnostic) -> String {
     let place = diagnostic.place
     let properties = [
       "file=\(property(place.file))", "line=\(place.line)", "col=\(place.column)",
-      "endColumn=\(place.column + place.length)", "title=\(diagnostic.code.rawValue)",
+      "endColumn=\(place.column + place.length)",
+      "title=\(property(title ?? diagnostic.code.rawValue))",
     ]
     let text = ([diagnostic.message] + [diagnostic.hint].compactMap { $0 }).joined(separator: "; ")
     return "::\(diagnostic.severity) \(properties.joined(separator: ","))::\(data(text))\n"
@@ -25,5 +28,12 @@ struct GitHubRenderer {
 
   private func property(_ text: String) -> String {
     data(text).unicodeScalars.map { $0 == ":" ? "%3A" : $0 == "," ? "%2C" : String($0) }.joined()
+  }
+}
+
+extension PipelineDiagnostic {
+  /// The finding as a command that GitHub shows beside the line, under another title than its code.
+  public func githubCommand(title: String) -> String {
+    GitHubRenderer(title: title).render(self)
   }
 }

@@ -68,5 +68,7 @@ extension PipelineDiagnostic {
     case literalSecret = "P019"
     /// Something to expand that is not there.
     case expansion = "P030"
+    /// A test names an entry that the chain does not have.
+    case unknownStage = "P031"
   }
 }

@@ -1,14 +1,23 @@
-/// Everything that was found about a pipeline file, in the order of the file.
+/// Everything that was found about a pipeline file and those it extends, in the order of the files.
 public struct PipelineDiagnostics: Error, Sendable {
   public internal(set) var all: [PipelineDiagnostic]
-  /// The lines of the file, for excerpts, with literal secrets masked.
-  let source: SourceText
+  /// The lines of the files, for excerpts, with literal secrets masked.
+  let sources: [SourceText]
 
   init(_ all: [PipelineDiagnostic], source: SourceText) {
+    self.init(all, sources: [source])
+  }
+
+  init(_ all: [PipelineDiagnostic], sources: [SourceText]) {
     self.all = all.enumerated()
       .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
       .map(\.element)
-    self.source = source
+    self.sources = sources
+  }
+
+  private func source(of diagnostic: PipelineDiagnostic) -> SourceText {
+    sources.first { $0.file == diagnostic.place.file }
+      ?? SourceText(file: diagnostic.place.file, lines: [])
   }
 
   public var errors: [PipelineDiagnostic] { all.filter { $0.severity == .error } }
@@ -43,7 +52,8 @@ extension PipelineDiagnostics {
   public func rendered(as format: Format) -> String {
     switch format {
     case .human(let colors):
-      all.map { HumanRenderer(source: source, colors: colors).render($0) }.joined(separator: "\n")
+      all.map { HumanRenderer(source: source(of: $0), colors: colors).render($0) }
+        .joined(separator: "\n")
     case .json: JSONRenderer().render(all)
     case .github: all.map { GitHubRenderer().render($0) }.joined()
     }

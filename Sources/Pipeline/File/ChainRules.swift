@@ -37,9 +37,11 @@ extension ChainRules {
 
   private func first(_ role: PluginRole) -> Int? { indices(role).first }
 
-  /// "`fetch` (line 12)"
+  /// "`fetch` (line 12)", with the file where that is not the one of the chain.
   private func named(_ index: Int) -> String {
-    "`\(drafts[index].name)` (line \(drafts[index].place.line))"
+    let target = drafts[index].place
+    let file = target.file == place.file ? "" : " of \(target.file)"
+    return "`\(drafts[index].name)` (line \(target.line)\(file))"
   }
 
   private mutating func report(

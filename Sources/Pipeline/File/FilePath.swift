@@ -13,3 +13,18 @@ enum FilePath {
     return folder.hasSuffix("/") ? folder + rest : "\(folder)/\(rest)"
   }
 }
+
+extension FilePath {
+  /// `path` without `.`, `..` and repeated slashes, as far as text tells.
+  static func normalized(_ path: String) -> String {
+    var parts: [Substring] = []
+    for part in path.split(separator: "/") where part != "." {
+      if part == "..", let last = parts.last, last != ".." {
+        parts.removeLast()
+      } else {
+        parts.append(part)
+      }
+    }
+    return (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
+  }
+}

@@ -4,6 +4,10 @@ extension PipelineFile {
     OptionDescription("version", .int(), required: true, "The version of the format; always 1"),
     OptionDescription("name", .string, "What the pipeline is called in logs and reports"),
     OptionDescription(
+      "extends", .path,
+      "The pipeline file that this one changes: its keys are merged over that file's, and the "
+        + "entries of its chain each say what they insert, replace or remove"),
+    OptionDescription(
       "endpoint",
       .object([
         OptionDescription("url", .string, required: true, "The http or https URL of the server"),
@@ -42,6 +46,8 @@ extension PipelineFile {
             "key_args", .list(.string), required: true,
             "The arguments that take part in the name the field is stored under")
         ])), "Rules for single fields, each named as `Type.field`"),
+    OptionDescription(
+      "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),
   ]
 
   /// The keys of `when`.

@@ -38,25 +38,18 @@ extension PipelineLoader {
   private mutating func draft(
     _ node: YAMLNode, ids: inout [String: SourcePlace]
   ) -> ChainDraft? {
-    let members: [YAMLNode.Member]
-    switch node.content {
-    case .scalar(let name, _) where !node.isNull:
-      let nothing = YAMLNode(content: .scalar("", isPlain: true), place: node.place)
-      members = [.init(key: name, keyPlace: node.place, value: nothing)]
-    case .mapping(let pairs) where !pairs.isEmpty: members = pairs
-    default:
+    let entry = ChainEntry(node, registry)
+    guard !entry.members.isEmpty else {
       report(
         .wrongValue, "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
         node.place, "name a plugin")
       return nil
     }
-    let named =
-      members.first { registry[$0.key] != nil }
-      ?? members.first { !["id", "when"].contains($0.key) }
-    guard let named else {
+    guard let named = entry.plugin else {
       report(.wrongValue, "this entry names no plugin", node.place, "write `- plugin: {options}`")
       return nil
     }
+    let members = entry.members
     guard let plugin = registry[named.key] else {
       decoder.findings.append(
         PipelineDiagnostic(
@@ -66,7 +59,8 @@ extension PipelineLoader {
       return nil
     }
     let description = plugin.description
-    for member in members where member.key != named.key && !["id", "when"].contains(member.key) {
+    for member in members
+    where member.key != named.key && !ChainEntry.neighbours.contains(member.key) {
       reportNeighbour(member, of: description)
     }
     let errorsBefore = decoder.findings.count
@@ -91,8 +85,12 @@ extension PipelineLoader {
       report(
         .unknownName, "`\(member.key)` stands beside `\(plugin.name)`, not in it",
         member.keyPlace, "indent it further, or write `\(plugin.name): { \(member.key): … }`")
+    } else if ChainEntry.changes.contains(member.key) {
+      report(
+        .wrongValue, "`\(member.key)` changes the chain of a file that this one extends",
+        member.keyPlace, "add `extends: ./other.pipeline.yaml`, or remove this")
     } else {
-      let meant = Suggestion.closest(to: member.key, among: ["id", "when"])
+      let meant = Suggestion.closest(to: member.key, among: ChainEntry.neighbours)
       decoder.findings.append(
         PipelineDiagnostic(
           .unknownName, "an entry of `chain` has no key `\(member.key)`", at: member.keyPlace,
@@ -152,7 +150,8 @@ extension PipelineLoader {
       let draft = drafts[index]
       guard draft.isSound, !draft.options.isUnresolved else { return nil }
       let environment = PluginEnvironment(
-        pipelineName: name, entryID: draft.id, folder: decoder.folder)
+        pipelineName: name, entryID: draft.id, folder: FilePath.folder(of: draft.place.file),
+        variable: environment.variable)
       do throws(PluginOptionError) {
         var instance = try draft.plugin.make(options: draft.options, environment: environment)
         if let firstHTTP, index > firstHTTP, draft.description.stages.contains(.http) {

@@ -2,69 +2,39 @@ import Cache
 import GraphQL
 import HTTPTypes
 
-/// Turns the bytes of one pipeline file into a pipeline, collecting everything that is wrong with
-/// it.
+/// Turns the bytes of a pipeline file, and of those it extends, into a pipeline, collecting
+/// everything that is wrong with them.
 struct PipelineLoader {
   let file: String
   let registry: PluginRegistry
+  let environment: PipelineFileEnvironment
   private(set) var diagnostics: PipelineDiagnostics
   var decoder: OptionDecoder
 
   init(file: String, registry: PluginRegistry, environment: PipelineFileEnvironment) {
     self.file = file
     self.registry = registry
+    self.environment = environment
     diagnostics = PipelineDiagnostics([], source: SourceText(file: file, lines: []))
-    decoder = OptionDecoder(folder: FilePath.folder(of: file), environment: environment)
+    decoder = OptionDecoder(environment: environment)
   }
 
   /// The pipeline, or `nil` when something is wrong or was not to be found out.
   mutating func load(_ bytes: [UInt8]) -> Pipeline? {
-    guard let (root, source) = read(bytes) else { return nil }
-    guard case .mapping(let members) = root.content else {
-      report(
-        .wrongValue, "a pipeline file is a mapping, not \(root.kind)", root.place,
-        "begin with `version: 1`")
-      finish(source)
-      return nil
+    var source = PipelineSource(registry: registry, environment: environment)
+    let root = source.read(bytes, file: file)
+    decoder.findings += source.findings
+    var pipeline: Pipeline?
+    if let root, case .mapping(let members) = root.content {
+      pipeline = self.pipeline(of: members, root)
     }
-    let pipeline = pipeline(of: members, root)
-    finish(source)
+    let sources = source.sources.map { source in
+      var source = source
+      source.secrets = decoder.secretPlaces.filter { $0.file == source.file }
+      return source
+    }
+    diagnostics = PipelineDiagnostics(decoder.findings, sources: sources)
     return pipeline
-  }
-
-  private mutating func read(_ bytes: [UInt8]) -> (YAMLNode, SourceText)? {
-    let start = SourcePlace(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFile.maximumBytes else {
-      report(.unreadable, "the file is larger than 1 MiB", start, "no pipeline file is that long")
-      finish(SourceText(file: file, lines: []))
-      return nil
-    }
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      let line =
-        1
-        + String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
-        .filter(\.isNewline).count
-      report(
-        .unreadable, "the file is not UTF-8 text",
-        SourcePlace(file: file, line: line, column: 1), "save it as UTF-8")
-      finish(SourceText(file: file, lines: []))
-      return nil
-    }
-    let source = SourceText(file: file, text: text)
-    var composer = YAMLComposer(text, source: source)
-    let root = composer.compose()
-    decoder.findings += composer.findings
-    guard let root else {
-      finish(source)
-      return nil
-    }
-    return (root, source)
-  }
-
-  private mutating func finish(_ source: SourceText) {
-    var source = source
-    source.secrets = decoder.secretPlaces
-    diagnostics = PipelineDiagnostics(decoder.findings, source: source)
   }
 
   mutating func report(
@@ -119,6 +89,7 @@ extension PipelineLoader {
       entries: entries(drafts?.known ?? [], name: options.string(ifGiven: "name")))
     pipeline.file = file
     pipeline.shown = options
+    pipeline.tests = tests(options, drafts)
     return hasErrors ? nil : pipeline
   }
 
@@ -210,5 +181,22 @@ extension PipelineLoader {
     }
     return StoreConfiguration(
       kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"))
+  }
+
+  private mutating func tests(_ options: PluginOptions, _ drafts: Drafts?) -> [PipelineTest] {
+    guard options["tests"] != nil else { return [] }
+    let tests = options.objects("tests").map(PipelineTest.init)
+    guard let drafts, !drafts.hasUnknown else { return tests }
+    let ids = drafts.known.map(\.id)
+    for expectation in tests.flatMap(\.expectations) {
+      guard case .passes(let entry, _) = expectation.what, !ids.contains(entry) else { continue }
+      decoder.findings.append(
+        PipelineDiagnostic(
+          .unknownStage, "a test names the entry `\(entry)`, which the chain does not have",
+          at: expectation.place,
+          hint: Suggestion.closest(to: entry, among: ids).map { "did you mean `\($0)`?" },
+          notes: [.init("entries", ids.joined(separator: ", "))]))
+    }
+    return tests
   }
 }

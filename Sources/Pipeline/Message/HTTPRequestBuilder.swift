@@ -49,7 +49,7 @@ struct HTTPRequestBuilder {
       headerFields: fields)
   }
 
-  private func members(of request: GraphQLRequest) -> JSONObject {
+  func members(of request: GraphQLRequest) -> JSONObject {
     var members = JSONObject()
     if request.sendsDocument { members["query"] = .string(request.document) }
     if !request.variables.isEmpty { members["variables"] = .object(request.variables) }

@@ -45,7 +45,7 @@ extension OptionDecoder {
 
   private mutating func contents(of path: String, _ place: SourcePlace) -> String? {
     do {
-      let bytes = try environment.readFile(FilePath.resolve(path, in: folder))
+      let bytes = try environment.readFile(FilePath.resolve(path, in: folder(of: place)))
       guard bytes.count <= PipelineFileEnvironment.maximumBytes else {
         report(.expansion, "the file `\(path)` cannot be used", place, "it is larger than 1 MiB")
         return nil

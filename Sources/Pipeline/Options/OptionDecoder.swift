@@ -1,8 +1,10 @@
+import JSONStream
+
 /// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with
 /// them.
 struct OptionDecoder {
-  /// The folder of the pipeline file.
-  let folder: String
+  /// The folder that paths are taken relative to; `nil` takes each relative to its own file.
+  private let fixedFolder: String?
   let environment: PipelineFileEnvironment
   var findings: [PipelineDiagnostic] = []
   /// Where secrets stand literally.
@@ -10,10 +12,13 @@ struct OptionDecoder {
   /// What the options being read are called: "option" or "key".
   private var noun = "option"
 
-  init(folder: String, environment: PipelineFileEnvironment) {
-    self.folder = folder
+  init(folder: String? = nil, environment: PipelineFileEnvironment) {
+    fixedFolder = folder
     self.environment = environment
   }
+
+  /// The folder that what is written at `place` is relative to.
+  func folder(of place: SourcePlace) -> String { fixedFolder ?? FilePath.folder(of: place.file) }
 
   /// Whose options are being read, for messages.
   struct Owner {
@@ -129,6 +134,11 @@ extension OptionDecoder {
   private mutating func value(
     _ node: YAMLNode, _ option: OptionDescription, _ type: OptionType, label: String, name: String
   ) -> OptionValue? {
+    if case .json = type {
+      let json = node.json
+      return OptionValue(
+        content: .json(json), place: node.place, shownText: json.jsonText(), isDefault: false)
+    }
     if node.isNull {
       if case .object = type {
       } else {
@@ -213,7 +223,7 @@ extension OptionDecoder {
       }
     }
     do throws(OptionReader.Mismatch) {
-      return try OptionReader.content(of: text, as: type, folder: folder)
+      return try OptionReader.content(of: text, as: type, folder: folder(of: node.place))
     } catch {
       // The text of an expansion may be secret: it is not repeated.
       let hint =

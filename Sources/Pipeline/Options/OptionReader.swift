@@ -1,3 +1,5 @@
+import JSONStream
+
 /// Reads the text of a scalar as one type.
 enum OptionReader {
   /// Why a text is not of a type, with what would be.
@@ -25,6 +27,7 @@ enum OptionReader {
     case .percentage: .percentage(try percentage(text))
     case .choice(let words): .string(try choice(text, words))
     case .list: throw Mismatch(hint: "write a list: `[\(text)]`")
+    case .json: .json(.string(text))
     case .map, .object: throw Mismatch(hint: "write `name: value` pairs")
     }
   }

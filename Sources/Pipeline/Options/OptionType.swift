@@ -29,6 +29,9 @@ public indirect enum OptionType: Sendable, Hashable {
   case map(OptionType)
   /// A fixed set of named options.
   case object([OptionDescription])
+  /// Any value, as JSON would have it: `true`, `null` and numbers are what they look like unless they
+  /// are quoted. Nothing in it is expanded.
+  case json
 }
 
 extension OptionType {
@@ -55,6 +58,7 @@ extension OptionType {
     case .list(let element): "a list of \(element.plural)"
     case .map(let value): "a mapping of names to \(value.plural)"
     case .object: "a mapping"
+    case .json: "any value"
     }
   }
 
@@ -74,6 +78,7 @@ extension OptionType {
     case .list(let element): "list of \(element.plural)"
     case .map(let value): "map of \(value.plural)"
     case .object: "mapping"
+    case .json: "any value"
     }
   }
 
@@ -90,6 +95,7 @@ extension OptionType {
     case .choice(let words): Self.alternatives(words)
     case .list(let element): "lists of \(element.plural)"
     case .map, .object: "mappings"
+    case .json: "values"
     }
   }
 

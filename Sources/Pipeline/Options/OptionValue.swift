@@ -1,3 +1,5 @@
+public import JSONStream
+
 /// A decoded option with the place it came from.
 public struct OptionValue: Sendable {
   public enum Content: Sendable {
@@ -15,6 +17,7 @@ public struct OptionValue: Sendable {
     /// In the order of the file.
     case map([Entry])
     case object(PluginOptions)
+    case json(JSONValue)
     /// Would have to run a command to be known, and was asked not to.
     case unresolved
   }

@@ -1,3 +1,5 @@
+public import JSONStream
+
 /// The options of one plugin in one pipeline file: complete, typed, within bounds.
 ///
 /// Asking for an option that the plugin's table does not have, or as another type, is a mistake in
@@ -101,6 +103,10 @@ extension PluginOptions {
     read(name) { if case .percentage(let value) = $0 { value } else { nil } }
   }
 
+  public func json(ifGiven name: String) -> JSONValue? {
+    read(name) { if case .json(let value) = $0 { value } else { nil } }
+  }
+
   public func object(ifGiven name: String) -> PluginOptions? {
     read(name) { if case .object(let value) = $0 { value } else { nil } }
   }
@@ -148,6 +154,11 @@ extension PluginOptions {
         if case .string(let value) = $0.content { value } else { nil }
       }
     }
+  }
+
+  /// The entries of a map of integers, in the order of the file; empty when unset.
+  public func intMap(_ name: String) -> [(name: String, value: Int)] {
+    map(name) { if case .int(let value) = $0 { value } else { nil } }
   }
 
   /// The entries of a map of templates; empty when unset.

@@ -1,7 +1,7 @@
 /// Recognises secrets: fields that carry them, and texts that look like one.
-enum SecretText {
+package enum SecretText {
   /// Whether the value of an HTTP field of this name is a secret.
-  static func isSecretField(_ name: String) -> Bool {
+  package static func isSecretField(_ name: String) -> Bool {
     let name = name.lowercased()
     return ["authorization", "proxy-authorization", "cookie", "set-cookie"].contains(name)
       || ["token", "secret", "password", "api-key", "apikey", "credential", "signature"]
@@ -9,7 +9,7 @@ enum SecretText {
   }
 
   /// Whether text has the form of a well-known kind of credential.
-  static func looksSecret(_ text: String) -> Bool {
+  package static func looksSecret(_ text: String) -> Bool {
     text.split { $0.isWhitespace || $0 == "," || $0 == ";" || $0 == "=" || $0 == "/" || $0 == ":" }
       .contains { isCredential($0) }
       || hasPassword(text)

@@ -23,11 +23,17 @@ public struct PluginEnvironment: Sendable {
   public var entryID: String
   /// The folder of the pipeline file.
   public var folder: String
+  /// The value of an environment variable.
+  public var variable: @Sendable (_ name: String) -> String?
 
-  public init(pipelineName: String? = nil, entryID: String, folder: String = ".") {
+  public init(
+    pipelineName: String? = nil, entryID: String, folder: String = ".",
+    variable: @escaping @Sendable (_ name: String) -> String? = { _ in nil }
+  ) {
     self.pipelineName = pipelineName
     self.entryID = entryID
     self.folder = folder
+    self.variable = variable
   }
 }
 

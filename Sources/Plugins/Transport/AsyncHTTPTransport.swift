@@ -13,11 +13,17 @@ public import Pipeline
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients
   private let clock: ServiceClock
+  private let userAgent: String
 
   /// A transport with its own pool of connections; ``shutdown()`` closes them.
-  public init(clock: ServiceClock = ServiceClock(ContinuousClock())) {
+  ///
+  /// - Parameter userAgent: The field `User-Agent` of requests that bring none.
+  public init(
+    clock: ServiceClock = ServiceClock(ContinuousClock()), userAgent: String = "gqlrun"
+  ) {
     clients = Clients()
     self.clock = clock
+    self.userAgent = userAgent
   }
 
   /// Closes all connections. The transport cannot be used afterwards.
@@ -27,13 +33,21 @@ public struct AsyncHTTPTransport: HTTPTransport {
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     let failures = TransportFailures(request: request, limits: limits)
-    guard let client = await clients.client(for: limits) else { throw failures.shutDown() }
+    let client: HTTPClient
+    do {
+      guard let found = try await clients.client(for: limits, proxy: failures.proxy) else {
+        throw failures.shutDown()
+      }
+      client = found
+    } catch let error as TLSSettings.UnusableFile {
+      throw failures.unusable(error)
+    }
     let origin = failures.origin
     let mayMeetKeptConnection = await clients.keepsConnection(to: origin)
     let exchange = Exchange(limits: limits, clock: clock, failures: failures) { [clients] in
       await clients.note(connectionIsKept: $0, to: origin)
     }
-    let outgoing = outgoing(request)
+    let outgoing = outgoing(request, decompresses: limits.connection.decompresses)
     do {
       let head = try await exchange.head {
         try await client.execute(outgoing, deadline: .distantFuture)
@@ -44,10 +58,12 @@ public struct AsyncHTTPTransport: HTTPTransport {
       await clients.note(connectionIsKept: false, to: origin)
       if mayMeetKeptConnection { error.cause = KeptConnectionClosed() }
       throw error
+    } catch let error as ChainError where error.cause is CertificateRefused {
+      throw await failures.explained(error)
     }
   }
 
-  private func outgoing(_ request: HTTPRequestMessage) -> HTTPClientRequest {
+  private func outgoing(_ request: HTTPRequestMessage, decompresses: Bool) -> HTTPClientRequest {
     let head = request.head
     var outgoing = HTTPClientRequest(
       url: "\(head.scheme ?? "http")://\(head.authority ?? "")\(head.path ?? "/")")
@@ -56,9 +72,9 @@ public struct AsyncHTTPTransport: HTTPTransport {
       outgoing.headers.add(name: field.name.rawName, value: field.value)
     }
     if !outgoing.headers.contains(name: "User-Agent") {
-      outgoing.headers.add(name: "User-Agent", value: "gqlrun")
+      outgoing.headers.add(name: "User-Agent", value: userAgent)
     }
-    if !outgoing.headers.contains(name: "Accept-Encoding") {
+    if decompresses, !outgoing.headers.contains(name: "Accept-Encoding") {
       outgoing.headers.add(name: "Accept-Encoding", value: "gzip, deflate")
     }
     if let body = request.body { outgoing.body = .bytes(ByteBuffer(bytes: body)) }
@@ -74,12 +90,14 @@ struct KeptConnectionClosed: Error, CustomStringConvertible {
   var description: String { "the connection was kept from an earlier request" }
 }
 
-/// One client per combination of the limits that async-http-client keeps per client.
+/// One client per combination of what async-http-client keeps per client.
 private actor Clients {
   private struct Key: Hashable {
     var connect: Duration
     var bodyBytes: Int
     var ratio: Int?
+    var connection: HTTPConnection
+    var proxy: HTTPProxy?
   }
 
   private var clients: [Key: HTTPClient] = [:]
@@ -88,20 +106,42 @@ private actor Clients {
   private var keptOrigins: Set<String> = []
 
   /// `nil` after the shutdown.
-  func client(for limits: HTTPLimits) -> HTTPClient? {
+  func client(
+    for limits: HTTPLimits, proxy: HTTPProxy?
+  ) throws(TLSSettings.UnusableFile) -> HTTPClient? {
     guard !isShutDown else { return nil }
     let key = Key(
-      connect: limits.connect, bodyBytes: limits.bodyBytes.bytes, ratio: limits.decompressionRatio)
+      connect: limits.connect, bodyBytes: limits.bodyBytes.bytes, ratio: limits.decompressionRatio,
+      connection: limits.connection, proxy: proxy)
     if let client = clients[key] { return client }
+    let connection = limits.connection
     var configuration = HTTPClient.Configuration()
     configuration.redirectConfiguration = .disallow
     configuration.timeout.connect = .nanoseconds(limits.connect.nanoseconds)
-    // The size is measured by the exchange, too; here it stops a bomb before it is unpacked.
-    configuration.decompression = .enabled(
-      limit: limits.decompressionRatio.map { .ratio($0) } ?? .size(limits.bodyBytes.bytes))
+    configuration.tlsConfiguration = try connection.tls.configuration()
+    configuration.httpVersion = connection.usesHTTP2 ? .automatic : .http1Only
+    configuration.proxy = proxy.map { proxy in
+      .server(
+        host: proxy.host, port: proxy.port,
+        authorization: proxy.user.map {
+          .basic(username: $0, password: proxy.password?.reveal() ?? "")
+        })
+    }
+    if connection.decompresses {
+      // The size is measured by the exchange, too; here it stops a bomb before it is unpacked.
+      configuration.decompression = .enabled(
+        limit: limits.decompressionRatio.map { .ratio($0) } ?? .size(limits.bodyBytes.bytes))
+    }
     // A refused connection is told at once; waiting is the business of max-retry.
     configuration.connectionPool.retryConnectionEstablishment = false
-    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
+      connection.maximumPerHost
+    configuration.http2StreamChannelDebugInitializer = { channel in
+      channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
+      }
+    }
+    configuration.connectionPool.idleTimeout = .nanoseconds(connection.keepAlive.nanoseconds)
     let client = HTTPClient(
       eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     clients[key] = client

@@ -3,8 +3,10 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOHTTPCompression
 import NIOPosix
+import NIOSSL
 import Pipeline
 
 /// What the network's errors mean: one message, one code, and how far the request got.
@@ -17,7 +19,13 @@ struct TransportFailures: Sendable {
     "\(request.head.scheme ?? "http")://\(request.head.authority ?? "")"
   }
 
-  private func failure(
+  /// The proxy that the request goes through, or `nil`.
+  var proxy: HTTPProxy? {
+    limits.connection.proxies.proxy(
+      scheme: request.head.scheme ?? "http", authority: request.head.authority ?? "")
+  }
+
+  func failure(
     _ code: ChainError.Code, _ message: String, _ delivery: ChainError.Delivery
   ) -> ChainError {
     ChainError(.transport, code, message, delivery: delivery)
@@ -46,10 +54,7 @@ extension TransportFailures {
           + "answered this", .unknown)
     default: break
     }
-    // NIOSSL comes with async-http-client and is none of our own packages, so its errors have no
-    // type here.
-    let name = String(reflecting: type(of: error))
-    if name.contains("NIOSSL") || name.contains("BoringSSL") { return tls("\(error)") }
+    if let failure = secure(error) ?? multiplexed(error) { return failure }
     return failure(.connectionFailed, "the request to \(origin) failed: \(error)", .unknown)
   }
 
@@ -121,23 +126,8 @@ extension TransportFailures {
     String(cString: strerror(error.errnoCode)).lowercased()
   }
 
-  private func tls(_ text: String) -> ChainError {
-    let reason =
-      if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
-        "it does not answer with TLS; is the URL's scheme and port right?"
-      } else if text.contains("CERTIFICATE_VERIFY_FAILED") {
-        "its certificate is expired, or signed by an authority that this machine does not know"
-      } else if text.contains("ailedToValidateHostname") || text.contains("nableToValidateCert") {
-        "its certificate is for another name"
-      } else if text.contains("UNSUPPORTED_PROTOCOL") || text.contains("PROTOCOL_VERSION") {
-        "it speaks no version of TLS that is safe"
-      } else {
-        text
-      }
-    return failure(.tlsFailed, "no secure connection to \(origin): \(reason)", .notSent)
-  }
-
   private func connection(_ error: NIOConnectionError) -> ChainError {
+    if let proxy { return connection(error, to: proxy) }
     if error.connectionErrors.isEmpty, let cause = error.dnsAError ?? error.dnsAAAAError {
       return failure(
         .nameResolutionFailed,
@@ -152,7 +142,22 @@ extension TransportFailures {
       .notSent)
   }
 
+  private func connection(_ error: NIOConnectionError, to proxy: HTTPProxy) -> ChainError {
+    if error.connectionErrors.isEmpty, let cause = error.dnsAError ?? error.dnsAAAAError {
+      return failure(
+        .proxyFailed, "the name \(proxy.host) of the proxy has no address: \(cause)", .notSent)
+    }
+    let causes = error.connectionErrors.map { failure in
+      (failure.error as? IOError).map(Self.reason) ?? "\(failure.error)"
+    }
+    return failure(
+      .proxyFailed,
+      "cannot connect to the proxy \(proxy): \(causes.first ?? "no address answered"); it comes from "
+        + "the option proxy of fetch, or from variables such as HTTPS_PROXY", .notSent)
+  }
+
   private func client(_ error: HTTPClientError) -> any Error {
+    if let proxy, let failure = client(error, through: proxy) { return failure }
     switch error {
     case .cancelled: return CancellationError()
     case .connectTimeout:
@@ -171,6 +176,36 @@ extension TransportFailures {
     default:
       return failure(
         .connectionFailed, "the request to \(origin) failed: \(error.shortDescription)", .unknown)
+    }
+  }
+}
+
+// MARK: Proxies
+
+extension TransportFailures {
+  /// What a proxy did instead of opening a tunnel; `nil` for other errors.
+  private func client(_ error: HTTPClientError, through proxy: HTTPProxy) -> ChainError? {
+    switch error {
+    case .proxyAuthenticationRequired:
+      return failure(
+        .proxyFailed,
+        "the proxy \(proxy) wants credentials, or does not take those it was sent (407): put them "
+          + "into its URL, http://user:password@\(proxy)", .notSent)
+    case .invalidProxyResponse:
+      return failure(
+        .proxyFailed,
+        "the proxy \(proxy) opened no tunnel to \(origin): it refused, or is no HTTP proxy",
+        .notSent)
+    case .httpProxyHandshakeTimeout:
+      return failure(
+        .proxyFailed,
+        "the proxy \(proxy) opened no tunnel to \(origin) within \(limits.connect.optionText)",
+        .notSent)
+    case .connectTimeout:
+      return failure(
+        .proxyFailed, "no connection to the proxy \(proxy) within \(limits.connect.optionText)",
+        .notSent)
+    default: return nil
     }
   }
 }
@@ -197,6 +232,13 @@ extension TransportFailures {
       )
     case let error as IOError:
       return truncated(received, Self.reason(error))
+    case let error as NIOHTTP2Errors.StreamClosed:
+      return truncated(received, "the server ended the stream (\(Self.name(error.errorCode)))")
+    case is any NIOHTTP2Error:
+      return failure(
+        .malformedResponse,
+        "\(origin) broke the rules of HTTP/2 after \(received) bytes of the body: \(error)",
+        .answered)
     default: return truncated(received, "it was closed")
     }
   }

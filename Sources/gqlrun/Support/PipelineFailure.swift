@@ -36,7 +36,8 @@ extension Failure {
     case .cacheMiss: return .cacheMiss
     case .invalidRequest: return .badInput
     case .timedOut: return .tryLater
-    case .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed:
+    case .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed,
+      .proxyFailed:
       return .unreachable
     default: return .failed
     }

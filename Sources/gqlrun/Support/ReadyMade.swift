@@ -1,21 +1,10 @@
-/// The pipeline that runs when no file is named; the same text as `pipelines/default.pipeline.yaml`.
+/// The pipeline files that come with the program: those of `pipelines/`.
 enum ReadyMade {
-  static let defaultPipeline = """
-    version: 1
-    name: default
-    # Answers from memory within one run, asks the network otherwise, and keeps what comes.
-    endpoint:
-      url: "${env:GQL_URL}"
-    store: { kind: memory, max_size: 256MiB }
-    chain:
-      - logging: { level: info }
-      - timeout: { total: 5m }
-      - max-retry: { max_retries: 3, backoff: { base: 300ms, factor: 2, max: 20s, jitter: equal } }
-      - cache-read: { policy: cache-first }
-      - fetch
-      - response-code
-      - parse
-      - cache-write: { on_errors: skip-errored }
+  /// The pipeline that runs when no file is named.
+  static let defaultPipeline = file("default") ?? ""
 
-    """
+  static var names: [String] { files.map(\.name) }
+
+  /// The text of a file, by its name without `.pipeline.yaml`.
+  static func file(_ name: String) -> String? { files.first { $0.name == name }?.text }
 }

@@ -32,7 +32,7 @@ struct Session {
     self.facts = facts
     self.logger = logger
     store = try choice?.open() ?? Self.store(pipeline.store)
-    transport = AsyncHTTPTransport()
+    transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
   }
 
   private static func store(_ configuration: StoreConfiguration) throws -> (any RecordStore)? {

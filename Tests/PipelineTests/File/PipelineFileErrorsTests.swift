@@ -164,8 +164,8 @@ struct PipelineFileErrorsTests {
       "unknown keys of the file, its parts and its entries",
       """
       version: 1
-      extends: ./other.pipeline.yaml
-      tests: []
+      includes: ./other.pipeline.yaml
+      plugins: []
       endpoint: { uri: x, url: "http://x" }
       store: { knid: memory }
       keys: { defaults: [id] }
@@ -177,19 +177,19 @@ struct PipelineFileErrorsTests {
           wen: x
       """,
       """
-      error[P001]: a pipeline file has no key `extends`
+      error[P001]: a pipeline file has no key `includes`
         --> dir/x.pipeline.yaml:2:1
          |
-       2 | extends: ./other.pipeline.yaml
-         | ^^^^^^^
-         = keys: version, name, endpoint, schema, store, keys, fields, chain
+       2 | includes: ./other.pipeline.yaml
+         | ^^^^^^^^
+         = keys: version, name, extends, endpoint, schema, store, keys, fields, tests, chain
 
-      error[P001]: a pipeline file has no key `tests`
+      error[P001]: a pipeline file has no key `plugins`
         --> dir/x.pipeline.yaml:3:1
          |
-       3 | tests: []
-         | ^^^^^
-         = keys: version, name, endpoint, schema, store, keys, fields, chain
+       3 | plugins: []
+         | ^^^^^^^
+         = keys: version, name, extends, endpoint, schema, store, keys, fields, tests, chain
 
       error[P001]: `endpoint` has no key `uri`
         --> dir/x.pipeline.yaml:4:13
@@ -254,7 +254,7 @@ struct PipelineFileErrorsTests {
          |
        2 | chian: []
          | ^^^^^ did you mean `chain`?
-         = keys: version, name, endpoint, schema, store, keys, fields, chain
+         = keys: version, name, extends, endpoint, schema, store, keys, fields, tests, chain
 
       """),
     Case(

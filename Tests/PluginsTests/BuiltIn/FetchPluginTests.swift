@@ -7,7 +7,9 @@ import Testing
     #expect(
       optionTable(FetchPlugin.self) == [
         "timeout": "5m", "connect_timeout": "10s", "idle_timeout": "30s", "max_body": "1GiB",
-        "max_ratio": nil, "max_headers": "64KiB", "min_throughput": "0B",
+        "max_ratio": nil, "max_headers": "64KiB", "min_throughput": "0B", "redirects": "none",
+        "max_redirects": "3", "tls": "{}", "proxy": "environment", "no_proxy": nil, "http2": "true",
+        "max_connections": "256", "keep_alive": "60s", "decompress": "true",
       ])
   }
 
@@ -18,7 +20,8 @@ import Testing
     ("fetch: { idle_timeout: 30 }", "the unit is missing"),
     ("fetch: { max_body: 0B }", "at least 1B"), ("fetch: { max_ratio: 0 }", "at least 1"),
     ("fetch: { max_headers: 100B }", "at least 256B"),
-    ("fetch: { max_headers: 3MiB }", "at most 2MiB"), ("fetch: { proxy: x }", "no option `proxy`"),
+    ("fetch: { max_headers: 3MiB }", "at most 2MiB"),
+    ("fetch: { proxies: x }", "no option `proxies`"),
   ]) func `options are bounded`(_ entry: String, _ refusal: String?) {
     expectEntry(entry, refusedWith: refusal)
   }

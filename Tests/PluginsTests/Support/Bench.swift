@@ -19,6 +19,8 @@ struct Bench: Sendable {
     - cache-write
     """
   static let user = #"query User { user(id: "1") { id name } }"#
+  /// What comes of ``user`` when the answer is ``HTTPText/user``.
+  static let answered = #"{"data":{"user":{"id":"1","name":"Ada"}}}"#
   static let rename = #"mutation Rename { rename(id: "1") { name } }"#
 
   let runner: PipelineRunner

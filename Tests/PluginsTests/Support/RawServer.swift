@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 #if canImport(Glibc)
   import Glibc
@@ -16,6 +17,8 @@ struct RawServer: Sendable {
   enum Step: Sendable {
     /// Waits for one whole request.
     case request
+    /// Waits until so many bytes have come, and takes all that are there.
+    case bytes(Int)
     case send([UInt8])
     /// Sends the bytes until the client goes away, doing the work after each time.
     case sendForever([UInt8], then: @Sendable () async -> Void)
@@ -62,13 +65,26 @@ struct RawServer: Sendable {
   }
 
   static func withServer<Result: Sendable>(
-    _ scripts: [Step]..., body: @Sendable @escaping (RawServer) async throws -> Result
+    _ scripts: [Step]..., tls: TLSConfiguration? = nil,
+    body: @Sendable @escaping (RawServer) async throws -> Result
   ) async throws -> Result {
+    try await withServer(scripts, tls: tls, body: body)
+  }
+
+  /// - Parameter tls: How connections are encrypted; `nil` leaves them plain.
+  static func withServer<Result: Sendable>(
+    _ scripts: [[Step]], tls: TLSConfiguration?,
+    body: @Sendable @escaping (RawServer) async throws -> Result
+  ) async throws -> Result {
+    let security = try tls.map { try NIOSSLContext(configuration: $0) }
     let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .bind(host: "127.0.0.1", port: 0) { channel in
         channel.eventLoop.makeCompletedFuture {
-          try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+          if let security {
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: security))
+          }
+          return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
         }
       }
     let server = RawServer(port: channel.channel.localAddress?.port ?? 0)
@@ -117,6 +133,11 @@ private struct Connection {
               return await log.noteClosure()
             }
             await log.add(request: request)
+          case .bytes(let count):
+            while reader.bytes.count < count {
+              guard try await reader.more() else { return await log.noteClosure() }
+            }
+            reader.bytes = []
           case .send(let bytes): try await outbound.write(ByteBuffer(bytes: bytes))
           case .sendForever(let bytes, let work):
             while !Task.isCancelled {

@@ -5,13 +5,19 @@ import Plugins
 struct PipelineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pipeline",
-    abstract: "Check pipeline files, and see what they mean.",
+    abstract: "Check pipeline files, see what they mean, draw, test and begin them.",
     discussion: """
       EXAMPLES
-        gqlrun pipeline check pipelines/*.pipeline.yaml
-        gqlrun pipeline show pipelines/offline.pipeline.yaml
+        gqlrun pipeline new mine.pipeline.yaml --from offline
+        gqlrun pipeline check mine.pipeline.yaml
+        gqlrun pipeline show mine.pipeline.yaml
+        gqlrun pipeline explain country.graphql --pipeline mine.pipeline.yaml
+        gqlrun pipeline graph --mermaid mine.pipeline.yaml
+        gqlrun pipeline test mine.pipeline.yaml
       """,
-    subcommands: [Check.self, Show.self])
+    subcommands: [
+      Check.self, Show.self, Explain.self, Graph.self, Test.self, New.self, Schema.self,
+    ])
 
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -76,14 +82,20 @@ struct PipelineCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let loaded = try PipelineFile.load(
-          path: file, registry: .builtIn, environment: .unsent)
-        if !loaded.warnings.warnings.isEmpty {
-          Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-        }
-        try Terminal.write(loaded.pipeline.show())
+        try Terminal.write(try PipelineCommand.load(file).show())
       }
     }
+  }
+}
+
+extension PipelineCommand {
+  /// A file that is not going to be sent anywhere, after what is to be said about it.
+  static func load(_ file: String) throws -> Pipeline {
+    let loaded = try PipelineFile.load(path: file, registry: .builtIn, environment: .unsent)
+    if !loaded.warnings.warnings.isEmpty {
+      Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
+    }
+    return loaded.pipeline
   }
 }
 

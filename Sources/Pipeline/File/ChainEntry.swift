@@ -1,0 +1,66 @@
+/// An entry of a chain as it is written: a plugin, and what stands beside it.
+struct ChainEntry {
+  /// The keys that change an inherited chain.
+  static let changes = ["insert", "replace", "remove"]
+  /// The keys that may stand beside a plugin.
+  static let neighbours = ["id", "when"]
+
+  let members: [YAMLNode.Member]
+  /// The member that names the plugin, known or not; `nil` when there is none.
+  let plugin: YAMLNode.Member?
+  private let isKnown: Bool
+  private let node: YAMLNode
+
+  init(_ node: YAMLNode, _ registry: PluginRegistry) {
+    self.node = node
+    switch node.content {
+    case .scalar(let name, _) where !node.isNull:
+      let nothing = YAMLNode(content: .scalar("", isPlain: true), place: node.place)
+      members = [.init(key: name, keyPlace: node.place, value: nothing)]
+    case .mapping(let pairs): members = pairs
+    default: members = []
+    }
+    plugin =
+      members.first { registry[$0.key] != nil }
+      ?? members.first { !(Self.neighbours + Self.changes).contains($0.key) }
+    isKnown = plugin.map { registry[$0.key] != nil } ?? false
+  }
+
+  private init(_ members: [YAMLNode.Member], of other: ChainEntry) {
+    self.members = members
+    plugin = other.plugin
+    isKnown = other.isKnown
+    node = YAMLNode(content: .mapping(members), place: other.node.place)
+  }
+
+  subscript(key: String) -> YAMLNode.Member? { members.first { $0.key == key } }
+
+  var place: SourcePlace { plugin?.keyPlace ?? members.first?.keyPlace ?? node.place }
+
+  /// The same entry without the keys that change an inherited chain.
+  var withoutChanges: ChainEntry {
+    ChainEntry(members.filter { !Self.changes.contains($0.key) }, of: self)
+  }
+
+  /// The entry's identifier: the one it gives, or else its plugin's name, with a number when that
+  /// is taken.
+  func freshID(among taken: [String]) -> String {
+    if let id = self["id"], case .scalar(let text, _) = id.value.content { return text }
+    let name = plugin?.key ?? ""
+    var id = name
+    var number = 2
+    while taken.contains(id) {
+      id = "\(name)-\(number)"
+      number += 1
+    }
+    return id
+  }
+
+  /// The entry as a node that carries its identifier, which then depends on no other entry.
+  func node(id: String) -> YAMLNode {
+    guard isKnown, self["id"] == nil, let plugin else { return node }
+    let value = YAMLNode(content: .scalar(id, isPlain: true), place: plugin.keyPlace)
+    let member = YAMLNode.Member(key: "id", keyPlace: plugin.keyPlace, value: value)
+    return YAMLNode(content: .mapping(members + [member]), place: node.place)
+  }
+}

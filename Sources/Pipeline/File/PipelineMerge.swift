@@ -1,0 +1,198 @@
+/// Puts what a file says over what the file says that it extends.
+///
+/// Mappings are merged key by key; everything else replaces. A `store` that names its kind replaces
+/// the inherited one. Of the chain, each entry says what it changes: `insert`, `replace` or `remove`.
+struct PipelineMerge {
+  private let registry: PluginRegistry
+  /// The file that is extended, for messages.
+  private let base: String
+  private(set) var findings: [PipelineDiagnostic] = []
+
+  init(registry: PluginRegistry, base: String) {
+    self.registry = registry
+    self.base = base
+  }
+
+  /// The members of a file over those it inherits. Tests are not inherited: they are about the file
+  /// they stand in.
+  mutating func members(
+    _ own: [YAMLNode.Member], over inherited: [YAMLNode.Member]
+  ) -> [YAMLNode.Member] {
+    var result = inherited.filter { !["extends", "tests", "version"].contains($0.key) }
+    checkVersion(inherited)
+    for member in own {
+      guard let index = result.firstIndex(where: { $0.key == member.key }) else {
+        if member.key == "chain" { reportChanges(member) }
+        result.append(member)
+        continue
+      }
+      switch member.key {
+      case "chain":
+        result[index].value = chain(member.value, over: result[index].value)
+        result[index].keyPlace = member.keyPlace
+      case "store" where member.value.has("kind"): result[index] = member
+      default: result[index] = merged(member, over: result[index])
+      }
+    }
+    return result
+  }
+
+  private mutating func checkVersion(_ inherited: [YAMLNode.Member]) {
+    guard let version = inherited.first(where: { $0.key == "version" })?.value,
+      case .scalar(let text, _) = version.content, text != "1"
+    else { return }
+    report(
+      .wrongValue, "this program reads version 1 of pipeline files", version.place,
+      "write `version: 1`")
+  }
+
+  private func merged(
+    _ own: YAMLNode.Member, over inherited: YAMLNode.Member
+  ) -> YAMLNode.Member {
+    guard case .mapping(let new) = own.value.content,
+      case .mapping(var members) = inherited.value.content
+    else { return own }
+    for member in new {
+      if let index = members.firstIndex(where: { $0.key == member.key }) {
+        members[index] = merged(member, over: members[index])
+      } else {
+        members.append(member)
+      }
+    }
+    return YAMLNode.Member(
+      key: own.key, keyPlace: own.keyPlace,
+      value: YAMLNode(content: .mapping(members), place: own.value.place))
+  }
+
+  private mutating func report(
+    _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String
+  ) {
+    findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+  }
+}
+
+// MARK: The chain
+
+extension PipelineMerge {
+  /// An entry of the chain under the identifier by which it can be named.
+  private struct Slot {
+    var entry: ChainEntry
+    var id: String
+  }
+
+  private mutating func chain(_ own: YAMLNode, over inherited: YAMLNode) -> YAMLNode {
+    guard case .sequence(let changes) = own.content,
+      case .sequence(let nodes) = inherited.content
+    else { return own.isNull ? inherited : own }
+    var slots: [Slot] = []
+    for node in nodes {
+      let entry = ChainEntry(node, registry)
+      slots.append(Slot(entry: entry, id: entry.freshID(among: slots.map(\.id))))
+    }
+    for change in changes { apply(ChainEntry(change, registry), to: &slots) }
+    return YAMLNode(
+      content: .sequence(slots.map { $0.entry.node(id: $0.id) }), place: own.place)
+  }
+
+  private mutating func apply(_ change: ChainEntry, to slots: inout [Slot]) {
+    let keys = ChainEntry.changes.compactMap { change[$0] }
+    guard let key = keys.first, keys.count == 1 else {
+      report(
+        .wrongValue,
+        keys.isEmpty
+          ? "this entry does not say what it changes in the chain of \(base)"
+          : "an entry changes one thing in the chain of \(base)", change.place,
+        "write one of `insert: { after: ID }`, `replace: ID` beside the plugin, or `- remove: ID`")
+      return
+    }
+    switch key.key {
+    case "remove":
+      if let other = change.members.first(where: { $0.key != "remove" }) {
+        report(
+          .unknownName, "`\(other.key)` stands beside `remove`, which takes entries away",
+          other.keyPlace, "write `replace` to put a plugin in the place of another")
+      }
+      for index in targets(key.value, "`remove`", slots).sorted(by: >) {
+        slots.remove(at: index)
+      }
+    case "replace":
+      guard let index = targets(key.value, "`replace`", slots).first else { return }
+      let entry = change.withoutChanges
+      let old = slots[index]
+      let others = slots.map(\.id).filter { $0 != old.id }
+      let isSamePlugin = entry.plugin?.key == old.entry.plugin?.key
+      slots[index] = Slot(
+        entry: entry,
+        id: entry["id"] == nil && isSamePlugin ? old.id : entry.freshID(among: others))
+    default:
+      guard let index = insertion(key, slots) else { return }
+      let entry = change.withoutChanges
+      slots.insert(Slot(entry: entry, id: entry.freshID(among: slots.map(\.id))), at: index)
+    }
+  }
+
+  /// Where `insert: { before: ID }` or `{ after: ID }` puts an entry.
+  private mutating func insertion(_ insert: YAMLNode.Member, _ slots: [Slot]) -> Int? {
+    guard case .mapping(let members) = insert.value.content, members.count == 1,
+      let side = members.first, ["before", "after"].contains(side.key)
+    else {
+      report(
+        .wrongValue, "`insert` takes `before` or `after` an entry",
+        insert.value.isNull ? insert.keyPlace : insert.value.place,
+        "write `insert: { before: ID }` or `insert: { after: ID }`")
+      return nil
+    }
+    guard let index = targets(side.value, "`\(side.key)`", slots).first else { return nil }
+    return side.key == "before" ? index : index + 1
+  }
+
+  /// The places of the entries that a value names; a list of names is for `remove` only.
+  private mutating func targets(
+    _ value: YAMLNode, _ owner: String, _ slots: [Slot]
+  ) -> [Int] {
+    let names: [YAMLNode]
+    switch value.content {
+    case .scalar where !value.isNull: names = [value]
+    case .sequence(let nodes) where owner == "`remove`" && !nodes.isEmpty: names = nodes
+    default:
+      report(
+        .wrongValue, "\(owner) takes the id of an entry, not \(value.kind)", value.place,
+        "one of \(slots.map(\.id).joined(separator: ", "))")
+      return []
+    }
+    var indices: Set<Int> = []
+    for node in names {
+      guard case .scalar(let name, _) = node.content else { continue }
+      if let index = slots.firstIndex(where: { $0.id == name }) {
+        indices.insert(index)
+      } else {
+        findings.append(
+          PipelineDiagnostic(
+            .unknownName, "the chain of \(base) has no entry `\(name)`", at: node.place,
+            hint: Suggestion.closest(to: name, among: slots.map(\.id)).map {
+              "did you mean `\($0)`?"
+            },
+            notes: [.init("entries", slots.map(\.id).joined(separator: ", "))]))
+      }
+    }
+    return indices.sorted()
+  }
+
+  /// The extended file has no chain, so there is nothing to change.
+  private mutating func reportChanges(_ chain: YAMLNode.Member) {
+    guard case .sequence(let nodes) = chain.value.content else { return }
+    for entry in nodes.map({ ChainEntry($0, registry) }) {
+      guard let change = ChainEntry.changes.compactMap({ entry[$0] }).first else { continue }
+      report(
+        .wrongValue, "`\(change.key)` changes the chain of \(base), which has none",
+        change.keyPlace, "remove it")
+    }
+  }
+}
+
+extension YAMLNode {
+  fileprivate func has(_ key: String) -> Bool {
+    guard case .mapping(let members) = content else { return false }
+    return members.contains { $0.key == key }
+  }
+}

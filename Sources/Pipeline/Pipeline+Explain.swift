@@ -1,0 +1,118 @@
+import Cache
+import GraphQL
+import HTTPTypes
+import JSONStream
+
+extension Pipeline {
+  /// What becomes of one request in this pipeline, as `gqlrun pipeline explain` prints it: the policy,
+  /// the HTTP request as the chain builds it, and which plugins it meets. Reaches nothing.
+  public func explanation(of request: GraphQLRequest) -> String {
+    let route = Route(entries, for: request)
+    let policy = request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
+    var rows: [(String, [String])] = [
+      ("pipeline", ["\(name ?? "without name")\(shownFile)"]),
+      ("policy", ["\(policy): \(Self.meaning(of: policy, request.operationType))"]),
+      ("store", [[store.kind.rawValue, store.path].compactMap { $0 }.joined(separator: " ")]),
+    ]
+    if let facts = request.operation?.planFacts {
+      rows.append(("plan", Self.lines(facts)))
+    }
+    rows.append(("request", requestLines(request)))
+    var lines = rows.flatMap { label, texts in
+      texts.enumerated().map { index, text in
+        "  \(Self.padded(index == 0 ? label : "", 10))\(text)"
+      }
+    }
+    lines.append("  chain, from the first to meet the request to the last")
+    let width = entries.map(\.id.count).max() ?? 0
+    for entry in entries {
+      let meets = entry.condition.holds(for: request)
+      let remark = remark(on: entry, request, policy, meets: meets)
+      lines.append(
+        "    \(meets ? "↓" : "·") \(Self.padded(entry.id, width))  \(remark)")
+    }
+    return lines.map { Printable.line($0) + "\n" }.joined()
+  }
+
+  /// The default pipeline's name stands in parentheses already.
+  private var shownFile: String {
+    file.map { $0.hasPrefix("(") ? " \($0)" : " (\($0))" } ?? ""
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+
+  private static func meaning(of policy: CachePolicy, _ type: OperationType) -> String {
+    let writes = policy.writesCache ? "and keeps what comes" : "and keeps nothing"
+    if type == .mutation {
+      return policy == .cacheOnly
+        ? "refused, since a mutation cannot be answered from the cache"
+        : "a mutation never reads the cache; asks the network \(writes)"
+    }
+    return switch policy {
+    case .cacheFirst: "reads the cache, asks the network when a field is missing, \(writes)"
+    case .networkOnly, .noCache: "asks the network \(writes)"
+    case .cacheOnly: "reads the cache and asks nobody else"
+    case .cacheAndNetwork: "reads the cache, then asks the network in any case, \(writes)"
+    case .networkFirst: "asks the network, reads the cache when that fails, \(writes)"
+    }
+  }
+
+  private static func lines(_ facts: PlanFacts) -> [String] {
+    let fields = "\(facts.fields) field\(facts.fields == 1 ? "" : "s")"
+    let sets = "\(facts.selectionSets) selection set\(facts.selectionSets == 1 ? "" : "s")"
+    let added =
+      facts.addedFields == 0 ? "" : ", \(facts.addedFields) of them added to identify objects"
+    return ["\(fields) in \(sets)\(added)"] + facts.rootKeys.map { "stored as \($0)" }
+  }
+
+  private func requestLines(_ request: GraphQLRequest) -> [String] {
+    guard let endpoint else { return ["no endpoint"] }
+    let message = HTTPRequestBuilder(endpoint: endpoint).message(for: request)
+    let members = HTTPRequestBuilder(endpoint: endpoint).members(of: request).keys
+      .joined(separator: ", ")
+    var lines = ["\(message.head.method.rawValue) \(endpoint.shownURL)"]
+    lines += message.head.headerFields.map { field in
+      let isSecret =
+        SecretText.isSecretField(field.name.rawName) || SecretText.looksSecret(field.value)
+      return "\(field.name.rawName): \(isSecret ? SecretString.redacted : field.value)"
+    }
+    lines.append(
+      message.body.map { "a body of \($0.count) bytes with \(members)" }
+        ?? "no body; in the URL: \(members)")
+    return lines
+  }
+
+  private func remark(
+    on entry: PipelineEntry, _ request: GraphQLRequest, _ policy: CachePolicy, meets: Bool
+  ) -> String {
+    guard meets else { return "not for this operation: when \(entry.condition)" }
+    var parts: [String] = []
+    if let description = entry.description {
+      if description.name != entry.id { parts.append(description.name) }
+      parts.append(
+        "\(description.kind.rawValue), \(description.stages.map(\.rawValue).joined(separator: " and "))"
+      )
+    }
+    if entry.condition != .always { parts.append("when \(entry.condition)") }
+    let roles = entry.description?.roles ?? []
+    let reads =
+      request.operationType == .query
+      && [.cacheFirst, .cacheOnly, .cacheAndNetwork].contains(policy)
+    if roles.contains(.cacheRead) {
+      parts.append(
+        reads
+          ? "asked"
+          : policy == .networkFirst && request.operationType == .query
+            ? "asked when the network fails" : "not asked under \(policy)")
+    } else if roles.contains(.cacheWrite), !policy.writesCache {
+      parts.append("not asked under \(policy)")
+    } else if policy == .cacheOnly, request.operationType == .query,
+      !roles.isDisjoint(with: [.fetch, .responseCode, .parse])
+    {
+      parts.append("not reached under cache-only")
+    }
+    return parts.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import HTTPTypes
+import JSONStream
+
+/// A server in this process that answers as a test says.
+actor ScriptedUpstream: HTTPTransport {
+  /// The attempt in which a request is sent.
+  @TaskLocal static var attempt = 1
+
+  private let answers: [PipelineTest.Answer]
+  private let clock: ServiceClock
+  private var used: [Int]
+  private(set) var requestCount = 0
+  /// What came that no answer is for.
+  private(set) var unanswered: [String] = []
+
+  init(_ answers: [PipelineTest.Answer], clock: ServiceClock) {
+    self.answers = answers
+    self.clock = clock
+    used = answers.map { _ in 0 }
+  }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    requestCount += 1
+    let seen = Seen(request)
+    guard let answer = take(for: seen) else {
+      unanswered.append("request \(requestCount): \(seen.text(attempt: Self.attempt))")
+      throw ChainError(
+        .transport, .unexpectedRequest,
+        "no answer of `upstream` is for \(seen.text(attempt: Self.attempt))", delivery: .unknown)
+    }
+    if answer.delay > .zero {
+      let longest = min(limits.idle, limits.total)
+      try await clock.sleep(for: min(answer.delay, longest))
+      guard answer.delay < longest else {
+        throw ChainError(
+          .transport, .timedOut, "the server did not answer within \(longest.optionText)",
+          delivery: .unknown)
+      }
+    }
+    if let failure = answer.failure, let error = Self.error(failure) { throw error }
+    return Self.message(answer)
+  }
+
+  private func take(for seen: Seen) -> PipelineTest.Answer? {
+    for index in answers.indices {
+      let answer = answers[index]
+      if let times = answer.times, used[index] >= times { continue }
+      guard seen.meets(answer.condition, attempt: Self.attempt) else { continue }
+      used[index] += 1
+      return answer
+    }
+    return nil
+  }
+
+  private static func error(_ failure: PipelineTest.Failure) -> ChainError? {
+    switch failure {
+    case .refused:
+      ChainError(.transport, .connectionFailed, "connection refused", delivery: .notSent)
+    case .closed:
+      ChainError(
+        .transport, .connectionClosed, "the connection was closed before an answer came",
+        delivery: .unknown)
+    case .unresolved:
+      ChainError(.transport, .nameResolutionFailed, "the name has no address", delivery: .notSent)
+    case .tls: ChainError(.transport, .tlsFailed, "no secure connection", delivery: .notSent)
+    case .dropped: nil
+    }
+  }
+
+  private static func message(_ answer: PipelineTest.Answer) -> HTTPResponseMessage {
+    var head = HTTPResponse(status: .init(code: answer.status))
+    if answer.isJSON { head.headerFields[.contentType] = "application/json" }
+    for (name, value) in answer.headers {
+      if let name = HTTPField.Name(name) { head.headerFields[name] = value }
+    }
+    guard answer.failure == .dropped else {
+      return HTTPResponseMessage(head: head, body: HTTPBody([answer.body]))
+    }
+    let start = ElementQueue([Array(answer.body.prefix(answer.body.count / 2))])
+    return HTTPResponseMessage(
+      head: head,
+      body: HTTPBody {
+        if let chunk = await start.next() { return chunk }
+        throw ChainError(
+          .transport, .truncatedResponse, "the connection broke in the body", delivery: .answered)
+      })
+  }
+}
+
+/// What a request shows of itself.
+private struct Seen {
+  let request: HTTPRequestMessage
+  private let members: JSONObject
+
+  init(_ request: HTTPRequestMessage) {
+    self.request = request
+    if let body = request.body {
+      members = (try? JSONValue(parsing: body))?.objectValue ?? JSONObject()
+    } else {
+      members = Self.query(request.head.path ?? "")
+    }
+  }
+
+  private static func query(_ path: String) -> JSONObject {
+    var members = JSONObject()
+    let items = URLComponents(string: path)?.queryItems ?? []
+    for item in items { members[item.name] = .string(item.value ?? "") }
+    return members
+  }
+
+  private var operation: String? { members["operationName"]?.stringValue }
+
+  func meets(_ condition: PipelineTest.Condition, attempt: Int) -> Bool {
+    let fields = request.head.headerFields
+    if let bearer = condition.bearer, fields[.authorization] != "Bearer \(bearer)" { return false }
+    if !condition.operations.isEmpty {
+      guard let operation, condition.operations.contains(operation) else { return false }
+    }
+    if let wanted = condition.attempt, wanted != attempt { return false }
+    if let method = condition.method, method != request.head.method.rawValue { return false }
+    if let wanted = condition.hasDocument, wanted != (members["query"] != nil) { return false }
+    return condition.headers.allSatisfy { header in
+      guard let value = HTTPField.Name(header.name).flatMap({ fields[$0] }) else { return false }
+      return header.value == "*" || header.value == value
+    }
+  }
+
+  func text(attempt: Int) -> String {
+    "\(request.head.method.rawValue) of \(operation ?? "an anonymous operation"), attempt \(attempt)"
+  }
+}
+
+extension ChainError.Code {
+  /// A request that a test has no answer for.
+  static let unexpectedRequest = Self(rawValue: "unexpected_request")
+}

@@ -1,0 +1,111 @@
+import Foundation
+
+/// Time that passes only when there is nothing else to do.
+///
+/// Tasks that prefer it as their executor run one after the other; when none can go on, the clock jumps
+/// to the next moment that somebody sleeps for. So an hour of waiting takes no time, and what happens
+/// first in the world happens first here.
+///
+/// Sendable: everything that changes is only touched while `lock` is held.
+final class VirtualTime: TaskExecutor, @unchecked Sendable {
+  private let lock = NSLock()
+  private let queue = DispatchQueue(label: "gqlrun.virtual-time")
+  private var openJobs = 0
+  /// Counts what happens, so that somebody who looks twice knows whether anything did.
+  private var events = 0
+  private var time = Duration.zero
+  private var sleepers: [Int: Sleeper] = [:]
+  private var nextSleeper = 0
+  private var cancelled: Set<Int> = []
+
+  private struct Sleeper {
+    var until: Duration
+    var continuation: CheckedContinuation<Void, any Error>
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    lock.withLock {
+      openJobs += 1
+      events += 1
+    }
+    queue.async { [self] in
+      job.runSynchronously(on: asUnownedTaskExecutor())
+      lock.withLock { openJobs -= 1 }
+    }
+  }
+
+  /// Lets time pass until the task is cancelled, or nobody has gone on or slept for ten seconds.
+  ///
+  /// Work that runs elsewhere, as tasks without this preference do, is not seen. So time passes only
+  /// when nothing has happened for several looks.
+  func pass() async {
+    var quietLooks = 0
+    var lastEvents = -1
+    while !Task.isCancelled {
+      do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
+      let (isBusy, count) = lock.withLock { (openJobs > 0, events) }
+      guard !isBusy, count == lastEvents else {
+        lastEvents = count
+        quietLooks = 0
+        continue
+      }
+      quietLooks += 1
+      if quietLooks >= 5, jump() { quietLooks = 0 }
+      if quietLooks == 5_000 { return }
+    }
+  }
+
+  /// Goes to the next moment that somebody sleeps for; `false` when nobody sleeps.
+  private func jump() -> Bool {
+    let due = lock.withLock { () -> [Sleeper] in
+      guard let next = sleepers.values.map(\.until).min() else { return [] }
+      time = max(time, next)
+      events += 1
+      let ids = sleepers.filter { $0.value.until <= time }.map(\.key)
+      return ids.sorted().compactMap { sleepers.removeValue(forKey: $0) }
+    }
+    for sleeper in due { sleeper.continuation.resume() }
+    return !due.isEmpty
+  }
+}
+
+extension VirtualTime: Clock {
+  struct Instant: InstantProtocol {
+    var offset: Duration
+
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+    static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
+  }
+
+  var now: Instant { Instant(offset: lock.withLock { time }) }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    let id = lock.withLock {
+      nextSleeper += 1
+      return nextSleeper
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let result = lock.withLock { () -> Result<Void, any Error>? in
+          events += 1
+          if cancelled.remove(id) != nil { return .failure(CancellationError()) }
+          if deadline.offset <= time { return .success(()) }
+          sleepers[id] = Sleeper(until: deadline.offset, continuation: continuation)
+          return nil
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    } onCancel: {
+      let sleeper = lock.withLock { () -> Sleeper? in
+        events += 1
+        let sleeper = sleepers.removeValue(forKey: id)
+        if sleeper == nil { cancelled.insert(id) }
+        return sleeper
+      }
+      sleeper?.continuation.resume(throwing: CancellationError())
+    }
+  }
+}

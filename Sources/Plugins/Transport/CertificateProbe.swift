@@ -1,0 +1,67 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Looks at a certificate that was refused, to say why: the TLS library only says that it was.
+///
+/// One handshake more, in which nothing is sent and which is never completed.
+enum CertificateProbe {
+  /// What is wrong with the certificate's time; `nil` when that is right, or the server shows none.
+  static func complaint(
+    host: String, port: Int, connect: TimeAmount, now: Double
+  ) async -> String? {
+    guard let context = try? NIOSSLContext(configuration: .makeClientConfiguration()) else {
+      return nil
+    }
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let seen = loop.makePromise(of: [Validity].self)
+    let bootstrap = ClientBootstrap(group: loop).connectTimeout(connect)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let handler = try NIOSSLClientHandler(
+            context: context, serverHostname: isAddress(host) ? nil : host,
+            customVerificationCallback: { certificates, result in
+              seen.succeed(
+                certificates.map {
+                  Validity(begin: Double($0.notValidBefore), end: Double($0.notValidAfter))
+                })
+              result.succeed(.failed)
+            })
+          try channel.pipeline.syncOperations.addHandler(handler)
+        }
+      }
+    // A server that says nothing is not waited for.
+    let timeout = loop.scheduleTask(in: connect) { seen.succeed([]) }
+    defer { timeout.cancel() }
+    guard let channel = try? await bootstrap.connect(host: host, port: port).get() else {
+      seen.succeed([])
+      return nil
+    }
+    channel.closeFuture.whenComplete { _ in seen.succeed([]) }
+    let certificates = (try? await seen.futureResult.get()) ?? []
+    try? await channel.close()
+    return certificates.lazy.compactMap { $0.complaint(now: now) }.first
+  }
+
+  private static func isAddress(_ host: String) -> Bool {
+    (try? SocketAddress(ipAddress: host, port: 0)) != nil
+  }
+
+  private struct Validity: Sendable {
+    var begin: Double
+    var end: Double
+
+    func complaint(now: Double) -> String? {
+      if now > end { return "expired on \(Self.day(end))" }
+      if now < begin {
+        return "is not valid before \(Self.day(begin)), and here it is \(Self.day(now))"
+      }
+      return nil
+    }
+
+    private static func day(_ seconds: Double) -> String {
+      Date(timeIntervalSince1970: seconds).formatted(.iso8601.year().month().day())
+    }
+  }
+}

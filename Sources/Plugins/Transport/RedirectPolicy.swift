@@ -1,0 +1,79 @@
+import Foundation
+import HTTPTypes
+import Pipeline
+
+/// Which redirects are followed, and with what.
+///
+/// https://www.rfc-editor.org/rfc/rfc9110#section-15.4
+struct RedirectPolicy: Sendable, Hashable {
+  enum Reach: String, Sendable, CaseIterable {
+    case none
+    case sameOrigin = "same-origin"
+    case anyOrigin = "any-origin"
+  }
+
+  var reach = Reach.none
+  var maximum = 3
+
+  enum Decision {
+    /// The response is what it is; no redirect, or none that is to be followed.
+    case deliver
+    case follow(HTTPRequestMessage)
+    /// A redirect that must not be followed; the text says why, behind "…, which".
+    case refuse(String)
+  }
+
+  func decision(
+    on head: HTTPResponse, to request: HTTPRequestMessage, hops: Int
+  ) -> Decision {
+    let status = head.status.code
+    guard reach != .none, [301, 302, 303, 307, 308].contains(status),
+      let location = head.headerFields[.location]
+    else { return .deliver }
+    guard let target = target(of: location, request.head) else {
+      return .refuse("is no address")
+    }
+    guard request.head.method == .get || status == 307 || status == 308 else {
+      return .refuse(
+        "would turn the POST into a GET (\(status)): set the endpoint's url to the new address, or "
+          + "have the server answer with 308")
+    }
+    guard target.scheme == "https" || target.scheme == "http" else {
+      return .refuse("is neither https nor http")
+    }
+    guard target.scheme == "https" || request.head.scheme != "https" else {
+      return .refuse("would go on without encryption")
+    }
+    let isSameOrigin =
+      target.scheme == request.head.scheme && target.authority == request.head.authority
+    guard isSameOrigin || reach == .anyOrigin else {
+      return .refuse("is another server; allow it with `redirects: any-origin` of fetch")
+    }
+    guard hops < maximum else {
+      return .refuse("is the one redirect more than max_redirects of fetch allows: \(maximum)")
+    }
+    var next = request
+    next.head.scheme = target.scheme
+    next.head.authority = target.authority
+    next.head.path = target.path
+    if !isSameOrigin {
+      next.head.headerFields = HTTPFields(
+        next.head.headerFields.filter { !SecretText.isSecretField($0.name.rawName) })
+    }
+    return .follow(next)
+  }
+
+  private func target(
+    of location: String, _ head: HTTPRequest
+  ) -> (scheme: String, authority: String, path: String)? {
+    let base = "\(head.scheme ?? "http")://\(head.authority ?? "")\(head.path ?? "/")"
+    guard location.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+      let url = URL(string: location, relativeTo: URL(string: base))?.absoluteURL,
+      let scheme = url.scheme?.lowercased()
+    else { return nil }
+    // Taken apart as every other address is, so that both agree on what an origin is.
+    guard scheme == "http" || scheme == "https" else { return (scheme, "", "") }
+    guard let endpoint = try? Endpoint(url: url.absoluteString) else { return nil }
+    return (endpoint.scheme, endpoint.authority, endpoint.path)
+  }
+}

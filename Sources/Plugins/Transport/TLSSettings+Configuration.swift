@@ -1,0 +1,51 @@
+import NIOSSL
+import Pipeline
+
+extension TLSSettings {
+  /// A file of the settings that cannot be used.
+  struct UnusableFile: Error {
+    var message: String
+  }
+
+  /// The settings as the TLS library takes them.
+  func configuration() throws(UnusableFile) -> TLSConfiguration {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.minimumTLSVersion = minimumVersion == .v1_3 ? .tlsv13 : .tlsv12
+    if let authorityFile {
+      configuration.trustRoots = .certificates(
+        try certificates(authorityFile, option: "ca_file"))
+    }
+    if let certificateFile, let keyFile {
+      configuration.certificateChain = try certificates(
+        certificateFile, option: "client_certificate"
+      ).map { .certificate($0) }
+      do {
+        configuration.privateKey = .privateKey(
+          try NIOSSLPrivateKey(file: keyFile, format: .pem))
+      } catch {
+        throw UnusableFile(
+          message: "the key \(keyFile), which the option tls.client_key of fetch names, cannot be "
+            + "used: it has to be there, in PEM, and without a passphrase")
+      }
+    }
+    return configuration
+  }
+
+  private func certificates(
+    _ path: String, option: String
+  ) throws(UnusableFile) -> [NIOSSLCertificate] {
+    let found: [NIOSSLCertificate]
+    do {
+      found = try NIOSSLCertificate.fromPEMFile(path)
+    } catch {
+      found = []
+    }
+    guard !found.isEmpty else {
+      throw UnusableFile(
+        message:
+          "the certificates in \(path), which the option tls.\(option) of fetch names, cannot "
+          + "be used: the file has to be there, and in PEM")
+    }
+    return found
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP2
+import NIOSSL
+import Pipeline
+
+/// The cause of a failure that wants a closer look at the server's certificate.
+struct CertificateRefused: Error, CustomStringConvertible {
+  var description: String { "the server's certificate was refused" }
+}
+
+extension TransportFailures {
+  /// An error of TLS; `nil` for others.
+  func secure(_ error: any Error) -> ChainError? {
+    switch error {
+    case let error as NIOSSLError: return handshake("\(error)")
+    case let error as BoringSSLError: return handshake("\(error)")
+    case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+      return insecure(
+        "its certificate is for another name; is the URL right, and is it the server you mean?")
+    case let error as NIOSSLExtraError: return insecure("\(error)")
+    default: return nil
+    }
+  }
+
+  private func insecure(_ reason: String, cause: (any Error)? = nil) -> ChainError {
+    var error = failure(
+      .tlsFailed, "no secure connection to \(origin): \(reason)", .notSent)
+    error.cause = cause
+    return error
+  }
+
+  private func handshake(_ text: String) -> ChainError {
+    if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST")
+      || text.contains("HTTPS_PROXY_REQUEST")
+    {
+      return insecure("it does not answer with TLS; is the URL's scheme and port right?")
+    }
+    if text.contains("CERTIFICATE_VERIFY_FAILED") {
+      return insecure(Self.unknownAuthority, cause: CertificateRefused())
+    }
+    if text.contains("UNSUPPORTED_PROTOCOL") || text.contains("PROTOCOL_VERSION") {
+      return insecure(
+        "it does not speak TLS \(limits.connection.tls.minimumVersion.rawValue) or newer; "
+          + (limits.connection.tls.minimumVersion == .v1_3
+            ? "lower the option tls.min_version of fetch if 1.2 is enough"
+            : "older versions are not safe"))
+    }
+    if text.contains("CERTIFICATE_REQUIRED") || text.contains("BAD_CERTIFICATE")
+      || text.contains("HANDSHAKE_FAILURE")
+    {
+      return insecure(
+        "it refused this client, and may want a certificate of it (the option "
+          + "tls.client_certificate of fetch): \(text)")
+    }
+    return insecure(text)
+  }
+
+  private static let unknownAuthority =
+    "its certificate is signed by an authority that is not known here; name a file with it with the "
+    + "option tls.ca_file of fetch"
+
+  func unusable(_ file: TLSSettings.UnusableFile) -> ChainError {
+    insecure(file.message)
+  }
+
+  /// A failure with what a second look at the certificate shows.
+  func explained(_ error: ChainError) async -> ChainError {
+    var explained = error
+    explained.cause = nil
+    // Through a tunnel there is no second look.
+    guard proxy == nil, let (host, port) = address,
+      let complaint = await CertificateProbe.complaint(
+        host: host, port: port, connect: .nanoseconds(limits.connect.nanoseconds),
+        now: Date().timeIntervalSince1970)
+    else { return explained }
+    explained.message =
+      "no secure connection to \(origin): its certificate \(complaint); is this machine's clock right?"
+    return explained
+  }
+
+  private var address: (host: String, port: Int)? {
+    let authority = request.head.authority ?? ""
+    guard let url = URL(string: "https://\(authority)"), let host = url.host() else { return nil }
+    return (host.filter { $0 != "[" && $0 != "]" }, url.port ?? 443)
+  }
+}
+
+// MARK: HTTP/2
+
+extension TransportFailures {
+  /// An error of an HTTP/2 connection or stream before the head of a response; `nil` for others.
+  func multiplexed(_ error: any Error) -> ChainError? {
+    switch error {
+    case let error as NIOHTTP2Errors.StreamClosed where error.errorCode == .refusedStream:
+      // https://www.rfc-editor.org/rfc/rfc9113#section-8.7
+      return failure(
+        .connectionClosed,
+        "\(origin) took no more requests on this connection (REFUSED_STREAM); it did nothing with "
+          + "this one", .notSent)
+    case let error as NIOHTTP2Errors.StreamClosed:
+      return failure(
+        .connectionClosed,
+        "\(origin) ended the stream before it had answered (\(Self.name(error.errorCode)))",
+        .unknown)
+    case is any NIOHTTP2Error:
+      return failure(
+        .malformedResponse, "\(origin) broke the rules of HTTP/2: \(error)", .unknown)
+    default: return nil
+    }
+  }
+
+  static func name(_ code: NIOHTTP2.HTTP2ErrorCode) -> String {
+    switch code {
+    case .internalError: "INTERNAL_ERROR"
+    case .cancel: "CANCEL"
+    case .refusedStream: "REFUSED_STREAM"
+    case .protocolError: "PROTOCOL_ERROR"
+    case .noError: "NO_ERROR"
+    default: "error \(code.networkCode)"
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Cache
+import Foundation
+import Pipeline
+import Plugins
+
+extension PipelineCommand {
+  struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print what a pipeline does with one operation, without doing it.",
+      discussion: """
+        Which plugins it meets, which cache policy holds, what the plan knows, and the HTTP request \
+        as the chain builds it, before plugins change it. Reaches no network. Without --pipeline the \
+        default pipeline is explained.
+
+        EXAMPLE
+          gqlrun pipeline explain country.graphql --pipeline offline.pipeline.yaml --var 'code="DE"'
+        """)
+
+    @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
+    var document: String
+
+    @OptionGroup var endpointOptions: EndpointOptions
+
+    @Option(
+      name: .long,
+      help: ArgumentHelp("When to ask the cache, and when the network.", valueName: "policy"))
+    var policy: CachePolicy?
+
+    @OptionGroup var operationOptions: OperationOptions
+
+    func run() async throws {
+      try await reporting {
+        let pipeline = try endpointOptions.load(fallback: "http://gql-url.invalid/")
+        let operation = try operationOptions.prepare(
+          document, keys: pipeline.keys, schema: pipeline.schema)
+        let request = GraphQLRequest(operation, cachePolicy: policy)
+        try Terminal.write(
+          "\(Terminal.safe(operation.label)) of \(Terminal.safe(Input.label(document)))\n"
+            + pipeline.explanation(of: request))
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Foundation
+import Pipeline
+import Plugins
+
+extension PipelineCommand {
+  struct New: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "new",
+      abstract: "Begin a pipeline file from a ready-made one.",
+      discussion: """
+        Writes the file and says what to do next. A file that is there already is left alone. The \
+        ready-made ones: \(ReadyMade.names.joined(separator: ", ")).
+
+        EXAMPLES
+          gqlrun pipeline new countries.pipeline.yaml
+          gqlrun pipeline new countries.pipeline.yaml --from offline
+          gqlrun pipeline new countries.pipeline.yaml --extends ./default.pipeline.yaml
+        """)
+
+    @Argument(help: "The file to write; its name ends in .pipeline.yaml.")
+    var file: String
+
+    @Option(
+      name: .long,
+      help: ArgumentHelp("The ready-made file to begin with.", valueName: "name"))
+    var from: String?
+
+    @Option(
+      name: .long,
+      help: ArgumentHelp(
+        "Begin with a file that changes another one, as seen from the new file.", valueName: "file")
+    )
+    var extends: String?
+
+    func run() async throws {
+      try await reporting {
+        guard from == nil || extends == nil else {
+          throw Failure(
+            .usage, "a file begins --from a ready-made one or --extends another: not both")
+        }
+        let suffix = ".pipeline.yaml"
+        let path = file.hasSuffix(suffix) ? file : file + suffix
+        let name = URL(fileURLWithPath: path).lastPathComponent.dropLast(suffix.count)
+        guard !name.isEmpty,
+          name.allSatisfy({ $0.isLetter || $0.isNumber || "-_.".contains($0) })
+        else {
+          throw Failure(
+            .usage, "\(path) is no name for a pipeline: use letters, digits, -, _ and .")
+        }
+        try create(path, text(named: String(name)))
+        Terminal.note(
+          "wrote \(Terminal.safe(path)); try\n  gqlrun pipeline check \(Terminal.safe(path))\n"
+            + "  gqlrun run FILE.graphql --pipeline \(Terminal.safe(path)) --endpoint URL")
+      }
+    }
+
+    private func text(named name: String) throws -> String {
+      if let extends {
+        guard !extends.contains(where: { $0.isNewline || $0 == "\"" }) else {
+          throw Failure(.usage, "--extends takes the path of a file")
+        }
+        return """
+          version: 1
+          name: \(name)
+          extends: "\(extends)"
+          # Keys given here win over those of the extended file. Entries of its chain are changed by id:
+          # chain:
+          #   - logging: { level: debug }
+          #     replace: logging
+          #   - headers: { set: { X-Client: \(name) } }
+          #     insert: { before: fetch }
+          #   - remove: max-retry
+
+          """
+      }
+      let wanted = from ?? "default"
+      guard let text = ReadyMade.file(wanted) else {
+        throw Failure(
+          .usage,
+          "there is no ready-made pipeline \(wanted)\nthe pipelines: "
+            + ReadyMade.names.joined(separator: ", "))
+      }
+      return text.replacing("\nname: \(wanted)\n", with: "\nname: \(name)\n", maxReplacements: 1)
+    }
+
+    /// Writes a file that must not be there: nothing is ever replaced.
+    private func create(_ path: String, _ text: String) throws {
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+      guard descriptor >= 0 else {
+        if errno == EEXIST {
+          throw Failure(
+            .failed, "\(path) is there already, and is left as it is; name another file")
+        }
+        throw Failure(.failed, "cannot write \(path): \(String(cString: strerror(errno)))")
+      }
+      let code = Array(text.utf8).withUnsafeBytes { Terminal.writeAll($0, to: descriptor) }
+      guard close(descriptor) == 0, code == 0 else {
+        unlink(path)
+        throw Failure(
+          .failed, "cannot write \(path): \(String(cString: strerror(code == 0 ? errno : code)))")
+      }
+    }
+  }
+}

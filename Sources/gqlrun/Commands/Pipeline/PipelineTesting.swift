@@ -1,0 +1,104 @@
+import ArgumentParser
+import Foundation
+import JSONStream
+import Pipeline
+import Plugins
+
+extension PipelineCommand {
+  struct Test: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "test",
+      abstract: "Run the tests that stand in pipeline files.",
+      discussion: """
+        Each test runs the chain of its file against a server in this process that answers as the \
+        test says, with an empty cache in memory and a clock of its own: waiting takes no time, and \
+        nothing is sent. Variables that are not set, such as GQL_URL, are an error unless the file \
+        has a default for them. Exit code 1 when a test fails.
+
+        EXAMPLES
+          gqlrun pipeline test pipelines/*.pipeline.yaml
+          gqlrun pipeline test --filter refresh auth.pipeline.yaml
+        """)
+
+    @Argument(help: "The pipeline files.")
+    var files: [String]
+
+    @Option(
+      name: .long,
+      help: ArgumentHelp("Run only the tests whose name has this in it.", valueName: "text"))
+    var filter: String?
+
+    @Option(name: .long, help: ArgumentHelp("How results are written.", valueName: "format"))
+    var format = FindingFormat.human
+
+    func run() async throws {
+      try await reporting {
+        var rows: [JSONValue] = []
+        var failed = 0
+        var count = 0
+        for file in files {
+          let pipeline = try PipelineCommand.load(file)
+          for test in pipeline.tests where filter.map({ test.name.contains($0) }) ?? true {
+            let result = await test.run(pipeline, equipment: .gqlrun)
+            count += 1
+            if !result.failures.isEmpty { failed += 1 }
+            switch format {
+            case .human: tell(test, result)
+            case .github: try annotate(test, result)
+            case .json: rows.append(json(test, result))
+            }
+          }
+        }
+        if format == .json {
+          try Terminal.write(JSONValue.array(rows).jsonText(pretty: true) + "\n")
+        } else {
+          Terminal.note(
+            "\(Format.count(count, "test")), "
+              + (failed == 0 ? "none failed" : "\(failed) failed"))
+        }
+        if failed > 0 { throw Failure(.failed, "") }
+      }
+    }
+
+    private func tell(_ test: PipelineTest, _ result: PipelineTestResult) {
+      let isGood = result.failures.isEmpty
+      Terminal.note(
+        Terminal.styled(isGood ? "ok  " : "FAIL", isGood ? .green : .red) + "  "
+          + Terminal.safe(test.name)
+          + "  (\(Format.count(result.requests, "request")), \(result.time.optionText))")
+      for failure in result.failures {
+        Terminal.note("      " + Terminal.safe("\(failure.place): \(failure.message)"))
+      }
+    }
+
+    private func annotate(_ test: PipelineTest, _ result: PipelineTestResult) throws {
+      for failure in result.failures {
+        try Terminal.write(
+          PipelineDiagnostic(
+            .wrongValue, "the test \"\(test.name)\" failed: \(failure.message)", at: failure.place
+          ).githubCommand(title: "pipeline test"))
+      }
+    }
+
+    private func json(_ test: PipelineTest, _ result: PipelineTestResult) -> JSONValue {
+      .object([
+        "file": .string(test.place.file), "line": .number(JSONNumber(test.place.line)),
+        "name": .string(test.name), "passed": .boolean(result.failures.isEmpty),
+        "requests": .number(JSONNumber(result.requests)),
+        "failures": .array(
+          result.failures.map {
+            .object([
+              "line": .number(JSONNumber($0.place.line)), "message": .string($0.message),
+            ])
+          }),
+      ])
+    }
+  }
+}
+
+extension PipelineTest.Equipment {
+  /// What the built-in plugins bring to tests.
+  static var gqlrun: PipelineTest.Equipment {
+    PipelineTest.Equipment(readFile: { try Input.bytes($0, "the document") })
+  }
+}

@@ -1,0 +1,85 @@
+import JSONStream
+import Pipeline
+import Testing
+
+@Suite("The tests of a pipeline file")
+struct TestSectionTests {
+  private static func file(_ tests: String) -> String {
+    """
+    version: 1
+    endpoint: { url: "https://api.example.com/graphql" }
+    store: { kind: memory }
+    chain: [fetch, parse]
+    tests:
+    \(tests)
+    """
+  }
+
+  @Test("are read with everything they say")
+  func reading() throws {
+    let pipeline = try load(
+      Self.file(
+        """
+          - name: everything
+            document: "{ a }"
+            variables: { n: 1, s: "1", l: [true, null, no] }
+            policy: networkOnly
+            context: { tenant: acme }
+            concurrent: 3
+            rounds: 2
+            upstream:
+              - when: { bearer: old, operation: [A], header: { X: "*" }, attempt: 2, method: GET }
+                times: 4
+                status: 401
+                headers: { Retry-After: "3" }
+                body: plain text
+                delay: 2s
+              - body: { data: { a: 1.50 } }
+              - fail: closed
+            expect:
+              succeeded: 6
+              source: server
+              data: { a: 1.50 }
+              stages: { fetch: 6 }
+              within: 5s
+        """))
+    let test = try #require(pipeline.tests.first)
+    #expect(test.name == "everything" && test.concurrent == 3 && test.rounds == 2)
+    #expect(test.variables.map { $0.value.jsonText() } == ["1", #""1""#, #"[true,null,"no"]"#])
+    #expect(test.policy == .networkOnly && test.context == ["tenant": "acme"])
+    #expect(test.upstream.map(\.status) == [401, 200, 200])
+    #expect(
+      test.upstream.map { String(decoding: $0.body, as: UTF8.self) }
+        == ["plain text", #"{"data":{"a":1.50}}"#, ""])
+    #expect(test.upstream[0].delay == .seconds(2) && test.upstream[0].times == 4)
+    #expect(test.upstream[0].condition.bearer == "old" && test.upstream[2].failure == .closed)
+    #expect(test.expectations.count == 5)
+  }
+
+  @Test(
+    "are checked like everything else",
+    arguments: [
+      (
+        "  - name: x\n    upstream: []\n    expect: { stages: { fecth: 1 } }",
+        "P031 8:25: a test names the entry `fecth`, which the chain does not have → did you mean `fetch`?"
+      ),
+      (
+        "  - name: x\n    upstream: [{ stauts: 200 }]\n    expect: {}",
+        "P001 7:18: an element of `upstream` of an element of `tests` has no key `stauts` → did you mean `status`?"
+      ),
+      (
+        "  - upstream: []\n    expect: {}",
+        "P003 6:5: an element of `tests` needs the key `name` → add `name`: text"
+      ),
+      (
+        "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: {}",
+        "P003 7:25: `delay` of an element of `upstream` of an element of `tests` takes a duration from 0s to 24h → the unit is missing: write `5s` or `5ms`"
+      ),
+    ])
+  func checks(tests: String, expected: String) {
+    let found = check(Self.file(tests)).all.map {
+      "\($0.code.rawValue) \($0.place.line):\($0.place.column): \($0.message) → \($0.hint ?? "")"
+    }
+    #expect(found == [expected])
+  }
+}

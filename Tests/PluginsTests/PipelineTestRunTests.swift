@@ -1,0 +1,168 @@
+import Pipeline
+import Plugins
+import Testing
+
+/// The tests of pipeline files, run with the real plugins.
+@Suite(.timeLimit(.minutes(1))) struct PipelineTestRunTests {
+  private func failures(
+    _ test: String, chain: String = Self.chain, store: String = "{ kind: memory }"
+  ) async throws -> [String] {
+    let pipeline = try Bench.load(
+      """
+      version: 1
+      endpoint: { url: "http://localhost/graphql" }
+      store: \(store)
+      chain:
+      \(chain)
+      tests:
+        - name: test
+      \(test.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n"))
+      """)
+    let test = try #require(pipeline.tests.first)
+    return await test.run(pipeline).failures.map { "\($0.place.line): \($0.message)" }
+  }
+
+  private static let chain = """
+      - timeout: { total: 1m }
+      - max-retry: { backoff: { base: 1s, jitter: none } }
+      - cache-read
+      - fetch: { timeout: 10s }
+      - response-code
+      - parse
+      - cache-write
+    """
+
+  @Test func `an answer is asked for with the fields it has`() async throws {
+    #expect(
+      try await failures(
+        """
+        upstream:
+          - body: { data: { user: { __typename: User, id: "1", tags: [{ name: a }] } } }
+        expect:
+          succeeded: 1
+          failed: 0
+          requests: 1
+          attempts: 1
+          source: server
+          data: { user: { __typename: User, id: "1", tags: [{ name: a }] } }
+          stages: { fetch: 1, cache-read: 1, cache-write: 1 }
+        """) == [])
+  }
+
+  @Test func `retries wait on a clock of their own`() async throws {
+    #expect(
+      try await failures(
+        """
+        upstream:
+          - { when: { attempt: 1 }, status: 503 }
+          - { when: { attempt: 2 }, fail: refused }
+          - { delay: 2s, body: { data: { ok: true } } }
+        expect: { succeeded: 1, requests: 3, attempts: 3, within: 5s, stages: { max-retry: 3 } }
+        """) == [])
+  }
+
+  @Test func `what takes too long is given up by whoever is first`() async throws {
+    #expect(
+      try await failures(
+        """
+        upstream: [{ delay: 11s, body: { data: { ok: true } } }]
+        expect: { failed: 1, requests: 4, error: timed_out, message: within 10s }
+        """) == [])
+    #expect(
+      try await failures(
+        """
+        upstream: [{ delay: 9s, status: 503 }]
+        expect: { failed: 1, requests: 4, error: http_status, within: 43s }
+        """) == [])
+    #expect(
+      try await failures(
+        """
+        upstream: [{ delay: 9s, body: { data: { ok: true } } }]
+        expect: { failed: 1, requests: 1, error: timed_out, message: longer than 5s, within: 5s }
+        """,
+        chain: Self.chain.replacing("1m", with: "5s")) == [])
+  }
+
+  @Test func `later rounds are answered from the cache, an empty one at first`() async throws {
+    #expect(
+      try await failures(
+        """
+        rounds: 3
+        upstream: [{ times: 1, body: { data: { ok: true } } }]
+        expect: { succeeded: 3, requests: 1, source: cache, stages: { fetch: 1, cache-read: 3 } }
+        """) == [])
+  }
+
+  @Test func `many operations run at a time`() async throws {
+    #expect(
+      try await failures(
+        """
+        concurrent: 200
+        policy: network-only
+        upstream: [{ delay: 3s, body: { data: { ok: true } } }]
+        expect: { succeeded: 200, requests: 200, within: 3s }
+        """) == [])
+  }
+
+  @Test func `errors in a result, bodies that break off and other text are failures`() async throws
+  {
+    #expect(
+      try await failures(
+        """
+        upstream: [{ body: { data: null, errors: [{ message: no, extensions: { code: FORBIDDEN } }] } }]
+        expect: { failed: 1, requests: 1, error: FORBIDDEN }
+        """) == [])
+    #expect(
+      try await failures(
+        """
+        upstream: [{ fail: dropped, body: { data: { ok: true } } }]
+        expect: { failed: 1, requests: 4, error: truncated_response }
+        """) == [])
+    #expect(
+      try await failures(
+        """
+        upstream: [{ status: 502, headers: { Content-Type: text/html }, body: "<h1>Bad</h1>" }]
+        expect: { failed: 1, requests: 4, error: http_status }
+        """) == [])
+  }
+
+  @Test func `what did not come as expected is told with its line`() async throws {
+    #expect(
+      try await failures(
+        """
+        upstream: [{ when: { bearer: new }, body: { data: { ok: true } } }]
+        expect:
+          succeeded: 1
+          refreshes: 1
+          data: { ok: true }
+        """) == [
+          "16: succeeded: expected 1, found 0 (the first failure: no answer of `upstream` is for POST of Test, attempt 1)",
+          "17: refreshes: expected 1, and no plugin of the chain fetches a token",
+          "18: data: expected {\"ok\":true}, and there is no result (the first failure: no answer of `upstream` is for POST of Test, attempt 1)",
+          "13: no answer of `upstream` is for request 1: POST of Test, attempt 1",
+        ])
+    #expect(
+      try await failures(
+        """
+        upstream: [{ body: { data: { ok: true } } }]
+        expect: { source: cache, data: { ok: false }, error: x, attempts: 2, stages: { fetch: 2 } }
+        """)
+        == [
+          "15: attempts: expected 2, found 1",
+          "15: source: expected cache, found server",
+          "15: data: expected {\"ok\":false}, found {\"ok\":true}",
+          "15: error: expected x, and nothing failed",
+          "15: passes of fetch: expected 2, found 1",
+        ])
+  }
+
+  @Test func `without a store nothing is kept`() async throws {
+    #expect(
+      try await failures(
+        """
+        rounds: 2
+        upstream: [{ body: { data: { ok: true } } }]
+        expect: { requests: 2, source: server }
+        """, chain: "  - fetch\n  - parse", store: "{ kind: none }") == [])
+  }
+}

@@ -1,0 +1,151 @@
+import NIOSSL
+import Pipeline
+import Testing
+
+/// Faults 35 to 37: a server that speaks HTTP/2, frame by frame.
+@Suite(.timeLimit(.minutes(2)), .enabled(if: TestCertificates.shared != nil, "there is no openssl"))
+struct HTTP2FaultTests {
+  private let certificates: TestCertificates
+
+  init() throws {
+    certificates = try #require(TestCertificates.shared)
+  }
+
+  // https://www.rfc-editor.org/rfc/rfc9113#section-4.1
+  private static func frame(_ type: UInt8, _ flags: UInt8, _ stream: UInt8, _ payload: [UInt8])
+    -> [UInt8]
+  {
+    let count = payload.count
+    return [UInt8(count >> 16), UInt8(count >> 8 & 255), UInt8(count & 255), type, flags, 0, 0, 0]
+      + [stream] + payload
+  }
+
+  private static let settings = frame(4, 0, 0, []) + frame(4, 1, 0, [])
+
+  /// `:status 200`, the content type, and a length. https://www.rfc-editor.org/rfc/rfc7541#appendix-A
+  private static func head(length: Int? = nil) -> [UInt8] {
+    func literal(_ index: UInt8, _ text: String) -> [UInt8] {
+      [0x0F, index - 15, UInt8(text.utf8.count)] + Array(text.utf8)
+    }
+    return frame(
+      1, 4, 1,
+      [0x88] + literal(31, "application/json") + (length.map { literal(28, "\($0)") } ?? []))
+  }
+
+  private static func data(_ text: String, isLast: Bool = false) -> [UInt8] {
+    frame(0, isLast ? 1 : 0, 1, Array(text.utf8))
+  }
+
+  private static func reset(_ code: UInt8) -> [UInt8] { frame(3, 0, 1, [0, 0, 0, code]) }
+
+  private static let goAway = frame(7, 0, 0, [0, 0, 0, 0, 0, 0, 0, 0])
+
+  /// The two lines of the preface, then the request in at least so many bytes of frames.
+  private static func script(_ answer: [UInt8]) -> [RawServer.Step] {
+    [.request, .request, .send(settings), .bytes(240), .send(answer), .untilClosed]
+  }
+
+  private static let good = head() + data(HTTPText.user, isLast: true)
+
+  private func with(
+    _ scripts: [[RawServer.Step]], document: String = Bench.user,
+    check: @escaping @Sendable (Outcome, RawServer) async throws -> Void
+  ) async throws {
+    let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
+    let chain =
+      "- max-retry: { backoff: { base: 0s } }\n"
+      + Bench.plain.replacing(
+        "- fetch", with: "- fetch: { tls: { ca_file: \(certificates.path("ca.pem")) } }")
+    try await RawServer.withServer(scripts, tls: tls) { server in
+      try await Bench.with(chain, url: "https://localhost:\(server.port)/graphql") { bench in
+        try await bench.prime()
+        let before = await bench.dump()
+        let outcome = await bench.run(document, policy: .networkOnly)
+        expectNoSecrets(outcome, bench)
+        if outcome.error != nil { #expect(await bench.dump() == before) }
+        try await check(outcome, server)
+      }
+    }
+  }
+
+  @Test func `an answer over HTTP/2 is read`() async throws {
+    try await with([Self.script(Self.good)]) { outcome, server in
+      #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  private static let renamed =
+    head() + data(#"{"data":{"rename":{"__typename":"User","id":"1","name":"Ada"}}}"#, isLast: true)
+
+  @Test func `fault 35: what a server going away did not begin is sent again, mutations too`()
+    async throws
+  {
+    try await with(
+      [Self.script(Self.goAway), Self.script(Self.renamed)], document: Bench.rename
+    ) { outcome, server in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(outcome.results.first?.attempt == 2)
+      #expect(await server.log.connections == 2)
+    }
+  }
+
+  @Test func `fault 35: a refused stream is sent again, mutations too`() async throws {
+    let script: [RawServer.Step] = [
+      .request, .request, .send(Self.settings), .bytes(240), .send(Self.reset(7)),
+      // The names of fields are known by now, so the second request is shorter.
+      .bytes(120), .send(Self.onStream3(Self.renamed)), .untilClosed,
+    ]
+    try await with([script], document: Bench.rename) { outcome, server in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(outcome.results.first?.attempt == 2)
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  /// The frames of a stream 1 on stream 3.
+  private static func onStream3(_ frames: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    var rest = frames[...]
+    while rest.count >= 9 {
+      let start = rest.startIndex
+      let length = Int(rest[start]) << 16 | Int(rest[start + 1]) << 8 | Int(rest[start + 2])
+      result += rest.prefix(8) + [3] + rest.dropFirst(9).prefix(length)
+      rest = rest.dropFirst(9 + length)
+    }
+    return result
+  }
+
+  @Test func `a stream that a server cancelled may have been carried out`() async throws {
+    try await with([Self.script(Self.reset(8))], document: Bench.rename) { outcome, server in
+      #expect(outcome.code == .connectionClosed, "\(outcome.message)")
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(outcome.message.contains("CANCEL"))
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  @Test func `fault 36: a stream that is reset in its body`() async throws {
+    // A mutation may have been carried out, and is not sent again.
+    let half = String(HTTPText.user.prefix(30))
+    try await with(
+      [Self.script(Self.head() + Self.data(half) + Self.reset(2))], document: Bench.rename
+    ) { outcome, server in
+      #expect(outcome.code == .truncatedResponse, "\(outcome.message)")
+      #expect(outcome.failure?.delivery == .answered)
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  @Test(arguments: [10, 500])
+  func `fault 37: a length that is not that of the body`(_ length: Int) async throws {
+    let answer = Self.head(length: length) + Self.data(HTTPText.user, isLast: true)
+    try await with([Self.script(answer)], document: Bench.rename) { outcome, server in
+      #expect(outcome.results.isEmpty)
+      #expect(
+        outcome.code == .malformedResponse || outcome.code == .truncatedResponse,
+        "\(outcome.message)")
+      #expect(await server.log.connections == 1)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import GraphQL
+import HTTPTypes
+import Pipeline
+import Testing
+
+/// Faults 27 to 29, and redirects that are followed.
+@Suite(.timeLimit(.minutes(1))) struct RedirectTests {
+  private func chain(_ fetch: String) -> String {
+    Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
+  }
+
+  private func moved(_ status: Int, _ location: String) -> [UInt8] {
+    HTTPText.response(
+      "\(status) Moved", type: nil, headers: ["Location: \(location)"], body: "")
+  }
+
+  @Test(arguments: [307, 308])
+  func `a POST is followed to the same origin, as it was`(_ status: Int) async throws {
+    let script: [RawServer.Step] = [
+      .request, .send(moved(status, "/v2/graphql?x=1")), .request, .send(HTTPText.response()),
+    ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(chain("redirects: same-origin"), url: server.url) { bench in
+        let outcome = await bench.run(Bench.rename)
+        #expect(outcome.failure == nil || outcome.code == .malformedResponse)
+        let requests = await server.log.requests
+        #expect(requests.count == 2 && requests[1].hasPrefix("POST /v2/graphql?x=1 HTTP/1.1"))
+        #expect(requests[1].contains("Bearer \(Bench.canary)") && requests[1].contains("rename"))
+        #expect(await server.log.connections == 1, "the connection is used again")
+      }
+    }
+  }
+
+  @Test(arguments: [301, 302, 303])
+  func `fault 27: no redirect turns a POST into a GET`(_ status: Int) async throws {
+    try await RawServer.withServer([.request, .send(moved(status, "/v2"))]) { server in
+      try await Bench.with(chain("redirects: any-origin"), url: server.url) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .redirectRefused)
+        #expect(outcome.failure?.http?.status == status)
+        #expect(outcome.message.contains("would turn the POST into a GET (\(status))"))
+        #expect(await server.log.requests.count == 1)
+        #expect(await bench.dump() == "")
+        expectNoSecrets(outcome, bench)
+      }
+    }
+  }
+
+  @Test func `a GET is followed by any status`() async throws {
+    let script: [RawServer.Step] = [
+      .request, .send(moved(302, "/elsewhere")), .request, .send(HTTPText.response()),
+    ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(chain("redirects: same-origin"), url: server.url) { bench in
+        let outcome = await bench.run { $0.method = .get }
+        #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
+        #expect(await server.log.requests.last?.hasPrefix("GET /elsewhere") == true)
+      }
+    }
+  }
+
+  @Test func `fault 28: another origin is not asked unless the file says so, and gets no secrets`()
+    async throws
+  {
+    try await RawServer.withServer([.request, .send(HTTPText.response())]) { other in
+      try await RawServer.withServer(
+        [.request, .send(moved(307, "\(other.url)?key=hidden")), .untilClosed]
+      ) { server in
+        try await Bench.with(chain("redirects: same-origin"), url: server.url) { bench in
+          let outcome = await bench.run()
+          #expect(outcome.code == .redirectRefused)
+          #expect(outcome.message.contains("is another server"), "\(outcome.message)")
+          #expect(!outcome.message.contains("hidden"))
+          #expect(await other.log.connections == 0)
+        }
+        try await Bench.with(chain("redirects: any-origin"), url: server.url) { bench in
+          let outcome = await bench.run {
+            $0.additionalHeaders[.cookie] = "session=1"
+            $0.additionalHeaders[.acceptLanguage] = "pt"
+          }
+          #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
+          let request = await other.log.requests.first ?? ""
+          #expect(request.hasPrefix("POST /graphql?key=hidden"))
+          #expect(!request.contains(Bench.canary) && !request.lowercased().contains("cookie"))
+          #expect(request.contains("pt"))
+        }
+      }
+    }
+  }
+
+  @Test func `fault 29: a redirect loop ends after as many as the file allows`() async throws {
+    let hop: [RawServer.Step] = [.request, .send(moved(308, "/graphql"))]
+    try await RawServer.withServer(hop + hop + hop + hop + hop) { server in
+      try await Bench.with(
+        chain("redirects: same-origin, max_redirects: 2"), url: server.url
+      ) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .redirectRefused)
+        #expect(outcome.message.contains("max_redirects of fetch allows: 2"))
+        #expect(await server.log.requests.count == 3)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("file:///etc/passwd", "neither https nor http"), ("ftp://x/", "neither https nor http"),
+    ("http://", "is no address"),
+  ]) func `fault 29: other schemes are not followed`(_ target: String, _ part: String)
+    async throws
+  {
+    try await RawServer.withServer([.request, .send(moved(307, target))]) { server in
+      try await Bench.with(chain("redirects: any-origin"), url: server.url) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .redirectRefused)
+        #expect(outcome.message.contains(part), "\(outcome.message)")
+      }
+    }
+  }
+
+  @Test func `fault 29: no redirect leads from https to http`() async throws {
+    let network = FakeNetwork(
+      .response(307, headers: ["Location": "http://localhost/graphql"]), .ok)
+    var setup = Bench.Setup()
+    setup.transport = network
+    try await Bench.with(
+      chain("redirects: any-origin"), url: "https://localhost/graphql", setup: setup
+    ) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.code == .redirectRefused)
+      #expect(outcome.message.contains("would go on without encryption"))
+      #expect(await network.count == 1)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import NIOSSL
+import Pipeline
+import Testing
+
+/// Fault 33 and what goes with it: certificates, names, authorities and versions.
+@Suite(.timeLimit(.minutes(2)), .enabled(if: TestCertificates.shared != nil, "there is no openssl"))
+struct TLSFaultTests {
+  private let certificates: TestCertificates
+
+  init() throws {
+    certificates = try #require(TestCertificates.shared)
+  }
+
+  private func chain(_ tls: String) -> String {
+    "- max-retry: { backoff: { base: 0s } }\n"
+      + Bench.plain.replacing("- fetch", with: "- fetch: { http2: false, tls: { \(tls) } }")
+  }
+
+  private var trusting: String { "ca_file: \(certificates.path("ca.pem"))" }
+
+  /// Runs one operation against a TLS server.
+  private func run(
+    _ tls: TLSConfiguration, client: String, host: String = "localhost"
+  ) async throws -> (outcome: Outcome, requests: Int, connections: Int) {
+    try await RawServer.withServer([.request, .send(HTTPText.response())], tls: tls) { server in
+      let url = "https://\(host):\(server.port)/graphql"
+      return try await Bench.with(chain(client), url: url) { bench in
+        try await bench.prime()
+        let before = await bench.dump()
+        let outcome = await bench.run(policy: .networkOnly)
+        expectNoSecrets(outcome, bench)
+        if outcome.error != nil { #expect(await bench.dump() == before) }
+        return (outcome, await server.log.requests.count, await server.log.connections)
+      }
+    }
+  }
+
+  private func expectRefusal(
+    _ result: (outcome: Outcome, requests: Int, connections: Int), _ part: String,
+    connections: Int = 1, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(result.outcome.code == .tlsFailed, sourceLocation: sourceLocation)
+    #expect(result.outcome.failure?.delivery == .notSent, sourceLocation: sourceLocation)
+    #expect(
+      result.outcome.message.contains(part), "\(result.outcome.message)",
+      sourceLocation: sourceLocation)
+    #expect(result.requests == 0, sourceLocation: sourceLocation)
+    #expect(result.connections == connections, sourceLocation: sourceLocation)
+  }
+
+  @Test func `a server with a certificate of an authority of one's own is asked`() async throws {
+    for host in ["localhost", "127.0.0.1"] {
+      let result = try await run(try certificates.server(.good), client: trusting, host: host)
+      #expect(result.outcome.texts == [Bench.answered], "\(result.outcome.message)")
+    }
+  }
+
+  @Test func `fault 33: an expired certificate is told by its day`() async throws {
+    // The second connection is the look at the certificate.
+    expectRefusal(
+      try await run(try certificates.server(.expired), client: trusting),
+      "its certificate expired on 2021-01-01", connections: 2)
+  }
+
+  @Test func `fault 33: a certificate for another name`() async throws {
+    expectRefusal(
+      try await run(try certificates.server(.other), client: trusting),
+      "its certificate is for another name")
+  }
+
+  @Test func `fault 33: an unknown authority`() async throws {
+    expectRefusal(
+      try await run(try certificates.server(.good), client: ""),
+      "signed by an authority that is not known here", connections: 2)
+    expectRefusal(
+      try await run(
+        try certificates.server(.good), client: "ca_file: \(certificates.path("stranger.pem"))"),
+      "tls.ca_file", connections: 2)
+  }
+
+  @Test func `fault 33: a version of TLS that is too old`() async throws {
+    let old = try certificates.server(.good) {
+      $0.minimumTLSVersion = .tlsv1
+      $0.maximumTLSVersion = .tlsv11
+    }
+    expectRefusal(
+      try await run(old, client: trusting), "does not speak TLS 1.2 or newer")
+    let newer = try certificates.server(.good) { $0.maximumTLSVersion = .tlsv12 }
+    expectRefusal(
+      try await run(newer, client: trusting + ", min_version: 1.3"),
+      "does not speak TLS 1.3 or newer; lower the option tls.min_version")
+    #expect(try await run(newer, client: trusting).outcome.error == nil)
+  }
+
+  @Test func `a certificate of the client is shown to who wants one, and its lack is told`()
+    async throws
+  {
+    let strict = try certificates.server(.good) {
+      $0.certificateVerification = .noHostnameVerification
+      $0.trustRoots = .file(certificates.path("ca.pem"))
+      $0.maximumTLSVersion = .tlsv12
+    }
+    let own =
+      "client_certificate: \(certificates.path("client.pem")), "
+      + "client_key: \(certificates.path("client.key"))"
+    let shown = try await run(strict, client: "\(trusting), \(own)")
+    #expect(shown.outcome.texts == [Bench.answered], "\(shown.outcome.message)")
+    expectRefusal(try await run(strict, client: trusting), "tls.client_certificate")
+  }
+
+  @Test func `files that cannot be used are named before anything is sent`() async throws {
+    let server = try certificates.server(.good)
+    expectRefusal(
+      try await run(server, client: "ca_file: /nowhere/ca.pem"),
+      "/nowhere/ca.pem, which the option tls.ca_file of fetch names", connections: 0)
+    let key = certificates.path("ca.cnf")
+    expectRefusal(
+      try await run(
+        server,
+        client: "client_certificate: \(certificates.path("client.pem")), client_key: \(key)"),
+      "tls.client_key", connections: 0)
+    #expect(
+      Bench.findings(chain("client_key: a.pem")).first?.contains(
+        "a certificate of this client needs its key") == true)
+  }
+
+  @Test func `fault 34: plain HTTP spoken to a TLS port is told, without a retry's harm`()
+    async throws
+  {
+    let tls = try certificates.server(.good)
+    try await RawServer.withServer([.request], tls: tls) { server in
+      try await Bench.with(url: server.url) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .connectionClosed || outcome.code == .malformedResponse)
+        #expect(await server.log.requests.isEmpty)
+        expectNoSecrets(outcome, bench)
+      }
+    }
+  }
+}
