@@ -77,10 +77,18 @@ let networked: [Target] = [
       .product(name: "NIOCore", package: "swift-nio"),
     ],
     swiftSettings: settings),
+  .target(
+    name: "Profile",
+    dependencies: [
+      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      .product(name: "Histogram", package: "hdrhistogram-swift"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+    ],
+    swiftSettings: settings),
   .executableTarget(
     name: "gqlrun",
     dependencies: [
-      "Batch", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
+      "Batch", "Profile", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
@@ -117,6 +125,12 @@ let networked: [Target] = [
     ],
     swiftSettings: settings),
   .testTarget(
+    name: "ProfileTests",
+    dependencies: [
+      "Profile", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+    ],
+    swiftSettings: settings),
+  .testTarget(
     name: "gqlrunTests",
     dependencies: [
       "gqlrun", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
@@ -132,6 +146,7 @@ let coreDependencies: [Package.Dependency] = [
 ]
 
 let networkedDependencies: [Package.Dependency] = [
+  .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
   .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
   .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),

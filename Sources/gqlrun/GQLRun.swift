@@ -33,6 +33,7 @@ struct GQLRun: AsyncParsableCommand {
       RunCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, CacheCommand.self, FormatCommand.self,
       ValidateCommand.self, SchemaCommand.self, ManifestCommand.self, LogoutCommand.self,
+      ProfileCommand.self, ProfileRunCommand.self,
     ])
 
   static func main() async {

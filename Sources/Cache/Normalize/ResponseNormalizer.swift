@@ -139,6 +139,9 @@ public final class ResponseNormalizer {
   /// Whether ``flush()`` should be called before the next ``feed(_:)``.
   public var needsFlush: Bool { state.pointee.staging.table.arenaBytes >= batchBytes }
 
+  /// Whether a record is complete that was not handed over yet.
+  package var hasStagedRecords: Bool { !state.pointee.staging.table.isEmpty }
+
   /// Hands the staged records to the store, inside its transaction, while the next bytes are parsed.
   public func flush() async throws(CacheError) {
     guard let store, storeFailure == nil else { return state.pointee.staging.discard() }

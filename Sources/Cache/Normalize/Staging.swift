@@ -123,9 +123,9 @@ struct Staging: ~Copyable {
     return RecordBatch(full, received: received, nullsAreFacts: true, tentative: [])
   }
 
-  /// Forgets what is staged: nobody wants it.
+  /// Forgets what is staged: nobody wants it. Its memory is filled again.
   mutating func discard() {
-    table = RecordTable()
+    table.reset()
     forgetNulls()
   }
 

@@ -127,3 +127,22 @@ enum Preparation: Sendable {
   case ready(PreparedOperation)
   case refused([RequestError])
 }
+
+extension DemoExecutor {
+  /// Executes an operation and hands its response over piece by piece, in the memory of one piece.
+  ///
+  /// - Parameter write: Called with the pieces, in order. What it throws ends the execution.
+  public func stream(
+    _ document: String, operationName: String? = nil, variables: JSONValue = [:],
+    write: ([UInt8]) throws -> Void
+  ) throws {
+    let request = OperationRequest(
+      query: document, operationName: operationName, variables: variables.objectValue ?? [:])
+    switch prepare(request) {
+    case .refused(let errors): try write(RequestError.response(errors))
+    case .ready(let operation):
+      var execution = start(operation)
+      while let piece = execution.next() { try write(piece) }
+    }
+  }
+}

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cache
 import Foundation
+import Profile
 
 /// An error as the command line reports it: one message, and the exit code that belongs to it.
 struct Failure: Error {
@@ -67,6 +68,7 @@ extension Failure {
     switch error {
     case let failure as Failure: self = failure
     case let error as CacheError: self.init(error)
+    case let error as ProfileError: self.init(.badInput, error.message)
     case is CancellationError: self.init(.interrupted, "interrupted")
     default: self = Failure(pipelineError: error) ?? Failure(.failed, "\(error)")
     }

@@ -47,7 +47,7 @@ struct Room {
       modules: ["GRDB", "Yams", "Logging", "Crypto", "HTTPTypes"], system: ["Foundation"]),
     Room(
       "Profile", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL"],
-      modules: ["Histogram", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
+      modules: ["Histogram", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
     Room(
       "DemoServer", rooms: ["JSONStream", "GraphQL"],
       modules: ["Hummingbird", "HTTPTypes", "Logging", "NIO*"], system: ["Foundation"]),

@@ -1,0 +1,155 @@
+import Foundation
+
+/// A bound that a profile must keep: `total<=2s`, `peak<=64MiB`, `parse>=300MB/s`, `floor<=3x`.
+package struct Budget: Sendable, Hashable {
+  package enum Quantity: Sendable, Hashable {
+    case total
+    case peak
+    /// The time up to the commit against bare yajl.
+    case floor
+    case stage(StageReport.Name)
+    /// A percentile of request latencies: `p99<=200ms`.
+    case latency(Percentile)
+  }
+
+  package enum Percentile: String, Sendable, Hashable, CaseIterable {
+    case p50, p90, p99, p999
+  }
+
+  package enum Unit: Sendable, Hashable {
+    case seconds, bytes, megabytesPerSecond, times
+  }
+
+  package var text: String
+  package var quantity: Quantity
+  package var isUpperBound: Bool
+  package var limit: Double
+  package var unit: Unit
+
+  /// Reads a budget as the command line has it.
+  ///
+  /// - Throws: ``ProfileError`` with what is wrong and what would work.
+  package init(_ text: String) throws(ProfileError) {
+    self.text = text
+    let compact = text.filter { $0 != " " }
+    let isUpper = compact.contains("<=")
+    let parts = compact.components(separatedBy: isUpper ? "<=" : ">=")
+    guard parts.count == 2, let quantity = Self.quantity(parts[0]) else {
+      throw Self.unreadable(text)
+    }
+    self.quantity = quantity
+    isUpperBound = isUpper
+    guard let (limit, unit) = Self.amount(parts[1]) else { throw Self.unreadable(text) }
+    self.limit = limit
+    self.unit = unit
+    guard fits else {
+      throw ProfileError(
+        "the budget \(text) holds \(parts[0]) against the wrong unit; write for example "
+          + (quantity == .peak
+            ? "peak<=64MiB" : quantity == .floor ? "floor<=3x" : "\(parts[0])<=500ms"))
+    }
+  }
+
+  private var fits: Bool {
+    switch (quantity, unit) {
+    case (.peak, .bytes), (.floor, .times), (.total, .seconds), (.latency, .seconds),
+      (.stage, .seconds), (.stage, .megabytesPerSecond), (.total, .megabytesPerSecond):
+      true
+    default: false
+    }
+  }
+
+  private static func quantity(_ text: String) -> Quantity? {
+    switch text {
+    case "total": return .total
+    case "peak": return .peak
+    case "floor": return .floor
+    default:
+      if let percentile = Percentile(rawValue: text) { return .latency(percentile) }
+      return StageReport.Name.allCases
+        .first { $0.rawValue.replacingOccurrences(of: " ", with: "-") == text }.map { .stage($0) }
+    }
+  }
+
+  private static func amount(_ text: String) -> (Double, Unit)? {
+    let units: [(String, Double, Unit)] = [
+      ("MB/s", 1, .megabytesPerSecond), ("GiB", 1_073_741_824, .bytes), ("MiB", 1_048_576, .bytes),
+      ("KiB", 1024, .bytes), ("us", 1e-6, .seconds), ("ms", 1e-3, .seconds),
+      ("s", 1, .seconds), ("x", 1, .times),
+    ]
+    for (suffix, factor, unit) in units where text.hasSuffix(suffix) {
+      guard let number = Double(text.dropLast(suffix.count)), number >= 0, number.isFinite else {
+        return nil
+      }
+      return (number * factor, unit)
+    }
+    return nil
+  }
+
+  private static func unreadable(_ text: String) -> ProfileError {
+    let stages = StageReport.Name.allCases
+      .map { $0.rawValue.replacingOccurrences(of: " ", with: "-") }.joined(separator: ", ")
+    return ProfileError(
+      "cannot read the budget \(text); write a quantity, <= or >=, and an amount with its unit: "
+        + "total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=200ms; the stages are \(stages)")
+  }
+
+  /// What a report has to say to it: a line for every job that breaks it, or why it cannot be held.
+  package func violations(in report: ProfileReport) -> [String] {
+    if case .latency(let percentile) = quantity {
+      guard let load = report.load else {
+        return ["\(text) cannot be held: no requests were measured (--rate or --concurrency)"]
+      }
+      return breaks((load.corrected ?? load.uncorrected).value(percentile))
+        .map { ["requests: \($0)"] } ?? []
+    }
+    guard !report.jobs.isEmpty else {
+      return ["\(text) cannot be held: no response was measured"]
+    }
+    return report.jobs.compactMap { job in
+      guard let value = value(of: job, bytes: report.workload.bytes) else {
+        return "\(job.label): \(text) cannot be held: there is no such figure"
+      }
+      return breaks(value).map { "\(job.label): \($0)" }
+    }
+  }
+
+  private func value(of job: JobReport, bytes: Int) -> Double? {
+    switch quantity {
+    case .total:
+      unit == .seconds ? job.seconds.median : Double(bytes) / 1e6 / job.seconds.median
+    case .peak: job.peakBytes.highest
+    case .floor: job.toFloor?.value
+    case .stage(let name):
+      job.stages.first { $0.name == name }.flatMap {
+        unit == .seconds ? $0.seconds.median : $0.megabytesPerSecond
+      }
+    case .latency: nil
+    }
+  }
+
+  private func breaks(_ value: Double) -> String? {
+    guard isUpperBound ? value > limit : value < limit else { return nil }
+    return "\(text) is broken: \(Self.shown(value, unit))"
+  }
+
+  private static func shown(_ value: Double, _ unit: Unit) -> String {
+    switch unit {
+    case .seconds: Quantities.time(value)
+    case .bytes: Quantities.size(value)
+    case .megabytesPerSecond: String(format: "%.1f MB/s", value)
+    case .times: String(format: "%.2f x", value)
+    }
+  }
+}
+
+extension Latencies {
+  func value(_ percentile: Budget.Percentile) -> Double {
+    switch percentile {
+    case .p50: p50
+    case .p90: p90
+    case .p99: p99
+    case .p999: p999
+    }
+  }
+}

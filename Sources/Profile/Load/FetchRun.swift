@@ -1,0 +1,103 @@
+import Foundation
+import HTTPTypes
+package import Pipeline
+
+/// Fetches a response through a pipeline, measures it, and keeps a copy of its body in a file for the
+/// stages to be measured on.
+package struct FetchRun: Sendable {
+  package var runner: PipelineRunner
+  package var request: GraphQLRequest
+  /// Where the body is copied to.
+  package var copy: String?
+
+  package init(_ runner: PipelineRunner, _ request: GraphQLRequest, copy: String? = nil) {
+    self.runner = runner
+    self.request = request
+    self.copy = copy
+  }
+
+  /// - Throws: What the pipeline throws, and ``ProfileError`` when the copy cannot be written.
+  package func run() async throws -> FetchMeasurement {
+    var services = runner.services
+    let tap = copy.map { BodyTap($0) }
+    if let transport = services.transport, let tap {
+      services.transport = TappedTransport(base: transport, tap: tap)
+    }
+    let measured = PipelineRequest(PipelineRunner(runner.pipeline, services: services), request)
+    let clock = services.clock
+    let start = clock.now()
+    let outcome = await measured.perform()
+    let seconds = (clock.now() - start).inSeconds
+    if let failure = outcome.failure,
+      !failure.hasPrefix("GraphQL error") || outcome.receivedBytes == 0
+    {
+      throw ProfileError("cannot fetch the response: \(failure)")
+    }
+    try await tap?.finish()
+    return FetchMeasurement(
+      seconds: seconds, firstByte: outcome.phases[.firstByte] ?? 0,
+      download: outcome.phases[.download] ?? 0, parse: outcome.phases[.parse] ?? 0,
+      write: outcome.phases[.write] ?? 0, bytes: outcome.receivedBytes,
+      wireBytes: await tap?.wireBytes)
+  }
+}
+
+/// Writes the last body that passed into a file.
+actor BodyTap {
+  private let path: String
+  private var descriptor: Int32 = -1
+  private var failure: ProfileError?
+  private(set) var wireBytes: Int?
+
+  init(_ path: String) { self.path = path }
+
+  func begin(_ head: HTTPResponse) {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    if descriptor < 0 { fail() }
+    wireBytes = head.headerFields[.contentLength].flatMap { Int($0) }
+  }
+
+  func add(_ piece: any BodyChunk) {
+    guard failure == nil, descriptor >= 0 else { return }
+    let isWritten = piece.withUnsafeBytes { bytes in
+      var offset = 0
+      while offset < bytes.count {
+        let count = write(descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
+        if count < 0 && errno == EINTR { continue }
+        guard count > 0 else { return false }
+        offset += count
+      }
+      return true
+    }
+    if !isWritten { fail() }
+  }
+
+  func finish() throws(ProfileError) {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+    if let failure { throw failure }
+  }
+
+  private func fail() {
+    failure =
+      failure
+      ?? ProfileError("cannot keep the response in \(path): \(String(cString: strerror(errno)))")
+  }
+}
+
+private struct TappedTransport: HTTPTransport {
+  let base: any HTTPTransport
+  let tap: BodyTap
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    let response = try await base.send(request, limits: limits)
+    await tap.begin(response.head)
+    return response.mapChunks { piece in
+      await tap.add(piece)
+      return piece
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import Histogram
+
+/// Collects the times of requests that run at the same time.
+actor LatencyRecorder {
+  private var corrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+  private var uncorrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+  private var phases: [Phase: Histogram<UInt64>] = [:]
+  private var errors: [String: Int] = [:]
+  private(set) var requests = 0
+  private(set) var failures = 0
+  private(set) var receivedBytes = 0
+  /// The longest time between the intended and the actual start.
+  private(set) var latestStart = 0.0
+
+  func add(_ outcome: RequestOutcome, intended: Double?, started: Double, ended: Double) {
+    requests += 1
+    uncorrected.record(Self.nanoseconds(ended - started))
+    if let intended {
+      corrected.record(Self.nanoseconds(ended - intended))
+      latestStart = max(latestStart, started - intended)
+    }
+    receivedBytes += outcome.receivedBytes
+    for (phase, seconds) in outcome.phases {
+      phases[phase, default: Histogram(numberOfSignificantValueDigits: .three)]
+        .record(Self.nanoseconds(seconds))
+    }
+    guard let failure = outcome.failure else { return }
+    failures += 1
+    if errors[failure] != nil || errors.count < 100 { errors[failure, default: 0] += 1 }
+  }
+
+  private static func nanoseconds(_ seconds: Double) -> UInt64 {
+    UInt64(min(max(seconds, 0), 1e6) * 1e9)
+  }
+
+  var uncorrectedLatencies: Latencies { Latencies(uncorrected) }
+  var correctedLatencies: Latencies? {
+    corrected.totalCount > 0 ? Latencies(corrected) : nil
+  }
+  var phaseReports: [LoadReport.PhaseReport] {
+    Phase.allCases.compactMap { phase in
+      phases[phase].map { .init(name: phase, latencies: Latencies($0)) }
+    }
+  }
+  var errorCounts: [LoadReport.ErrorCount] {
+    errors.map { .init(message: $0.key, count: $0.value) }
+      .sorted { ($0.count, $1.message) > ($1.count, $0.message) }
+      .prefix(10).map { $0 }
+  }
+}
+
+extension Latencies {
+  init(_ histogram: Histogram<UInt64>) {
+    func at(_ percentile: Double) -> Double {
+      Double(histogram.valueAtPercentile(percentile)) / 1e9
+    }
+    mean = histogram.mean / 1e9
+    p50 = at(50)
+    p75 = at(75)
+    p90 = at(90)
+    p99 = at(99)
+    p999 = at(99.9)
+    p9999 = at(99.99)
+    highest = Double(histogram.max) / 1e9
+    count = Int(histogram.totalCount)
+    curve = [0, 10, 25, 50, 75, 90, 95, 97.5, 99, 99.5, 99.9, 99.95, 99.99, 100].map {
+      Point(percentile: $0, seconds: at($0))
+    }
+  }
+}
+
+/// What became of one request.
+package struct RequestOutcome: Sendable {
+  package var phases: [Phase: Double]
+  package var receivedBytes: Int
+  /// Why it failed, in few words; `nil` when it did not.
+  package var failure: String?
+
+  package init(phases: [Phase: Double] = [:], receivedBytes: Int = 0, failure: String? = nil) {
+    self.phases = phases
+    self.receivedBytes = receivedBytes
+    self.failure = failure
+  }
+}

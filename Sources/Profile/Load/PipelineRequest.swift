@@ -1,0 +1,99 @@
+import Cache
+package import Pipeline
+
+/// One operation through a pipeline, with its phases measured.
+package struct PipelineRequest: Sendable {
+  package var runner: PipelineRunner
+  package var request: GraphQLRequest
+
+  package init(_ runner: PipelineRunner, _ request: GraphQLRequest) {
+    var services = runner.services
+    services.transport = services.transport.map { PhaseTransport($0, clock: runner.services.clock) }
+    self.runner = PipelineRunner(runner.pipeline, services: services)
+    self.request = request
+  }
+
+  /// Runs the request to its last result.
+  package func perform() async -> RequestOutcome {
+    await PhaseTimes.$current.withValue(PhaseTimes()) {
+      let clock = runner.services.clock
+      let start = clock.now()
+      var outcome = RequestOutcome()
+      do {
+        var result: GraphQLResponse?
+        for try await response in runner.execute(request) { result = response }
+        if let result {
+          outcome.receivedBytes = result.timing.receivedBytes
+          if let error = result.errors.first { outcome.failure = "GraphQL error: \(error.message)" }
+          await split(result, (clock.now() - start).inSeconds, &outcome)
+        }
+      } catch {
+        outcome.failure = "\(error)"
+      }
+      return outcome
+    }
+  }
+
+  private func split(
+    _ result: GraphQLResponse, _ total: Double, _ outcome: inout RequestOutcome
+  ) async {
+    guard let first = result.timing.firstByte?.inSeconds, let times = PhaseTimes.current else {
+      return
+    }
+    let download = await times.download
+    let written = max(total - result.timing.total.inSeconds, 0)
+    outcome.phases = [
+      .firstByte: first, .download: download, .write: written,
+      .parse: max(total - first - download - written, 0),
+    ]
+  }
+}
+
+/// How long the request of the current task waited for its body.
+actor PhaseTimes {
+  @TaskLocal static var current: PhaseTimes?
+  private(set) var download = 0.0
+
+  func add(_ seconds: Double) { download += seconds }
+}
+
+/// Measures the waiting for bodies.
+private struct PhaseTransport: HTTPTransport {
+  let base: any HTTPTransport
+  let clock: ServiceClock
+
+  init(_ base: any HTTPTransport, clock: ServiceClock) {
+    self.base = base
+    self.clock = clock
+  }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    let response = try await base.send(request, limits: limits)
+    guard let times = PhaseTimes.current else { return response }
+    let body = BodyPieces(response.body)
+    return HTTPResponseMessage(
+      head: response.head,
+      body: HTTPBody {
+        let start = clock.now()
+        let piece = try await body.next()
+        await times.add((clock.now() - start).inSeconds)
+        return piece
+      })
+  }
+}
+
+/// The pieces of a body, one after the other.
+actor BodyPieces {
+  private var iterator: HTTPBody.AsyncIterator?
+
+  init(_ body: HTTPBody) { iterator = body.makeAsyncIterator() }
+
+  func next() async throws -> (any BodyChunk)? {
+    guard var current = iterator.take() else { return nil }
+    let piece = try await current.next(isolation: self)
+    iterator = current
+    return piece
+  }
+}

@@ -1,0 +1,102 @@
+package import Cache
+
+/// The whole job on a recorded response: read, parse and normalize, store, make durable, read back, put
+/// out. The clocks are read between pieces, never within one.
+package struct JobRun {
+  package var operation: PreparedOperation
+  package var path: String
+  package var label: String
+  package var store: any RecordStore
+  /// What makes the commit durable; nothing for a store in memory.
+  package var sync: (@Sendable () async throws -> Void)?
+  package var keys: ResponseNormalizer.Options
+
+  package init(
+    _ operation: PreparedOperation, path: String, label: String, store: any RecordStore,
+    sync: (@Sendable () async throws -> Void)? = nil
+  ) {
+    self.operation = operation
+    self.path = path
+    self.label = label
+    self.store = store
+    self.sync = sync
+    keys = ResponseNormalizer.Options()
+    keys.wantsResult = false
+  }
+
+  package func run() async throws -> RunMeasurement {
+    let file = try ResponseFile(path)
+    var run = RunMeasurement(kind: .job, label: label)
+    let normalizer = try ResponseNormalizer(operation, store: store, options: keys)
+    let marks = MemoryMarks(size: file.size)
+    let clock = RunClock()
+    var watch = Stopwatch()
+    while let piece = try file.next() {
+      watch.lap(.input)
+      try normalizer.feed(piece)
+      watch.lap(.feed, isKept: true)
+      if normalizer.needsFlush {
+        try await normalizer.flush()
+        watch.lap(.handOver, isSuspending: true)
+      }
+      if run.firstRecordSeconds == nil, normalizer.hasStagedRecords {
+        run.firstRecordSeconds = clock.elapsed
+      }
+      run.counts.bytes += piece.count
+      if marks.isDue(at: run.counts.bytes, after: run.memory), let now = ProcessMemory.resident() {
+        run.memory.append(
+          MemorySample(seconds: clock.elapsed, bytesRead: run.counts.bytes, resident: now))
+      }
+      watch.start()
+    }
+    let response = try await normalizer.finish()
+    watch.lap(.handOver, isSuspending: true)
+    let summary = try await response.write?.commit() ?? WriteSummary()
+    watch.lap(.commit, isSuspending: true)
+    if let sync {
+      try await sync()
+      watch.lap(.sync, isSuspending: true)
+    }
+    run.count(response, summary)
+    if response.hasData { try await readBack(&run, &watch) }
+    clock.finish(&run, watch)
+    run.counts.fileBytes = try await store.statistics().fileBytes
+    return run
+  }
+
+  private func readBack(_ run: inout RunMeasurement, _ watch: inout Stopwatch) async throws {
+    watch.start()
+    let result = try await store.read(operation)
+    watch.lap(.readBack, isSuspending: true)
+    // A response with errors leaves fields that cannot be read back.
+    guard case .hit(let body) = result else { return }
+    let sink = try NullDevice()
+    try body.forEachChunk { try sink.write($0) }
+    watch.lap(.output)
+    run.counts.resultBytes = body.count
+  }
+}
+
+extension RunMeasurement {
+  mutating func count(_ response: NormalizedResponse, _ summary: WriteSummary) {
+    let statistics = response.statistics
+    counts.events = statistics.events
+    counts.objects = statistics.objects
+    counts.fields = statistics.fields
+    counts.unknownFields = statistics.unknownFields
+    counts.errors = response.errors.count
+    counts.newRecords = summary.newRecords
+    counts.records = summary.newRecords + summary.changedRecords + summary.unchangedRecords
+  }
+}
+
+/// Where in a response the memory is looked at: 128 times, evenly.
+private struct MemoryMarks {
+  private let interval: Int
+
+  init(size: Int) { interval = max(size / 128, 1) }
+
+  func isDue(at bytes: Int, after samples: [MemorySample]) -> Bool {
+    bytes - (samples.last?.bytesRead ?? -interval) >= interval
+  }
+}

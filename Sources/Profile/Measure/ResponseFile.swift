@@ -1,0 +1,54 @@
+import Foundation
+
+/// A recorded response, read in pieces as they would come from a socket.
+package final class ResponseFile {
+  package static let pieceSize = 256 << 10
+  private let descriptor: Int32
+  private let path: String
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: ResponseFile.pieceSize, alignment: 64)
+  /// The size when it was opened, in bytes.
+  package let size: Int
+
+  /// - Throws: ``ProfileError`` when it cannot be opened or is no regular file: it is read many times.
+  package init(_ path: String) throws(ProfileError) {
+    self.path = path
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ProfileError("cannot open the response \(path): \(String(cString: strerror(errno)))")
+    }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw ProfileError(
+        "cannot profile the response \(path): it is no regular file, and it is read once for every "
+          + "run; save it to a file first")
+    }
+    size = Int(status.st_size)
+  }
+
+  deinit {
+    close(descriptor)
+    buffer.deallocate()
+  }
+
+  /// The next bytes, valid until the next call; `nil` at the end.
+  package func next() throws(ProfileError) -> UnsafeRawBufferPointer? {
+    while true {
+      let count = read(descriptor, buffer.baseAddress, buffer.count)
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else {
+        throw ProfileError("cannot read the response \(path): \(String(cString: strerror(errno)))")
+      }
+      return count == 0 ? nil : UnsafeRawBufferPointer(rebasing: buffer[..<count])
+    }
+  }
+}
+
+/// What keeps a profile from being made: what was being done, what was found, what would work.
+package struct ProfileError: Error, Sendable, Hashable, CustomStringConvertible {
+  package var message: String
+  package var description: String { message }
+
+  package init(_ message: String) { self.message = message }
+}

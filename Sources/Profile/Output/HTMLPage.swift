@@ -1,0 +1,198 @@
+import Foundation
+
+extension ProfileReport {
+  /// The report as one page without anything from elsewhere: no script, no font, no network.
+  package var html: String {
+    HTMLPage(report: self).text
+  }
+}
+
+/// Puts the page together.
+struct HTMLPage {
+  let report: ProfileReport
+
+  var text: String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+    <title>\(HTML.escaped("Profile of \(report.workload.operation)"))</title>
+    <style>\(HTML.style)</style>
+    </head>
+    <body>
+    <header>
+    <h1>\(HTML.escaped(report.workload.operation))</h1>
+    <p>\(HTML.escaped(subtitle))</p>
+    </header>
+    \(sections.joined(separator: "\n"))
+    <footer>\(HTML.escaped("\(report.program), report version \(report.version), \(date)"))</footer>
+    </body>
+    </html>
+
+    """
+  }
+
+  private var subtitle: String {
+    let size = report.workload.bytes > 0 ? ", \(Quantities.size(report.workload.bytes))" : ""
+    return "\(report.workload.source)\(size). \(report.machine.processor), \(report.machine.cores) "
+      + "cores, \(Quantities.size(report.machine.memoryBytes)), \(report.machine.system). "
+      + "\(report.runs) runs after \(report.warmUps) to warm up; medians."
+  }
+
+  private var date: String {
+    let formatter = ISO8601DateFormatter()
+    return formatter.string(from: Date(timeIntervalSince1970: report.madeAt))
+  }
+
+  private var sections: [String] {
+    var result: [String] = []
+    if !report.remarks.isEmpty {
+      result.append(
+        "<section class=remarks>"
+          + report.remarks.map { "<p>\(HTML.escaped($0))</p>" }.joined() + "</section>")
+    }
+    if !report.network.isEmpty { result.append(networkSection) }
+    if !report.jobs.isEmpty {
+      result.append(stagesSection)
+      result.append(throughputSection)
+      let memory = MemoryPlot(jobs: report.jobs)
+      if memory.isDrawable {
+        result.append(HTML.section("Memory over the response", memory.svg))
+      }
+    }
+    if !report.baselines.isEmpty { result.append(baselineSection) }
+    if let load = report.load { result.append(loadSection(load)) }
+    if let shape = report.shape { result += ShapeHTML(shape: shape).sections }
+    return result
+  }
+
+  // MARK: Sections
+
+  private var stagesSection: String {
+    let bars = report.jobs.map { job in
+      let parts = job.stages.map { stage in
+        StackedBar.Part(
+          name: stage.name.rawValue, value: stage.seconds.median,
+          color: StageColor.index(stage.name))
+      }
+      return StackedBar.Row(
+        label: job.label, detail: Quantities.time(job.seconds.median), parts: parts)
+    }
+    let cards = report.jobs.map { job in
+      """
+      <div class=card>
+      <h3>\(HTML.escaped(job.label))</h3>
+      <p class=figure>\(Quantities.time(job.seconds.median))</p>
+      <p>\(HTML.escaped(facts(job)))</p>
+      <p class=bottleneck>\(HTML.escaped(job.bottleneck))</p>
+      \(stageTable(job))
+      </div>
+      """
+    }
+    return HTML.section(
+      "Where the time goes",
+      StackedBar(rows: bars).svg + "<div class=cards>" + cards.joined() + "</div>")
+  }
+
+  private func facts(_ job: JobReport) -> String {
+    var parts = [
+      "\(Quantities.time(job.seconds.lowest)) to \(Quantities.time(job.seconds.highest))",
+      "processor \(Quantities.time(job.cpuSeconds.median))",
+      "peak memory \(Quantities.size(job.peakBytes.median))",
+    ]
+    if let first = job.firstRecordSeconds {
+      parts.append("first record after \(Quantities.time(first.median))")
+    }
+    if let ratio = job.toFloor {
+      parts.append("up to the commit \(Quantities.ratio(ratio)) bare yajl")
+    }
+    if let ratio = job.toFirst, job.label != report.jobs[0].label {
+      parts.append("\(Quantities.ratio(ratio)) \(report.jobs[0].label)")
+    }
+    return parts.joined(separator: ", ")
+  }
+
+  private func stageTable(_ job: JobReport) -> String {
+    HTML.table(
+      ["stage", "time", "cpu", "share", "MB/s", "p50 / p99 per 256 KiB"],
+      job.stages.map { stage in
+        [
+          stage.name.rawValue, Quantities.time(stage.seconds.median),
+          stage.cpuSeconds > 0 ? Quantities.time(stage.cpuSeconds) : "",
+          Quantities.percent(stage.share),
+          stage.megabytesPerSecond.map { String(format: "%.0f", $0) } ?? "",
+          stage.perPiece.map { "\(Quantities.time($0.p50)) / \(Quantities.time($0.p99))" } ?? "",
+        ]
+      })
+  }
+
+  private var throughputSection: String {
+    let rows = report.jobs.flatMap { job in
+      job.stages.compactMap { stage -> BarPlot.Row? in
+        guard let rate = stage.megabytesPerSecond, stage.share > 0.001 else { return nil }
+        return BarPlot.Row(
+          label: report.jobs.count > 1
+            ? "\(job.label): \(stage.name.rawValue)" : stage.name.rawValue,
+          value: rate, text: String(format: "%.0f MB/s", rate),
+          color: StageColor.index(stage.name))
+      }
+    }
+    return HTML.section("Throughput of each stage, alone", BarPlot(rows: rows).svg)
+  }
+
+  private var baselineSection: String {
+    HTML.section(
+      "The same bytes, read by others",
+      HTML.table(
+        ["", "time", "MB/s", "peak memory", "to bare yajl"],
+        report.baselines.map { baseline in
+          [
+            baseline.label, Quantities.time(baseline.seconds.median),
+            String(format: "%.0f", baseline.megabytesPerSecond),
+            Quantities.size(baseline.peakBytes.median),
+            baseline.toFloor.map { Quantities.ratio($0) } ?? "",
+          ]
+        }))
+  }
+
+  private var networkSection: String {
+    let bars = report.network.map { fetch in
+      StackedBar.Row(
+        label: fetch.label, detail: Quantities.time(fetch.seconds.median),
+        parts: [
+          .init(name: "first byte", value: fetch.firstByte.median, color: 0),
+          .init(name: "download", value: fetch.download.median, color: 1),
+          .init(name: "parse", value: fetch.parse.median, color: 2),
+          .init(name: "store write", value: fetch.write.median, color: 4),
+        ])
+    }
+    let notes = report.network.map { "<p>\(HTML.escaped("\($0.label): \($0.bottleneck)"))</p>" }
+    return HTML.section("Fetching", StackedBar(rows: bars).svg + notes.joined())
+  }
+
+  private func loadSection(_ load: LoadReport) -> String {
+    var curves = [
+      LatencyPlot.Curve(
+        name: "from the actual start (uncorrected)", latencies: load.uncorrected, color: 1)
+    ]
+    if let corrected = load.corrected {
+      curves.insert(
+        .init(name: "from the intended start (corrected)", latencies: corrected, color: 0), at: 0)
+    }
+    let warnings = load.warnings.map { "<p class=bottleneck>\(HTML.escaped($0))</p>" }
+    let lines = LoadText(load).lines.dropFirst().joined(separator: "\n")
+    return HTML.section(
+      "Latency of \(load.requests) requests",
+      LatencyPlot(curves: curves).svg + warnings.joined() + "<pre>\(HTML.escaped(lines))</pre>")
+  }
+}
+
+/// The colour of each stage, the same in every plot.
+enum StageColor {
+  static func index(_ name: StageReport.Name) -> Int {
+    StageReport.Name.allCases.firstIndex(of: name) ?? 0
+  }
+}

@@ -1,0 +1,247 @@
+import Foundation
+
+/// A drawing area in user units; the page scales it to its width.
+enum SVG {
+  static let width = 1000.0
+
+  static func drawing(height: Double, label: String, _ content: String) -> String {
+    "<svg viewBox=\"0 0 \(number(width)) \(number(height))\" role=img aria-label=\"\(HTML.escaped(label))\">\n"
+      + content + "\n</svg>"
+  }
+
+  static func number(_ value: Double) -> String {
+    value.isFinite ? String(format: "%.1f", value) : "0"
+  }
+
+  static func text(
+    _ text: String, x: Double, y: Double, anchor: String = "start", kind: String = ""
+  ) -> String {
+    "<text x=\"\(number(x))\" y=\"\(number(y))\" text-anchor=\"\(anchor)\" class=\"\(kind)\">"
+      + HTML.escaped(text) + "</text>"
+  }
+
+  static func box(
+    x: Double, y: Double, width: Double, height: Double, color: Int, title: String
+  ) -> String {
+    "<rect x=\"\(number(x))\" y=\"\(number(y))\" width=\"\(number(max(width, 0)))\" "
+      + "height=\"\(number(max(height, 0)))\" rx=\"2\" fill=\"var(--c\(color % 8))\">"
+      + "<title>\(HTML.escaped(title))</title></rect>"
+  }
+
+  static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> String {
+    "<line class=axis x1=\"\(number(x1))\" y1=\"\(number(y1))\" x2=\"\(number(x2))\" y2=\"\(number(y2))\"/>"
+  }
+
+  static func path(_ points: [(x: Double, y: Double)], color: Int) -> String {
+    let steps = points.enumerated().map { index, point in
+      "\(index == 0 ? "M" : "L")\(number(point.x)) \(number(point.y))"
+    }
+    return
+      "<path d=\"\(steps.joined(separator: " "))\" fill=\"none\" stroke=\"var(--c\(color % 8))\" "
+      + "stroke-width=\"2.5\" stroke-linejoin=\"round\"/>"
+  }
+
+  /// How wide a text is at most, in user units.
+  static func widthOf(_ text: String) -> Double { Double(text.count) * 7.2 }
+
+  /// A round number of at least `value`.
+  static func ceiling(_ value: Double) -> Double {
+    guard value > 0, value.isFinite else { return 1 }
+    let power = pow(10, floor(log10(value)))
+    return [1, 2, 2.5, 5, 10].map { $0 * power }.first { $0 >= value } ?? 10 * power
+  }
+}
+
+/// Horizontal bars of several parts each, on one scale, with a legend.
+struct StackedBar {
+  struct Part {
+    var name: String
+    var value: Double
+    var color: Int
+  }
+
+  struct Row {
+    var label: String
+    var detail: String
+    var parts: [Part]
+  }
+
+  let rows: [Row]
+
+  var svg: String {
+    let longest = rows.map { $0.parts.reduce(0) { $0 + $1.value } }.max() ?? 0
+    guard longest > 0 else { return "" }
+    var content: [String] = []
+    var y = 0.0
+    for row in rows {
+      content.append(SVG.text(row.label, x: 0, y: y + 14))
+      content.append(SVG.text(row.detail, x: SVG.width, y: y + 14, anchor: "end", kind: "soft"))
+      var x = 0.0
+      for part in row.parts {
+        let width = part.value / longest * SVG.width
+        content.append(
+          SVG.box(
+            x: x, y: y + 22, width: max(width - 1, 0.5), height: 34, color: part.color,
+            title: "\(part.name): \(Quantities.time(part.value))"))
+        if width > SVG.widthOf(part.name) + 12 {
+          content.append(SVG.text(part.name, x: x + 8, y: y + 43, kind: "inside"))
+        }
+        x += width
+      }
+      y += 74
+    }
+    var x = 0.0
+    var seen: Set<String> = []
+    for part in rows.flatMap(\.parts) where seen.insert(part.name).inserted {
+      let width = SVG.widthOf(part.name) + 32
+      if x + width > SVG.width {
+        x = 0
+        y += 22
+      }
+      content.append(
+        SVG.box(x: x, y: y, width: 12, height: 12, color: part.color, title: part.name))
+      content.append(SVG.text(part.name, x: x + 18, y: y + 11, kind: "soft"))
+      x += width
+    }
+    return SVG.drawing(
+      height: y + 20, label: "Time per stage", content.joined(separator: "\n"))
+  }
+}
+
+/// Horizontal bars on one scale.
+struct BarPlot {
+  struct Row {
+    var label: String
+    var value: Double
+    var text: String
+    var color: Int
+  }
+
+  let rows: [Row]
+
+  var svg: String {
+    // A stage that takes no time has a rate beyond the others: the scale is that of those that count.
+    let values = rows.map(\.value).sorted()
+    guard let largest = values.last, largest > 0 else { return "" }
+    let middle = values[values.count / 2]
+    let scale = min(largest, middle * 6)
+    let labelWidth = min((rows.map { SVG.widthOf($0.label) }.max() ?? 0) + 12, 420)
+    let room = SVG.width - labelWidth - 110
+    var content: [String] = []
+    for (index, row) in rows.enumerated() {
+      let y = Double(index) * 28
+      let isCut = row.value > scale
+      let width = min(row.value / scale, 1) * room
+      content.append(SVG.text(row.label, x: labelWidth - 12, y: y + 16, anchor: "end"))
+      content.append(
+        SVG.box(
+          x: labelWidth, y: y + 2, width: width, height: 20, color: row.color, title: row.text))
+      content.append(
+        SVG.text(
+          row.text + (isCut ? " →" : ""), x: labelWidth + width + 8, y: y + 16, kind: "soft"))
+    }
+    return SVG.drawing(
+      height: Double(rows.count) * 28 + 4, label: "Throughput", content.joined(separator: "\n"))
+  }
+}
+
+/// A plot with two axes.
+struct Axes {
+  let left = 80.0
+  let bottom = 300.0
+  let top = 12.0
+  var xTicks: [(place: Double, text: String)]
+  var yTicks: [(place: Double, text: String)]
+
+  var width: Double { SVG.width - left - 20 }
+  var height: Double { bottom - top }
+
+  /// A point from shares of both axes.
+  func point(_ x: Double, _ y: Double) -> (x: Double, y: Double) {
+    (left + min(max(x, 0), 1) * width, bottom - min(max(y, 0), 1) * height)
+  }
+
+  var svg: String {
+    var content = [SVG.line(left, bottom, left + width, bottom)]
+    for tick in yTicks {
+      let y = point(0, tick.place).y
+      content.append(SVG.line(left, y, left + width, y))
+      content.append(SVG.text(tick.text, x: left - 8, y: y + 4, anchor: "end", kind: "soft"))
+    }
+    for tick in xTicks {
+      let x = point(tick.place, 0).x
+      content.append(SVG.text(tick.text, x: x, y: bottom + 20, anchor: "middle", kind: "soft"))
+    }
+    return content.joined(separator: "\n")
+  }
+
+  static func legend(_ names: [(name: String, color: Int)], y: Double) -> String {
+    var x = 80.0
+    return names.map { entry in
+      defer { x += SVG.widthOf(entry.name) + 40 }
+      return SVG.box(x: x, y: y, width: 12, height: 12, color: entry.color, title: entry.name)
+        + SVG.text(entry.name, x: x + 18, y: y + 11, kind: "soft")
+    }.joined(separator: "\n")
+  }
+}
+
+/// Resident memory over the bytes read.
+struct MemoryPlot {
+  let jobs: [JobReport]
+
+  var isDrawable: Bool { jobs.contains { $0.memory.count > 1 } }
+
+  var svg: String {
+    let bytes = jobs.flatMap(\.memory).map { Double($0.bytesRead) }.max() ?? 1
+    let highest = jobs.flatMap(\.memory).map { Double($0.resident) }.max() ?? 1
+    let top = SVG.ceiling(highest / 1_048_576) * 1_048_576
+    let axes = Axes(
+      xTicks: [0, 0.25, 0.5, 0.75, 1].map { ($0, Quantities.size($0 * bytes)) },
+      yTicks: [0, 0.25, 0.5, 0.75, 1].map { ($0, Quantities.size($0 * top)) })
+    let curves = jobs.enumerated().map { index, job in
+      SVG.path(
+        job.memory.map { axes.point(Double($0.bytesRead) / bytes, Double($0.resident) / top) },
+        color: index + 1)
+    }
+    let legend = Axes.legend(
+      jobs.enumerated().map { ($0.element.label, $0.offset + 1) }, y: 336)
+    return SVG.drawing(
+      height: 360, label: "Resident memory over bytes read",
+      ([axes.svg] + curves + [legend]).joined(separator: "\n"))
+  }
+}
+
+/// Latency over the percentile, the tail stretched: each step to the right is ten times rarer.
+struct LatencyPlot {
+  struct Curve {
+    var name: String
+    var latencies: Latencies
+    var color: Int
+  }
+
+  let curves: [Curve]
+
+  private static func place(_ percentile: Double) -> Double {
+    -log10(max(1 - min(percentile, 99.999) / 100, 1e-5)) / 5
+  }
+
+  var svg: String {
+    let highest = curves.map(\.latencies.highest).max() ?? 0
+    let top = SVG.ceiling(max(highest, 1e-6))
+    let axes = Axes(
+      xTicks: [
+        (0, "0"), (50, "50 %"), (90, "90 %"), (99, "99 %"), (99.9, "99.9 %"), (99.99, "99.99 %"),
+      ]
+      .map { (Self.place($0.0), $0.1) },
+      yTicks: [0, 0.25, 0.5, 0.75, 1].map { ($0, Quantities.time($0 * top)) })
+    let paths = curves.map { curve in
+      SVG.path(
+        curve.latencies.curve.map { axes.point(Self.place($0.percentile), $0.seconds / top) },
+        color: curve.color)
+    }
+    let legend = Axes.legend(curves.map { ($0.name, $0.color) }, y: 336)
+    return SVG.drawing(
+      height: 360, label: "Latency percentiles",
+      ([axes.svg] + paths + [legend]).joined(separator: "\n"))
+  }
+}

@@ -1,0 +1,140 @@
+package import Foundation
+
+extension ProfileReport {
+  /// The stages as folded stacks, in microseconds: `flamegraph.pl`, speedscope and others read them.
+  ///
+  /// https://github.com/brendangregg/FlameGraph#2-fold-stacks
+  package var foldedStacks: String {
+    var lines: [String] = []
+    for job in jobs {
+      for stage in job.stages where stage.seconds.median > 0 {
+        let name = stage.name.rawValue.replacingOccurrences(of: " ", with: "_")
+        let label = job.label.replacingOccurrences(of: " ", with: "_")
+          .replacingOccurrences(of: ";", with: "_")
+        lines.append("gqlrun;\(label);\(name) \(Int((stage.seconds.median * 1e6).rounded()))")
+      }
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  /// The stages as a trace for `chrome://tracing` and Perfetto: each job a process, its stages one after
+  /// the other, its memory as a counter.
+  ///
+  /// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+  package func chromeTrace() throws -> Data {
+    var events: [TraceEvent] = []
+    for (number, job) in jobs.enumerated() {
+      events.append(
+        TraceEvent(
+          name: "process_name", ph: "M", ts: 0, pid: number + 1,
+          args: ["name": .text("store \(job.label)")]))
+      var start = 0.0
+      for stage in job.stages {
+        events.append(
+          TraceEvent(
+            name: stage.name.rawValue, ph: "X", ts: start * 1e6, dur: stage.seconds.median * 1e6,
+            pid: number + 1, tid: 1,
+            args: [
+              "share": .number(stage.share), "cpu_ms": .number(stage.cpuSeconds * 1e3),
+              "MB_per_s": .number(stage.megabytesPerSecond ?? 0),
+            ]))
+        start += stage.seconds.median
+      }
+      for sample in job.memory {
+        events.append(
+          TraceEvent(
+            name: "resident", ph: "C", ts: sample.seconds * 1e6, pid: number + 1,
+            args: ["bytes": .number(Double(sample.resident))]))
+      }
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(["traceEvents": events])
+  }
+
+  private struct TraceEvent: Encodable {
+    enum Value: Encodable {
+      case text(String)
+      case number(Double)
+
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .text(let text): try container.encode(text)
+        case .number(let number): try container.encode(number)
+        }
+      }
+    }
+
+    var name: String
+    var ph: String
+    var ts: Double
+    var dur: Double?
+    var pid: Int
+    var tid: Int?
+    var args: [String: Value]
+  }
+
+  /// The figures in Prometheus' text format, version 0.0.4.
+  ///
+  /// https://prometheus.io/docs/instrumenting/exposition_formats/
+  package var prometheus: String {
+    var metrics = PrometheusText()
+    for job in jobs {
+      let store = [("store", job.label)]
+      metrics.add("job_seconds", "Time of the whole job, median.", store, job.seconds.median)
+      metrics.add(
+        "job_cpu_seconds", "Processor time of the job, median.", store, job.cpuSeconds.median)
+      metrics.add("job_peak_bytes", "Most resident memory, median.", store, job.peakBytes.median)
+      if let ratio = job.toFloor {
+        metrics.add(
+          "job_floor_ratio", "Time up to the commit against bare yajl.", store, ratio.value)
+      }
+      for stage in job.stages {
+        let labels = store + [("stage", stage.name.rawValue)]
+        metrics.add("stage_seconds", "Time of a stage, median.", labels, stage.seconds.median)
+      }
+    }
+    for baseline in baselines {
+      metrics.add(
+        "baseline_seconds", "Time of others for the same bytes.", [("name", baseline.label)],
+        baseline.seconds.median)
+    }
+    if let load {
+      metrics.add("requests_per_second", "Answers per second.", [], load.achievedRate)
+      let times = load.corrected ?? load.uncorrected
+      for point in times.curve {
+        metrics.add(
+          "request_seconds", "Latency of requests.",
+          [("quantile", String(format: "%g", point.percentile / 100))], point.seconds)
+      }
+    }
+    return metrics.text
+  }
+}
+
+private struct PrometheusText {
+  private var names: [String] = []
+  private var samples: [String: (help: String, lines: [String])] = [:]
+
+  mutating func add(_ name: String, _ help: String, _ labels: [(String, String)], _ value: Double) {
+    let full = "gqlrun_profile_\(name)"
+    if samples[full] == nil { names.append(full) }
+    let list = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+    let line = "\(full)\(list.isEmpty ? "" : "{\(list)}") \(value)"
+    samples[full, default: (help, [])].lines.append(line)
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
+      .replacingOccurrences(of: "\n", with: "\\n")
+  }
+
+  var text: String {
+    names.map { name in
+      let sample = samples[name] ?? ("", [])
+      return "# HELP \(name) \(sample.help)\n# TYPE \(name) gauge\n"
+        + sample.lines.map { $0 + "\n" }.joined()
+    }.joined()
+  }
+}

@@ -1,0 +1,141 @@
+extension JobReport {
+  /// Puts the runs of one job together.
+  ///
+  /// - Parameters:
+  ///   - jobs: The runs of the job, in order; at least one.
+  ///   - stages: Runs of the stages side by side, which say how the time of feeding divides.
+  ///   - floor: The runs of yajl alone, in the same order as the jobs.
+  ///   - first: The runs of the report's first job, for a ratio.
+  ///   - processSeconds: The times of the processes, as seen from outside.
+  package init?(
+    jobs: [RunMeasurement], stages: [RunMeasurement], floor: [RunMeasurement],
+    first: [RunMeasurement]? = nil, processSeconds: [Double] = [], lapCost: Double
+  ) {
+    guard let any = jobs.first, let seconds = Spread(jobs.map(\.seconds)),
+      let cpu = Spread(jobs.map(\.cpuSeconds)),
+      let peak = Spread(jobs.map { Double($0.peakBytes) }),
+      let faults = Spread(jobs.map { Double($0.minorFaults + $0.majorFaults) })
+    else { return nil }
+    label = any.label
+    self.seconds = seconds
+    cpuSeconds = cpu
+    peakBytes = peak
+    pageFaults = faults
+    self.processSeconds = Spread(processSeconds)
+    firstRecordSeconds = Spread(jobs.compactMap(\.firstRecordSeconds))
+    counts = any.counts
+    let middle = jobs.min { abs($0.seconds - seconds.median) < abs($1.seconds - seconds.median) }
+    memory = middle?.memory ?? []
+    times = jobs.map(\.seconds)
+    toFloor = Ratio(jobs.map(\.writeSeconds), to: floor.map(\.seconds))
+    toFirst = first.flatMap { Ratio(jobs.map(\.seconds), to: $0.map(\.seconds)) }
+    timerShare = Spread.median(of: jobs.map { Double($0.laps) * lapCost / 1e9 / $0.seconds })
+    self.stages = StageSplit(jobs: jobs, stages: stages).reports
+    bottleneck = Bottleneck(stages: self.stages, seconds: seconds.median).text
+  }
+}
+
+extension RunMeasurement {
+  func wall(_ part: Part) -> Double { parts[part]?.wall ?? 0 }
+  func cpu(_ part: Part) -> Double { parts[part]?.cpu ?? 0 }
+
+  /// From the first byte to the commit: what a floor of parsing alone can be compared with.
+  var writeSeconds: Double {
+    wall(.input) + wall(.feed) + wall(.handOver) + wall(.commit)
+  }
+}
+
+/// Divides the time of jobs among the stages.
+///
+/// What the clocks of a job cannot tell apart (guard, parser and normalizer take turns within a piece)
+/// is divided in the proportions that ``StagesRun`` measured.
+struct StageSplit {
+  let jobs: [RunMeasurement]
+  let stages: [RunMeasurement]
+
+  var reports: [StageReport] {
+    let shares = FeedShares(stages)
+    return StageReport.Name.allCases.compactMap { name in
+      switch name {
+      case .input: report(name) { ($0.wall(.input), $0.cpu(.input)) }
+      case .textGuard: feed(name, shares.textGuard, shares.guardPieces)
+      case .parse: feed(name, shares.parse, shares.parsePieces)
+      case .normalize: feed(name, shares.normalize, shares.normalizePieces)
+      case .storeWrite:
+        report(name) { ($0.wall(.handOver) + $0.wall(.commit), $0.storeCPU) }
+      case .sync: report(name) { ($0.wall(.sync), 0) }
+      case .readBack: report(name) { ($0.wall(.readBack), $0.wall(.readBack)) }
+      case .output: report(name) { ($0.wall(.output), $0.cpu(.output)) }
+      }
+    }
+  }
+
+  private func feed(_ name: StageReport.Name, _ share: Double, _ pieces: Percentiles?)
+    -> StageReport?
+  {
+    var result = report(name) { ($0.wall(.feed) * share, $0.cpu(.feed) * share) }
+    result?.perPiece = pieces
+    return result
+  }
+
+  private func report(
+    _ name: StageReport.Name, _ times: (RunMeasurement) -> (wall: Double, cpu: Double)
+  ) -> StageReport? {
+    let walls = jobs.map { times($0).wall }
+    guard let seconds = Spread(walls), seconds.highest > 0 else { return nil }
+    let cpu = Spread.median(of: jobs.map { times($0).cpu })
+    let total = Spread.median(of: jobs.map(\.seconds))
+    let counts = jobs[0].counts
+    let bytes = name == .readBack || name == .output ? counts.resultBytes : counts.bytes
+    let isParsing = [.textGuard, .parse, .normalize].contains(name)
+    func rate(_ amount: Int, _ applies: Bool) -> Double? {
+      applies && amount > 0 && seconds.median > 0 ? Double(amount) / seconds.median : nil
+    }
+    return StageReport(
+      name: name, seconds: seconds, cpuSeconds: cpu, share: total > 0 ? seconds.median / total : 0,
+      waitSeconds: max(seconds.median - cpu, 0),
+      megabytesPerSecond: rate(bytes, name != .sync).map { $0 / 1e6 },
+      eventsPerSecond: rate(counts.events, isParsing),
+      recordsPerSecond: rate(counts.records, name == .normalize || name == .storeWrite))
+  }
+}
+
+extension RunMeasurement {
+  /// Processor time of the store's own threads: what all threads took, less what the parser's did.
+  fileprivate var storeCPU: Double {
+    max(
+      cpuSeconds - cpu(.input) - cpu(.feed) - wall(.readBack) - cpu(.output), 0)
+  }
+}
+
+/// How the time of feeding divides among guard, parser and normalizer.
+private struct FeedShares {
+  var textGuard = 0.0
+  var parse = 0.0
+  var normalize = 1.0
+  var guardPieces: Percentiles?
+  var parsePieces: Percentiles?
+  var normalizePieces: Percentiles?
+
+  init(_ runs: [RunMeasurement]) {
+    let whole = Spread.median(of: runs.map { $0.wall(.normalize) }.orZero)
+    guard whole > 0 else { return }
+    let guardTime = Spread.median(of: runs.map { $0.wall(.textGuard) }.orZero)
+    let parseTime = Spread.median(of: runs.map { $0.wall(.parse) }.orZero)
+    textGuard = min(guardTime / whole, 1)
+    parse = min(max(parseTime - guardTime, 0) / whole, 1 - textGuard)
+    normalize = 1 - textGuard - parse
+    guard let run = runs.min(by: { $0.wall(.normalize) < $1.wall(.normalize) }) else { return }
+    let (first, second, third) = (
+      run.pieceTimes[.textGuard] ?? [], run.pieceTimes[.parse] ?? [],
+      run.pieceTimes[.normalize] ?? []
+    )
+    guardPieces = Percentiles(nanoseconds: first)
+    parsePieces = Percentiles(nanoseconds: zip(second, first).map { $0 > $1 ? $0 - $1 : 0 })
+    normalizePieces = Percentiles(nanoseconds: zip(third, second).map { $0 > $1 ? $0 - $1 : 0 })
+  }
+}
+
+extension [Double] {
+  fileprivate var orZero: [Double] { isEmpty ? [0] : self }
+}

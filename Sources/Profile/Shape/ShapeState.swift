@@ -1,0 +1,199 @@
+import JSONStream
+
+/// The counts so far, and the containers that are open.
+struct ShapeState {
+  /// First: the parser looks here.
+  var scope = JSONEventScope()
+  var paths = PathTree()
+  var types: TypeTable
+  var entities = EntityCount()
+  var records = LargestRecords()
+  private var frames: [Frame] = []
+  private var depth = 0
+  /// Bytes of compact JSON so far.
+  private var bytes = 0
+  private var values = 0
+  private var nulls = 0
+  private var objects = 0
+  private var identified = 0
+  private var deepest = 0
+  private var strings = (0...32).map { ShapeReport.SizeCount(below: 1 << $0, count: 0, bytes: 0) }
+
+  init(keyFields: @escaping (String) -> [String]) { types = TypeTable(keyFields: keyFields) }
+
+  /// An open object or array. Frames are used again, so that their lists keep their memory.
+  private struct Frame {
+    var isObject = false
+    var place = 0
+    var start = 0
+    var elements = 0
+    /// The place of the value that follows, in an object.
+    var next = 0
+    var typename: Int?
+    var fields: [FieldCount] = []
+    var keyValues: [(place: Int, hash: UInt64, text: [UInt8])] = []
+    /// Bytes of the entities inside.
+    var entityBytes = 0
+    /// Bytes of the objects inside that have a type, entities or not.
+    var typedBytes = 0
+  }
+
+  struct FieldCount {
+    var place: Int
+    var bytes: Int
+    var isNull: Bool
+  }
+
+  // MARK: Events
+
+  mutating func key(_ name: UnsafeRawBufferPointer) {
+    guard depth > 0 else { return }
+    bytes += name.count + 3 + (frames[depth - 1].elements > 0 ? 1 : 0)
+    frames[depth - 1].next = paths.child(of: frames[depth - 1].place, named: name)
+  }
+
+  mutating func scalar(count: Int, isNull: Bool) {
+    let place = begin()
+    bytes += count
+    values += 1
+    if isNull { nulls += 1 }
+    end(place, bytes: count, isNull: isNull)
+  }
+
+  mutating func text(_ text: UnsafeRawBufferPointer, isString: Bool) {
+    let place = begin()
+    let count = text.count + (isString ? 2 : 0)
+    bytes += count
+    values += 1
+    if isString {
+      let power = text.count == 0 ? 0 : Int.bitWidth - text.count.leadingZeroBitCount
+      strings[min(power, 32)].count += 1
+      strings[min(power, 32)].bytes += text.count
+    }
+    if depth > 0, frames[depth - 1].isObject { note(text, at: place) }
+    end(place, bytes: count, isNull: false)
+  }
+
+  mutating func open(isObject: Bool) {
+    let place = begin()
+    bytes += 2
+    if depth == frames.count { frames.append(Frame()) }
+    frames[depth].isObject = isObject
+    frames[depth].place = place
+    frames[depth].start = bytes - 2
+    frames[depth].elements = 0
+    frames[depth].next = place
+    frames[depth].typename = nil
+    frames[depth].fields.removeAll(keepingCapacity: true)
+    frames[depth].keyValues.removeAll(keepingCapacity: true)
+    frames[depth].entityBytes = 0
+    frames[depth].typedBytes = 0
+    depth += 1
+    deepest = max(deepest, depth)
+  }
+
+  mutating func close() {
+    depth -= 1
+    let count = bytes - frames[depth].start
+    let place = frames[depth].place
+    var entityBytes = frames[depth].entityBytes
+    var typedBytes = frames[depth].typedBytes
+    if frames[depth].isObject {
+      objects += 1
+      if frames[depth].typename != nil { typedBytes = count }
+      if closeObject(frames[depth], count) { entityBytes = count }
+    } else {
+      paths.noteList(at: place, count: frames[depth].elements)
+    }
+    if depth > 0 {
+      frames[depth - 1].entityBytes += entityBytes
+      frames[depth - 1].typedBytes += typedBytes
+    }
+    end(place, bytes: count, isNull: false)
+  }
+
+  // MARK: Values
+
+  /// The place of the value that begins.
+  private mutating func begin() -> Int {
+    guard depth > 0 else { return 0 }
+    if !frames[depth - 1].isObject, frames[depth - 1].elements > 0 { bytes += 1 }
+    frames[depth - 1].elements += 1
+    return frames[depth - 1].next
+  }
+
+  private mutating func end(_ place: Int, bytes count: Int, isNull: Bool) {
+    // The elements of a list are counted with the list.
+    guard depth == 0 || frames[depth - 1].isObject else {
+      paths.noteElement(at: place, isNull: isNull)
+      return
+    }
+    paths.note(at: place, bytes: count, isNull: isNull)
+    guard depth > 0 else { return }
+    frames[depth - 1].fields.append(FieldCount(place: place, bytes: count, isNull: isNull))
+  }
+
+  private mutating func note(_ text: UnsafeRawBufferPointer, at place: Int) {
+    if paths.isTypename(place) {
+      frames[depth - 1].typename = types.index(of: text)
+    } else if paths.mayBeKey(place, types) {
+      frames[depth - 1].keyValues.append((place, hash(text), Array(text.prefix(64))))
+    }
+  }
+
+  /// Counts an object for its type; returns whether it has an identity.
+  private mutating func closeObject(_ frame: Frame, _ count: Int) -> Bool {
+    guard let type = frame.typename else { return false }
+    let own = count - frame.entityBytes
+    types.note(type, bytes: count - frame.typedBytes, fields: frame.fields, names: paths)
+    guard let identity = identity(frame, type) else { return false }
+    identified += 1
+    entities.note(identity, type: type, bytes: own)
+    if records.wants(own) {
+      let values = frame.keyValues.map { String(decoding: $0.text, as: UTF8.self) }
+      let key = "\(types.name(type)):\(values.joined(separator: "+"))"
+      records.add(.init(key: key, path: paths.path(of: frame.place), bytes: own))
+    }
+    return true
+  }
+
+  private func identity(_ frame: Frame, _ type: Int) -> UInt64? {
+    let fields = types.keyFields(type)
+    guard !fields.isEmpty else { return nil }
+    var result = UInt64(truncatingIfNeeded: type) &* 0x9E37_79B9_7F4A_7C15
+    for field in fields {
+      guard let value = frame.keyValues.first(where: { paths.name(of: $0.place) == field }) else {
+        return nil
+      }
+      result = (result ^ value.hash) &* 0xFF51_AFD7_ED55_8CCD
+      result ^= result >> 33
+    }
+    return result
+  }
+
+  private func hash(_ text: UnsafeRawBufferPointer) -> UInt64 {
+    var result: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in text { result = (result ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    return result ^ result >> 29
+  }
+
+  // MARK: Result
+
+  var report: ShapeReport {
+    var report = ShapeReport()
+    report.bytes = bytes
+    report.values = values
+    report.nulls = nulls
+    report.objects = objects
+    report.depth = deepest
+    report.identified = identified
+    report.distinct = entities.distinct
+    report.isEstimated = entities.isEstimated
+    report.repeatedBytes = entities.repeatedBytes
+    report.types = types.shapes(distinct: entities.distinctByType)
+    report.paths = paths.shapes
+    report.largestRecords = records.sorted
+    report.strings = strings.filter { $0.count > 0 }
+    return report
+  }
+}

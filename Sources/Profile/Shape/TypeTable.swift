@@ -1,0 +1,145 @@
+/// What was seen of each type.
+struct TypeTable {
+  private struct Entry {
+    var name: String
+    var bytesOfName: [UInt8]
+    var keyFields: [[UInt8]]
+    var objects = 0
+    var bytes = 0
+    var fields: [Field] = []
+    /// Where the next field is expected.
+    var expected = 0
+  }
+
+  private struct Field {
+    var name: [UInt8]
+    var count = 0
+    var nulls = 0
+    var bytes = 0
+  }
+
+  private let keyFieldsOf: (String) -> [String]
+  private var entries: [Entry] = []
+  private var indices: [[UInt8]: Int] = [:]
+  private var last = 0
+  /// The names of all fields that may identify something.
+  private(set) var allKeyFields: Set<[UInt8]> = [Array("id".utf8)]
+  /// Where types and fields beyond a bound are counted: names that are data.
+  private static let limit = 5_000
+
+  init(keyFields: @escaping (String) -> [String]) {
+    keyFieldsOf = keyFields
+    for field in keyFields("") { allKeyFields.insert(Array(field.utf8)) }
+  }
+
+  mutating func index(of name: UnsafeRawBufferPointer) -> Int? {
+    if last < entries.count, entries[last].bytesOfName.elementsEqual(name) { return last }
+    let bytes = Array(name)
+    if let index = indices[bytes] {
+      last = index
+      return index
+    }
+    guard entries.count < Self.limit, name.count < 1024 else { return nil }
+    let text = String(decoding: bytes, as: UTF8.self)
+    let keys = keyFieldsOf(text).map { Array($0.utf8) }
+    for key in keys { allKeyFields.insert(key) }
+    entries.append(Entry(name: text, bytesOfName: bytes, keyFields: keys))
+    last = entries.count - 1
+    indices[bytes] = last
+    return last
+  }
+
+  func name(_ type: Int) -> String { entries[type].name }
+  func keyFields(_ type: Int) -> [[UInt8]] { entries[type].keyFields }
+
+  mutating func note(
+    _ type: Int, bytes: Int, fields: [ShapeState.FieldCount], names: PathTree
+  ) {
+    entries[type].objects += 1
+    entries[type].bytes += bytes
+    for field in fields {
+      guard let index = self.field(type, names.name(of: field.place)) else { continue }
+      entries[type].fields[index].count += 1
+      entries[type].fields[index].bytes += field.bytes
+      if field.isNull { entries[type].fields[index].nulls += 1 }
+    }
+  }
+
+  private mutating func field(_ type: Int, _ name: [UInt8]) -> Int? {
+    let count = entries[type].fields.count
+    let expected = entries[type].expected
+    for step in 0..<count {
+      let position = (expected + step) % count
+      if entries[type].fields[position].name == name {
+        entries[type].expected = (position + 1) % count
+        return position
+      }
+    }
+    guard count < Self.limit else { return nil }
+    entries[type].fields.append(Field(name: name))
+    return count
+  }
+
+  func shapes(distinct: [Int: Int]) -> [ShapeReport.TypeShape] {
+    entries.indices.map { index in
+      let entry = entries[index]
+      let fields = entry.fields.map {
+        ShapeReport.FieldShape(
+          name: String(decoding: $0.name, as: UTF8.self), count: $0.count, nulls: $0.nulls,
+          bytes: $0.bytes)
+      }
+      return ShapeReport.TypeShape(
+        name: entry.name, objects: entry.objects, distinct: distinct[index], bytes: entry.bytes,
+        fields: fields.sorted { ($0.bytes, $1.name) > ($1.bytes, $0.name) })
+    }
+    .sorted { ($0.bytes, $1.name) > ($1.bytes, $0.name) }
+  }
+}
+
+/// How many different entities there are, exactly up to a million and from a fair sample beyond.
+struct EntityCount {
+  private static let limit = 1 << 20
+  private var seen: Set<UInt64> = []
+  private var typeOf: [Int: Int] = [:]
+  /// Only entities whose hash ends in so many zero bits are kept.
+  private var shift: UInt64 = 0
+  private var repeated = 0
+
+  mutating func note(_ identity: UInt64, type: Int, bytes: Int) {
+    guard identity & ((1 << shift) - 1) == 0 else { return }
+    guard seen.insert(identity).inserted else {
+      repeated += bytes << Int(shift)
+      return
+    }
+    typeOf[type, default: 0] += 1 << Int(shift)
+    guard seen.count > Self.limit else { return }
+    shift += 1
+    let mask: UInt64 = (1 << shift) - 1
+    seen = seen.filter { $0 & mask == 0 }
+  }
+
+  var isEstimated: Bool { shift > 0 }
+  var distinct: Int { seen.count << Int(shift) }
+  var repeatedBytes: Int { repeated }
+  var distinctByType: [Int: Int] { typeOf }
+}
+
+/// The ten largest records.
+struct LargestRecords {
+  private var records: [ShapeReport.LargeRecord] = []
+
+  func wants(_ bytes: Int) -> Bool { records.count < 10 || bytes > (records.last?.bytes ?? 0) }
+
+  mutating func add(_ record: ShapeReport.LargeRecord) {
+    // The same record may come again; its largest form stays.
+    if let index = records.firstIndex(where: { $0.key == record.key }) {
+      guard records[index].bytes < record.bytes else { return }
+      records.remove(at: index)
+    }
+    let place = records.firstIndex { $0.bytes < record.bytes } ?? records.count
+    records.insert(record, at: place)
+    if records.count > 10 { records.removeLast() }
+  }
+
+  var sorted: [ShapeReport.LargeRecord] { records }
+}

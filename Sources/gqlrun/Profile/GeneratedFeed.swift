@@ -1,0 +1,92 @@
+import Cache
+import DemoServer
+import Foundation
+import GraphQL
+import JSONStream
+
+/// A response made up for profiling: posts with authors, tags and comments, the same every time.
+struct GeneratedFeed {
+  var posts: Int
+
+  init(_ text: String) throws {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0] == "feed", let posts = Int(parts[1]), posts > 0,
+      posts <= 10_000_000
+    else {
+      throw Failure(
+        .usage,
+        "cannot read --generate \(text); write feed:N with N posts, 1 to 10000000, such as feed:25000"
+      )
+    }
+    self.posts = posts
+  }
+
+  static let document = """
+    query Feed($first: Int!) {
+      feed(first: $first) {
+        totalCount
+        edges {
+          cursor
+          node {
+            id title body publishedAt likeCount ratio isPinned
+            author { ...UserFields }
+            tags { id name color }
+            comments(first: 10) {
+              totalCount
+              edges { cursor node { id body createdAt score author { ...UserFields } } }
+              pageInfo { hasNextPage endCursor }
+            }
+          }
+        }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+    fragment UserFields on User { id login name bio avatarUrl followers reputation }
+
+    """
+
+  /// Writes the answer to an operation on the demo server's schema.
+  func write(_ operation: PreparedOperation, to path: String) throws {
+    let file = try OutputFile(path)
+    try DemoExecutor(feedSize: posts + 1).stream(
+      operation.document, operationName: operation.name, variables: .object(operation.variables)
+    ) { piece in
+      try Task.checkCancellation()
+      try piece.withUnsafeBytes { try file.write($0) }
+    }
+    try file.finish()
+  }
+}
+
+/// A folder for what a profile makes, gone when it ends.
+struct ScratchFolder {
+  private let folder: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("gqlrun-profile-\(UUID().uuidString)")
+    do {
+      try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw Failure(
+        .failed,
+        "cannot make a folder in \(folder.deletingLastPathComponent().path): \(error.localizedDescription)"
+      )
+    }
+  }
+
+  func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+  func remove() { try? FileManager.default.removeItem(at: folder) }
+}
+
+extension Terminal {
+  /// A line that the next one replaces, while standard error is a terminal; `nil` removes it.
+  static func progress(_ text: String?) {
+    guard isErrorTerminal else { return }
+    let line = "\r\u{1b}[2K" + (text.map { styled(safe($0) + " …", .dim) } ?? "")
+    let bytes = Array(line.utf8)
+    _ = bytes.withUnsafeBytes { writeAll($0, to: 2) }
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+
+/// This program, started again for one measured run: what one run leaves in memory cannot help or hinder
+/// the next, and its peak memory is its own.
+struct MeasuredProcess {
+  var arguments: [String]
+
+  struct Outcome {
+    var status: Int32
+    var output: [UInt8]
+    /// From its start to its end, as seen from outside.
+    var seconds: Double
+    var peakBytes: Int
+  }
+
+  /// Runs it to its end. Its standard error is ours. Cancelling the task ends it.
+  func run() async throws -> Outcome {
+    let running = Locked<pid_t>(0)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async {
+          continuation.resume(with: Result { try runToEnd(running) })
+        }
+      }
+    } onCancel: {
+      running.withLock { if $0 > 0 { kill($0, SIGTERM) } }
+    }
+  }
+
+  private func runToEnd(_ running: Locked<pid_t>) throws -> Outcome {
+    var pipe: [Int32] = [0, 0]
+    guard Foundation.pipe(&pipe) == 0 else { throw failure(errno) }
+    for descriptor in pipe { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    defer { close(pipe[0]) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, pipe[1], 1)
+    var words = (["gqlrun"] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var pid: pid_t = 0
+    let start = ContinuousClock.now
+    let code = posix_spawn(&pid, "/proc/self/exe", &actions, nil, &words, environ)
+    close(pipe[1])
+    guard code == 0 else { throw failure(code) }
+    running.withLock { $0 = pid }
+    defer { running.withLock { $0 = 0 } }
+    let output = readToEnd(pipe[0])
+    var status: Int32 = 0
+    var usage = rusage()
+    while wait4(pid, &status, 0, &usage) < 0 && errno == EINTR {}
+    let isExit = status & 0x7f == 0
+    return Outcome(
+      status: isExit ? (status >> 8) & 0xff : 128 + (status & 0x7f), output: output,
+      seconds: (ContinuousClock.now - start).seconds, peakBytes: Int(usage.ru_maxrss) << 10)
+  }
+
+  private func readToEnd(_ descriptor: Int32) -> [UInt8] {
+    var output: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return output }
+      output += buffer[..<count]
+    }
+  }
+
+  private func failure(_ code: Int32) -> Failure {
+    Failure(.failed, "cannot start a measured run: \(String(cString: strerror(code)))")
+  }
+}

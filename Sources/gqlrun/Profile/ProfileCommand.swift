@@ -1,0 +1,185 @@
+import ArgumentParser
+import Cache
+import Foundation
+import Pipeline
+import Profile
+
+struct ProfileCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "profile",
+    abstract: "See where the time and memory of a large response go.",
+    discussion: """
+      Measures a recorded response (--file), one fetched from an endpoint (--endpoint, --pipeline), \
+      or a generated one (--generate feed:N), stage by stage: input, guard, parse, normalize, store \
+      write, read back. Every run is a process of its own; stores and baselines take turns, and \
+      medians are compared. With --rate or --concurrency it measures many requests instead.
+
+      EXAMPLES
+        gqlrun profile --generate feed:25000 --store memory --store sqlite
+        gqlrun profile --file response.json --document feed.graphql --var first=250 --html report.html
+        gqlrun profile --endpoint http://127.0.0.1:4000/graphql --document feed.graphql \\
+          --var first=10000
+        gqlrun profile --pipeline a.pipeline.yaml --pipeline b.pipeline.yaml --document feed.graphql
+        gqlrun profile --endpoint URL --document country.graphql --rate 200 --duration 10s
+        gqlrun profile … --json new.json --compare old.json --fail-above 10 --budget 'peak<=64MiB'
+      """)
+
+  @Option(
+    name: .long, help: ArgumentHelp("A recorded response, a JSON file.", valueName: "response"))
+  var file: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Make a response of so many posts instead; 25000 are about 110 MB.", valueName: "feed:N"))
+  var generate: String?
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The GraphQL document the response belongs to.", valueName: "document"))
+  var document: String?
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("Where to fetch the response from.", valueName: "URL"))
+  var endpoint: String?
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "The pipeline to fetch it through. May be repeated, to compare.", valueName: "file"))
+  var pipeline: [String] = []
+  @Option(
+    name: [.customShort("H"), .long],
+    help: ArgumentHelp("A field to send with requests. May be repeated.", valueName: "Name: value"))
+  var header: [String] = []
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A store to measure. May be repeated, to compare. Files are new ones in the path's folder, "
+        + "removed afterwards. Default: memory.", valueName: "memory|sqlite[:PATH]"))
+  var store: [ProfileStore] = []
+  @Option(name: .long, help: "How many runs of each are measured.")
+  var runs = 5
+  @Option(name: .long, help: "How many rounds come before, and are forgotten.")
+  var warmup = 1
+  @Flag(
+    name: .long, inversion: .prefixedNo,
+    help: "Whether bare yajl and JSONSerialization are measured on the same bytes.")
+  var baselines = true
+  @Flag(name: .long, inversion: .prefixedNo, help: "Whether the shape of the response is told.")
+  var shape = true
+  @OptionGroup var load: LoadOptions
+  @OptionGroup var outputs: ProfileOutputs
+  @OptionGroup var operationOptions: OperationOptions
+
+  func validate() throws {
+    guard (1...1000).contains(runs) else { throw ValidationError("--runs is 1 to 1000") }
+    guard (0...100).contains(warmup) else { throw ValidationError("--warmup is 0 to 100") }
+    let sources = [file != nil, generate != nil, endpoint != nil || !pipeline.isEmpty]
+    guard sources.count(where: { $0 }) == 1 else {
+      throw ValidationError(
+        "name one response to profile: --file FILE, --generate feed:N, or --endpoint URL or "
+          + "--pipeline FILE")
+    }
+    if generate == nil, document == nil {
+      throw ValidationError("--document FILE names the operation the response belongs to")
+    }
+    if load.isGiven, endpoint == nil, pipeline.isEmpty {
+      throw ValidationError("--rate and --concurrency need --endpoint URL or --pipeline FILE")
+    }
+    if load.isGiven, pipeline.count > 1 {
+      throw ValidationError("--rate and --concurrency take one --pipeline; run them one by one")
+    }
+  }
+
+  func run() async throws {
+    try await reporting {
+      try outputs.check()
+      let report = try await Interruption.run { try await makeReport() }
+      try outputs.write(report)
+    }
+  }
+
+  private func makeReport() async throws -> ProfileReport {
+    let scratch = try ScratchFolder()
+    defer { scratch.remove() }
+    if let generate { return try await generated(generate, scratch) }
+    guard let document else { throw Failure(.usage, "--document is missing") }
+    if let file { return try await ladder(document, file, source: Input.label(file)) }
+    return try await fetched(document, scratch)
+  }
+
+  // MARK: Where the response comes from
+
+  private func generated(_ text: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
+    let workload = try GeneratedFeed(text)
+    let path = scratch.path("response.json")
+    let document = self.document ?? scratch.path("feed.graphql")
+    if self.document == nil {
+      try Data(GeneratedFeed.document.utf8).write(to: URL(fileURLWithPath: document))
+    }
+    var options = operationOptions
+    if self.document == nil { options.assignments.append("first=\(workload.posts)") }
+    Terminal.progress("making a response of \(workload.posts) posts")
+    let operation = try ProfileOperation(document: document, options: options).prepare()
+    try workload.write(operation, to: path)
+    return try await ladder(document, path, source: "generated \(text)", options: options)
+  }
+
+  private func fetched(_ document: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
+    let session = ProfileFetch(
+      endpoint: endpoint, pipelines: pipeline, header: header, document: document,
+      options: operationOptions)
+    if load.isGiven {
+      var report = try report(
+        source: endpoint ?? pipeline[0], operation: session.operation(pipeline.first), bytes: 0)
+      report.runs = 1
+      report.warmUps = 0
+      report.load = try await session.load(load)
+      return report
+    }
+    let copy = scratch.path("response.json")
+    let network = try await session.fetch(runs: runs, warmUps: warmup, copy: copy)
+    var report = try await ladder(
+      document, copy, source: endpoint ?? pipeline.joined(separator: ", "), pipeline: pipeline.first
+    )
+    report.network = network
+    return report
+  }
+
+  private func report(
+    source: String, operation: PreparedOperation, bytes: Int
+  ) throws -> ProfileReport {
+    ProfileReport(
+      program: "gqlrun \(Version.current)", madeAt: Date().timeIntervalSince1970,
+      machine: .current(),
+      workload: .init(source: source, operation: operation.label, bytes: bytes), runs: runs,
+      warmUps: warmup)
+  }
+
+  // MARK: Stages
+
+  private func ladder(
+    _ document: String, _ path: String, source: String, pipeline: String? = nil,
+    options: OperationOptions? = nil
+  ) async throws -> ProfileReport {
+    let options = options ?? operationOptions
+    let operation = try ProfileOperation(document: document, pipeline: pipeline, options: options)
+      .prepare()
+    let size = try ResponseFile(path).size
+    var report = try report(source: source, operation: operation, bytes: size)
+    if shape {
+      Terminal.progress("looking at the shape of the response")
+      do {
+        report.shape = try ShapeAnalyzer.analyze(path, keys: options.keyRules())
+      } catch let error as ProfileError {
+        throw Failure(.badInput, error.message)
+      } catch {
+        // The measured run says better what is wrong, with the operation in mind.
+        report.shape = nil
+      }
+    }
+    let rounds = ProfileRounds(
+      document: document, file: path, pipeline: pipeline,
+      stores: store.isEmpty ? [.memory] : store, options: options, hasBaselines: baselines)
+    try await rounds.measure(runs: runs, warmUps: warmup, into: &report)
+    return report
+  }
+}

@@ -1,0 +1,142 @@
+import ArgumentParser
+import Cache
+import Foundation
+import Pipeline
+import Plugins
+import Profile
+
+/// How many requests are sent, and when.
+struct LoadOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Start so many requests per second (open model).", valueName: "N"))
+  var rate: Double?
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Keep so many requests in flight (closed model); with --rate, at most so many.",
+      valueName: "N"))
+  var concurrency: Int?
+  @Option(name: .long, help: ArgumentHelp("How long requests are started.", valueName: "10s"))
+  var duration: String = "10s"
+
+  var isGiven: Bool { rate != nil || concurrency != nil }
+
+  func validate() throws {
+    if let rate, !(rate > 0 && rate <= 1_000_000) {
+      throw ValidationError("--rate is more than 0 and at most 1000000 requests per second")
+    }
+    if let concurrency, !(1...10_000).contains(concurrency) {
+      throw ValidationError("--concurrency is 1 to 10000")
+    }
+    guard seconds != nil else {
+      throw ValidationError("--duration is a time such as 500ms, 10s or 2m, at most a day")
+    }
+  }
+
+  private var seconds: Double? {
+    for (suffix, factor) in [("ms", 1e-3), ("s", 1), ("m", 60), ("h", 3600)]
+    where duration.hasSuffix(suffix) {
+      guard let number = Double(duration.dropLast(suffix.count)), number > 0,
+        number * factor <= 86_400
+      else { return nil }
+      return number * factor
+    }
+    return nil
+  }
+
+  var time: Duration { .seconds(seconds ?? 10) }
+
+  var model: LoadReport.Model {
+    if let rate { return .open(rate: rate, inFlight: concurrency ?? 1000) }
+    return .closed(concurrency: concurrency ?? 1)
+  }
+}
+
+/// Fetching through pipelines, measured.
+struct ProfileFetch {
+  var endpoint: String?
+  /// Files; none is the default pipeline.
+  var pipelines: [String]
+  var header: [String]
+  var document: String
+  var options: OperationOptions
+
+  private func load(_ pipeline: String?) throws -> Pipeline {
+    var endpointOptions = EndpointOptions()
+    endpointOptions.endpoint = endpoint
+    endpointOptions.pipeline = pipeline
+    endpointOptions.header = header
+    return try endpointOptions.load()
+  }
+
+  func operation(_ pipeline: String?) throws -> PreparedOperation {
+    let loaded = try load(pipeline)
+    return try options.prepare(document, keys: loaded.keys, schema: loaded.schema)
+  }
+
+  /// Opens everything for a pipeline, and closes it when the work is done.
+  private func withSession<Result>(
+    _ pipeline: String?, _ body: (PipelineRunner, GraphQLRequest) async throws -> Result
+  ) async throws -> Result {
+    let loaded = try load(pipeline)
+    let operation = try options.prepare(document, keys: loaded.keys, schema: loaded.schema)
+    let session = try Session(
+      loaded, keys: options.keyRules(loaded.keys), facts: nil,
+      logger: RunLog.logger(verbosity: 0, isQuiet: true))
+    do {
+      let result = try await body(
+        session.runner, GraphQLRequest(operation, cachePolicy: .networkOnly))
+      try await session.close()
+      return result
+    } catch {
+      try? await session.close()
+      throw error
+    }
+  }
+
+  /// Fetches the response through each pipeline in turn, and leaves a copy of its body.
+  func fetch(runs: Int, warmUps: Int, copy: String) async throws -> [NetworkReport] {
+    let files: [String?] = pipelines.isEmpty ? [nil] : pipelines
+    var fetches = [[FetchMeasurement]](repeating: [], count: files.count)
+    for round in 0..<(warmUps + runs) {
+      for (index, pipeline) in files.enumerated() {
+        try Task.checkCancellation()
+        Terminal.progress("fetching, \(round + 1) of \(warmUps + runs)")
+        let isLast = round == warmUps + runs - 1 && index == 0
+        let fetch = try await withSession(pipeline) { runner, request in
+          try await FetchRun(runner, request, copy: isLast ? copy : nil).run()
+        }
+        if round >= warmUps { fetches[index].append(fetch) }
+      }
+    }
+    Terminal.progress(nil)
+    return zip(files, fetches).compactMap { pipeline, measured in
+      NetworkReport(
+        measured, label: pipeline ?? "the default pipeline",
+        first: files.count > 1 ? fetches[0] : nil)
+    }
+  }
+
+  /// Sends many requests.
+  func load(_ options: LoadOptions) async throws -> LoadReport {
+    try await withSession(pipelines.first) { runner, request in
+      let measured = PipelineRequest(runner, request)
+      // The first request opens a connection, and says whether the rest makes sense.
+      let first = await measured.perform()
+      if first.receivedBytes == 0, let failure = first.failure {
+        throw Failure(.failed, "the first request failed: \(failure)")
+      }
+      Terminal.progress("sending requests")
+      let connect = runner.pipeline.endpoint.flatMap {
+        ConnectProbe("\($0.scheme)://\($0.authority)")?.times(5)
+      }
+      var report = await LoadRun(model: options.model, duration: options.time) {
+        await measured.perform()
+      }.run()
+      report.connectSeconds = connect.flatMap { Spread($0) }
+      Terminal.progress(nil)
+      return report
+    }
+  }
+}

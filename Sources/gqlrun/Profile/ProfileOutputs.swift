@@ -1,0 +1,109 @@
+import ArgumentParser
+import Foundation
+import Profile
+
+/// Where a profile goes, and what it is held against.
+struct ProfileOutputs: ParsableArguments {
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Write the report as JSON; - is standard output.", valueName: "file"))
+  var json: String?
+  @Option(
+    name: .long, help: ArgumentHelp("Write the report as one page with plots.", valueName: "file"))
+  var html: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Write a trace for Perfetto and chrome://tracing.", valueName: "file"))
+  var trace: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Write folded stacks for flame graph viewers.", valueName: "file"))
+  var folded: String?
+  @Option(
+    name: .long, help: ArgumentHelp("Write the figures for Prometheus.", valueName: "file"))
+  var prometheus: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Compare with an earlier report.", valueName: "before.json"))
+  var compare: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "With --compare: exit 1 when a figure became worse by more than so many percent.",
+      valueName: "percent"))
+  var failAbove: Double?
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A bound to keep, or exit 1: total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=200ms. "
+        + "May be repeated.", valueName: "bound"))
+  var budget: [String] = []
+
+  func validate() throws {
+    if failAbove != nil, compare == nil {
+      throw ValidationError("--fail-above needs an earlier report: --compare before.json")
+    }
+    if let failAbove, !(failAbove >= 0) {
+      throw ValidationError("--fail-above is a percentage of at least 0")
+    }
+  }
+
+  /// Finds what cannot work before anything is measured.
+  func check() throws {
+    _ = try budgets()
+    _ = try earlier()
+  }
+
+  private func budgets() throws -> [Budget] {
+    try budget.map { text in
+      do throws(ProfileError) { return try Budget(text) } catch {
+        throw Failure(.usage, error.message)
+      }
+    }
+  }
+
+  private func earlier() throws -> ProfileReport? {
+    guard let compare else { return nil }
+    do throws(ProfileError) { return try ProfileReport.load(compare) } catch {
+      throw Failure(.badInput, error.message)
+    }
+  }
+
+  func write(_ report: ProfileReport) throws {
+    if json != "-" { try Terminal.write(Terminal.safe(report.text)) }
+    if let json {
+      let data = try report.json()
+      if json == "-" {
+        try data.withUnsafeBytes { try Terminal.write($0) }
+        try Terminal.write("\n")
+      } else {
+        try save(data, json)
+      }
+    }
+    if let html { try save(Data(report.html.utf8), html) }
+    if let trace { try save(report.chromeTrace(), trace) }
+    if let folded { try save(Data(report.foldedStacks.utf8), folded) }
+    if let prometheus { try save(Data(report.prometheus.utf8), prometheus) }
+    var violations = try budgets().flatMap { $0.violations(in: report) }
+    if let earlier = try earlier() {
+      let comparison = ReportComparison(before: earlier, after: report)
+      let text = Terminal.safe(comparison.text(title: compare ?? ""))
+      if json == "-" { Terminal.note(text) } else { try Terminal.write("\n" + text) }
+      if let failAbove {
+        violations += comparison.regressions(above: failAbove).map {
+          String(format: "%@ became worse by %.0f %%", $0.name, ($0.ratio - 1) * 100)
+        }
+      }
+    }
+    guard violations.isEmpty else {
+      for violation in violations { Terminal.error(violation) }
+      throw Failure(.failed, "")
+    }
+  }
+
+  private func save(_ data: Data, _ path: String) throws {
+    let file = try OutputFile(path)
+    try data.withUnsafeBytes { try file.write($0) }
+    try file.finish()
+  }
+}

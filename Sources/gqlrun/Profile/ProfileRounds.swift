@@ -1,0 +1,133 @@
+import Foundation
+import Profile
+
+/// Runs everything in turn, round after round, so that all met the same machine.
+struct ProfileRounds {
+  var document: String
+  var file: String
+  var pipeline: String?
+  var stores: [ProfileStore]
+  var options: OperationOptions
+  var hasBaselines: Bool
+
+  private struct Runs {
+    var measurements: [RunMeasurement] = []
+    var processSeconds: [Double] = []
+    var peaks: [Double] = []
+  }
+
+  func measure(runs: Int, warmUps: Int, into report: inout ProfileReport) async throws {
+    let canHoldTree = hasBaselines && report.workload.bytes < report.machine.memoryBytes / 24
+    if hasBaselines && !canHoldTree {
+      report.remarks.append(
+        "JSONSerialization was left out: its tree of this response would not fit into memory")
+    }
+    var floor = Runs()
+    var stages = Runs()
+    var foundation = Runs()
+    var jobs = [Runs](repeating: Runs(), count: stores.count)
+    for round in 0..<(warmUps + runs) {
+      let isKept = round >= warmUps
+      Terminal.progress(
+        isKept ? "run \(round - warmUps + 1) of \(runs)" : "warming up, \(round + 1) of \(warmUps)")
+      // A response that cannot be used is found by the job first, which says best what is wrong.
+      for (index, store) in stores.enumerated() { try await run(.job, store, isKept, &jobs[index]) }
+      try await run(.stages, nil, isKept, &stages)
+      try await run(.floor, nil, isKept, &floor)
+      if canHoldTree { try await run(.foundation, nil, isKept, &foundation) }
+    }
+    Terminal.progress(nil)
+    let lapCost = StageClock.costOfLap()
+    report.jobs = jobs.compactMap { job in
+      JobReport(
+        jobs: job.measurements, stages: stages.measurements, floor: floor.measurements,
+        first: jobs.first?.measurements, processSeconds: job.processSeconds, lapCost: lapCost)
+    }
+    for index in report.jobs.indices {
+      // What the kernel says of the whole process, not of its measured part.
+      if let peak = Spread(jobs[index].peaks) { report.jobs[index].peakBytes = peak }
+    }
+    if hasBaselines {
+      report.baselines = [floor, foundation].compactMap { baseline($0, floor, report) }
+    }
+    report.workload.counts = report.jobs.first?.counts ?? .init()
+    report.remarks += remarks(report.workload.counts)
+  }
+
+  private func baseline(_ runs: Runs, _ floor: Runs, _ report: ProfileReport) -> BaselineReport? {
+    guard let seconds = Spread(runs.measurements.map(\.seconds)), let peak = Spread(runs.peaks)
+    else { return nil }
+    return BaselineReport(
+      label: runs.measurements[0].label, seconds: seconds, peakBytes: peak,
+      megabytesPerSecond: Double(report.workload.bytes) / 1e6 / seconds.median,
+      toFloor: Ratio(runs.measurements.map(\.seconds), to: floor.measurements.map(\.seconds)))
+  }
+
+  private func remarks(_ counts: RunMeasurement.Counts) -> [String] {
+    var remarks: [String] = []
+    if counts.errors > 0 {
+      remarks.append(
+        "the response has \(Format.count(counts.errors, "error")); fields that failed are not stored"
+      )
+    }
+    if counts.fields == 0 {
+      remarks.append(
+        counts.unknownFields > 0
+          ? "the response has no field that the operation asks for: does it belong to another one?"
+          : "the response has no data: nothing was normalized")
+    } else if counts.unknownFields > 0 {
+      remarks.append(
+        "the operation does not ask for \(Format.count(counts.unknownFields, "field")) of the "
+          + "response; they were parsed and left out")
+    }
+    if counts.fields > 0, counts.resultBytes == 0 {
+      remarks.append("the result could not be read back from the store: it is not complete there")
+    }
+    return remarks
+  }
+
+  private func run(
+    _ kind: RunMeasurement.Kind, _ store: ProfileStore?, _ isKept: Bool, _ runs: inout Runs
+  ) async throws {
+    try Task.checkCancellation()
+    var arguments = [
+      "profile-run", "--kind", kind.rawValue, "--file", file, "--document", document,
+    ]
+    if let store { arguments += ["--store", store.label] }
+    if let pipeline { arguments += ["--pipeline", pipeline] }
+    arguments += options.arguments
+    let outcome = try await MeasuredProcess(arguments: arguments).run()
+    try Task.checkCancellation()
+    guard outcome.status == 0 else {
+      Terminal.progress(nil)
+      // The run has said itself what was wrong.
+      guard outcome.status < 128, let status = Failure.Status(rawValue: outcome.status) else {
+        throw Failure(.failed, "a measured run ended with status \(outcome.status)")
+      }
+      throw Failure(status, "")
+    }
+    guard isKept else { return }
+    let measurement: RunMeasurement
+    do {
+      measurement = try JSONDecoder().decode(RunMeasurement.self, from: Data(outcome.output))
+    } catch {
+      throw Failure(.failed, "cannot read what a measured run printed: \(error)")
+    }
+    runs.measurements.append(measurement)
+    runs.processSeconds.append(outcome.seconds)
+    runs.peaks.append(Double(outcome.peakBytes))
+  }
+}
+
+extension OperationOptions {
+  /// The same options as words of a command line.
+  var arguments: [String] {
+    var words: [String] = []
+    if let operation { words += ["--operation", operation] }
+    if let variables { words += ["--variables", variables] }
+    for assignment in assignments { words += ["--var", assignment] }
+    for rule in keys { words += ["--keys", rule] }
+    if let schema { words += ["--schema", schema] }
+    return words
+  }
+}

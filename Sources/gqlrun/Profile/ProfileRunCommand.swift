@@ -1,0 +1,67 @@
+import ArgumentParser
+import Cache
+import Foundation
+import Pipeline
+import Profile
+
+/// One measured run: what `gqlrun profile` starts again and again. Prints the measurement as JSON.
+struct ProfileRunCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "profile-run",
+    abstract: "One measured run of gqlrun profile; prints its measurement as JSON.",
+    shouldDisplay: false)
+
+  @Option(name: .long) var kind: RunMeasurement.Kind
+  @Option(name: .long) var file: String
+  @Option(name: .long) var document: String?
+  @Option(name: .long) var store: ProfileStore = .memory
+  @Option(name: .long) var pipeline: String?
+  @OptionGroup var operationOptions: OperationOptions
+
+  func run() async throws {
+    try await reporting {
+      let measurement = try await Interruption.run { try await measure() }
+      try Terminal.write(String(decoding: JSONEncoder().encode(measurement), as: UTF8.self) + "\n")
+    }
+  }
+
+  private func measure() async throws -> RunMeasurement {
+    let baseline = BaselineRun(path: file)
+    switch kind {
+    case .floor: return try baseline.floor()
+    case .foundation: return try baseline.foundation()
+    case .stages: return try await StagesRun(operation(), path: file).run()
+    case .job:
+      let operation = try operation()
+      return try await store.withStore { store, sync in
+        try await JobRun(operation, path: file, label: self.store.label, store: store, sync: sync)
+          .run()
+      }
+    }
+  }
+
+  private func operation() throws -> PreparedOperation {
+    guard let document else { throw Failure(.usage, "a measured run needs --document") }
+    return try ProfileOperation(document: document, pipeline: pipeline, options: operationOptions)
+      .prepare()
+  }
+}
+
+extension RunMeasurement.Kind: ExpressibleByArgument {}
+
+/// The operation of a profile, with the key rules of its pipeline.
+struct ProfileOperation {
+  var document: String
+  var pipeline: String?
+  var options: OperationOptions
+
+  func prepare() throws -> PreparedOperation {
+    guard let pipeline else { return try options.prepare(document) }
+    var endpoint = EndpointOptions()
+    endpoint.endpoint = nil
+    endpoint.pipeline = pipeline
+    endpoint.header = []
+    let loaded = try endpoint.load(fallback: "http://localhost/", isQuiet: true)
+    return try options.prepare(document, keys: loaded.keys, schema: loaded.schema)
+  }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Cache
+import Foundation
+
+/// A store to be measured. Files are made for the runs and removed afterwards; a file that is there is
+/// never touched.
+enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
+  case memory
+  /// In the folder of the path, so that the disk it lies on is measured; without a path in the
+  /// folder for temporary files.
+  case sqlite(String?)
+
+  init?(argument: String) {
+    switch argument {
+    case "memory": self = .memory
+    case "sqlite": self = .sqlite(nil)
+    default:
+      guard argument.hasPrefix("sqlite:"), argument.count > 7 else { return nil }
+      self = .sqlite(String(argument.dropFirst(7)))
+    }
+  }
+
+  var label: String {
+    switch self {
+    case .memory: "memory"
+    case .sqlite(nil): "sqlite"
+    case .sqlite(let path?): "sqlite:\(path)"
+    }
+  }
+
+  /// A file that is not there yet, beside the one that is meant.
+  private func scratchPath() -> String? {
+    guard case .sqlite(let path) = self else { return nil }
+    let name = "gqlrun-profile-\(getpid())-\(UInt32.random(in: 0 ... .max)).db"
+    guard let path else {
+      return FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+    }
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    return folder + name
+  }
+
+  /// Opens a new store for one run, and closes and removes it afterwards.
+  func withStore<Result>(
+    _ body: (any RecordStore, (@Sendable () async throws -> Void)?) async throws -> Result
+  ) async throws -> Result {
+    guard let path = scratchPath() else { return try await body(MemoryStore(), nil) }
+    for suffix in Self.suffixes { PartialFiles.add(path + suffix) }
+    defer {
+      for suffix in Self.suffixes {
+        unlink(path + suffix)
+        PartialFiles.remove(path + suffix)
+      }
+    }
+    let store = try StoreChoice.open(path)
+    do {
+      let result = try await body(store) { try await store.checkpoint() }
+      try store.close()
+      return result
+    } catch {
+      try? store.close()
+      throw error
+    }
+  }
+
+  private static let suffixes = ["", "-wal", "-shm", "-lock"]
+}

@@ -1,0 +1,149 @@
+import Foundation
+import Testing
+
+@testable import Profile
+
+@Suite("Figures and what they are held against")
+struct ComparisonTests {
+  private func report(_ seconds: [Double], stage: [Double]? = nil, peak: Double = 1e6) throws
+    -> ProfileReport
+  {
+    var report = ProfileReport(
+      program: "gqlrun", madeAt: 0,
+      machine: Machine(processor: "P", cores: 2, memoryBytes: 1, system: "S"),
+      workload: .init(source: "f", operation: "query Q", bytes: 1_000_000), runs: seconds.count,
+      warmUps: 0)
+    let jobs = (stage ?? seconds).indices.map { index in
+      var run = RunMeasurement(kind: .job, label: "memory")
+      run.seconds = seconds[index]
+      run.peakBytes = Int(peak)
+      run.parts = [.feed: PartTime(wall: stage?[index] ?? seconds[index])]
+      run.counts.bytes = 1_000_000
+      return run
+    }
+    report.jobs = [try #require(JobReport(jobs: jobs, stages: [], floor: [], lapCost: 0))]
+    return report
+  }
+
+  @Test("the median of an even number of values lies between the two in the middle")
+  func medians() {
+    #expect(Spread([4, 1, 3, 2])?.median == 2.5)
+    #expect(Spread([5, 1, 3])?.median == 3)
+    #expect(Spread([]) == nil)
+    #expect(Spread([.nan, 2])?.count == 1)
+  }
+
+  @Test("a ratio is that of pairs, so that a slow moment of the machine does not count")
+  func ratios() throws {
+    // The machine was ten times slower in the third round, for both.
+    let ratio = try #require(Ratio([2, 2, 20, 2, 2], to: [1, 1, 10, 1, 1]))
+    #expect(ratio.value == 2)
+    #expect(ratio.low == 2)
+    #expect(ratio.high == 2)
+    #expect(Ratio([1], to: [0]) == nil)
+  }
+
+  @Test("the range of a ratio holds the ratio, and the same runs give the same range")
+  func ranges() throws {
+    let values = (0..<20).map { 1 + Double($0 % 7) / 10 }
+    let ratio = try #require(Ratio(values, to: values.map { _ in 1 }))
+    #expect(ratio.low <= ratio.value && ratio.value <= ratio.high)
+    #expect(ratio.low < ratio.high)
+    #expect(Ratio(values, to: values.map { _ in 1 }) == ratio)
+  }
+
+  @Test("a difference within the spread of the runs is none")
+  func noise() throws {
+    let comparison = ReportComparison(
+      before: try report([1.0, 1.2, 1.1]), after: try report([1.15, 1.25, 1.19]))
+    #expect(comparison.rows.first { $0.name == "memory: total" }?.verdict == .same)
+    #expect(comparison.regressions(above: 0).isEmpty)
+  }
+
+  @Test("a clear difference is named, and held against the bound")
+  func clearDifference() throws {
+    let comparison = ReportComparison(
+      before: try report([1.0, 1.01, 1.02]), after: try report([1.5, 1.51, 1.52]))
+    let total = try #require(comparison.rows.first { $0.name == "memory: total" })
+    #expect(total.verdict == .slower)
+    #expect(comparison.regressions(above: 10).map(\.name).contains("memory: total"))
+    #expect(comparison.regressions(above: 60).isEmpty)
+    let back = ReportComparison(
+      before: try report([1.5, 1.51, 1.52]), after: try report([1.0, 1.01, 1.02]))
+    #expect(back.rows.first?.verdict == .faster)
+  }
+
+  @Test("reports from different machines or responses say so")
+  func differentMachines() throws {
+    var other = try report([1])
+    other.machine.processor = "Q"
+    other.workload.bytes = 5
+    let remarks = ReportComparison(before: try report([1]), after: other).remarks
+    #expect(remarks.count == 2)
+  }
+
+  @Test("a report survives being written and read")
+  func roundTrip() throws {
+    let path = FileManager.default.temporaryDirectory
+      .appendingPathComponent("report-\(UUID()).json")
+    defer { try? FileManager.default.removeItem(at: path) }
+    try report([1, 2, 3]).json().write(to: path)
+    let read = try ProfileReport.load(path.path)
+    #expect(read.jobs.first?.seconds.median == 2)
+    #expect(read.jobs.first?.stages.map(\.name) == [.normalize])
+  }
+
+  @Test(
+    "what is no report is refused with the reason",
+    arguments: [
+      ("", "is no profile report"), (#"{"version":99}"#, "has version 99"),
+      (#"{"version":1}"#, "is damaged"),
+    ])
+  func notAReport(text: String, reason: String) throws {
+    let path = FileManager.default.temporaryDirectory
+      .appendingPathComponent("report-\(UUID()).json")
+    defer { try? FileManager.default.removeItem(at: path) }
+    try Data(text.utf8).write(to: path)
+    let error = #expect(throws: ProfileError.self) { try ProfileReport.load(path.path) }
+    #expect(error?.message.contains(reason) == true)
+    #expect(throws: ProfileError.self) { try ProfileReport.load(path.path + ".none") }
+  }
+
+  @Test(
+    "budgets are read with their units",
+    arguments: [
+      ("total<=2s", 2, true), ("total <= 500ms", 0.5, true), ("peak<=64MiB", 67_108_864, true),
+      ("parse>=300MB/s", 300, false), ("store-write<=10us", 1e-5, true), ("floor<=3x", 3, true),
+      ("p99<=200ms", 0.2, true),
+    ])
+  func budgets(text: String, limit: Double, isUpper: Bool) throws {
+    let budget = try Budget(text)
+    #expect(abs(budget.limit - limit) < 1e-9)
+    #expect(budget.isUpperBound == isUpper)
+  }
+
+  @Test(
+    "budgets that cannot be held are refused",
+    arguments: [
+      "total<2s", "total<=2", "totl<=2s", "peak<=2s", "floor<=2s", "p99<=3x", "total<=-1s",
+      "total<=infs", "",
+    ])
+  func badBudgets(text: String) {
+    #expect(throws: ProfileError.self) { try Budget(text) }
+  }
+
+  @Test("a budget that is broken names the store, the bound and the figure")
+  func violations() throws {
+    let report = try report([2, 2, 2])
+    #expect(
+      try Budget("total<=1s").violations(in: report) == ["memory: total<=1s is broken: 2.00 s"])
+    #expect(try Budget("total<=3s").violations(in: report).isEmpty)
+    #expect(try Budget("normalize<=3s").violations(in: report).isEmpty)
+    #expect(
+      try Budget("sync<=3s").violations(in: report)
+        == ["memory: sync<=3s cannot be held: there is no such figure"])
+    #expect(
+      try Budget("p99<=1s").violations(in: report).first?.contains("no requests were measured")
+        == true)
+  }
+}

@@ -1,0 +1,123 @@
+import Pipeline
+import Testing
+
+@testable import Profile
+
+/// A clock that only goes on when somebody sleeps.
+private final class TestClock: Clock, @unchecked Sendable {
+  // `@unchecked Sendable`: used from one task at a time.
+  struct Instant: InstantProtocol {
+    var offset: Swift.Duration
+    func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
+    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private(set) var now = Instant(offset: .zero)
+  let minimumResolution = Swift.Duration.zero
+  func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws { now = deadline }
+  func advance(by duration: Swift.Duration) { now = now.advanced(by: duration) }
+}
+
+@Suite("Many requests")
+struct LoadTests {
+  @Test("an open model starts requests at their times, whatever the answers do")
+  func openModel() async {
+    let clock = TestClock()
+    let report = await LoadRun(
+      model: .open(rate: 100, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
+      processTime: { 0 }
+    ) {
+      RequestOutcome(phases: [.firstByte: 0.001], receivedBytes: 10)
+    }.run()
+    #expect(report.requests == 100)
+    #expect(report.failures == 0)
+    #expect(report.receivedBytes == 1000)
+    #expect(report.phases.first?.name == .firstByte)
+    #expect(report.phases.first?.latencies.count == 100)
+    #expect(report.corrected?.count == 100)
+  }
+
+  @Test("a stalled answer counts against those that had to wait for it")
+  func coordinatedOmission() async throws {
+    let clock = TestClock()
+    let number = Counter()
+    // One at a time, ten per second; the third answer takes two seconds.
+    let report = await LoadRun(
+      model: .open(rate: 10, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
+      processTime: { 0 }
+    ) {
+      if await number.next() == 3 { clock.advance(by: .seconds(2)) }
+      return RequestOutcome()
+    }.run()
+    let corrected = try #require(report.corrected)
+    #expect(report.requests == 10)
+    // Only one request was slow by itself, but most began late.
+    #expect(report.uncorrected.p50 < 0.1)
+    #expect(corrected.p50 > 0.5)
+    #expect(report.warnings.contains { $0.contains("had to wait") })
+  }
+
+  @Test("failures are counted by their message")
+  func failures() async {
+    let clock = TestClock()
+    let number = Counter()
+    let report = await LoadRun(
+      model: .open(rate: 4, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
+      processTime: { 0 }
+    ) {
+      RequestOutcome(failure: await number.next() == 1 ? "once" : "often")
+    }.run()
+    #expect(report.failures == 4)
+    #expect(
+      report.errors == [.init(message: "often", count: 3), .init(message: "once", count: 1)])
+  }
+
+  @Test("a closed model keeps so many in flight and ends with the duration")
+  func closedModel() async {
+    let clock = TestClock()
+    let report = await LoadRun(
+      model: .closed(concurrency: 1), duration: .seconds(1), clock: ServiceClock(clock),
+      processTime: { 0 }
+    ) {
+      clock.advance(by: .milliseconds(100))
+      return RequestOutcome()
+    }.run()
+    #expect(report.requests == 10)
+    #expect(report.corrected == nil)
+    #expect(abs(report.achievedRate - 10) < 0.01)
+    #expect(abs(report.uncorrected.p50 - 0.1) < 0.001)
+  }
+
+  @Test("a client that is busy all the time says that the figures may be its own")
+  func clientBound() async {
+    let clock = TestClock()
+    let times = TimeSource()
+    let report = await LoadRun(
+      model: .open(rate: 10, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
+      processTime: { times.next() }
+    ) { RequestOutcome() }.run()
+    #expect(report.warnings.contains { $0.contains("the figures may be the client's") })
+  }
+}
+
+private actor Counter {
+  private var count = 0
+
+  func next() -> Int {
+    count += 1
+    return count
+  }
+}
+
+/// A thousand seconds of processor time between two readings.
+///
+/// `@unchecked Sendable`: read by one task, one time after the other.
+private final class TimeSource: @unchecked Sendable {
+  private var time = 0.0
+
+  func next() -> Double {
+    time += 1000
+    return time
+  }
+}

@@ -1,0 +1,173 @@
+import Cache
+import DemoServer
+import Foundation
+import GraphQL
+import JSONStream
+import Pipeline
+import Plugins
+import Testing
+
+@testable import Profile
+
+@Suite("Measured runs")
+struct MeasurementTests {
+  private static let document = """
+    query Feed($first: Int!) {
+      feed(first: $first) {
+        edges { cursor node { id title body author { id login bio } tags { id name } } }
+      }
+    }
+    """
+
+  private static func operation(_ posts: Int) throws -> PreparedOperation {
+    try PreparedOperation(
+      document: Document(parsing: document),
+      variables: try #require(JSONValue(parsing: #"{"first":\#(posts)}"#).objectValue))
+  }
+
+  /// A response of so many posts in a file, for as long as the work takes.
+  private static func withResponse<Result>(
+    _ posts: Int, _ body: (PreparedOperation, String) async throws -> Result
+  ) async throws -> Result {
+    let operation = try operation(posts)
+    let path = FileManager.default.temporaryDirectory
+      .appendingPathComponent("profile-\(UUID()).json")
+    defer { try? FileManager.default.removeItem(at: path) }
+    var bytes: [UInt8] = []
+    try DemoExecutor(feedSize: posts).stream(
+      operation.document, variables: .object(operation.variables)
+    ) { bytes += $0 }
+    try Data(bytes).write(to: path)
+    return try await body(operation, path.path)
+  }
+
+  @Test("a job is measured whole, and its parts are within the whole")
+  func job() async throws {
+    try await Self.withResponse(500) { operation, path in
+      let run = try await JobRun(
+        operation, path: path, label: "memory", store: MemoryStore()
+      ).run()
+      let size = try ResponseFile(path).size
+      #expect(run.counts.bytes == size)
+      #expect(run.counts.newRecords > 500)
+      #expect(run.counts.events > 0)
+      #expect(run.counts.resultBytes > 0)
+      #expect(run.firstRecordSeconds != nil)
+      #expect(run.parts[.sync] == nil)
+      let parts = run.parts.values.reduce(0) { $0 + $1.wall }
+      #expect(parts <= run.seconds)
+      #expect(run.peakBytes > 0)
+      #expect(!run.memory.isEmpty)
+      #expect(run.pieceTimes[.feed]?.isEmpty == false)
+    }
+  }
+
+  @Test("guard, parser and normalizer read every byte, and the stages add up to feeding")
+  func stages() async throws {
+    try await Self.withResponse(500) { operation, path in
+      let stages = try await StagesRun(operation, path: path).run()
+      #expect(stages.counts.bytes == (try ResponseFile(path).size))
+      let job = try await JobRun(operation, path: path, label: "memory", store: MemoryStore()).run()
+      let floor = try BaselineRun(path: path).floor()
+      let report = try #require(
+        JobReport(jobs: [job], stages: [stages], floor: [floor], lapCost: 50))
+      let feeding = report.stages
+        .filter { [.textGuard, .parse, .normalize].contains($0.name) }
+        .reduce(0) { $0 + $1.seconds.median }
+      let fed = try #require(job.parts[.feed]?.wall)
+      #expect(abs(feeding - fed) < fed / 1000)
+      #expect(report.toFloor != nil)
+      #expect(report.timerShare < 0.03)
+    }
+  }
+
+  @Test("a store that is slow to make its file durable is named as the bottleneck")
+  func slowStore() async throws {
+    try await Self.withResponse(50) { operation, path in
+      let run = try await JobRun(operation, path: path, label: "slow", store: MemoryStore()) {
+        // Busy rather than asleep: the time passes whatever the machine does.
+        let end = StageClock.wall() + 2_000_000_000
+        while StageClock.wall() < end {}
+      }.run()
+      let report = try #require(JobReport(jobs: [run], stages: [], floor: [], lapCost: 0))
+      #expect(report.bottleneck.hasPrefix("sync takes"))
+      #expect(report.stages.first { $0.name == .sync }?.share ?? 0 > 0.5)
+    }
+  }
+
+  @Test("a SQLite file is measured, too, with its size")
+  func sqlite() async throws {
+    try await Self.withResponse(50) { operation, path in
+      let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).db").path
+      defer { for end in ["", "-wal", "-shm"] { unlink(file + end) } }
+      let store = try SQLiteStore(path: file)
+      let run = try await JobRun(operation, path: path, label: "sqlite", store: store) {
+        try await store.checkpoint()
+      }.run()
+      try store.close()
+      #expect(run.counts.fileBytes ?? 0 > 0)
+      #expect(run.parts[.sync] != nil)
+      #expect(run.counts.resultBytes > 0)
+    }
+  }
+
+  @Test("both baselines read the same bytes")
+  func baselines() async throws {
+    try await Self.withResponse(20) { _, path in
+      let baseline = BaselineRun(path: path)
+      let size = try ResponseFile(path).size
+      #expect(try baseline.floor().counts.bytes == size)
+      #expect(try baseline.foundation().counts.bytes == size)
+    }
+  }
+
+  @Test(
+    "a response that cannot be used is an error, for every kind of run",
+    arguments: ["", "<html>", #"{"data":{"feed":"#, "[]", #"{"x":1}"#])
+  func badResponses(text: String) async throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("bad-\(UUID()).json")
+    defer { try? FileManager.default.removeItem(at: path) }
+    try Data(text.utf8).write(to: path)
+    let operation = try Self.operation(1)
+    await #expect(throws: (any Error).self) {
+      try await JobRun(operation, path: path.path, label: "", store: MemoryStore()).run()
+    }
+    await #expect(throws: (any Error).self) {
+      try await StagesRun(operation, path: path.path).run()
+    }
+  }
+
+  @Test("a folder and a file that is not there are refused in words")
+  func notAFile() {
+    #expect(throws: ProfileError.self) { try ResponseFile("/") }
+    #expect(throws: ProfileError.self) { try ResponseFile("/none/none.json") }
+  }
+
+  @Test("a fetch tells waiting from parsing, and keeps the body for the stages")
+  func fetch() async throws {
+    try await DemoServer.withServer { server in
+      let transport = AsyncHTTPTransport()
+      let source = """
+        version: 1
+        endpoint: { url: "\(server.url)" }
+        chain: [fetch, response-code, parse]
+        """
+      let pipeline = try PipelineFile.load(
+        Array(source.utf8), file: "t.pipeline.yaml", registry: .builtIn, environment: .process
+      ).pipeline
+      let runner = PipelineRunner(pipeline, services: Services(transport: transport))
+      let copy = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).json")
+      defer { try? FileManager.default.removeItem(at: copy) }
+      let operation = try Self.operation(200)
+      let fetch = try await FetchRun(runner, GraphQLRequest(operation), copy: copy.path).run()
+      await transport.shutdown()
+      #expect(fetch.bytes == (try ResponseFile(copy.path).size))
+      #expect(fetch.firstByte > 0)
+      #expect(fetch.firstByte + fetch.download + fetch.parse + fetch.write <= fetch.seconds * 1.001)
+      let run = try await JobRun(
+        operation, path: copy.path, label: "memory", store: MemoryStore()
+      ).run()
+      #expect(run.counts.newRecords > 200)
+    }
+  }
+}

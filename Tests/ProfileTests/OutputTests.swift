@@ -1,0 +1,94 @@
+import Foundation
+import JSONStream
+import Testing
+
+@testable import Profile
+
+@Suite("What a profile is written as")
+struct OutputTests {
+  private func report() throws -> ProfileReport {
+    var report = ProfileReport(
+      program: "gqlrun 1", madeAt: 1_700_000_000,
+      machine: Machine(processor: "<P>", cores: 2, memoryBytes: 1 << 30, system: "Linux"),
+      workload: .init(
+        source: "</title><script>alert(1)</script>", operation: "query Q", bytes: 1000),
+      runs: 1, warmUps: 0)
+    var run = RunMeasurement(kind: .job, label: "sqlite:a \"b\"\\c.db")
+    run.seconds = 1
+    run.parts = [
+      .input: PartTime(wall: 0.1, cpu: 0.1), .feed: PartTime(wall: 0.5, cpu: 0.5),
+      .commit: PartTime(wall: 0.4),
+    ]
+    run.counts.bytes = 1000
+    run.memory = [
+      MemorySample(seconds: 0, bytesRead: 0, resident: 1 << 20),
+      MemorySample(seconds: 1, bytesRead: 1000, resident: 2 << 20),
+    ]
+    report.jobs = [try #require(JobReport(jobs: [run], stages: [], floor: [], lapCost: 0))]
+    return report
+  }
+
+  @Test("the page holds what came from outside as text, and asks nobody for anything")
+  func page() throws {
+    let html = try report().html
+    #expect(!html.contains("<script"))
+    #expect(html.contains("&lt;/title&gt;"))
+    for reference in ["http://", "https://", "src=", "href=", "@import", "url("] {
+      #expect(!html.contains(reference), "\(reference) in the page")
+    }
+    #expect(html.contains("default-src 'none'"))
+    #expect(html.contains("<svg"))
+  }
+
+  @Test("labels of metrics are escaped as Prometheus asks")
+  func prometheus() throws {
+    let text = try report().prometheus
+    #expect(
+      text.contains(#"gqlrun_profile_job_seconds{store="sqlite:a \"b\"\\c.db"} 1.0"#))
+    #expect(text.contains("# TYPE gqlrun_profile_stage_seconds gauge\n"))
+    #expect(text.hasSuffix("\n"))
+  }
+
+  @Test("folded stacks have one line per stage, in microseconds")
+  func folded() throws {
+    let lines = try report().foldedStacks.split(separator: "\n")
+    #expect(lines.first == #"gqlrun;sqlite:a_"b"\c.db;input 100000"#)
+    #expect(lines.count == 3)
+  }
+
+  @Test("the trace is JSON with an event per stage and memory mark")
+  func trace() throws {
+    let json = try JSONValue(parsing: Array(report().chromeTrace()))
+    let events = try #require(json["traceEvents"]?.arrayValue)
+    #expect(events.count(where: { $0["ph"]?.stringValue == "X" }) == 3)
+    #expect(events.count(where: { $0["ph"]?.stringValue == "C" }) == 2)
+  }
+
+  @Test("areas of a treemap fill the whole in proportion, and none overlap")
+  func treemap() {
+    let sizes: [Double] = [6, 6, 4, 3, 2, 2, 1, 0]
+    let areas = Treemap.areas(sizes, in: .init(x: 0, y: 0, width: 600, height: 400))
+    let unit = 600.0 * 400 / 24
+    for (size, area) in zip(sizes, areas) {
+      #expect(abs(area.width * area.height - size * unit) < 1e-6)
+    }
+    for (index, one) in areas.enumerated() {
+      #expect(one.x >= -1e-9 && one.x + one.width <= 600 + 1e-9)
+      #expect(one.y >= -1e-9 && one.y + one.height <= 400 + 1e-9)
+      for other in areas[(index + 1)...] where other.width > 0 {
+        let apart =
+          one.x + one.width <= other.x + 1e-9 || other.x + other.width <= one.x + 1e-9
+          || one.y + one.height <= other.y + 1e-9 || other.y + other.height <= one.y + 1e-9
+        #expect(apart)
+      }
+    }
+    #expect(Treemap.areas([], in: .init(x: 0, y: 0, width: 1, height: 1)).isEmpty)
+  }
+
+  @Test("the bottleneck and the shares stand in the text")
+  func text() throws {
+    let text = try report().text
+    #expect(text.contains("bottleneck: normalize takes 50 % of the time"))
+    #expect(text.contains("total 1.00 s"))
+  }
+}
