@@ -33,6 +33,9 @@ extension PipelineFile {
         OptionDescription(
           "memory", .size(in: .kibibytes(64)...ByteSize(bytes: .max)),
           "How much of an SQLite store is kept in memory, too"),
+        OptionDescription(
+          "required", .bool, default: "false",
+          "Whether it is an error when the store cannot be used, instead of a warning"),
       ]), "The cache of records"),
     OptionDescription(
       "keys",

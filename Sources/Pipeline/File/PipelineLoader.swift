@@ -198,7 +198,7 @@ extension PipelineLoader {
     }
     return StoreConfiguration(
       kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"),
-      memory: options.size(ifGiven: "memory"))
+      memory: options.size(ifGiven: "memory"), isRequired: options.bool("required"))
   }
 
   private mutating func tests(_ options: PluginOptions, _ drafts: Drafts?) -> [PipelineTest] {
