@@ -118,6 +118,7 @@ extension PipelineLoader {
       if let merge = rule.choice(ifGiven: "merge", as: PagePolicy.self) {
         rules.pages[type, default: [:]][field] = merge
       }
+      if let age = rule.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
       if rule.values.isEmpty {
         report(
           .wrongValue, "the rule for `\(entry.name)` says nothing", entry.namePlace,

@@ -1,4 +1,4 @@
-public import Cache
+import Cache
 public import Pipeline
 
 /// What keeps credentials that signing out must remove.
