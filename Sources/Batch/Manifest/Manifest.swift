@@ -1,4 +1,4 @@
-public import Cache
+import Cache
 import Crypto
 public import GraphQL
 import JSONStream

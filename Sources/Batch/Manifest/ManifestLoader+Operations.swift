@@ -140,8 +140,7 @@ extension ManifestLoader {
         do {
           document = parsed(try Self.contents(of: path), path, place, schema)
         } catch {
-          let reason = (error as? PipelineFileEnvironment.Failure)?.reason
-          report(.document, "the document `\(parts[0])` cannot be read", place, reason)
+          report(.document, "the document `\(parts[0])` cannot be read", place, error.reason)
           document = nil
         }
         documents[path] = document

@@ -100,8 +100,9 @@ struct JUnitReport {
   func write(to path: String) throws {
     try FileSink.makeFolder(of: path)
     let part = path + ".part"
-    FileManager.default.createFile(atPath: part, contents: nil)
-    guard let handle = FileHandle(forWritingAtPath: part) else {
+    guard FileManager.default.createFile(atPath: part, contents: nil),
+      let handle = FileHandle(forWritingAtPath: part)
+    else {
       throw Errno.last("cannot write \(path)")
     }
     var held = ""

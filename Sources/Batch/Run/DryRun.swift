@@ -1,7 +1,7 @@
 import Cache
 import Foundation
 import JSONStream
-public import Pipeline
+import Pipeline
 
 /// What a run would do, without doing it.
 public struct DryRun: Sendable {

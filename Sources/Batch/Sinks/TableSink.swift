@@ -70,10 +70,15 @@ final class TableSink {
           let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
           try db.cachedStatement(
             sql: "DELETE FROM \(Self.quoted(table)) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
-          ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
+          ).execute(
+            arguments: StatementArguments(
+              [
+                unit, range.map { String($0.0) }, range.map { String($0.1) },
+              ] as [(any DatabaseValueConvertible)?]))
         }
         try db.cachedStatement(sql: insertion).execute(
-          arguments: StatementArguments(row.map { Self.argument($0) }))
+          arguments: StatementArguments(
+            row.map { Self.argument($0) as (any DatabaseValueConvertible)? }))
       }
       records += 1
     } catch {

@@ -127,7 +127,8 @@ extension OperationOptions {
     if let variables { words += ["--variables", variables] }
     for assignment in assignments { words += ["--var", assignment] }
     for rule in keys { words += ["--keys", rule] }
-    if let schema { words += ["--schema", schema] }
+    for assignment in fileAssignments { words += ["--var-file", assignment] }
+    for schema in schema { words += ["--schema", schema] }
     return words
   }
 }

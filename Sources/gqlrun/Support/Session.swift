@@ -31,7 +31,8 @@ struct Session {
     store =
       try choice?.open(ageGranularity: granularity, report: Self.report(logger))
       ?? Self.store(pipeline.store, ageGranularity: granularity, logger)
-    transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
+    let transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
+    self.transport = transport
     let network: any HTTPTransport =
       recorder.map { RecordingTransport(transport, recorder: $0) } ?? transport
     runner = PipelineRunner(
