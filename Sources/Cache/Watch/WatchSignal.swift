@@ -38,12 +38,16 @@ final class WatchSignal: @unchecked Sendable {
   func wait() async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
+        var other: CheckedContinuation<Bool, Never>?
         let answer: Bool? = lock.withLock {
           if hasEnded { return false }
           if isDirty { return true }
+          // An iterator has one reader; a second one takes the place of the first.
+          other = waiter.take()
           waiter = continuation
           return nil
         }
+        other?.resume(returning: false)
         if let answer { continuation.resume(returning: answer) }
       }
     } onCancel: {

@@ -24,7 +24,8 @@ struct PropertyTests {
       }
       return
     }
-    try await StoreKind.sqlite.withStore { sqlite in
+    // Block 5 has memory in front of the file.
+    try await (block == 5 ? StoreKind.chain : .sqlite).withStore { sqlite in
       var seed = block
       while seed < Self.count {
         let run = try Run(seed: seed, sqlite: seed % 4 == 1 ? sqlite : nil)

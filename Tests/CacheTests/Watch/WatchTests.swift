@@ -149,6 +149,31 @@ struct WatchTests {
     }
   }
 
+  @Test("what housekeeping takes away is gone for watchers, too", arguments: StoreKind.allCases)
+  func housekeeping(kind: StoreKind) async throws {
+    let works: [@Sendable (any RecordStore) async throws -> RemovalSummary] = [
+      { try await $0.remove(RecordSelection("User:1", fields: "name")) },
+      { try await $0.remove(RecordSelection("User:*")) },
+      { try await $0.trim(to: 0) },
+      { try await $0.collectGarbage(rootsBefore: Int(UInt32.max)) },
+    ]
+    for collects in [true, false] {
+      try await kind.withStore(collectsChanges: collects) { store in
+        let cache = CacheUnderTest(store: store)
+        var watcher = Watcher(store, try prepare(Self.document))
+        _ = try await watcher.next()
+        for work in works {
+          try await cache.write(Self.user(1, "ada"), Self.document)
+          #expect(try await watcher.next() == Self.shown(1, "ada"))
+          _ = try await store.remove(RecordSelection("Other:*"))
+          #expect(!watcher.isPending)
+          #expect(try await !work(store).isEmpty)
+          #expect(try await watcher.next().hasPrefix("miss at user"))
+        }
+      }
+    }
+  }
+
   @Test("what a memory store drops for its size is gone for watchers, too")
   func eviction() async throws {
     let store = MemoryStore(maxSize: 4096)
