@@ -215,7 +215,8 @@ extension PipelineLoader {
         options.place(of: "path"), "write `kind: sqlite`, or remove the path")
     }
     return StoreConfiguration(
-      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"))
+      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"),
+      isRequired: options.bool("required"))
   }
 
   private mutating func tests(_ options: PluginOptions, _ drafts: Drafts?) -> [PipelineTest] {

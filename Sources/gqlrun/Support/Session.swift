@@ -33,20 +33,50 @@ struct Session {
     self.logger = logger
     let granularity = pipeline.allAges.granularity
     store =
-      try choice?.open(ageGranularity: granularity)
-      ?? Self.store(pipeline.store, ageGranularity: granularity)
+      try choice?.open(ageGranularity: granularity, report: Self.report(logger))
+      ?? Self.store(pipeline.store, logger, ageGranularity: granularity)
     transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
   }
 
+  private static func report(_ logger: Logger) -> @Sendable (StoreNotice) -> Void {
+    { logger.warning("\($0)") }
+  }
+
   private static func store(
-    _ configuration: StoreConfiguration, ageGranularity: Int
+    _ configuration: StoreConfiguration, _ logger: Logger, ageGranularity: Int
   ) throws -> (any RecordStore)? {
     switch configuration.kind {
     case .none: return nil
     case .memory: return MemoryStore(maxSize: configuration.maximumSize?.bytes)
-    case .sqlite:
-      return try StoreChoice.open(
-        configuration.path ?? "cache.db", ageGranularity: ageGranularity)
+    case .sqlite: return try file(configuration, logger, ageGranularity)
+    }
+  }
+
+  /// The store of a file; `nil` when the file cannot be used now and need not be.
+  private static func file(
+    _ configuration: StoreConfiguration, _ logger: Logger, _ ageGranularity: Int
+  ) throws -> SQLiteStore? {
+    let path = configuration.path ?? "cache.db"
+    do {
+      var options = SQLiteStore.Options()
+      options.report = report(logger)
+      options.ageGranularity = ageGranularity
+      let store = try SQLiteStore(path: path, options: options)
+      guard configuration.isRequired, store.isReadOnly else { return store }
+      try store.close()
+      throw Failure(
+        .failed,
+        "the cache \(path) can only be read, and the pipeline requires its store; change the "
+          + "permissions of the file and its directory, or remove `required`")
+    } catch let error as CacheError where error.isStoreFailure {
+      // A folder that is not there is a mistake in the pipeline.
+      let folder = (path as NSString).deletingLastPathComponent
+      let hasFolder = FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder)
+      guard !configuration.isRequired, hasFolder else {
+        throw error.code == .storage ? Failure(.badInput, error.message) : error
+      }
+      logger.warning("running without the cache: \(error)")
+      return nil
     }
   }
 
