@@ -61,6 +61,7 @@ struct Session {
       var options = SQLiteStore.Options()
       options.report = report(logger)
       options.ageGranularity = ageGranularity
+      options.memory = configuration.memory?.bytes
       let store = try SQLiteStore(path: path, options: options)
       guard configuration.isRequired, store.isReadOnly else { return store }
       try store.close()
