@@ -2,7 +2,7 @@
 ///
 /// One time holds for the record; fields that were received earlier are exceptions. What stands inside
 /// a field (an object without identity, a list) has the time of its oldest part
-/// (`docs/decisions/0009-received-times.md`).
+/// (`docs/decisions/0010-received-times.md`).
 package struct RecordTimes: Equatable, Sendable {
   /// The latest time at which any of the fields was received.
   package var received: UInt32

@@ -99,14 +99,23 @@ extension SQLiteStore {
   ) async throws(CacheError) -> RemovalSummary {
     try await gate.acquire()
     let collectsChanges = collectsChanges || activity.isWatched
+    let activity = activity
     do {
       let summary = try await pool.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA temp_store = FILE")
         defer { try? db.execute(sql: "PRAGMA temp_store = MEMORY") }
         var housekeeping = SQLiteHousekeeping(collectsChanges: collectsChanges)
-        try db.inTransaction(.immediate) {
+        try db.beginTransaction(.immediate)
+        do {
           try work(db, &housekeeping)
-          return .commit
+          // What is kept in memory goes at the moment at which others see the file's new state.
+          try activity.changing {
+            try db.commit()
+            activity.front?.clear()
+          }
+        } catch {
+          if db.isInsideTransaction { try? db.rollback() }
+          throw error
         }
         return housekeeping.summary
       }

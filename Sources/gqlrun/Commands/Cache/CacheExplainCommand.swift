@@ -38,7 +38,7 @@ extension CacheCommand {
         let loaded = try rules.load()
         let operation = try operationOptions.prepare(
           document, keys: loaded.keys, schema: loaded.schema)
-        let store = try storeOptions.openExisting()
+        let store = try storeOptions.openForReading()
         let explanation = try await store.explain(
           operation, options: loaded.options,
           showing: all || json ? .everything : .troubles(Self.shownTroubles))
