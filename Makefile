@@ -93,7 +93,7 @@ endef
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: build ## Build, and watch the main job run against the built-in server
@@ -118,6 +118,10 @@ test: packages ## Run all tests
 test-core: packages-core ## Run the tests of the rooms without networking, in seconds
 	@$(call prepare,.build-core)
 	GQLRUN_ROOMS=core $(SWIFT) test --scratch-path .build-core $(TEST_FLAGS)
+
+.PHONY: differential
+differential: packages-core packages-server ## Compare the language room with Python's graphql-core on mutated input
+	@Tests/Differential/run.sh "$(CURDIR)/.build-differential" $(DIFFERENTIAL)
 
 .PHONY: lint
 lint: ## Check the format of the sources
@@ -170,7 +174,7 @@ bench-all: ## The same with responses of 1.1 GB
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-release .build-debug .build-core .build-bench Benchmarks/.build
+	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench Benchmarks/.build
 
 .PHONY: packages packages-core packages-bench packages-server
 packages:

@@ -14,6 +14,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     case invalidData
     /// The response is not what GraphQL says a response is.
     case malformedResponse
+    /// The response is not of the shape that the schema promises; only where that is checked.
+    case unexpectedShape
     /// The response ends before its JSON text does.
     case truncatedResponse
     /// The response is not JSON, or exceeds a limit.

@@ -33,6 +33,11 @@ public final class ResponseNormalizer {
     public var writesRoots = true
     /// How many bytes of staged records are collected before they go to the store. 1 MiB by default.
     public var flushThreshold = 1 << 20
+    /// Whether the response is held against the schema, as by ``ResponseShape``. `false` by default,
+    /// and then only where the operation asks for it.
+    public var checksShape = false
+    /// Whether pages are joined with stored lists. Data put in by hand is what it is.
+    var joinsPages = true
     /// How the bytes are handed to the parser. Tests make the pieces small.
     var parsing = JSONParser.Options()
 
@@ -47,6 +52,7 @@ public final class ResponseNormalizer {
   private let state: UnsafeMutablePointer<NormalizerState>
   private var parser: JSONParser
   private var spool = ResultSpool()
+  private let shape: ResponseShape?
   private var transaction: (any RecordTransaction)?
   private var keySpread = KeySpread()
   /// How many bytes of staged records go to the store at once.
@@ -71,11 +77,15 @@ public final class ResponseNormalizer {
     self.options = options
     batchBytes = options.flushThreshold
     epoch = store?.activity.epoch ?? 0
+    shape =
+      options.checksShape || operation.checksShape
+      ? try ResponseShape(operation, limits: options.limits.json) : nil
     state = .allocate(capacity: 1)
     state.initialize(
       to: NormalizerState(
         plan: operation.plan, staging: Staging(segmentSeed: segmentSeed),
-        wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits))
+        wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits,
+        separatesPages: options.joinsPages))
     do {
       parser = try JSONParser(
         handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state),
@@ -113,6 +123,7 @@ public final class ResponseNormalizer {
     } catch {
       throw describe(error)
     }
+    try shape?.feed(bytes)
     if state.pointee.result.count > 64 << 10 { try spoolResult() }
   }
 
@@ -128,6 +139,7 @@ public final class ResponseNormalizer {
     let isScattered =
       batchBytes == options.flushThreshold && keySpread.add(state.pointee.staging.table)
     let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
+      .noting(pagesOf: operation.plan)
     let spent = try await transaction?.merge(batch)
     if isScattered { batchBytes *= Self.scatteredFactor }
     // Three large batches would take more memory than filling new pages takes time.
@@ -159,6 +171,7 @@ public final class ResponseNormalizer {
         .malformedResponse, "the response is empty; a GraphQL response is a JSON object")
     }
     do { try parser.finish() } catch { throw describe(error) }
+    try shape?.finish()
     try spoolResult()
   }
 
@@ -187,13 +200,25 @@ public final class ResponseNormalizer {
       statistics: statistics,
       diagnostics: state.pointee.diagnostics.sorted {
         ($0.typename, $0.keyField) < ($1.typename, $1.keyField)
-      })
+      },
+      warnings: (shape?.warnings ?? []) + guessWarnings)
     if options.wantsResult, state.pointee.hasData {
       let finished = consumeSpool()
       response.data = finished
     }
     response.write = try await pendingWrite(errors)
     return response
+  }
+
+  /// What was decided by the fields that are there, because no schema says which types are possible.
+  private var guessWarnings: [String] {
+    let guessed = state.pointee.table.guessedConditions
+      .subtracting(state.pointee.table.metConditions)
+    return guessed.sorted().prefix(20).map {
+      "without a schema it is not known which types can be a \($0): what fragments on it ask for is "
+        + "stored where the response has it; a schema (--schema FILE, or the pipeline's key `schema`) "
+        + "decides"
+    }
   }
 
   private func consumeSpool() -> ResultBody {
@@ -222,6 +247,7 @@ public final class ResponseNormalizer {
     }
     if let transaction {
       var batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
+        .noting(pagesOf: operation.plan)
       batch.shapes = state.pointee.table.shapes()
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
@@ -234,7 +260,7 @@ public final class ResponseNormalizer {
       resolution.run(
         StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
     }
-    var batch = state.pointee.staging.release()
+    var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
     // Memory stores have no views.
     if !store.takesWholeResponses { batch.shapes = state.pointee.table.shapes() }
     return PendingWrite(store: store, batch: batch, epoch: epoch)
@@ -246,6 +272,7 @@ public final class ResponseNormalizer {
   ) throws(CacheError) -> RecordTable {
     var options = Options()
     options.wantsResult = false
+    options.joinsPages = false
     let normalizer = try ResponseNormalizer(
       operation, store: nil, segmentSeed: segmentSeed, options: options)
     let text = Array("{\"data\":\(data.jsonText())}".utf8)
@@ -325,6 +352,8 @@ public struct NormalizedResponse: Sendable {
   public var data: ResultBody?
   public var statistics: ResponseStatistics
   public var diagnostics: [CacheDiagnostic]
+  /// What the schema does not know, where the shape was checked, and what had to be guessed without one.
+  public var warnings: [String] = []
   /// What is to be written to the store; `nil` when there is nothing to write.
   public var write: PendingWrite?
 }

@@ -1,3 +1,5 @@
+import Cache
+
 extension PipelineFile {
   /// The keys of a pipeline file but for `chain`.
   static let options: [OptionDescription] = [
@@ -37,14 +39,22 @@ extension PipelineFile {
           "The fields that identify objects of types without a rule"),
         OptionDescription(
           "types", .map(.list(.string)), "The fields that identify objects of single types"),
+        OptionDescription(
+          "groups", .map(.string),
+          "Names that stand for those of types in keys, so that types share one identity space"),
       ]), "Which fields identify an object"),
     OptionDescription(
       "fields",
       .map(
         .object([
           OptionDescription(
-            "key_args", .list(.string), required: true,
-            "The arguments that take part in the name the field is stored under")
+            "key_args", .list(.string),
+            "The arguments that take part in the name the field is stored under; of pages, by default "
+              + "all but those that choose a page"),
+          OptionDescription(
+            "merge", .choice(PagePolicy.allCases.map(\.rawValue)),
+            "How pages become one stored list: connection joins at the cursors, offset by position, "
+              + "append at the end"),
         ])), "Rules for single fields, each named as `Type.field`"),
     OptionDescription(
       "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),
