@@ -115,7 +115,7 @@ struct PlanTable: ~Copyable {
   private(set) var root: Int32 = 0
 
   /// Whether pages go under names of their own, to be joined at the commit.
-  private let separatesPages: Bool
+  let separatesPages: Bool
 
   /// - Parameter separatesPages: For writing responses. Readers look for the joined lists.
   init(_ plan: OperationPlan, separatesPages: Bool = false) {
@@ -140,6 +140,7 @@ struct PlanTable: ~Copyable {
     plans = .allocate(capacity: 1)
     planCapacity = 1
     candidateNames = []
+    separatesPages = false
   }
 
   var plan: OperationPlan {
@@ -147,8 +148,11 @@ struct PlanTable: ~Copyable {
     return owner
   }
 
-  /// Whether it is worth keeping: not made large by types that a server invents.
-  var isSmall: Bool { planCount <= 1024 && blobs.count <= 1 << 14 }
+  /// Whether it is worth keeping: not made large by types that a server invents, and without guesses,
+  /// which are told of the response they were made for.
+  var isWorthKeeping: Bool {
+    planCount <= 1024 && blobs.count <= 1 << 14 && guessedConditions.isSubset(of: metConditions)
+  }
 
   mutating func beginUse(of plan: OperationPlan) {
     owner = plan

@@ -6,9 +6,13 @@ import Foundation
 /// `@unchecked Sendable`: the list is only touched under the lock, and a table in it has no other owner.
 final class PlanTables: @unchecked Sendable {
   private final class Kept {
+    let separatesPages: Bool
     var table: PlanTable?
 
-    init(_ table: consuming PlanTable) { self.table = consume table }
+    init(_ table: consuming PlanTable) {
+      separatesPages = table.separatesPages
+      self.table = consume table
+    }
   }
 
   /// So many are kept for responses and reads that come at the same time.
@@ -19,21 +23,23 @@ final class PlanTables: @unchecked Sendable {
 
   /// A compiled table of `plan`, which owns these.
   ///
-  /// - Parameter separatesPages: For writing responses. Readers look for the joined lists, so that of
-  ///   operations with pages no table is kept.
+  /// - Parameter separatesPages: For writing responses: pages go under names of their own.
   func take(for plan: OperationPlan, separatesPages: Bool = false) -> PlanTable {
-    guard plan.pages.isEmpty else { return PlanTable(plan, separatesPages: separatesPages) }
+    let separatesPages = separatesPages && !plan.pages.isEmpty
     lock.lock()
-    let last = kept.popLast()
+    let index = kept.lastIndex { $0.separatesPages == separatesPages }
+    let found = index.map { kept.remove(at: $0) }
     lock.unlock()
-    guard let last, var table = last.table.take() else { return PlanTable(plan) }
+    guard let found, var table = found.table.take() else {
+      return PlanTable(plan, separatesPages: separatesPages)
+    }
     table.beginUse(of: plan)
     return table
   }
 
-  /// Takes a table back. One that a server has made large with invented types is dropped.
+  /// Takes a table back. One that is not worth keeping is dropped.
   func give(_ table: consuming PlanTable) {
-    guard table.isSmall, table.plan.pages.isEmpty else { return }
+    guard table.isWorthKeeping else { return }
     table.endUse()
     let back = Kept(table)
     lock.lock()

@@ -63,8 +63,6 @@ struct Session {
       options.memory = configuration.memory?.bytes
       options.ageGranularity = ageGranularity
       options.report = report(logger)
-      options.ageGranularity = ageGranularity
-      options.memory = configuration.memory?.bytes
       let store = try SQLiteStore(path: path, options: options)
       guard configuration.isRequired, store.isReadOnly else { return store }
       try store.close()
