@@ -36,7 +36,7 @@ operations:
     with open(f"{folder}/{name}.csv", "w") as f:
         f.write("id\n")
         for n in range(count):
-            f.write(f"user_{n}\n")
+            f.write(f"U_{n}\n")
 
 
 def measured(arguments):
@@ -69,7 +69,7 @@ local body = [==[{body}]==]
 local n = 0
 request = function()
   n = n + 1
-  return wrk.format(nil, nil, nil, (body:gsub("ID\\"", "user_" .. (n % {tasks}) .. "\\"", 1)))
+  return wrk.format(nil, nil, nil, (body:gsub("ID\\"", "U_" .. (n % {tasks}) .. "\\"", 1)))
 end
 """)
     text, _, _, _ = measured(["wrk", "-t1", f"-c{concurrency}", f"-d{max(2, round(seconds))}s", "-s", lua, url])

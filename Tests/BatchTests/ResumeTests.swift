@@ -146,7 +146,7 @@ struct ResumeTests {
       operations:
         - id: likes
           document: m.graphql
-          variables: { id: post_1 }
+          variables: { id: P_1 }
       """
     let lost = ScriptedTransport { _ in
       throw ChainError(.transport, .connectionClosed, "closed", delivery: .unknown)
@@ -175,7 +175,7 @@ struct ResumeTests {
       operations:
         - id: likes
           document: m.graphql
-          variables: { id: post_1 }
+          variables: { id: P_1 }
       """
     let manifest = try Bench.load(yaml, in: place)
     let folder = place.file("runs")

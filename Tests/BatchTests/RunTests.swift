@@ -50,7 +50,7 @@ struct RunTests {
 
   @Test("rows that ask for the same are one task")
   func duplicates() async throws {
-    try place.write("id\nuser_1\nuser_2\nuser_1\n", to: "ids.csv")
+    try place.write("id\nU_1\nU_2\nU_1\n", to: "ids.csv")
     try await DemoServer.withServer { server in
       let summary = try await Bench.run(Self.users, in: place, url: server.url)
       #expect(summary.counters.done == 2)
@@ -243,9 +243,9 @@ struct RunTests {
 
   @Test("failures are failures of their task, and --only failed runs just them")
   func failures() async throws {
-    try place.write("id\nuser_1\nuser_2\n", to: "ids.csv")
+    try place.write("id\nU_1\nU_2\n", to: "ids.csv")
     let yaml = Self.users.replacingOccurrences(
-      of: "variables:", with: "expect: [\"data.user.id != \\\"user_2\\\"\"]\n    variables:")
+      of: "variables:", with: "expect: [\"data.user.id != \\\"U_2\\\"\"]\n    variables:")
     try await DemoServer.withServer { server in
       let first = try await Bench.run(yaml, in: place, url: server.url)
       #expect(first.counters.done == 1)

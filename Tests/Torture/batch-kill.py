@@ -85,7 +85,7 @@ try:
         folder = tempfile.mkdtemp(prefix="batch-kill-")
         open(f"{folder}/m.batch.yaml", "w").write(MANIFEST)
         with open(f"{folder}/ids.csv", "w") as f:
-            f.write("id\n" + "".join(f"user_{n}\n" for n in range(1, tasks + 1)))
+            f.write("id\n" + "".join(f"U_{n}\n" for n in range(1, tasks + 1)))
         kills_here = 0
         before = {}
         while True:

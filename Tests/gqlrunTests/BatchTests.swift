@@ -22,7 +22,7 @@ struct BatchTests {
   private func folder(_ count: Int = 100) throws -> Folder {
     let folder = try Folder()
     try folder.write(Self.users, to: "m.batch.yaml")
-    try folder.write("id\n" + (1...count).map { "user_\($0)\n" }.joined(), to: "ids.csv")
+    try folder.write("id\n" + (1...count).map { "U_\($0)\n" }.joined(), to: "ids.csv")
     return folder
   }
 
@@ -71,7 +71,7 @@ struct BatchTests {
       let dry = try await Program.run(
         ["batch", "run", "m.batch.yaml", "--dry-run", "--endpoint", server.url], in: folder)
       #expect(dry.status == 0 && dry.output.contains("users: 3 tasks"), "\(dry)")
-      #expect(dry.output.contains(#""id":"user_1""#) && !dry.output.contains("canary"))
+      #expect(dry.output.contains(#""id":"U_1""#) && !dry.output.contains("canary"))
       #expect(server.requestCount == 0)
       #expect(!folder.exists("runs"))
     }

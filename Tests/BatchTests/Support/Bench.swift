@@ -65,6 +65,6 @@ enum Bench {
 
   /// A CSV file of ids from 1 to `count`.
   static func ids(_ count: Int) -> String {
-    "id\n" + (1...count).map { "user_\($0)\n" }.joined()
+    "id\n" + (1...count).map { "U_\($0)\n" }.joined()
   }
 }
