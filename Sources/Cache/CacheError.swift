@@ -14,6 +14,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     case invalidData
     /// The response is not what GraphQL says a response is.
     case malformedResponse
+    /// The response is not of the shape that the schema promises; only where that is checked.
+    case unexpectedShape
     /// The response ends before its JSON text does.
     case truncatedResponse
     /// The response is not JSON, or exceeds a limit.
@@ -54,4 +56,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   }
 
   public var description: String { message }
+
+  /// Whether the store could not do its work: what was asked for may go on without it.
+  public var isStoreFailure: Bool {
+    switch code {
+    case .storage, .busy, .readOnly, .damagedDatabase: true
+    default: false
+    }
+  }
 }

@@ -74,6 +74,8 @@ public struct RecordBatch: Sendable {
   let nullsAreFacts: Bool
   /// The keys of records that already hold such nulls.
   let tentative: [[UInt8]]
+  /// The records that hold pages to be joined with stored lists at the commit; `nil` for none.
+  var paging: Paging?
   /// Which types and fields the response had, with its last batch.
   var shapes: TypeShapes?
 
@@ -140,6 +142,8 @@ public struct WriteSummary: Sendable, Hashable {
   /// Whether ``changes`` was collected: by stores asked to, and while somebody watches, unless there
   /// are too many for that.
   public var changesAreKnown = false
+  /// What the reader of the response may want to know: pages that could not be joined.
+  public var warnings: [String] = []
 
   public init() {}
 }

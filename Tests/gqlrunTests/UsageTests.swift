@@ -47,7 +47,7 @@ struct UsageTests {
     Expectation("run germany.graphql -e http://127.0.0.1:1/ -H X", 64, "--header 'Name: value'"),
     Expectation(
       "run germany.graphql -e http://127.0.0.1:1/ --keys Country", 64, "--keys", "Type=field"),
-    Expectation("run country.graphql -e http://127.0.0.1:1/ --var code", 64, "--var name=JSON"),
+    Expectation("run country.graphql -e http://127.0.0.1:1/ --var code", 64, "--var name=value"),
     Expectation("run - -e http://127.0.0.1:1/ --variables -", 64, "only one file can be -"),
     Expectation("cache import feed.graphql", 64, "'<response>'"),
     Expectation("cache import - -", 64, "only one file can be -"),
@@ -98,10 +98,7 @@ struct UsageTests {
     Expectation(
       "two.graphql --operation b", 65, "no operation \"b\"", "it has the operations \"A\", \"B\""),
     Expectation("subscription.graphql", 65, "Ticks is a subscription", "queries and mutations"),
-    Expectation("country.graphql", 65, "\"$code\" of type ID! is required", "--var code=JSON"),
-    Expectation(
-      "country.graphql --var code=DE", 65, "not JSON", "a string needs quotes: --var 'code=\"DE\"'"),
-    Expectation("country.graphql --var code={", 65, "not JSON: unexpected end of JSON\n"),
+    Expectation("country.graphql", 65, "\"$code\" of type ID! is required", "--var code=VALUE"),
     Expectation("country.graphql --var code=null", 65, "expected ID!, found null"),
     Expectation("country.graphql --var code=[1]", 65, "expected ID, found a list"),
     Expectation("country.graphql --var code=1.5", 65, "found 1.5"),

@@ -88,16 +88,16 @@ public actor MemoryStore: RecordStore {
   // MARK: Writing
 
   fileprivate func commit(
-    _ edits: [StoreEdit], settling layer: OptimisticLayer?
+    _ edits: [StoreEdit], _ pages: [Paging], settling layer: OptimisticLayer?
   ) -> WriteSummary {
     use &+= 1
     let isWatched = activity.isWatched
     var summary: WriteSummary
-    if edits.count == 1, case .records(let batch) = edits[0] {
+    if edits.count == 1, pages.isEmpty, case .records(let batch) = edits[0] {
       summary = put(
         batch, collects: collectsChanges || isWatched && batch.liveCount <= Self.watchedRecords)
     } else {
-      summary = applyByHand(edits)
+      summary = applyByHand(edits, pages)
     }
     var evicted: Fingerprints?
     if let maxSize, table.liveBytes > maxSize {
@@ -128,7 +128,7 @@ public actor MemoryStore: RecordStore {
   }
 
   /// Applies edits one after the other, and tells what differs in the end.
-  private func applyByHand(_ edits: [StoreEdit]) -> WriteSummary {
+  private func applyByHand(_ edits: [StoreEdit], _ pages: [Paging]) -> WriteSummary {
     var before: [[UInt8]: [UInt8]?] = [:]
     for edit in edits {
       edit.forEachKey { key in
@@ -145,9 +145,18 @@ public actor MemoryStore: RecordStore {
         for (key, field) in removals { remove(key, field) }
       }
     }
+    var warnings: [String] = []
+    for paging in pages {
+      var join = PageJoin(
+        paging.rules, access: StagedRecords(table: table, seed: segmentSeed))
+      join.run(paging.keys)
+      warnings += join.warnings
+    }
     var comparison = RecordComparison()
     for (key, old) in before { comparison.add(key, before: old, after: text(of: key)) }
-    return comparison.summary
+    var summary = comparison.summary
+    summary.warnings = warnings
+    return summary
   }
 
   private func text(of key: [UInt8]) -> [UInt8]? {
@@ -264,6 +273,7 @@ private actor MemoryTransaction: RecordTransaction {
   private let store: MemoryStore
   private let gate: WriterGate
   private var edits: [StoreEdit] = []
+  private var pages: [Paging] = []
   private var isOpen = true
 
   init(store: MemoryStore, gate: WriterGate) {
@@ -280,6 +290,7 @@ private actor MemoryTransaction: RecordTransaction {
 
   func merge(_ records: RecordBatch) -> RecordBatch? {
     edits.append(.records(records.table))
+    if let paging = records.paging { pages.append(paging) }
     return nil
   }
 
@@ -300,7 +311,7 @@ private actor MemoryTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     isOpen = false
-    let summary = await store.commit(edits, settling: layer)
+    let summary = await store.commit(edits, pages, settling: layer)
     edits = []
     await gate.release()
     return summary

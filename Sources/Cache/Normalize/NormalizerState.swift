@@ -97,10 +97,10 @@ struct NormalizerState: ~Copyable {
 
   init(
     plan: OperationPlan, staging: consuming Staging, wantsResult: Bool, storesRoot: Bool,
-    limits: ResponseLimits
+    limits: ResponseLimits, separatesPages: Bool = true
   ) {
     scope = JSONEventScope(limits: limits.json)
-    table = PlanTable(plan)
+    table = PlanTable(plan, separatesPages: separatesPages)
     self.staging = staging
     self.wantsResult = wantsResult
     self.limits = limits

@@ -24,9 +24,14 @@ package struct NullResolution: Sendable {
   let paths: ErrorPaths
   /// The root fields, where they are not among the records.
   let roots: RecordTable?
+  /// Whether pages stand under names of their own.
+  let separatesPages: Bool
 
-  init(plan: OperationPlan, errors: [JSONValue], roots: RecordTable?) {
+  init(
+    plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, separatesPages: Bool = true
+  ) {
     self.plan = plan
+    self.separatesPages = separatesPages
     self.roots = roots
     paths = ErrorPaths(errors)
   }
@@ -34,7 +39,8 @@ package struct NullResolution: Sendable {
   var isEmpty: Bool { paths.isEmpty }
 
   func run(_ access: any RecordAccess) {
-    var walk = Walk(table: PlanTable(plan), paths: paths, access: access)
+    var walk = Walk(
+      table: PlanTable(plan, separatesPages: separatesPages), paths: paths, access: access)
     walk.run(roots: roots)
   }
 

@@ -33,6 +33,14 @@ public final class ResponseNormalizer {
     public var writesRoots = true
     /// How many bytes of staged records are collected before they go to the store. 1 MiB by default.
     public var flushThreshold = 1 << 20
+    /// Whether a response whose records cannot be written is read to its end all the same; then
+    /// ``NormalizedResponse/storeFailure`` says why. `false` by default.
+    public var goesOnWithoutStore = false
+    /// Whether the response is held against the schema, as by ``ResponseShape``. `false` by default,
+    /// and then only where the operation asks for it.
+    public var checksShape = false
+    /// Whether pages are joined with stored lists. Data put in by hand is what it is.
+    var joinsPages = true
     /// How the bytes are handed to the parser. Tests make the pieces small.
     var parsing = JSONParser.Options()
 
@@ -47,7 +55,9 @@ public final class ResponseNormalizer {
   private let state: UnsafeMutablePointer<NormalizerState>
   private var parser: JSONParser
   private var spool = ResultSpool()
+  private let shape: ResponseShape?
   private var transaction: (any RecordTransaction)?
+  private var storeFailure: CacheError?
   /// Bytes fed so far.
   public private(set) var bytesRead = 0
 
@@ -67,11 +77,15 @@ public final class ResponseNormalizer {
     self.store = store
     self.options = options
     epoch = store?.activity.epoch ?? 0
+    shape =
+      options.checksShape || operation.checksShape
+      ? try ResponseShape(operation, limits: options.limits.json) : nil
     state = .allocate(capacity: 1)
     state.initialize(
       to: NormalizerState(
         plan: operation.plan, staging: Staging(segmentSeed: segmentSeed),
-        wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits))
+        wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits,
+        separatesPages: options.joinsPages))
     do {
       parser = try JSONParser(
         handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state),
@@ -106,6 +120,7 @@ public final class ResponseNormalizer {
     } catch {
       throw describe(error)
     }
+    try shape?.feed(bytes)
     if state.pointee.result.count > 64 << 10 { try spoolResult() }
   }
 
@@ -114,14 +129,27 @@ public final class ResponseNormalizer {
 
   /// Hands the staged records to the store, inside its transaction, while the next bytes are parsed.
   public func flush() async throws(CacheError) {
-    guard let store else { return state.pointee.staging.discard() }
+    guard let store, storeFailure == nil else { return state.pointee.staging.discard() }
     // A memory store holds everything in any case: it takes the whole response at once.
     if store.takesWholeResponses { return }
-    if transaction == nil { transaction = try await store.begin() }
-    let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
-    if let spent = try await transaction?.merge(batch) {
-      state.pointee.staging.recycle(spent.table)
+    do throws(CacheError) {
+      if transaction == nil { transaction = try await store.begin() }
+      let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
+        .noting(pagesOf: operation.plan)
+      if let spent = try await transaction?.merge(batch) {
+        state.pointee.staging.recycle(spent.table)
+      }
+    } catch {
+      try await goOn(after: error)
     }
+  }
+
+  /// Forgets the records of this response, if it may go on without them.
+  private func goOn(after failure: CacheError) async throws(CacheError) {
+    guard options.goesOnWithoutStore, failure.isStoreFailure else { throw failure }
+    storeFailure = failure
+    state.pointee.staging.discard()
+    await abandon()
   }
 
   /// Says that the response has ended.
@@ -144,6 +172,7 @@ public final class ResponseNormalizer {
         .malformedResponse, "the response is empty; a GraphQL response is a JSON object")
     }
     do { try parser.finish() } catch { throw describe(error) }
+    try shape?.finish()
     try spoolResult()
   }
 
@@ -170,13 +199,30 @@ public final class ResponseNormalizer {
     var response = NormalizedResponse(
       errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.hasData,
       statistics: statistics,
-      diagnostics: state.pointee.diagnostics.sorted { $0.description < $1.description })
+      diagnostics: state.pointee.diagnostics.sorted { $0.description < $1.description },
+      warnings: (shape?.warnings ?? []) + guessWarnings)
     if options.wantsResult, state.pointee.hasData {
       let finished = consumeSpool()
       response.data = finished
     }
-    response.write = try await pendingWrite(errors)
+    do throws(CacheError) {
+      response.write = try await pendingWrite(errors)
+    } catch {
+      try await goOn(after: error)
+    }
+    response.storeFailure = storeFailure
     return response
+  }
+
+  /// What was decided by the fields that are there, because no schema says which types are possible.
+  private var guessWarnings: [String] {
+    let guessed = state.pointee.table.guessedConditions
+      .subtracting(state.pointee.table.metConditions)
+    return guessed.sorted().prefix(20).map {
+      "without a schema it is not known which types can be a \($0): what fragments on it ask for is "
+        + "stored where the response has it; a schema (--schema FILE, or the pipeline's key `schema`) "
+        + "decides"
+    }
   }
 
   private func consumeSpool() -> ResultBody {
@@ -186,7 +232,7 @@ public final class ResponseNormalizer {
   }
 
   private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
-    guard let store, state.pointee.hasData else {
+    guard let store, storeFailure == nil, state.pointee.hasData else {
       await abandon()
       return nil
     }
@@ -205,6 +251,7 @@ public final class ResponseNormalizer {
     }
     if let transaction {
       var batch = state.pointee.staging.take(nullsAreFacts: !skipsErrored)
+        .noting(pagesOf: operation.plan)
       batch.shapes = state.pointee.table.shapes()
       _ = try await transaction.merge(batch)
       if !resolution.isEmpty {
@@ -217,7 +264,7 @@ public final class ResponseNormalizer {
       resolution.run(
         StagedRecords(table: state.pointee.staging.table, seed: store.segmentSeed))
     }
-    var batch = state.pointee.staging.release()
+    var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
     // Memory stores have no views.
     if !store.takesWholeResponses { batch.shapes = state.pointee.table.shapes() }
     return PendingWrite(store: store, batch: batch, epoch: epoch)
@@ -229,6 +276,7 @@ public final class ResponseNormalizer {
   ) throws(CacheError) -> RecordTable {
     var options = Options()
     options.wantsResult = false
+    options.joinsPages = false
     let normalizer = try ResponseNormalizer(
       operation, store: nil, segmentSeed: segmentSeed, options: options)
     let text = Array("{\"data\":\(data.jsonText())}".utf8)
@@ -308,6 +356,10 @@ public struct NormalizedResponse: Sendable {
   public var data: ResultBody?
   public var statistics: ResponseStatistics
   public var diagnostics: [CacheDiagnostic]
+  /// What the schema does not know, where the shape was checked, and what had to be guessed without one.
+  public var warnings: [String] = []
   /// What is to be written to the store; `nil` when there is nothing to write.
   public var write: PendingWrite?
+  /// Why nothing is to be written, when the store failed and the response went on without it.
+  public var storeFailure: CacheError?
 }

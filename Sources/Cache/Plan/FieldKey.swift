@@ -9,10 +9,13 @@ import JSONStream
 struct FieldKey {
   let variables: JSONObject
 
-  func key(of field: Field, only keyArguments: [String]? = nil) -> String {
+  func key(
+    of field: Field, only keyArguments: [String]? = nil, except others: Set<String> = []
+  ) -> String {
     var members: [(key: String, text: String)] = []
     for argument in field.arguments {
       if let keyArguments, !keyArguments.contains(argument.name.value) { continue }
+      if others.contains(argument.name.value) { continue }
       guard let text = canonical(argument.value) else { continue }
       members.append((argument.name.value, text))
     }

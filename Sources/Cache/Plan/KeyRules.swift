@@ -15,11 +15,16 @@ public struct KeyRules: Sendable, Hashable {
   ///
   /// Arguments that page through a list are left out, so that all pages are one field.
   public var keyArguments: [String: [String: [String]]]
+  /// Per type and field, how pages become one stored list. Without a rule of its own in
+  /// ``keyArguments``, a field with one here is stored under the arguments that do not choose a page.
+  public var pages: [String: [String: PagePolicy]]
 
   public init(
     default defaultFields: [String] = ["id"], types: [String: [String]] = [:],
-    groups: [String: String] = [:], keyArguments: [String: [String: [String]]] = [:]
+    groups: [String: String] = [:], keyArguments: [String: [String: [String]]] = [:],
+    pages: [String: [String: PagePolicy]] = [:]
   ) {
+    self.pages = pages
     self.keyArguments = keyArguments
     self.defaultFields = defaultFields
     self.types = types

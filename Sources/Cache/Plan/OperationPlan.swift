@@ -16,6 +16,8 @@ package final class OperationPlan: Sendable {
     var storedKey: String
     /// By type, in the order of their names: the stored keys of types that have a rule of their own.
     var ruledKeys: [RuledKey] = []
+    /// Which of the plan's pages its value is, or -1.
+    var page: Int32 = -1
     /// The flattened selection set of its value, for fields of composite types.
     var childSet: Int?
     /// Whether the cache asked for it, not the caller.
@@ -27,6 +29,8 @@ package final class OperationPlan: Sendable {
   struct RuledKey: Sendable {
     var type: String
     var storedKey: String
+    /// Which of the plan's pages the field is, or -1.
+    var page: Int32
   }
 
   let sets: [[Contribution]]
@@ -35,6 +39,8 @@ package final class OperationPlan: Sendable {
   let operationType: OperationType
   let keys: KeyRules
   let facts: TypeFacts?
+  /// The pages of lists that the operation asks for.
+  let pages: [PageRule]
 
   init(
     document: Document, operation: OperationDefinition, variables: JSONObject, keys: KeyRules,
@@ -42,9 +48,10 @@ package final class OperationPlan: Sendable {
   ) throws(CacheError) {
     var flattening = Flattening(
       fragments: document.fragments, fieldKey: FieldKey(variables: variables),
-      variables: variables, rules: keys.keyArguments)
+      variables: variables, rules: keys)
     rootSet = try flattening.flatten(operation.selectionSet)
     sets = flattening.sets
+    pages = flattening.pages
     rootType = (facts ?? TypeFacts()).rootType(operation.type)
     operationType = operation.type
     self.keys = keys
@@ -61,6 +68,7 @@ package final class OperationPlan: Sendable {
       }
     }
     rootSet = plan.rootSet
+    pages = plan.pages
     rootType = plan.rootType
     operationType = plan.operationType
     keys = plan.keys
@@ -78,6 +86,14 @@ package final class OperationPlan: Sendable {
   func keyFields(of type: String) -> [String] { keys.fields(of: type, facts: facts) }
 }
 
+/// What the rules say of a field of some type.
+private struct FieldRule {
+  var type: String
+  /// The arguments that count; `nil` for all but those that choose a page.
+  var arguments: [String]?
+  var pages: PagePolicy?
+}
+
 /// Turns nested selection sets into flat lists of contributions, once per set.
 private struct Flattening {
   typealias Contribution = OperationPlan.Contribution
@@ -85,8 +101,9 @@ private struct Flattening {
   let fragments: [FragmentDefinition]
   let fieldKey: FieldKey
   let variables: JSONObject
-  /// The types that have a rule for a field, with the arguments that count.
-  let rulesByField: [String: [(type: String, arguments: [String])]]
+  /// The types that have a rule for a field.
+  let rulesByField: [String: [FieldRule]]
+  var pages: [PageRule] = []
   var sets: [[Contribution]] = []
   var byFragment: [String: [Contribution]] = [:]
   var open: Set<String> = []
@@ -97,12 +114,16 @@ private struct Flattening {
 
   init(
     fragments: [FragmentDefinition], fieldKey: FieldKey, variables: JSONObject,
-    rules: [String: [String: [String]]]
+    rules: KeyRules
   ) {
-    var rulesByField: [String: [(type: String, arguments: [String])]] = [:]
-    for (type, fields) in rules.sorted(by: { $0.key < $1.key }) {
-      for (field, arguments) in fields {
-        rulesByField[field, default: []].append((type, arguments))
+    var rulesByField: [String: [FieldRule]] = [:]
+    let types = Set(rules.keyArguments.keys).union(rules.pages.keys)
+    for type in types.sorted() {
+      let arguments = rules.keyArguments[type] ?? [:]
+      let pages = rules.pages[type] ?? [:]
+      for field in Set(arguments.keys).union(pages.keys) {
+        rulesByField[field, default: []].append(
+          FieldRule(type: type, arguments: arguments[field], pages: pages[field]))
       }
     }
     self.rulesByField = rulesByField
@@ -142,10 +163,11 @@ private struct Flattening {
         }
         var child: Int?
         if let inner = field.selectionSet { child = try flatten(inner) }
+        let ruledKeys = ruledKeys(of: field)
         result.append(
           Contribution(
             conditions: [], responseKey: field.responseKey, fieldName: field.name.value,
-            storedKey: fieldKey.key(of: field), ruledKeys: ruledKeys(of: field), childSet: child,
+            storedKey: fieldKey.key(of: field), ruledKeys: ruledKeys, childSet: child,
             isAdded: field.location == .added, fragment: -1))
       case .inlineFragment(let fragment):
         guard try isIncluded(fragment.directives) else { continue }
@@ -161,12 +183,27 @@ private struct Flattening {
     return deduplicated(result)
   }
 
-  private func ruledKeys(of field: Field) -> [OperationPlan.RuledKey] {
-    // Without arguments there is nothing to leave out.
-    guard !field.arguments.isEmpty else { return [] }
-    return (rulesByField[field.name.value] ?? []).map {
-      OperationPlan.RuledKey(type: $0.type, storedKey: fieldKey.key(of: field, only: $0.arguments))
+  private mutating func ruledKeys(of field: Field) -> [OperationPlan.RuledKey] {
+    (rulesByField[field.name.value] ?? []).compactMap { rule in
+      if field.arguments.isEmpty, rule.pages != .append { return nil }
+      let key =
+        if let arguments = rule.arguments {
+          fieldKey.key(of: field, only: arguments)
+        } else {
+          fieldKey.key(of: field, except: rule.pages?.pageArguments ?? [])
+        }
+      let page = rule.pages.flatMap {
+        PageRule($0, field, storedKey: key, variables: variables)
+      }
+      return OperationPlan.RuledKey(
+        type: rule.type, storedKey: key, page: page.map { number(of: $0) } ?? -1)
     }
+  }
+
+  private mutating func number(of page: PageRule) -> Int32 {
+    if let known = pages.firstIndex(of: page) { return Int32(known) }
+    pages.append(page)
+    return Int32(pages.count - 1)
   }
 
   private mutating func contributions(

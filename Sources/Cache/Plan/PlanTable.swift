@@ -93,14 +93,23 @@ struct PlanTable: ~Copyable {
     var isWhateverType: Bool
   }
   var fragmentLists: [[Int32]] = []
+  /// Without a schema: type conditions that some object's type may or may not satisfy, and those that
+  /// are the name of some object's type.
+  private(set) var guessedConditions: Set<String> = []
+  private(set) var metConditions: Set<String> = []
   private var blobs: [UnsafeMutablePointer<UInt8>] = []
   private var fieldBlocks: [UnsafeMutablePointer<FieldPlan>] = []
   private let candidateNames: Set<String>
   /// The root's plan, and its node.
   private(set) var root: Int32 = 0
 
-  init(_ plan: OperationPlan) {
+  /// Whether pages go under names of their own, to be joined at the commit.
+  private let separatesPages: Bool
+
+  /// - Parameter separatesPages: For writing responses. Readers look for the joined lists.
+  init(_ plan: OperationPlan, separatesPages: Bool = false) {
     self.plan = plan
+    self.separatesPages = separatesPages
     plans = .allocate(capacity: 16)
     candidateNames = plan.keys.allFields
     let node = self.node(of: [SelectionPart(set: plan.rootSet)])
@@ -293,11 +302,13 @@ struct PlanTable: ~Copyable {
     for part in nodes[Int(node)].parts {
       for contribution in plan.sets[part.set] {
         let applies = applies(contribution, to: name, isRoot: isRoot)
+        if plan.facts == nil, !isRoot { note(contribution.conditions, for: name) }
         shape.append(applies.map { $0 ? 2 : 1 } ?? 0)
         guard let applies else { continue }
         var contribution = contribution
         if let ruled = plan.ruledKey(of: contribution, for: name) {
           contribution.storedKey = contribution.ruledKeys[ruled].storedKey
+          contribution.page = contribution.ruledKeys[ruled].page
           shape += withUnsafeBytes(of: UInt32(truncatingIfNeeded: ruled)) { Array($0) }
         } else if !contribution.ruledKeys.isEmpty {
           shape.append(0xff)
@@ -315,6 +326,15 @@ struct PlanTable: ~Copyable {
     nodes[Int(node)].variants.append((typename, index))
     nodes[Int(node)].lastVariant = number
     return index
+  }
+
+  /// Notes which type conditions are guessed at, and which are met exactly.
+  private mutating func note(_ conditions: [String], for type: String) {
+    if conditions.contains(type) {
+      metConditions.insert(type)
+    } else {
+      guessedConditions.formUnion(conditions)
+    }
   }
 
   /// `nil` when the contribution does not apply to objects of type `type`; else whether that is certain.
@@ -384,6 +404,9 @@ struct PlanTable: ~Copyable {
         fragmentLists.append(same.map(\.fragment))
         fragments = Int32(fragmentLists.count - 1)
       }
+      let isPage = separatesPages && meaning.page >= 0
+      let textKey =
+        isPage ? PageRule.waitingKey(Int(meaning.page), meaning.storedKey) : meaning.storedKey
       var candidate: Int32 = -1
       if candidateNames.contains(meaning.fieldName), meaning.storedKey == meaning.fieldName {
         candidate = candidates
@@ -394,7 +417,7 @@ struct PlanTable: ~Copyable {
       fields.append(
         FieldPlan(
           key: keyBytes, head: words.head, tail: words.tail,
-          storedPrefix: keep(Array(JSONValue.string(meaning.storedKey).canonicalText.utf8) + [58]),
+          storedPrefix: keep(Array(JSONValue.string(textKey).canonicalText.utf8) + [58]),
           resultPrefix: keep(Array(JSONValue.string(key).canonicalText.utf8) + [58]),
           rootKey: isRoot
             ? keep(Array((RootRecord.prefix(of: plan.operationType) + meaning.storedKey).utf8))

@@ -13,6 +13,8 @@ public struct PreparedOperation: Sendable {
   public let callerDocument: String
   /// The variables to send: the given ones and the defaults of the absent ones.
   public let variables: JSONObject
+  /// Whether responses are held against the schema, as by ``ResponseShape``. `false` by default.
+  public var checksShape = false
   package var plan: OperationPlan
 
   /// Prepares the operation named `operationName`, or the only one.

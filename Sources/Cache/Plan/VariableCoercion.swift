@@ -17,20 +17,14 @@ struct VariableCoercion {
   func coerce(_ given: JSONObject) throws(CacheError) -> JSONObject {
     let declared = operation.variables.map(\.name.value)
     for name in given.keys where !declared.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
-      throw CacheError(
-        .invalidVariables,
-        "variable \"$\(name)\" is not declared by \(title); "
-          + (declared.isEmpty
-            ? "it declares none"
-            : suggestion(for: name, in: declared).map { "did you mean \"$\($0)\"?" }
-              ?? "it declares " + declared.map { "$\($0)" }.joined(separator: ", ")))
+      throw undeclared(name)
     }
     var result = JSONObject()
     for variable in operation.variables {
       let name = variable.name.value
       try checkType(of: variable)
       if let value = given[name] {
-        try check(value, variable.type, name, "$\(name)")
+        try check(value, variable.type, name, name)
         result[name] = value
       } else if let literal = variable.defaultValue {
         result[name] = JSONValue(constant: literal)
@@ -38,7 +32,8 @@ struct VariableCoercion {
         throw CacheError(
           .invalidVariables,
           "variable \"$\(name)\" of type \(variable.type.printed()) is required by \(title) "
-            + "and was not given; pass it in the variables file or as --var \(name)=JSON")
+            + "and was not given; pass it in the variables file or as --var \(name)=VALUE",
+          place: "variables.\(name)")
       }
     }
     return result
@@ -49,7 +44,19 @@ struct VariableCoercion {
       ?? "the anonymous \(operation.type.rawValue)"
   }
 
-  private func check(
+  func undeclared(_ name: String) -> CacheError {
+    let declared = operation.variables.map(\.name.value)
+    return CacheError(
+      .invalidVariables,
+      "variable \"$\(name)\" is not declared by \(title); "
+        + (declared.isEmpty
+          ? "it declares none"
+          : suggestion(for: name, in: declared).map { "did you mean \"$\($0)\"?" }
+            ?? "it declares " + declared.map { "$\($0)" }.joined(separator: ", ")),
+      place: "variables.\(name)")
+  }
+
+  func check(
     _ value: JSONValue, _ type: TypeReference, _ name: String, _ path: String
   ) throws(CacheError) {
     switch type {
@@ -106,13 +113,13 @@ struct VariableCoercion {
       let guess = suggestion(for: type.value, in: known).map { "; did you mean \($0)?" } ?? ""
       throw CacheError(
         .invalidVariables,
-        "variable \"$\(name)\" of \(title) has the type \(type.value), which the schema does not "
-          + "have\(guess)", place: "$\(name)", location: type.location)
+        "variables.\(name): \(title) declares it with the type \(type.value), which the schema does not "
+          + "have\(guess)", place: "variables.\(name)", location: type.location)
     case _?:
       throw CacheError(
         .invalidVariables,
-        "variable \"$\(name)\" of \(title) has the type \(type.value), which is no input type: "
-          + "only scalars, enums and input objects can be given", place: "$\(name)",
+        "variables.\(name): \(title) declares it with the type \(type.value), which is no input type: "
+          + "only scalars, enums and input objects can be given", place: "variables.\(name)",
         location: type.location)
     }
   }
@@ -173,9 +180,11 @@ struct VariableCoercion {
     }
   }
 
-  private func mismatch(_ path: String, _ problem: String) -> CacheError {
+  /// `path` begins with the variable's name.
+  func mismatch(_ path: String, _ problem: String) -> CacheError {
     CacheError(
-      .invalidVariables, "variable \"\(path)\" of \(title): \(problem)", place: path)
+      .invalidVariables, "variables.\(path): \(problem) (a variable of \(title))",
+      place: "variables.\(path)")
   }
 }
 

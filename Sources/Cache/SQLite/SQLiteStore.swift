@@ -96,17 +96,31 @@ public final class SQLiteStore: RecordStore {
       clock: options.clock)
   }
 
-  /// The place among those who have the file open; left when the store is gone.
-  private final class Place: Sendable {
+  /// The place among those who have the file open; left when the store is closed or gone.
+  ///
+  /// `@unchecked Sendable`: what changes is behind the mutex.
+  private final class Place: @unchecked Sendable {
     let name: String
     let lock: FileLock?
+    private let mutex = NSLock()
+    private var isLeft = false
 
     init(name: String, lock: FileLock?) {
       self.name = name
       self.lock = lock
     }
 
-    deinit { OpenFiles.shared.leave(name) }
+    deinit { leave() }
+
+    func leave() {
+      let isFirst = mutex.withLock {
+        defer { isLeft = true }
+        return !isLeft
+      }
+      guard isFirst else { return }
+      OpenFiles.shared.leave(name)
+      lock?.unlock(.presence)
+    }
   }
 
   // MARK: Reading
@@ -170,10 +184,14 @@ public final class SQLiteStore: RecordStore {
   public func dump(
     _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
   ) async throws {
-    try await pool.read { [damage] db in
-      var writer = DumpWriter(source: SQLiteSource(db, damage), write: write)
-      try Self.forEachRecord(db, damage) { try writer.add(key: $0, text: $1) }
-      try writer.finish()
+    do {
+      try await pool.read { [damage] db in
+        var writer = DumpWriter(source: SQLiteSource(db, damage), write: write)
+        try Self.forEachRecord(db, damage) { try writer.add(key: $0, text: $1) }
+        try writer.finish()
+      }
+    } catch let error as DatabaseError {
+      throw SQLiteFile.describe(error, "read the cache", path)
     }
   }
 
@@ -285,6 +303,7 @@ public final class SQLiteStore: RecordStore {
   /// Closes the file. The store cannot be used afterwards.
   public func close() throws(CacheError) {
     do { try pool.close() } catch { throw SQLiteFile.describe(error, "close the cache", path) }
+    place.leave()
   }
 }
 

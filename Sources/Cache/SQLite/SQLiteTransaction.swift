@@ -13,6 +13,7 @@ actor SQLiteTransaction: RecordTransaction {
   /// The batch that is being written, or was last.
   private var written: RecordBatch?
   private var log: TransactionLog
+  private var pages: [Paging] = []
   private var shapes: TypeShapes?
   private var isOpen = true
 
@@ -33,6 +34,7 @@ actor SQLiteTransaction: RecordTransaction {
     // Written, so that nobody reads it any more.
     let spent = written
     written = records
+    if let paging = records.paging { pages.append(paging) }
     shapes = records.shapes ?? shapes
     let (store, collection) = (store, collection)
     inFlight = Task {
@@ -102,15 +104,17 @@ actor SQLiteTransaction: RecordTransaction {
 
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
-    let (store, log, collection, shapes) = (store, log, collection, shapes)
+    let (store, log, collection) = (store, log, collection)
+    let (pages, shapes) = (pages, shapes)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
-        let summary = try log.finish(
-          StoredRecords(
-            db, pool: store.pool,
-            writer: try RecordWriter(db, store, collection, nullsAreTentative: false)))
+        let records = StoredRecords(
+          db, pool: store.pool,
+          writer: try RecordWriter(db, store, collection, nullsAreTentative: false))
+        // Nulls first: what is joined must be what it will be.
+        let summary = try log.finish(records, joining: pages)
         if let shapes { try store.views.update(db, shapes) }
         guard let layer else {
           try db.commit()

@@ -100,7 +100,9 @@ struct TransactionLog {
   // MARK: At its end
 
   /// Makes the nulls that are left facts, and tells what differs from the state before.
-  mutating func finish(_ records: StoredRecords) throws -> WriteSummary {
+  mutating func finish(
+    _ records: StoredRecords, joining pages: [Paging] = []
+  ) throws -> WriteSummary {
     let keys = hasManyTentative ? try records.keysWithTentativeNulls() : Array(tentative)
     let settling = NullSettling(access: records)
     for key in keys {
@@ -112,9 +114,16 @@ struct TransactionLog {
       entries[key]?.isRewritten = true
     }
     settling.finish()
+    for paging in pages {
+      var join = PageJoin(paging.rules, access: records)
+      join.run(paging.keys)
+      counts.warnings += join.warnings
+      for key in paging.keys { entries[key]?.isRewritten = true }
+    }
     if let failure = records.failure { throw failure }
     guard collectsChanges else { return counts }
     var summary = WriteSummary()
+    summary.warnings = counts.warnings
     summary.changesAreKnown = true
     for (key, entry) in entries {
       let entry = entry.isRewritten ? compare(key, entry, records, &summary) : entry

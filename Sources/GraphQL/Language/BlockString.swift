@@ -48,8 +48,9 @@ enum BlockString {
     }
   }
 
-  /// `value` as a block string, laid out as graphql-js does.
-  static func printed(_ value: String) -> String {
+  /// `value` as a block string, laid out as graphql-js does; when `isMinimal`, in as few lines as it
+  /// takes.
+  static func printed(_ value: String, isMinimal: Bool = false) -> String {
     var escaped: [UInt8] = []
     var lineCount = 1
     var forcesLeadingNewLine = true
@@ -80,8 +81,9 @@ enum BlockString {
     let hasTrailingQuote = bytes.last == UInt8(ascii: "\"") && !hasTrailingTripleQuotes
     let forcesTrailingNewLine = hasTrailingQuote || bytes.last == UInt8(ascii: "\\")
     let isSpread =
-      !isSingleLine || value.utf16.count > 70 || forcesTrailingNewLine || forcesLeadingNewLine
-      || hasTrailingTripleQuotes
+      !isMinimal
+      && (!isSingleLine || value.utf16.count > 70 || forcesTrailingNewLine || forcesLeadingNewLine
+        || hasTrailingTripleQuotes)
     let startsWithIndent = isSingleLine && bytes.first?.isIndent == true
     let before = isSpread && !startsWithIndent || forcesLeadingNewLine ? "\n" : ""
     let after = isSpread || forcesTrailingNewLine ? "\n" : ""

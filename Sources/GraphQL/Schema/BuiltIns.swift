@@ -19,6 +19,10 @@ enum BuiltIns {
       if case .directive = definition { nil } else { definition.name?.value }
     })
 
+  private static let introspectionNames = typeNames.filter { $0.hasPrefix("__") }
+
+  static func isIntrospection(_ name: String) -> Bool { introspectionNames.contains(name) }
+
   static let typenameField = rootField("__typename")
   static let schemaField = rootField("__schema")
   static let typeField = rootField("__type")

@@ -1,10 +1,71 @@
 extension Schema {
   /// The default value in the form in which servers show it: lists where lists are expected, and
-  /// input objects with all their fields that have a value, in the order of their definition.
+  /// input objects with all their fields that have a value, in the order of their definition. `nil`
+  /// where there is none, or one that the type does not allow: such a value is never used.
   func defaultValue(of definition: InputValueDefinition) -> Value? {
-    guard let value = definition.defaultValue else { return nil }
+    guard let value = definition.defaultValue, isAllowed(value, definition.type, 0) else {
+      return nil
+    }
     var filler = DefaultFiller(schema: self)
     return filler.filled(value, definition.type) ?? value
+  }
+}
+
+extension Schema {
+  /// Whether a constant is a value of the type.
+  ///
+  /// https://spec.graphql.org/September2025/#sec-Input-Values
+  private func isAllowed(_ value: Value, _ type: TypeReference, _ depth: Int) -> Bool {
+    guard depth < 64 else { return true }
+    switch (type, value) {
+    case (.nonNull, .null): return false
+    case (.nonNull(let inner), _): return isAllowed(value, inner, depth + 1)
+    case (_, .null), (_, .variable): return true
+    case (.list(let item, _), .list(let values, _)):
+      return values.allSatisfy { isAllowed($0, item, depth + 1) }
+    case (.list(let item, _), _): return isAllowed(value, item, depth + 1)
+    case (.named(let name), _):
+      switch types[name.value] {
+      case .enumeration(let enumeration)?:
+        guard case .enumeration(let name) = value else { return false }
+        return enumeration.values[name.value] != nil
+      case .inputObject(let input)?: return isAllowed(value, input, depth)
+      case .scalar(let scalar)?: return scalar.isLiteralAllowed(value)
+      default: return true
+      }
+    }
+  }
+
+  private func isAllowed(_ value: Value, _ input: InputObjectType, _ depth: Int) -> Bool {
+    guard case .object(let fields, _) = value else { return false }
+    var given: [String: Value] = [:]
+    for field in fields { given[field.name.value] = field.value }
+    for field in input.fields {
+      if let value = given[field.name.value] {
+        guard isAllowed(value, field.type, depth + 1) else { return false }
+      } else if field.isRequired {
+        return false
+      }
+    }
+    guard input.isOneOf else { return true }
+    if given.count == 1, let only = given.first, input.fields[only.key] != nil {
+      if case .null = only.value { return false }
+      return true
+    }
+    return false
+  }
+}
+
+extension ScalarType {
+  /// Whether a literal denotes a value of the scalar; those that are not standard take any.
+  fileprivate func isLiteralAllowed(_ value: Value) -> Bool {
+    switch (name, value) {
+    case ("Int", .int(let text, _)): Int32(text) != nil
+    case ("Float", .int), ("Float", .float), ("String", .string), ("Boolean", .boolean): true
+    case ("ID", .string), ("ID", .int): true
+    case ("Int", _), ("Float", _), ("String", _), ("Boolean", _), ("ID", _): false
+    default: true
+    }
   }
 }
 

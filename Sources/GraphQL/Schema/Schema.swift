@@ -14,6 +14,10 @@ public struct Schema: Sendable {
   public let typeNames: [String]
 
   let types: [String: SchemaType]
+  /// By type: its definition, then its extensions, in source order; built-in types have none.
+  let definitions: [String: [TypeSystemDefinition]]
+  /// The schema definition and its extensions, in source order.
+  let parts: [SchemaDefinition]
   /// Standard scalars that nothing in the schema uses. The reference implementation does not know
   /// them.
   let unreferencedScalars: Set<String>

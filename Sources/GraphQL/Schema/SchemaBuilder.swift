@@ -1,22 +1,36 @@
 extension Schema {
   /// Builds a schema from the type system definitions and extensions of a document.
   ///
-  /// Operations and fragments in it are left out. Names must be unique and defined, and types
-  /// must be of the kind that their place needs; the finer rules of the specification, such as
-  /// what an implementation of an interface owes, are not checked. Definitions of built-in
-  /// scalars and directives replace them; those of introspection types are left out.
+  /// Operations and fragments in it are left out. The document must keep the rules for type system
+  /// documents (``Document/validateTypeSystem(extending:options:)``) and its types those of a schema
+  /// (``validate()``): otherwise the error lists what is wrong. Definitions of standard
+  /// directives replace them; those of standard scalars and of introspection types are left out.
   ///
   /// A field that is repeated with the same type and arguments is tolerated, against the letter
   /// of the specification, and listed in `warnings`: published schemas have them (GitHub's did).
   public init(sdl document: Document) throws(SchemaError) {
-    self = try SchemaBuilder(document).schema()
+    var builder = SchemaBuilder(document)
+    builder.build()
+    try builder.checkDocument()
+    let schema = builder.schema()
+    let issues = schema.validate()
+    guard issues.isEmpty else { throw SchemaError(issues: issues) }
+    self = schema
+  }
+
+  /// Builds a schema without the rules that concern its types taken together, for those who want to
+  /// ask for them with ``validate()``.
+  package init(unchecked document: Document) throws(SchemaError) {
+    var builder = SchemaBuilder(document)
+    builder.build()
+    try builder.checkDocument()
+    self = builder.schema()
   }
 }
 
-/// Collects definitions by name, joins extensions to them, then checks what they refer to.
+/// Collects definitions by name and joins extensions to them; of what stands twice, the first counts.
 struct SchemaBuilder {
   private let document: Document
-  private(set) var issues: [SchemaError.Issue] = []
   private var warnings: [SchemaError.Issue] = []
 
   /// By type: its definition, then its extensions, in source order.
@@ -33,37 +47,63 @@ struct SchemaBuilder {
     self.document = document
   }
 
-  consuming func schema() throws(SchemaError) -> Schema {
+  mutating func build() {
     collect()
     for name in typeNames { types[name] = merged(parts[name] ?? []) }
     unreferencedScalars.subtract(typeNames)
+    noteReferences()
     for definition in BuiltIns.definitions { addBuiltIn(definition) }
-    let roots = rootTypes()
-    checkReferences(typeNames: typeNames)
-    guard issues.isEmpty else {
-      issues.sort { ($0.location?.offset ?? .max) < ($1.location?.offset ?? .max) }
-      throw SchemaError(issues: issues)
-    }
+  }
+
+  func schema() -> Schema {
     let (possible, subtypes) = relations()
     return Schema(
       description: schemaParts.first { !$0.isExtension }?.description?.value,
       directives: schemaParts.flatMap(\.directives), warnings: warnings, typeNames: typeNames,
-      types: types, unreferencedScalars: unreferencedScalars,
-      directiveDefinitions: directives, directiveNamesInOrder: directiveNames,
-      rootTypeNames: roots, possible: possible,
+      types: types, definitions: parts, parts: schemaParts,
+      unreferencedScalars: unreferencedScalars, directiveDefinitions: directives,
+      directiveNamesInOrder: directiveNames, rootTypeNames: rootTypes(), possible: possible,
       subtypes: subtypes)
   }
 
-  // MARK: - Issues
-
-  mutating func report(_ message: String, _ location: SourceLocation?) {
-    // A text that is no schema at all would be one long list.
-    if issues.count < 100 { issues.append(SchemaError.Issue(message: message, location: location)) }
+  /// Holds the document against the rules for type system documents.
+  func checkDocument() throws(SchemaError) {
+    let tolerated = Set(warnings.flatMap(\.locations))
+    let problems = document.validateTypeSystem().filter { error in
+      switch error.rule {
+      case .limit: false
+      case .uniqueFieldDefinitionNames:
+        error.locations.last.map(tolerated.contains) != true
+      case .knownDirectives:
+        !Self.knownElsewhere.contains { error.message == "Unknown directive '@\($0)'." }
+      default: true
+      }
+    }
+    var issues = problems.map { SchemaError.Issue(message: $0.message, locations: $0.locations) }
+    if issues.isEmpty { issues = standardDirectiveIssues() }
+    guard issues.isEmpty else { throw SchemaError(issues: issues.listed()) }
   }
 
-  /// The hint for a misspelt type; only for the first issues, since it compares with all types.
-  func hint(for name: String, in names: [String]) -> String {
-    issues.count < 10 ? didYouMean(suggestions(for: name, in: names)) : ""
+  /// Directives that schemas of well-known tools apply without defining them: those that tell caches
+  /// what identifies objects.
+  private static let knownElsewhere = ["typePolicy", "fieldPolicy", "link"]
+
+  /// Takes the scalars that something refers to from those that nothing does.
+  private mutating func noteReferences() {
+    func note(_ type: TypeReference) {
+      if !unreferencedScalars.isEmpty { unreferencedScalars.remove(type.namedType.value) }
+    }
+    for type in types.values {
+      if unreferencedScalars.isEmpty { return }
+      for field in type.fields ?? NamedList([]) {
+        note(field.type)
+        for argument in field.arguments { note(argument.type) }
+      }
+      if case .inputObject(let input) = type { for field in input.fields { note(field.type) } }
+    }
+    for directive in directives.values {
+      for argument in directive.arguments { note(argument.type) }
+    }
   }
 
   // MARK: - Collecting
@@ -75,14 +115,12 @@ struct SchemaBuilder {
       case .schema(let schema): collect(schema)
       case .directive(let directive): collect(directive)
       default:
-        guard let name = definition.name, !BuiltIns.isIntrospection(name.value) else { continue }
+        guard let name = definition.name, !BuiltIns.typeNames.contains(name.value) else { continue }
         if definition.isExtension {
           extensions.append(definition)
         } else if parts[name.value] == nil {
           parts[name.value] = [definition]
           typeNames.append(name.value)
-        } else {
-          report("There can be only one type named '\(name.value)'.", name.location)
         }
       }
     }
@@ -90,42 +128,22 @@ struct SchemaBuilder {
   }
 
   private mutating func collect(_ schema: SchemaDefinition) {
-    if !schema.isExtension, schemaParts.contains(where: { !$0.isExtension }) {
-      report("Must provide only one schema definition.", schema.location)
-    } else {
+    if schema.isExtension || !schemaParts.contains(where: { !$0.isExtension }) {
       schemaParts.append(schema)
     }
   }
 
   private mutating func collect(_ directive: DirectiveDefinition) {
     let name = directive.name
-    if directives.updateValue(directive, forKey: name.value) != nil {
-      report("There can be only one directive named '@\(name.value)'.", name.location)
-    } else {
+    if directives[name.value] == nil {
+      directives[name.value] = directive
       directiveNames.append(name.value)
     }
-    checkUnique(directive.arguments) { "Argument '@\(name.value)(\($0):)'" }
   }
 
   private mutating func collect(extension definition: TypeSystemDefinition) {
     guard let name = definition.name else { return }
-    guard let base = parts[name.value]?.first else {
-      if Schema.builtInScalars.contains(name.value) {
-        // A built-in scalar, to which directives may be added.
-        if case .scalar = definition { return }
-        report(
-          "Cannot extend non-\(definition.kindName) type '\(name.value)'.", definition.location)
-        return
-      }
-      let hint = hint(for: name.value, in: typeNames)
-      report(
-        "Cannot extend type '\(name.value)' because it is not defined." + hint, name.location)
-      return
-    }
-    guard base.kindName == definition.kindName else {
-      report("Cannot extend non-\(definition.kindName) type '\(name.value)'.", definition.location)
-      return
-    }
+    guard parts[name.value]?.first?.kindName == definition.kindName else { return }
     parts[name.value]?.append(definition)
   }
 
@@ -151,10 +169,7 @@ struct SchemaBuilder {
       return .scalar(ScalarType(name: name, description: description, directives: directives))
     case .object, .interface:
       let fields = parts.flatMap(\.fieldDefinitions)
-      checkUnique(fields, tolerating: FieldDefinition.haveSameSignature) { "Field '\(name).\($0)'" }
-      for field in fields where field.arguments.count > 1 {
-        checkUnique(field.arguments) { "Argument '\(name).\(field.name.value)(\($0):)'" }
-      }
+      noteRepeated(fields, of: name)
       let interfaces = parts.flatMap(\.interfaces)
       if case .interface = first {
         return .interface(
@@ -172,13 +187,11 @@ struct SchemaBuilder {
         UnionType(name: name, description: description, directives: directives, types: types))
     case .enumeration:
       let values = parts.flatMap(\.enumValues)
-      checkUnique(values) { "Enum value '\(name).\($0)'" }
       return .enumeration(
         EnumType(
           name: name, description: description, directives: directives, values: NamedList(values)))
     case .inputObject:
       let fields = parts.flatMap(\.inputFields)
-      checkUnique(fields) { "Field '\(name).\($0)'" }
       return .inputObject(
         InputObjectType(
           name: name, description: description, directives: directives, fields: NamedList(fields)))
@@ -187,31 +200,26 @@ struct SchemaBuilder {
     }
   }
 
-  /// Reports names that stand twice; only warns of those whose definitions are tolerated.
-  private mutating func checkUnique<Element: NamedDefinition>(
-    _ elements: [Element], tolerating isTolerated: (Element, Element) -> Bool = { _, _ in false },
-    _ what: (String) -> String
-  ) {
-    guard elements.count > 1 else { return }
+  /// Notes fields that stand twice in the same form: they are tolerated.
+  private mutating func noteRepeated(_ fields: [FieldDefinition], of type: String) {
+    guard fields.count > 1 else { return }
     var seen: [String: Int] = [:]
-    seen.reserveCapacity(elements.count)
-    for (index, element) in elements.enumerated() {
-      guard let first = seen.updateValue(index, forKey: element.name.value) else { continue }
-      let message = "\(what(element.name.value)) can only be defined once."
-      if !isTolerated(elements[first], element) {
-        report(message, element.name.location)
-      } else if warnings.count < 100 {
-        warnings.append(SchemaError.Issue(message: message, location: element.name.location))
+    seen.reserveCapacity(fields.count)
+    for (index, field) in fields.enumerated() {
+      let name = field.name.value
+      guard let first = seen[name] else {
+        seen[name] = index
+        continue
       }
+      guard warnings.count < 100, FieldDefinition.haveSameSignature(fields[first], field) else {
+        continue
+      }
+      warnings.append(
+        SchemaError.Issue(
+          message: "Field '\(type).\(name)' can only be defined once.",
+          location: field.name.location))
     }
   }
-}
-
-extension BuiltIns {
-  private static let introspectionNames = Set(
-    definitions.compactMap(\.name?.value).filter { $0.hasPrefix("__") })
-
-  static func isIntrospection(_ name: String) -> Bool { introspectionNames.contains(name) }
 }
 
 extension FieldDefinition {

@@ -23,7 +23,7 @@ package struct TypeInfo {
 
 extension TypeReference {
   /// The type without a non-null around it.
-  var nullable: TypeReference {
+  package var nullable: TypeReference {
     if case .nonNull(let inner) = self { inner } else { self }
   }
 

@@ -243,8 +243,10 @@ extension Attempt {
 
   private func writeTarget(_ request: GraphQLRequest) async throws -> CacheWriteTarget? {
     guard let stop = route.cacheWrite else { return nil }
-    return try await stop.interceptor.prepareWrite(
+    var target = try await stop.interceptor.prepareWrite(
       for: request, context: context(stop.id, request))
+    if pipeline.store.isRequired { target?.isRequired = true }
+    return target
   }
 
   private func tracked(

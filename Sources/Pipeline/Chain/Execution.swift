@@ -1,3 +1,6 @@
+import Cache
+import Logging
+
 /// Runs one request to its end: attempt after attempt, committing what is delivered and rolling
 /// back the rest.
 ///
@@ -137,6 +140,14 @@ extension Execution {
       throw error
     } catch let error as CancellationError {
       throw error
+    } catch let error as CacheError where error.code == .cancelled {
+      throw CancellationError()
+    } catch let error as CacheError where error.isStoreFailure && !pipeline.store.isRequired {
+      // The caller asked for the answer, and here it is. That a file can only be read was told when it
+      // was opened.
+      services.logger.log(
+        level: error.code == .readOnly ? .debug : .warning,
+        "the result was not kept: \(error)", metadata: ["operation": "\(request.label)"])
     } catch {
       throw ChainError(
         .cache, .cacheWriteFailed, "the result of \(request.label) could not be kept",

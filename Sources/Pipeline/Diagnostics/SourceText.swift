@@ -8,12 +8,13 @@ struct SourceText: Sendable {
   var kind = Kind.pipeline
 
   enum Kind: Sendable {
-    case pipeline, project
+    case pipeline, project, variables
 
     var name: String {
       switch self {
       case .pipeline: "pipeline file"
       case .project: "project file"
+      case .variables: "variables file"
       }
     }
 
@@ -22,6 +23,7 @@ struct SourceText: Sendable {
       switch self {
       case .pipeline: "a pipeline begins with `version: 1`"
       case .project: "write `schema: schema.graphql`"
+      case .variables: "write one variable per line, such as `code: DE`"
       }
     }
   }

@@ -1,3 +1,5 @@
+import Cache
+
 extension PipelineFile {
   /// The keys of a pipeline file but for `chain`.
   static let options: [OptionDescription] = [
@@ -28,6 +30,9 @@ extension PipelineFile {
         OptionDescription(
           "max_size", .size(in: .kibibytes(64)...ByteSize(bytes: .max)),
           "The size above which old records are dropped"),
+        OptionDescription(
+          "required", .bool, default: "false",
+          "Whether it is an error when the store cannot be used, instead of a warning"),
       ]), "The cache of records"),
     OptionDescription(
       "keys",
@@ -37,14 +42,22 @@ extension PipelineFile {
           "The fields that identify objects of types without a rule"),
         OptionDescription(
           "types", .map(.list(.string)), "The fields that identify objects of single types"),
+        OptionDescription(
+          "groups", .map(.string),
+          "Names that stand for those of types in keys, so that types share one identity space"),
       ]), "Which fields identify an object"),
     OptionDescription(
       "fields",
       .map(
         .object([
           OptionDescription(
-            "key_args", .list(.string), required: true,
-            "The arguments that take part in the name the field is stored under")
+            "key_args", .list(.string),
+            "The arguments that take part in the name the field is stored under; of pages, by default "
+              + "all but those that choose a page"),
+          OptionDescription(
+            "merge", .choice(PagePolicy.allCases.map(\.rawValue)),
+            "How pages become one stored list: connection joins at the cursors, offset by position, "
+              + "append at the end"),
         ])), "Rules for single fields, each named as `Type.field`"),
     OptionDescription(
       "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),

@@ -63,12 +63,10 @@ extension PipelineLoader {
     var keys = options.object(ifGiven: "keys").map {
       KeyRules(
         default: $0.strings("default"),
-        types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 })
+        types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 },
+        groups: Dictionary($0.stringMap("groups").map { ($0.name, $0.value) }) { $1 })
     }
-    if let rules = fieldRules(options) {
-      keys = keys ?? KeyRules()
-      keys?.keyArguments = rules
-    }
+    addFieldRules(options, to: &keys)
     let drafts = drafts(chain, root)
     if let chain, let drafts {
       var rules = ChainRules(
@@ -93,10 +91,10 @@ extension PipelineLoader {
     return hasErrors ? nil : pipeline
   }
 
-  /// The arguments that count, by type and field; `nil` when there are no rules.
-  private mutating func fieldRules(_ options: PluginOptions) -> [String: [String: [String]]]? {
-    guard case .map(let entries)? = options["fields"]?.content else { return nil }
-    var rules: [String: [String: [String]]] = [:]
+  /// Adds what `fields` says of single fields; leaves `keys` alone when it says nothing.
+  private mutating func addFieldRules(_ options: PluginOptions, to keys: inout KeyRules?) {
+    guard case .map(let entries)? = options["fields"]?.content else { return }
+    var rules = keys ?? KeyRules()
     for entry in entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 2, parts.allSatisfy(Self.isName) else {
@@ -105,10 +103,21 @@ extension PipelineLoader {
           entry.namePlace, "write `Type.field`, such as `Query.feed`")
         continue
       }
-      guard case .object(let rule) = entry.value.content, rule["key_args"] != nil else { continue }
-      rules[String(parts[0]), default: [:]][String(parts[1])] = rule.strings("key_args")
+      guard case .object(let rule) = entry.value.content else { continue }
+      let (type, field) = (String(parts[0]), String(parts[1]))
+      if rule["key_args"] != nil {
+        rules.keyArguments[type, default: [:]][field] = rule.strings("key_args")
+      }
+      if let merge = rule.choice(ifGiven: "merge", as: PagePolicy.self) {
+        rules.pages[type, default: [:]][field] = merge
+      }
+      if rule["key_args"] == nil, rule["merge"] == nil {
+        report(
+          .wrongValue, "the rule for `\(entry.name)` says nothing", entry.namePlace,
+          "give `key_args` or `merge`")
+      }
     }
-    return rules
+    keys = rules
   }
 
   /// https://spec.graphql.org/September2025/#Name
@@ -180,7 +189,8 @@ extension PipelineLoader {
         options.place(of: "path"), "write `kind: sqlite`, or remove the path")
     }
     return StoreConfiguration(
-      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"))
+      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"),
+      isRequired: options.bool("required"))
   }
 
   private mutating func tests(_ options: PluginOptions, _ drafts: Drafts?) -> [PipelineTest] {

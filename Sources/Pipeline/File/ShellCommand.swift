@@ -112,14 +112,15 @@ package enum ShellCommand {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
-    // A command expects to be ended by signals. This process may ignore SIGPIPE, and the threads
-    // of Swift's concurrency block most signals.
+    // A command expects to be ended by signals. This process may ignore some, and the threads of
+    // Swift's concurrency block most.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGPIPE)
+    sigaddset(&signals, SIGXFSZ)
     posix_spawnattr_setsigdefault(&attributes, &signals)
     var mask = sigset_t()
     sigemptyset(&mask)

@@ -16,8 +16,12 @@ public struct ParsePlugin: Plugin {
       OptionDescription(
         "max_string", .size(in: ByteSize(bytes: 1)...ByteSize(bytes: 1 << 30)), default: "16MiB",
         "The longest string, and the largest custom scalar"),
+      OptionDescription(
+        "check_shape", .bool, default: "false",
+        "Whether responses are held against the pipeline's schema: a null or a value it forbids is an "
+          + "error"),
     ],
-    examples: ["parse", "parse: { max_string: 64MiB }"])
+    examples: ["parse", "parse: { max_string: 64MiB }", "parse: { check_shape: true }"])
 
   public static func make(
     options: PluginOptions, environment: PluginEnvironment
@@ -27,12 +31,13 @@ public struct ParsePlugin: Plugin {
       ParseInterceptor(
         limits: ResponseLimits(
           json: JSONLimits(maxDepth: Int32(options.int("max_depth")), maxStringBytes: bytes),
-          maxOpaqueBytes: bytes)))
+          maxOpaqueBytes: bytes), checksShape: options.bool("check_shape")))
   }
 }
 
 private struct ParseInterceptor: ResponseParsingInterceptor {
   let limits: ResponseLimits
+  let checksShape: Bool
 
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
@@ -41,16 +46,24 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     try await ResponseCheck.requireJSON(response, place: context.entryID)
     var options = ResponseNormalizer.Options()
     options.limits = limits
+    options.checksShape = checksShape
     if let target {
       options.errorPolicy = target.errorPolicy
       options.writesRoots = target.writesRoots
+      options.goesOnWithoutStore = !target.isRequired
     }
     let operation = try request.preparedOperation(context)
     let parsed = try await read(
       response, operation, store: target?.store, options: options, place: context.entryID)
+    if let failure = parsed.storeFailure {
+      context.services.logger.log(
+        level: failure.code == .readOnly ? .debug : .warning,
+        "the result was not kept: \(failure)", metadata: ["operation": "\(request.label)"])
+    }
     for diagnostic in parsed.diagnostics {
       context.services.logger.debug("\(diagnostic)")
     }
+    for warning in parsed.warnings { context.services.logger.warning("\(warning)") }
     let hiding = SecretHiding(response.secrets)
     return ResponseStream(
       GraphQLResponse(
@@ -77,6 +90,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     } catch {
       await normalizer?.abandon()
       guard let error = error as? CacheError else { throw error }
+      if error.code == .cancelled { throw CancellationError() }
       throw failure(error, response, place)
     }
   }
@@ -90,7 +104,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     case .truncatedResponse:
       return ChainError(
         .transport, .truncatedResponse, error.message, place: place, delivery: .answered)
-    case .invalidJSON, .malformedResponse:
+    case .invalidJSON, .malformedResponse, .unexpectedShape:
       return ChainError(
         .transport, .malformedResponse,
         "\(error.message); the server answered \(ResponseCheck.describe(response.head))",

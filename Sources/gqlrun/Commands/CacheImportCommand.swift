@@ -29,14 +29,20 @@ struct CacheImportCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "What becomes of nulls that stand for errors.", valueName: "policy"))
   var onErrors = ErrorPolicy.skipErrored
+  @Flag(
+    name: .long,
+    help: "Hold the response against the schema: a null or a value it forbids is an error.")
+  var checkShape = false
 
   func run() async throws {
     try await reporting {
-      let operation = try operationOptions.prepare(document, others: [response])
+      var operation = try operationOptions.prepare(document, others: [response])
+      operation.checksShape = checkShape
       let file = try InputFile(response, "the response")
       let store = try storeOptions.store.open()
       let start = ContinuousClock.now
-      let (normalized, summary) = try await Interruption.run { [file = Transferred(file)] in
+      let (normalized, summary) = try await Interruption.run {
+        [operation, file = Transferred(file)] in
         try await normalize(operation, file.value, store)
       }
       let seconds = (ContinuousClock.now - start).seconds
@@ -97,6 +103,9 @@ struct CacheImportCommand: AsyncParsableCommand {
       Terminal.warning(
         "the operation does not ask for \(fields) of the response, which "
           + "\(statistics.unknownFields == 1 ? "was" : "were") left out")
+    }
+    for warning in response.warnings + summary.warnings {
+      Terminal.warning(Terminal.safe(warning))
     }
     for (field, types) in Dictionary(grouping: response.diagnostics, by: \.keyField)
       .sorted(by: { $0.key < $1.key })

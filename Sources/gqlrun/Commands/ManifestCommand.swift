@@ -2,6 +2,7 @@ import ArgumentParser
 import Cache
 import GraphQL
 import JSONStream
+import Pipeline
 import Plugins
 
 struct ManifestCommand: AsyncParsableCommand {
@@ -26,13 +27,26 @@ struct ManifestCommand: AsyncParsableCommand {
           + "type has them. May be repeated.", valueName: "file"))
     var schema: [String] = []
 
+    @Option(
+      name: .shortAndLong,
+      help: ArgumentHelp(
+        "The pipeline file that the operations are run with: its keys count, and its schema unless "
+          + "another is named.", valueName: "file"))
+    var pipeline: String?
+
     /// The operations of the files, each with the text that is sent.
     func operations(of files: [String]) throws -> [PersistedQueryManifest.Operation] {
-      var rules = KeyRules()
+      let loaded = try pipeline.map {
+        try PipelineFile.load(path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil))
+          .pipeline
+      }
+      var rules = loaded?.keys ?? KeyRules()
       for rule in keys {
         do { try rules.add(rule: rule) } catch { throw Failure(.usage, "--keys: \(error)") }
       }
-      let schema = schema.isEmpty ? nil : try SchemaFile.load(schema)
+      let paths = schema.isEmpty ? [loaded?.schema].compactMap { $0 } : schema
+      let schema = paths.isEmpty ? nil : try SchemaFile.load(paths)
+      if let schema { rules = SchemaFile.rules(rules, of: schema) }
       let documents = try DocumentSet(paths: files)
       let report = documents.report(against: schema, warnings: false)
       if report.hasErrors {
@@ -51,7 +65,7 @@ struct ManifestCommand: AsyncParsableCommand {
       abstract: "Write the manifest of the operations in documents.",
       discussion: """
         The manifest has Apollo's format. An id is the SHA-256 of exactly the text that gqlrun sends, \
-        with its identifying fields: give the same --keys and --schema as to gqlrun run.
+        with its identifying fields: give the same --pipeline, --keys and --schema as to gqlrun run.
 
         EXAMPLE
           gqlrun manifest build --schema schema.graphql src/*.graphql -o manifest.json

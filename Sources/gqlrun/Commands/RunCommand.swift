@@ -17,9 +17,9 @@ struct RunCommand: AsyncParsableCommand {
       pipeline runs: memory cache, retries, a total time of five minutes.
 
       EXAMPLES
-        gqlrun run country.graphql --endpoint http://127.0.0.1:4000/graphql --var 'code="DE"'
+        gqlrun run country.graphql --endpoint http://127.0.0.1:4000/graphql --var code=DE
         gqlrun run country.graphql --pipeline offline.pipeline.yaml --variables de.json -v
-        gqlrun run country.graphql --endpoint URL --var 'code="DE"' \\
+        gqlrun run country.graphql --endpoint URL --var code=DE \\
           --store sqlite:cache.db --keys Country=code --policy cache-and-network
         echo '{ countries { name } }' | gqlrun run - --endpoint URL \\
           --header "Authorization: Bearer $TOKEN"
@@ -42,6 +42,12 @@ struct RunCommand: AsyncParsableCommand {
   var store: StoreChoice?
 
   @OptionGroup var operationOptions: OperationOptions
+
+  @Flag(
+    name: .long,
+    help: "Hold the response against the schema: a null or a value it forbids is an error.")
+  var checkShape = false
+
   @OptionGroup var outputOptions: OutputOptions
 
   @Option(
@@ -63,8 +69,9 @@ struct RunCommand: AsyncParsableCommand {
     try await reporting {
       let named = try givenContext()
       let pipeline = try endpointOptions.load(isQuiet: quiet)
-      let operation = try operationOptions.prepare(
+      var operation = try operationOptions.prepare(
         document, keys: pipeline.keys, schema: pipeline.schema)
+      operation.checksShape = checkShape
       guard operation.type != .subscription else {
         throw Failure(
           .badInput,
@@ -76,7 +83,9 @@ struct RunCommand: AsyncParsableCommand {
         logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
       let errorCount: Int
       do {
-        errorCount = try await Interruption.run { try await execute(operation, named, session) }
+        errorCount = try await Interruption.run { [operation] in
+          try await execute(operation, named, session)
+        }
       } catch {
         try? await session.close()
         throw error
@@ -103,6 +112,9 @@ struct RunCommand: AsyncParsableCommand {
       if quiet { continue }
       if response.source == .cache, effective == .networkFirst {
         Terminal.warning("the network did not answer; this is what the cache has")
+      }
+      for warning in response.writeSummary?.warnings ?? [] {
+        Terminal.warning(Terminal.safe(warning))
       }
       for error in response.errors {
         Terminal.note(Terminal.styled("graphql error:", .red) + " " + Terminal.safe("\(error)"))

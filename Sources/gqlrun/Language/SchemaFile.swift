@@ -1,3 +1,4 @@
+import Cache
 import GraphQL
 import JSONStream
 
@@ -36,13 +37,19 @@ enum SchemaFile {
       report.findings = error.issues.map { issue in
         Finding(
           severity: .error, code: "SchemaError", message: issue.message,
-          place: issue.location.map {
-            Finding.Place(
-              file: sources.files[sources.index(of: $0)].name, location: sources.local($0))
-          } ?? Finding.Place(file: files.map(\.name).joined(separator: ", ")))
+          place: issue.location.map { sources.place($0) }
+            ?? Finding.Place(file: files.map(\.name).joined(separator: ", ")),
+          related: issue.locations.dropFirst().map { sources.place($0) })
       }
       throw failure(report)
     }
+  }
+
+  /// The rules given and those of the schema's directives, with a warning where they differ.
+  static func rules(_ given: KeyRules, of schema: Schema) -> KeyRules {
+    let (rules, warnings) = given.joined(with: schema)
+    for warning in warnings.prefix(20) { Terminal.warning(Terminal.safe(warning)) }
+    return rules
   }
 
   private static func load(introspection file: SourceFiles.File) throws -> Schema {
@@ -78,7 +85,8 @@ enum SchemaFile {
 
   /// Whether the text is JSON: no type definition begins with a brace.
   private static func isJSON(_ bytes: [UInt8]) -> Bool {
-    bytes.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) } == UInt8(ascii: "{")
+    let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
+    return text.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) } == UInt8(ascii: "{")
   }
 }
 

@@ -48,6 +48,11 @@ struct SourceFiles {
       offset: location.offset - file.start)
   }
 
+  /// The place as the user knows it.
+  func place(_ location: SourceLocation) -> Finding.Place {
+    Finding.Place(file: files[index(of: location)].name, location: local(location))
+  }
+
   /// CR, LF and CRLF each end a line.
   private static func lineEnds(_ bytes: [UInt8]) -> Int {
     var count = 0

@@ -34,7 +34,8 @@ extension Failure {
     case .storage, .readOnly: self.init(.failed, error.message)
     case .cancelled: self.init(.interrupted, "interrupted")
     case .invalidKeyRule: self.init(.usage, error.message)
-    case .invalidOperation, .invalidVariables, .invalidData, .malformedResponse, .truncatedResponse,
+    case .invalidOperation, .invalidVariables, .invalidData, .malformedResponse, .unexpectedShape,
+      .truncatedResponse,
       .invalidJSON, .foreignDatabase, .damagedDatabase:
       self.init(.badInput, error.message)
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Cache
 import GraphQL
 import JSONStream
+import Pipeline
 
 /// Which operation of a document, with which variables, and what identifies its objects.
 struct OperationOptions: ParsableArguments {
@@ -12,14 +13,24 @@ struct OperationOptions: ParsableArguments {
 
   @Option(
     name: .long,
-    help: ArgumentHelp("A JSON file with the variables; - is standard input.", valueName: "file"))
+    help: ArgumentHelp(
+      "A JSON or YAML (.yaml, .yml) file with the variables; - is JSON on standard input.",
+      valueName: "file"))
   var variables: String?
 
   @Option(
     name: .customLong("var"),
     help: ArgumentHelp(
-      "One variable as JSON; wins over the file. May be repeated.", valueName: "name=JSON"))
+      "One variable, as JSON or as text of its declared type; wins over the file. May be repeated.",
+      valueName: "name=value"))
   var assignments: [String] = []
+
+  @Option(
+    name: .customLong("var-file"),
+    help: ArgumentHelp(
+      "One variable whose value stands in a file, as with --var. May be repeated.",
+      valueName: "name=file"))
+  var fileAssignments: [String] = []
 
   @Option(
     name: .long,
@@ -31,45 +42,67 @@ struct OperationOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "The schema (SDL); with it identifying fields are added wherever a type has them.",
+      "The schema: type definitions, or the JSON of an introspection query; with it identifying "
+        + "fields are added wherever a type has them. May be repeated.",
       valueName: "file"))
-  var schema: String?
+  var schema: [String] = []
 
-  /// The variables given, whatever the operation declares.
-  func givenVariables() throws -> JSONObject {
-    var result = JSONObject()
-    if let variables {
-      guard case .object(let object) = try Input.json(variables, "the variables file") else {
-        throw Failure(
-          .badInput,
-          "\(Input.label(variables)): the variables are no JSON object; write one such as "
-            + #"{"code": "DE"}"#)
-      }
-      result = object
-    }
-    for assignment in assignments {
-      let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, !parts[0].isEmpty else {
-        throw Failure(
-          .usage, "cannot read --var \(assignment); write --var name=JSON, such as --var first=10")
-      }
-      // A $ before the name is how the document writes it.
-      let name = String(parts[0].hasPrefix("$") ? parts[0].dropFirst() : parts[0])
+  /// The variables of the file, whatever the operation declares.
+  private func variablesOfFile() throws -> JSONObject {
+    guard let variables else { return JSONObject() }
+    let value: JSONValue
+    if [".yaml", ".yml"].contains(where: { variables.lowercased().hasSuffix($0) }) {
       do {
-        result[name] = try JSONValue(parsing: String(parts[1]))
-      } catch {
-        throw Failure(
-          .badInput,
-          "the value of --var \(name) is not JSON: \(error.message)" + Self.hint(name, parts[1]))
+        value = try YAMLValues.value(
+          of: Input.bytes(variables, "the variables file"), file: Input.label(variables))
+      } catch let error as PipelineDiagnostics {
+        Terminal.note(error.rendered(as: .human(colors: Terminal.usesColor)))
+        throw Failure(.badInput, "")
       }
+    } else {
+      value = try Input.json(variables, "the variables file")
+    }
+    guard case .object(let object) = value else {
+      throw Failure(
+        .badInput,
+        "\(Input.label(variables)): the variables are no JSON object; write one such as "
+          + #"{"code": "DE"}"#)
+    }
+    return object
+  }
+
+  /// The variables given, read by the types that the operation declares.
+  private func givenVariables(_ document: Document, _ schema: Schema?) throws -> JSONObject {
+    var result = try variablesOfFile()
+    guard !assignments.isEmpty || !fileAssignments.isEmpty else { return result }
+    let reader = try VariableReader(
+      document: document, operationName: operation, schema: schema)
+    for assignment in assignments {
+      let (name, text) = try Self.parts(
+        of: assignment, "--var", "name=value, such as --var first=10")
+      result[name] = try reader.value(ofTextOrJSON: text, for: name)
+    }
+    for assignment in fileAssignments {
+      let (name, path) = try Self.parts(
+        of: assignment, "--var-file", "name=file, such as --var-file body=post.md")
+      let bytes = try Input.bytes(path, "the value of $\(name)")
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw Failure(.badInput, "\(Input.label(path)): the value of $\(name) is not UTF-8 text")
+      }
+      result[name] = try reader.value(ofTextOrJSON: text, for: name)
     }
     return result
   }
 
-  /// What the writer of a value that is not JSON most likely meant: a string.
-  private static func hint(_ name: String, _ value: Substring) -> String {
-    guard !value.contains(where: { "\"'{}[]".contains($0) }) else { return "" }
-    return "; a string needs quotes: --var '\(name)=\"\(value)\"'"
+  private static func parts(
+    of assignment: String, _ option: String, _ form: String
+  ) throws -> (name: String, value: String) {
+    let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else {
+      throw Failure(.usage, "cannot read \(option) \(assignment); write \(option) \(form)")
+    }
+    // A $ before the name is how the document writes it.
+    return (String(parts[0].hasPrefix("$") ? parts[0].dropFirst() : parts[0]), String(parts[1]))
   }
 
   func keyRules(_ base: KeyRules = KeyRules()) throws -> KeyRules {
@@ -84,17 +117,6 @@ struct OperationOptions: ParsableArguments {
     return rules
   }
 
-  private func facts(_ path: String?) throws -> TypeFacts? {
-    guard let path = schema ?? path else { return nil }
-    let bytes = try Input.bytes(path, "the schema")
-    let document = try Input.document(bytes, path)
-    do {
-      return TypeFacts(try Schema(sdl: document))
-    } catch {
-      throw Failure(.badInput, "\(Input.label(path)): the schema cannot be used: \(error)")
-    }
-  }
-
   /// The operation of the document at `path`, ready to be run.
   ///
   /// - Parameter others: The other files that the command reads.
@@ -102,21 +124,23 @@ struct OperationOptions: ParsableArguments {
     _ path: String, keys base: KeyRules = KeyRules(), schema schemaPath: String? = nil,
     others: [String] = []
   ) throws -> PreparedOperation {
-    guard ([path, variables, schema].compactMap { $0 } + others).count(where: { $0 == "-" }) < 2
-    else {
+    let schemas = schema.isEmpty ? [schemaPath].compactMap { $0 } : schema
+    let files = [path] + [variables].compactMap { $0 } + schemas + others
+    guard files.count(where: { $0 == "-" }) < 2 else {
       throw Failure(.usage, "only one file can be - (standard input); name the others")
     }
-    let rules = try keyRules(base)
+    var rules = try keyRules(base)
     let bytes = try Input.bytes(path, "the document")
     let document = try Input.document(bytes, path)
-    let variables = try givenVariables()
-    let facts = try facts(schemaPath)
+    let schema = try schemas.isEmpty ? nil : SchemaFile.load(schemas)
+    if let schema { rules = SchemaFile.rules(rules, of: schema) }
     let name = Input.label(path)
     do {
       return try PreparedOperation(
-        document: document, operationName: operation, variables: variables, keys: rules,
-        facts: facts)
-    } catch {
+        document: document, operationName: operation,
+        variables: givenVariables(document, schema), keys: rules,
+        facts: schema.map { TypeFacts($0) })
+    } catch let error as CacheError {
       if let location = error.location {
         throw Failure(.badInput, Input.located(error.message, at: location, in: bytes, name: name))
       }

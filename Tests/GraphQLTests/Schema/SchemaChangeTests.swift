@@ -52,15 +52,18 @@ import Testing
         ]
       ),
       (
-        "input I { a: Int b: Int! c: Int }", "input I @oneOf { a: Int! b: Int d: Int! e: Int }",
+        "input I { a: Int b: Int! c: Int }", "input I { a: Int! b: Int d: Int! e: Int }",
         [
           "REQUIRED_INPUT_FIELD_ADDED: A required field d on input type I was added.",
           "OPTIONAL_INPUT_FIELD_ADDED: An optional field e on input type I was added.",
           "FIELD_REMOVED: I.c was removed.",
           "FIELD_CHANGED_KIND: I.a changed type from Int to Int!.",
           "FIELD_CHANGED_KIND_SAFE: I.b changed type from Int! to Int.",
-          "ONE_OF_ADDED: I now takes exactly one field.",
         ]
+      ),
+      (
+        "input I { a: Int b: Int }", "input I @oneOf { a: Int b: Int }",
+        ["ONE_OF_ADDED: I now takes exactly one field."]
       ),
       (
         "interface I { a: Int } interface J { a: Int } type A implements I { a: Int }",

@@ -117,18 +117,18 @@ import Testing
     ),
     (
       "type Query { a: Int }\ntype Query { b: Int }",
-      ["2:6: There can be only one type named 'Query'."]
+      ["1:6: There can be only one type named 'Query'."]
     ),
     (
       "type Query { a: Int a(b: Int b: Int): Int }",
       [
-        "1:21: Field 'Query.a' can only be defined once.",
-        "1:30: Argument 'Query.a(b:)' can only be defined once.",
+        "1:14: Field 'Query.a' can only be defined once.",
+        "1:23: Argument 'Query.a(b:)' can only be defined once.",
       ]
     ),
     (
       "type Query { a: Int } enum E { A A }",
-      ["1:34: Enum value 'E.A' can only be defined once."]
+      ["1:32: Enum value 'E.A' can only be defined once."]
     ),
     (
       "type Query { a: Int } extend type Qery { b: Int }",
@@ -136,7 +136,7 @@ import Testing
     ),
     (
       "type Query { a: Int } extend interface Query { b: Int }",
-      ["1:23: Cannot extend non-interface type 'Query'."]
+      ["1:1: Cannot extend non-interface type 'Query'."]
     ),
     (
       "type Query { a: I b(c: Query): Int } input I { d: Query }",
@@ -151,29 +151,42 @@ import Testing
       [
         "1:23: Type Query must only implement Interface types, it cannot implement Query.",
         "1:31: Type Query must only implement Interface types, it cannot implement Int.",
+        "1:56: Union type U can only include type Query once.",
         "1:64: Union type U can only include Object types, it cannot include Int.",
-        "1:70: Union type U can only include type Query once.",
       ]
     ),
     (
       "schema { query: E mutation: X mutation: E } enum E { A }",
       [
+        "1:19: There can be only one mutation type in schema.",
+        "1:29: Unknown type 'X'. Did you mean 'E'?",
+      ]
+    ),
+    (
+      "schema { query: E mutation: E } enum E { A }",
+      [
         "1:17: Query root type must be Object type, it cannot be E.",
-        "1:31: There can be only one mutation type in schema.",
-        "1:41: Mutation root type must be Object type if provided, it cannot be E.",
+        "1:29: Mutation root type must be Object type if provided, it cannot be E.",
+      ]
+    ),
+    (
+      "schema { query: Q mutation: Q } type Q { a: Int }",
+      [
+        "1:17: All root types must be different, 'Q' type is used as query and mutation "
+          + "root types."
       ]
     ),
     (
       "schema { query: Q } schema { query: Q } type Q { a: Int }",
-      ["1:21: Must provide only one schema definition."]
+      [
+        "1:10: There can be only one query type in schema.",
+        "1:21: Must provide only one schema definition.",
+      ]
     ),
     ("scalar A", ["Query root type must be provided."]),
     (
       "type Query { a: Int } directive @a on FIELD directive @a(b: Query) on FIELD",
-      [
-        "1:56: There can be only one directive named '@a'.",
-        "1:61: The type of @a(b:) must be Input Type but got: Query.",
-      ]
+      ["1:34: There can be only one directive named '@a'."]
     ),
   ])
   func `what is wrong is listed with its place`(source: String, expected: [String]) throws {

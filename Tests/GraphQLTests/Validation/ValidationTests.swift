@@ -72,41 +72,6 @@ import Testing
     }
   }
 
-  /// One case of a differential run: lines of a file named by `GQLRUN_DIFFERENTIAL`, errors and
-  /// places by the reference implementation.
-  private struct Difference: Decodable {
-    var schema: String
-    var document: String
-    var errors: [ValidationVector.Problem]
-    var sdl: Bool?
-    var rules: [String]?
-  }
-
-  @Test(.enabled(if: ProcessInfo.processInfo.environment["GQLRUN_DIFFERENTIAL"] != nil))
-  func `a differential run finds no difference`() throws {
-    let path = ProcessInfo.processInfo.environment["GQLRUN_DIFFERENTIAL"] ?? ""
-    let data = try Data(contentsOf: URL(fileURLWithPath: path))
-    var schemas: [String: Schema] = [:]
-    for line in data.split(separator: UInt8(ascii: "\n")) {
-      let line = try JSONDecoder().decode(Difference.self, from: Data(line))
-      let document = try Document(parsing: line.document)
-      let errors: [ValidationError]
-      if line.sdl == true {
-        errors = document.validateTypeSystem()
-      } else {
-        let schema =
-          try schemas[line.schema] ?? Schema(sdl: try Document(parsing: line.schema))
-        schemas[line.schema] = schema
-        let rules =
-          line.rules?.compactMap(ValidationRule.init)
-          ?? ValidationRule.specified.filter { $0 != .knownOperationTypes }
-        errors = document.validate(against: schema, options: ValidationOptions(rules: rules))
-      }
-      let own = errors.map { "\($0.message) \($0.locations.map { [$0.line, $0.column] })" }
-      #expect(own == line.errors.map { "\($0.message) \($0.locations)" }, "\(line.document)")
-    }
-  }
-
   // MARK: - Rules that the recorded validations say little of
 
   @Test(arguments: [

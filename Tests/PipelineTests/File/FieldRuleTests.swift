@@ -22,13 +22,30 @@ struct FieldRuleTests {
     #expect(pipeline.show().contains("  fields:\n    Query.feed:\n      key_args: [filter]\n"))
   }
 
+  @Test("merge joins pages, and groups share one identity space")
+  func pages() throws {
+    let pipeline = try load(
+      file(
+        chain: Self.chain,
+        settings: """
+          keys: { groups: { Cat: Animal, Dog: Animal } }
+          fields:
+            Query.feed: { merge: connection, key_args: [filter] }
+            User.posts: { merge: offset }
+          """))
+    #expect(pipeline.keys.pages == ["Query": ["feed": .connection], "User": ["posts": .offset]])
+    #expect(pipeline.keys.keyArguments == ["Query": ["feed": ["filter"]]])
+    #expect(pipeline.keys.groups == ["Cat": "Animal", "Dog": "Animal"])
+  }
+
   @Test(
     "what is no rule has its place",
     arguments: [
       (#"{ feed: { key_args: [a] } }"#, "`feed` in `fields` does not name a field of a type"),
       (#"{ "Query.": { key_args: [a] } }"#, "`Query.` in `fields` does not name a field of a type"),
       (#"{ Query.feed: { keyargs: [a] } }"#, "has no key `keyargs`"),
-      (#"{ Query.feed: {} }"#, "key_args"),
+      (#"{ Query.feed: {} }"#, "the rule for `Query.feed` says nothing"),
+      (#"{ Query.feed: { merge: conection } }"#, "connection"),
     ])
   func wrongRules(rules: String, message: String) throws {
     let errors = check(file(chain: Self.chain, settings: "fields: \(rules)")).errors

@@ -203,7 +203,7 @@ struct PipelineFileErrorsTests {
          |
        5 | store: { knid: memory }
          |          ^^^^ did you mean `kind`?
-         = keys: kind, path, max_size
+         = keys: kind, path, max_size, required
 
       error[P001]: `keys` has no key `defaults`
         --> dir/x.pipeline.yaml:6:9

@@ -1,0 +1,159 @@
+public import JSONStream
+
+/// Holds a response against the schema while its bytes arrive: what the schema promises must be there,
+/// and be of the kind that it says.
+///
+/// An error is a null where the type is non-null, a scalar of another kind, an object in the place of a
+/// list or the other way round, and a field that was asked for and is missing. Values of an enum and
+/// types of objects that the schema does not know are warnings: servers add some all the time. What the
+/// operation does not ask for is passed over.
+///
+/// Memory grows with the depth of the response, not with its size. Used by one task.
+///
+/// https://spec.graphql.org/September2025/#sec-Value-Completion
+public final class ResponseShape {
+  /// What is worth knowing and no error, each thing once, at most a hundred.
+  public var warnings: [String] { check.warnings }
+
+  private let check: ShapeCheck
+  private let context: UnsafeMutablePointer<ShapeContext>
+  private var parser: JSONParser
+
+  /// - Throws: ``CacheError`` with code `invalidOperation` when the operation was prepared without a
+  ///   schema.
+  public init(
+    _ operation: PreparedOperation, limits: JSONLimits = JSONLimits()
+  ) throws(CacheError) {
+    guard let schema = operation.plan.facts?.schema else {
+      throw CacheError(
+        .invalidOperation,
+        "the shape of a response can only be checked against a schema, and there is none; name one "
+          + "with --schema FILE or the pipeline's key `schema`")
+    }
+    check = ShapeCheck(plan: operation.plan, schema: schema)
+    context = .allocate(capacity: 1)
+    context.initialize(
+      to: ShapeContext(
+        scope: JSONEventScope(limits: limits), check: Unmanaged.passUnretained(check)))
+    do {
+      parser = try JSONParser(
+        handlers: shapeHandlers, context: UnsafeMutableRawPointer(context))
+    } catch {
+      context.deinitialize(count: 1)
+      context.deallocate()
+      throw CacheError(.storage, "cannot start a JSON parser: \(error.message)")
+    }
+  }
+
+  deinit {
+    context.deinitialize(count: 1)
+    context.deallocate()
+  }
+
+  /// Takes the next bytes of the response.
+  ///
+  /// - Throws: ``CacheError``: `unexpectedShape` with the path, `invalidJSON` with the byte offset.
+  public func feed(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
+    do { try parser.feed(bytes) } catch { throw describe(error) }
+  }
+
+  /// Says that the response has ended.
+  public func finish() throws(CacheError) {
+    do { try parser.finish() } catch { throw describe(error) }
+  }
+
+  private func describe(_ error: JSONError) -> CacheError {
+    if var own = check.failure {
+      own.byteOffset = own.byteOffset ?? error.offset
+      return own
+    }
+    return CacheError(
+      error.code == .unexpectedEnd ? .truncatedResponse : .invalidJSON,
+      "the response is not valid JSON at byte \(error.offset): \(error.message)",
+      byteOffset: error.offset)
+  }
+}
+
+/// What the parser's handlers get: the scope first.
+private struct ShapeContext {
+  var scope: JSONEventScope
+  let check: Unmanaged<ShapeCheck>
+}
+
+/// Passes an event to the check; 0 when the parse is to stop.
+private func pass(
+  _ context: UnsafeMutableRawPointer?, counting count: (inout JSONEventScope) -> Bool,
+  to body: (ShapeCheck) -> Bool
+) -> Int32 {
+  let context = context.unsafelyUnwrapped.assumingMemoryBound(to: ShapeContext.self)
+  guard count(&context.pointee.scope) else { return 0 }
+  if body(context.pointee.check.takeUnretainedValue()) { return 1 }
+  context.pointee.scope.fail(JSONFailureCode(rawValue: JSONFailureCode.firstHandlerCode))
+  return 0
+}
+
+private func string(_ bytes: UnsafePointer<UInt8>?, _ length: Int) -> String {
+  String(decoding: UnsafeBufferPointer(start: bytes, count: length), as: UTF8.self)
+}
+
+private let shapeHandlers = JSONEventHandlers(
+  null: { context in
+    pass(
+      context,
+      counting: {
+        $0.count()
+        return true
+      }, to: { $0.value(.null) })
+  },
+  boolean: { context, _ in
+    pass(
+      context,
+      counting: {
+        $0.count()
+        return true
+      }, to: { $0.value(.boolean) })
+  },
+  number: { context, bytes, length in
+    pass(
+      context, counting: { $0.checkNumber(length) },
+      to: { check in
+        let text = bytes.map {
+          String(
+            decoding: UnsafeRawBufferPointer(start: UnsafeRawPointer($0), count: length),
+            as: UTF8.self)
+        }
+        return check.value(.number(text ?? ""))
+      })
+  },
+  string: { context, bytes, length in
+    pass(
+      context, counting: { $0.checkString(length) },
+      // Only names of types and enum values are read; they are short.
+      to: { $0.value(.string(string(bytes, min(length, 256)))) })
+  },
+  startObject: { context in
+    pass(context, counting: { $0.enter() }, to: { $0.open(isObject: true) })
+  },
+  key: { context, bytes, length in
+    pass(
+      context, counting: { $0.checkKey(length) }, to: { $0.key(string(bytes, length)) })
+  },
+  endObject: { context in
+    pass(
+      context,
+      counting: {
+        $0.leave()
+        return true
+      }, to: { $0.close() })
+  },
+  startArray: { context in
+    pass(context, counting: { $0.enter() }, to: { $0.open(isObject: false) })
+  },
+  endArray: { context in
+    pass(
+      context,
+      counting: {
+        $0.leave()
+        return true
+      }, to: { $0.close() })
+  })

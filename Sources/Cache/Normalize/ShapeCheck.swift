@@ -1,0 +1,302 @@
+import GraphQL
+
+/// The state of a ``ResponseShape``: which type is expected where the response has got to.
+final class ShapeCheck {
+  enum Event {
+    case null, boolean
+    case number(String)
+    case string(String)
+
+    var title: String {
+      switch self {
+      case .null: "null"
+      case .boolean: "a boolean"
+      case .number: "a number"
+      case .string: "a string"
+      }
+    }
+  }
+
+  /// What one response key of an object must be.
+  private struct Field {
+    var type: TypeReference
+    var sets: [Int]
+    /// Its place among the required fields, or -1 where fragments decide and the type is not known.
+    var number: Int
+    var isTypename: Bool
+  }
+
+  /// The fields of objects of one type under one selection.
+  private struct Shape {
+    var fields: [String: Field] = [:]
+    var required: [String] = []
+  }
+
+  private struct ShapeKey: Hashable {
+    var type: String
+    var sets: [Int]
+    var isConcrete: Bool
+  }
+
+  private enum Kind { case envelope, object, list, skipped }
+
+  private struct Frame {
+    var kind: Kind
+    /// Objects: the type that is known, and whether that is the object's own.
+    var type = ""
+    var isConcrete = false
+    var sets: [Int] = []
+    var seen: Set<String> = []
+    /// Lists: the type of the elements.
+    var element: TypeReference?
+    /// What the next value must be; `nil` for what is passed over.
+    var expected: Field?
+    var key = ""
+    var index = 0
+  }
+
+  private let plan: OperationPlan
+  private let schema: Schema
+  private var frames: [Frame] = []
+  private var shapes: [ShapeKey: Shape] = [:]
+  private(set) var failure: CacheError?
+  private(set) var warnings: [String] = []
+  private var warned: Set<String> = []
+
+  init(plan: OperationPlan, schema: Schema) {
+    self.plan = plan
+    self.schema = schema
+  }
+
+  // MARK: - Events
+
+  func key(_ key: String) -> Bool {
+    guard let last = frames.indices.last else { return true }
+    frames[last].key = key
+    switch frames[last].kind {
+    case .object:
+      frames[last].expected = shape(of: frames[last]).fields[key]
+      frames[last].seen.insert(key)
+    case .envelope, .list, .skipped: break
+    }
+    return true
+  }
+
+  func value(_ event: Event) -> Bool {
+    guard let last = frames.indices.last else { return true }
+    let frame = frames[last]
+    switch frame.kind {
+    case .envelope, .skipped: break
+    case .object:
+      if let field = frame.expected {
+        if field.isTypename, case .string(let name) = event {
+          noteType(name)
+        } else if !check(event, field.type) {
+          return false
+        }
+      }
+    case .list:
+      if let type = frame.element, !check(event, type) { return false }
+      frames[last].index += 1
+    }
+    return true
+  }
+
+  func open(isObject: Bool) -> Bool {
+    guard let last = frames.indices.last else {
+      frames.append(Frame(kind: isObject ? .envelope : .skipped))
+      return true
+    }
+    let frame = frames[last]
+    switch frame.kind {
+    case .skipped: frames.append(Frame(kind: .skipped))
+    case .envelope:
+      if isObject && frame.key == "data" {
+        let type = plan.rootType
+        frames.append(
+          Frame(kind: .object, type: type, isConcrete: true, sets: [plan.rootSet]))
+      } else {
+        frames.append(Frame(kind: .skipped))
+      }
+    case .object:
+      guard let field = frame.expected else {
+        frames.append(Frame(kind: .skipped))
+        return true
+      }
+      return open(isObject, field.type, field.sets)
+    case .list:
+      guard let type = frame.element else {
+        frames.append(Frame(kind: .skipped))
+        return true
+      }
+      return open(isObject, type, frame.sets)
+    }
+    return true
+  }
+
+  func close() -> Bool {
+    guard let frame = frames.popLast() else { return true }
+    if frame.kind == .object {
+      for key in shape(of: frame).required where !frame.seen.contains(key) {
+        let place = [path(), key].filter { !$0.isEmpty }.joined(separator: ".")
+        return fail("the field is missing, and the operation asks for it", at: place)
+      }
+    }
+    if let last = frames.indices.last, frames[last].kind == .list { frames[last].index += 1 }
+    return true
+  }
+
+  // MARK: - Types
+
+  private func open(_ isObject: Bool, _ type: TypeReference, _ sets: [Int]) -> Bool {
+    switch type.nullable {
+    case .list(let element, _):
+      if isObject { return mismatch(type, "an object") }
+      var frame = Frame(kind: .list, sets: sets)
+      frame.element = element
+      frames.append(frame)
+      return true
+    case .named(let name):
+      switch schema.type(named: name.value) {
+      case .object?, .interface?, .union?:
+        guard isObject else { return mismatch(type, "a list") }
+        var isConcrete = false
+        if case .object? = schema.type(named: name.value) { isConcrete = true }
+        frames.append(
+          Frame(kind: .object, type: name.value, isConcrete: isConcrete, sets: sets))
+        return true
+      case .scalar(let scalar)? where !scalar.isBuiltIn:
+        frames.append(Frame(kind: .skipped))
+        return true
+      case .scalar?, .enumeration?, .inputObject?:
+        return mismatch(type, isObject ? "an object" : "a list")
+      case nil:
+        frames.append(Frame(kind: .skipped))
+        return true
+      }
+    case .nonNull:
+      return true
+    }
+  }
+
+  private func check(_ event: Event, _ type: TypeReference) -> Bool {
+    if case .null = event { return type.isNonNull ? mismatch(type, "null") : true }
+    guard case .named(let name) = type.nullable else { return mismatch(type, event.title) }
+    switch schema.type(named: name.value) {
+    case .enumeration(let enumeration)?:
+      guard case .string(let text) = event else { return mismatch(type, event.title) }
+      if enumeration.values[text] == nil {
+        warn(
+          "the enum \(enumeration.name) has no value \"\(text.prefix(60))\" in the schema, which the "
+            + "response has at \(path())", "\(enumeration.name).\(text)")
+      }
+      return true
+    case .scalar(let scalar)?: return check(event, scalar, type)
+    case .object?, .interface?, .union?: return mismatch(type, event.title)
+    case .inputObject?, nil: return true
+    }
+  }
+
+  private func check(_ event: Event, _ scalar: ScalarType, _ type: TypeReference) -> Bool {
+    switch (scalar.name, event) {
+    case ("Int", .number(let text)):
+      // A server may write 1.0 or 1e3: what counts is the value.
+      if let number = Double(text), number == number.rounded(),
+        abs(number) < 2_147_483_648
+          || number == -2_147_483_648
+      {
+        return true
+      }
+      return mismatch(type, "\(text.prefix(40)), which is no 32-bit integer")
+    case ("Float", .number), ("String", .string), ("Boolean", .boolean), ("ID", .string):
+      return true
+    case ("ID", .number(let text)):
+      return text.utf8.contains { $0 == 46 || $0 == 101 || $0 == 69 }
+        ? mismatch(type, text.prefix(40) + ", which is no id") : true
+    case ("Int", _), ("Float", _), ("String", _), ("Boolean", _), ("ID", _):
+      return mismatch(type, event.title)
+    default: return true
+    }
+  }
+
+  /// Says what the object in the top frame is.
+  private func noteType(_ name: String) {
+    guard let last = frames.indices.last, !frames[last].isConcrete else { return }
+    let declared = frames[last].type
+    if schema.possibleTypes(of: declared).contains(name) {
+      frames[last].type = name
+      frames[last].isConcrete = true
+      return
+    }
+    warn(
+      "\(declared) cannot be a \(name.prefix(60)) in the schema, and is one in the response at "
+        + "\(path())", "\(declared):\(name)")
+  }
+
+  // MARK: - Shapes
+
+  private func shape(of frame: Frame) -> Shape {
+    let key = ShapeKey(type: frame.type, sets: frame.sets, isConcrete: frame.isConcrete)
+    if let known = shapes[key] { return known }
+    var shape = Shape()
+    for contribution in frame.sets.flatMap({ plan.sets[$0] }) {
+      var applies = true
+      var isCertain = true
+      for condition in contribution.conditions where condition != frame.type {
+        if frame.isConcrete {
+          if plan.facts?.isPossible(frame.type, for: condition) != true { applies = false }
+        } else {
+          isCertain = false
+        }
+      }
+      guard applies else { continue }
+      // Before the object says what it is, the fragment does.
+      let owner = isCertain ? frame.type : contribution.conditions.last ?? frame.type
+      guard let type = schema.field(contribution.fieldName, on: owner)?.type else { continue }
+      let name = contribution.responseKey
+      if shape.fields[name] == nil {
+        shape.fields[name] = Field(
+          type: type, sets: [], number: -1, isTypename: contribution.fieldName == "__typename")
+      }
+      if let child = contribution.childSet { shape.fields[name]?.sets.append(child) }
+      // What only the cache asks for may be missing from a response that was fetched without it.
+      if isCertain, !contribution.isAdded, shape.fields[name]?.number == -1 {
+        shape.fields[name]?.number = shape.required.count
+        shape.required.append(name)
+      }
+    }
+    shapes[key] = shape
+    return shape
+  }
+
+  // MARK: - Messages
+
+  private func warn(_ message: String, _ thing: String) {
+    if warned.count < 100, warned.insert(thing).inserted { warnings.append(message) }
+  }
+
+  private func mismatch(_ type: TypeReference, _ found: some StringProtocol) -> Bool {
+    fail("expected \(type.printed()), found \(found)", at: path())
+  }
+
+  private func fail(_ problem: String, at place: String) -> Bool {
+    failure = CacheError(
+      .unexpectedShape, "the response does not fit the schema at \(place): \(problem)", place: place
+    )
+    return false
+  }
+
+  /// `feed.edges[3].node`
+  private func path() -> String {
+    var text = ""
+    for frame in frames {
+      switch frame.kind {
+      case .envelope, .skipped: continue
+      case .list: text += "[\(frame.index)]"
+      case .object where !frame.key.isEmpty: text += (text.isEmpty ? "" : ".") + frame.key
+      case .object: continue
+      }
+    }
+    return text
+  }
+}

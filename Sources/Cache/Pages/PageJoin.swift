@@ -1,0 +1,334 @@
+/// Joins the pages of a response with the lists that are stored.
+///
+/// ```
+/// response ──▶ record text: "$page0:feed":{…}        (an ordinary field until the commit)
+/// commit   ──▶ store merges records, settles nulls ──▶ PageJoin: "$page0:feed" + "feed" ──▶ "feed"
+/// ```
+/// A page stands under a name of its own until the store has everything of the response: so pages need
+/// nothing of the parser, of merging or of settling nulls, several pages of one list in one response do
+/// not meet, and what is joined is what is stored at that moment, inside the transaction.
+struct PageJoin {
+  private let rules: [PageRule]
+  private let access: any RecordAccess
+  private(set) var warnings: [String] = []
+
+  init(_ rules: [PageRule], access: any RecordAccess) {
+    self.rules = rules
+    self.access = access
+  }
+
+  /// Joins the pages in the records of `keys`.
+  mutating func run(_ keys: [[UInt8]]) {
+    for key in keys {
+      guard let text = access.record(key: key) else { continue }
+      var fields: [[UInt8]] = []
+      guard let joined = join(object: text, String(decoding: key, as: UTF8.self), &fields) else {
+        continue
+      }
+      access.setRecord(key: key, text: joined.count > 2 ? joined : nil, fields: fields)
+    }
+  }
+
+  // MARK: - Where pages stand
+
+  /// The object with its pages joined; `nil` when it has none. Notes the stored keys of the lists.
+  private mutating func join(
+    object: [UInt8], _ place: String, _ changed: inout [[UInt8]]
+  ) -> [UInt8]? {
+    var fields = ObjectText(object)
+    var isEdited = false
+    for index in fields.entries.indices where !fields.entries[index].isPage {
+      guard let value = join(value: fields.entries[index].value, place) else { continue }
+      fields.entries[index].value = value
+      isEdited = true
+    }
+    let pages = fields.takePages()
+    for page in pages.sorted(by: { $0.number < $1.number }) {
+      isEdited = true
+      guard rules.indices.contains(page.number) else { continue }
+      let own = join(value: page.value, place) ?? page.value
+      let old = fields[page.key]
+      var name = place
+      if name.hasPrefix("QUERY_ROOT.") { name = "QUERY_ROOT" }
+      let title = "\(name).\(rules[page.number].storedKey)"
+      guard let value = joined(old, own, rules[page.number], title) else { continue }
+      fields[page.key] = value
+      changed.append(page.key)
+    }
+    return isEdited ? fields.text : nil
+  }
+
+  /// A value with the pages inside it joined; `nil` when there are none.
+  private mutating func join(value: [UInt8], _ place: String) -> [UInt8]? {
+    let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
+    switch kind {
+    case .object:
+      guard value.withUnsafeBufferPointer({ RecordBatch.mayHoldPages(Bytes($0)) }) else {
+        return nil
+      }
+      var fields: [[UInt8]] = []
+      return join(object: value, place, &fields)
+    case .list, .segments:
+      let reader = value.withUnsafeBufferPointer { value in
+        RecordBatch.mayHoldPages(Bytes(value)) ? ListReader(Bytes(value), access: access) : nil
+      }
+      guard var elements = reader else { return nil }
+      var builder = ListBuilder(access: access)
+      var isEdited = false
+      while let element = elements.next() {
+        let edited = join(value: element, place)
+        if edited != nil { isEdited = true }
+        builder.append(edited ?? element)
+      }
+      return isEdited && !elements.isBroken ? builder.finish() : nil
+    default: return nil
+    }
+  }
+
+  // MARK: - Joining
+
+  private mutating func joined(
+    _ old: [UInt8]?, _ new: [UInt8], _ rule: PageRule, _ title: String
+  ) -> [UInt8]? {
+    let kind = PageValue.Kind(new)
+    if kind == .null { return nil }
+    guard let old, PageValue.Kind(old) != .null else {
+      guard rule.policy == .offset, rule.offset > 0 else { return new }
+      warn(title, "begins at \(rule.offset), and nothing is stored before that")
+      return nil
+    }
+    guard kind == PageValue.Kind(old), kind == .object || kind == .list else {
+      if kind == .reference {
+        warn(title, "is an entity of its own, which cannot be joined; it replaces what was stored")
+      }
+      return new
+    }
+    switch rule.policy {
+    case .connection: return connection(old, new, rule, title)
+    case .offset:
+      return lists(old, new, title) { join, old, new in
+        join.overlaid(old, new, at: rule.offset)
+      }
+    case .append: return lists(old, new, title) { join, old, new in join.appended(old, new) }
+    }
+  }
+
+  private mutating func warn(_ title: String, _ problem: String) {
+    if warnings.count < 100 { warnings.append("the page of \(title) \(problem)") }
+  }
+
+  /// Joins a list, or all lists of an object, by `body`; `nil` when one cannot be joined.
+  private mutating func lists(
+    _ old: [UInt8], _ new: [UInt8], _ title: String,
+    _ body: (PageJoin, PageValue, PageValue) -> Result<[UInt8], PageGap>
+  ) -> [UInt8]? {
+    if let oldList = PageValue(old, access: access), let newList = PageValue(new, access: access) {
+      return listed(body(self, oldList, newList), title)
+    }
+    let stored = ObjectText(old)
+    var result = ObjectText(new)
+    for index in result.entries.indices {
+      let entry = result.entries[index]
+      guard let value = stored[entry.key], let oldList = PageValue(value, access: access),
+        let newList = PageValue(entry.value, access: access)
+      else { continue }
+      guard let joined = listed(body(self, oldList, newList), title) else { return nil }
+      result.entries[index].value = joined
+    }
+    for entry in stored.entries where result[entry.key] == nil {
+      if PageValue(entry.value, access: access) == nil { result[entry.key] = entry.value }
+    }
+    return result.text
+  }
+
+  private mutating func listed(_ result: Result<[UInt8], PageGap>, _ title: String) -> [UInt8]? {
+    switch result {
+    case .success(let text): return text
+    case .failure(let gap):
+      warn(title, gap.problem)
+      return nil
+    }
+  }
+
+  private func appended(_ old: PageValue, _ new: PageValue) -> Result<[UInt8], PageGap> {
+    var known: Set<[UInt8]> = []
+    var elements = old.reader
+    while let element = elements.next() {
+      if PageValue.Kind(element) == .reference { known.insert(element) }
+    }
+    var builder = ListBuilder(access: access, isLeaf: old.isLeaf)
+    builder.append(contentsOf: old)
+    var arriving = new.reader
+    while let element = arriving.next() {
+      if PageValue.Kind(element) == .reference, !known.insert(element).inserted { continue }
+      builder.append(element)
+    }
+    return elements.isBroken || arriving.isBroken ? .failure(.broken) : .success(builder.finish())
+  }
+
+  private func overlaid(
+    _ old: PageValue, _ new: PageValue, at offset: Int
+  ) -> Result<[UInt8], PageGap> {
+    let count = old.reader.count
+    guard offset <= count else {
+      return .failure(PageGap("begins at \(offset), and only \(count) elements are stored"))
+    }
+    var builder = ListBuilder(access: access, isLeaf: old.isLeaf)
+    if offset == count {
+      builder.append(contentsOf: old)
+      builder.append(contentsOf: new)
+      return .success(builder.finish())
+    }
+    var before = old.reader
+    var arriving = new.reader
+    for index in 0..<count {
+      guard let element = before.next() else { return .failure(.broken) }
+      guard index >= offset, let own = arriving.next() else {
+        builder.append(element)
+        continue
+      }
+      builder.append(merged(element, own))
+    }
+    while let own = arriving.next() { builder.append(own) }
+    return arriving.isBroken ? .failure(.broken) : .success(builder.finish())
+  }
+
+  /// An element that arrived at the place of another: objects without identity join.
+  private func merged(_ old: [UInt8], _ new: [UInt8]) -> [UInt8] {
+    guard Merge.isSameObject(old, new) else { return new }
+    var merge = Merge(access: access)
+    var out = ByteStack(capacity: old.count + new.count)
+    old.withUnsafeBufferPointer { old in
+      new.withUnsafeBufferPointer { new in
+        _ = merge.records(old: Bytes(old), new: Bytes(new), into: &out)
+      }
+    }
+    return out.all.array
+  }
+}
+
+// MARK: - Connections
+
+extension PageJoin {
+  private mutating func connection(
+    _ old: [UInt8], _ new: [UInt8], _ rule: PageRule, _ title: String
+  ) -> [UInt8]? {
+    guard PageValue.Kind(old) == .object else {
+      warn(title, "is a plain list without `pageInfo`, so that nobody knows where it ends")
+      return nil
+    }
+    let stored = Connection(ObjectText(old), access: access)
+    let page = Connection(ObjectText(new), access: access)
+    if let after = rule.after, let end = stored.end, end == after {
+      return joined(first: stored, then: page, latest: page)
+    }
+    if let before = rule.before, let start = stored.start, start == before {
+      return joined(first: page, then: stored, latest: page)
+    }
+    // What is there already needs no warning.
+    if rule.after != nil, let end = page.end, end == stored.end { return nil }
+    if rule.before != nil, let start = page.start, start == stored.start { return nil }
+    let asked =
+      rule.after.map { "after \"\($0)\"" } ?? rule.before.map { "before \"\($0)\"" } ?? ""
+    let edge = rule.after != nil ? stored.end : stored.start
+    let word = rule.after != nil ? "ends" : "begins"
+    warn(
+      title,
+      edge.map { "\(asked) is not adjacent to what is stored, which \(word) at \"\($0)\"" }
+        ?? "\(asked) cannot be joined: what is stored has neither `pageInfo` nor edges with `cursor`"
+    )
+    return nil
+  }
+
+  private func joined(first: Connection, then second: Connection, latest: Connection) -> [UInt8] {
+    let other = latest.fields.text == first.fields.text ? second : first
+    var result = ObjectText(empty: ())
+    for entry in latest.fields.entries {
+      if PageValue(entry.value, access: access) != nil {
+        // A list that only one of them has would be shown as if it were all.
+        guard let a = first.fields[entry.key].flatMap({ PageValue($0, access: access) }),
+          let b = second.fields[entry.key].flatMap({ PageValue($0, access: access) })
+        else { continue }
+        var builder = ListBuilder(access: access, isLeaf: a.isLeaf)
+        builder.append(contentsOf: a)
+        builder.append(contentsOf: b)
+        result[entry.key] = builder.finish()
+      } else if entry.key != Connection.pageInfo {
+        result[entry.key] = entry.value
+      }
+    }
+    for entry in other.fields.entries
+    where latest.fields[entry.key] == nil && entry.key != Connection.pageInfo {
+      if PageValue(entry.value, access: access) == nil { result[entry.key] = entry.value }
+    }
+    if let info = Connection.joinedInfo(first.info, second.info) {
+      result[Connection.pageInfo] = info
+    }
+    return result.text
+  }
+}
+
+/// A stored connection: where its pages begin and end.
+private struct Connection {
+  static let pageInfo = Array("\"pageInfo\"".utf8)
+  private static let startFields = ["\"startCursor\"", "\"hasPreviousPage\""].map { Array($0.utf8) }
+  private static let endFields = ["\"endCursor\"", "\"hasNextPage\""].map { Array($0.utf8) }
+
+  let fields: ObjectText
+  let info: ObjectText?
+  private(set) var start: String?
+  private(set) var end: String?
+
+  init(_ fields: ObjectText, access: any SegmentAccess) {
+    self.fields = fields
+    info = fields[Self.pageInfo].flatMap { value in
+      PageValue.Kind(value) == .object ? ObjectText(value) : nil
+    }
+    start = info?[Self.startFields[0]].flatMap(Self.text(ofCursor:))
+    end = info?[Self.endFields[0]].flatMap(Self.text(ofCursor:))
+    guard start == nil || end == nil, let edges = fields[Array("\"edges\"".utf8)],
+      let list = PageValue(edges, access: access)
+    else { return }
+    var reader = list.reader
+    var last = reader.next()
+    start = start ?? last.flatMap(Self.cursor(ofEdge:))
+    while let element = reader.next() { last = element }
+    end = end ?? last.flatMap(Self.cursor(ofEdge:))
+  }
+
+  private static func cursor(ofEdge edge: [UInt8]) -> String? {
+    guard PageValue.Kind(edge) == .object else { return nil }
+    return ObjectText(edge)[Array("\"cursor\"".utf8)].flatMap(text(ofCursor:))
+  }
+
+  /// The text of a string or number.
+  private static func text(ofCursor value: [UInt8]) -> String? {
+    guard let first = value.first else { return nil }
+    switch first {
+    case UInt8(ascii: "\""):
+      var scratch = ByteStack(capacity: value.count)
+      return value.withUnsafeBufferPointer {
+        RecordText.withUnescaped(Bytes($0), &scratch) { $0.string }
+      }
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+      return String(decoding: value, as: UTF8.self)
+    default: return nil
+    }
+  }
+
+  /// The start of the one and the end of the other.
+  static func joinedInfo(_ first: ObjectText?, _ second: ObjectText?) -> [UInt8]? {
+    guard first != nil || second != nil else { return nil }
+    var result = ObjectText(empty: ())
+    for entry in (first?.entries ?? []) + (second?.entries ?? []) {
+      if startFields.contains(entry.key) {
+        if let value = first?[entry.key] { result[entry.key] = value }
+      } else if endFields.contains(entry.key) {
+        if let value = second?[entry.key] { result[entry.key] = value }
+      } else {
+        result[entry.key] = entry.value
+      }
+    }
+    return result.text
+  }
+}

@@ -1,0 +1,171 @@
+/// An object's text taken apart, for the few objects that hold pages.
+struct ObjectText {
+  struct Entry {
+    /// Quoted, as it stands in the text.
+    var key: [UInt8]
+    var value: [UInt8]
+
+    var isPage: Bool { key.withUnsafeBufferPointer { Bytes($0).hasPrefix(PageRule.mark) } }
+  }
+
+  var entries: [Entry] = []
+
+  init(empty: Void) {}
+
+  init(_ object: [UInt8]) {
+    object.withUnsafeBufferPointer { object in
+      var cursor = FieldCursor(Bytes(object))
+      while let field = cursor.next() {
+        entries.append(Entry(key: Array(object[field.key]), value: Array(object[field.value])))
+      }
+    }
+  }
+
+  subscript(key: [UInt8]) -> [UInt8]? {
+    get { entries.first { $0.key == key }?.value }
+    set {
+      let index = entries.firstIndex { $0.key == key }
+      switch (index, newValue) {
+      case (let index?, let value?): entries[index].value = value
+      case (nil, let value?): entries.append(Entry(key: key, value: value))
+      case (let index?, nil): entries.remove(at: index)
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// Takes the pages out: the number of each one's rule, and the key of the list it belongs to.
+  mutating func takePages() -> [(number: Int, key: [UInt8], value: [UInt8])] {
+    var pages: [(number: Int, key: [UInt8], value: [UInt8])] = []
+    for entry in entries where entry.isPage {
+      // `"$page12:feed(…)"`
+      let name = entry.key.dropFirst(PageRule.mark.utf8CodeUnitCount)
+      guard let colon = name.firstIndex(of: UInt8(ascii: ":")),
+        let number = Int(String(decoding: name[..<colon], as: UTF8.self))
+      else { continue }
+      pages.append((number, [UInt8(ascii: "\"")] + name[(colon + 1)...], entry.value))
+    }
+    entries.removeAll { $0.isPage }
+    return pages
+  }
+
+  var text: [UInt8] {
+    var text: [UInt8] = [UInt8(ascii: "{")]
+    for (index, entry) in entries.enumerated() {
+      if index > 0 { text.append(UInt8(ascii: ",")) }
+      text += entry.key
+      text.append(UInt8(ascii: ":"))
+      text += entry.value
+    }
+    text.append(UInt8(ascii: "}"))
+    return text
+  }
+}
+
+/// Why a page cannot be joined.
+struct PageGap: Error {
+  let problem: String
+
+  init(_ problem: String) { self.problem = problem }
+
+  static let broken = PageGap("cannot be joined: a part of the stored list is missing")
+}
+
+/// A list, of objects or of leaf values, in one piece or in segments.
+struct PageValue {
+  enum Kind { case null, object, reference, list, other }
+
+  let reader: ListReader
+  /// The text without the space that marks leaf values.
+  let text: [UInt8]
+  let isLeaf: Bool
+  let isSegmented: Bool
+
+  init?(_ value: [UInt8], access: any SegmentAccess) {
+    let isOpaque = value.first == UInt8(ascii: " ")
+    text = isOpaque ? Array(value.dropFirst()) : value
+    let kind = text.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
+    guard kind == .list || kind == .segments || kind == .values,
+      let reader = text.withUnsafeBufferPointer({ ListReader(Bytes($0), access: access) })
+    else { return nil }
+    self.reader = reader
+    isLeaf = isOpaque || kind == .values
+    isSegmented = kind != .list
+  }
+}
+
+extension PageValue.Kind {
+  init(_ value: [UInt8]) {
+    self = value.withUnsafeBufferPointer { value in
+      switch RecordText.kind(Bytes(value)) {
+      case .null: .null
+      case .object: .object
+      case .reference: .reference
+      case .list, .segments, .values: .list
+      case .opaque: value.count > 1 && value[1] == UInt8(ascii: "[") ? .list : .other
+      case .scalar: .other
+      }
+    }
+  }
+}
+
+/// Builds a list of elements and of whole lists; segments that are there already are used again.
+struct ListBuilder {
+  private let access: any SegmentAccess
+  private let isLeaf: Bool
+  private var elements: [UInt8] = []
+  private var names: [UInt64] = []
+  private var count = 0
+
+  init(access: any SegmentAccess, isLeaf: Bool = false) {
+    self.access = access
+    self.isLeaf = isLeaf
+  }
+
+  mutating func append(_ element: [UInt8]) {
+    if !elements.isEmpty { elements.append(UInt8(ascii: ",")) }
+    elements += element
+    count += 1
+    if elements.count > Segments.size { cut() }
+  }
+
+  mutating func append(contentsOf list: PageValue) {
+    let segments =
+      list.isSegmented
+      ? list.text.withUnsafeBufferPointer { Segments.keys(of: Bytes($0)) } : nil
+    guard let segments else {
+      var reader = list.reader
+      while let element = reader.next() { append(element) }
+      return
+    }
+    cut()
+    names += segments.keys.compactMap { Segments.name(ofKey: $0) }
+    count += segments.count
+    reopenLast(segments.keys.last)
+  }
+
+  /// Takes a short last segment back, so that many short pages do not make many short segments.
+  private mutating func reopenLast(_ key: [UInt8]?) {
+    guard let key, let text = access.segment(key: key), text.count < Segments.size / 2,
+      text.count > 2
+    else { return }
+    names.removeLast()
+    elements = Array(text[1..<(text.count - 1)])
+  }
+
+  private mutating func cut() {
+    guard !elements.isEmpty else { return }
+    names.append(elements.withUnsafeBufferPointer { access.addSegment(elements: Bytes($0)) })
+    elements = []
+  }
+
+  mutating func finish() -> [UInt8] {
+    if names.isEmpty {
+      return (isLeaf ? Array(" [".utf8) : Array("[".utf8)) + elements + Array("]".utf8)
+    }
+    cut()
+    var out = ByteStack(capacity: names.count * 20 + 64)
+    Segments.append(names: names[...], count: count, isLeaf: isLeaf, to: &out)
+    return out.all.array
+  }
+}

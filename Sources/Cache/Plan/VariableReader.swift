@@ -1,0 +1,211 @@
+public import GraphQL
+public import JSONStream
+
+/// Reads the variables of an operation from text, as flags and the cells of tables give them, by the
+/// types that the operation declares.
+///
+/// | declared type | text | value |
+/// |---|---|---|
+/// | `String`, `ID` | anything | the text itself |
+/// | `Int`, `Float` | `10`, `1.5e3` | the number, within the bounds of the type |
+/// | `Boolean` | `true`, `false`, in any case | the boolean |
+/// | an enum | one of its names | the name |
+/// | a list, an input object | JSON | what the JSON says, every part checked |
+/// | a list | one value of its elements, not in `[…]` | a list of that one |
+/// | a custom scalar, or a type nobody knows without a schema | JSON, else the text itself | |
+///
+/// A nullable variable has three states: a value, null, and absent. ``Empty`` says which of them an
+/// empty text is; `null` as the whole text is null, but for strings and ids, whose text it is.
+///
+/// ```swift
+/// let reader = try VariableReader(document: document, schema: schema)
+/// let first = try reader.value(ofText: "10", for: "first")  // the number 10
+/// let none = try reader.value(ofText: "", for: "after", empty: .omit)  // nil: absent
+/// ```
+public struct VariableReader: Sendable {
+  /// What an empty text stands for.
+  public enum Empty: String, Sendable, Hashable, CaseIterable {
+    /// The variable is absent; its default, if it has one, counts.
+    case omit
+    case null
+    /// A string without characters; for types other than strings and ids that is an error.
+    case string
+  }
+
+  private let coercion: VariableCoercion
+
+  /// - Throws: ``CacheError`` with code `invalidOperation` when there is no such operation.
+  public init(
+    document: Document, operationName: String? = nil, schema: Schema? = nil
+  ) throws(CacheError) {
+    let (operation, _) = try PreparedOperation.select(operationName, in: document)
+    coercion = VariableCoercion(operation: operation, schema: schema)
+  }
+
+  /// The variables that the operation declares, in its order.
+  public var names: [String] { coercion.operation.variables.map(\.name.value) }
+
+  /// The type that a variable is declared with; `nil` for one that is not declared.
+  public func type(of name: String) -> TypeReference? { variable(name)?.type }
+
+  /// Whether a variable must be given: it is non-null and has no default.
+  public func isRequired(_ name: String) -> Bool {
+    variable(name).map { $0.type.isNonNull && $0.defaultValue == nil } ?? false
+  }
+
+  private func variable(_ name: String) -> VariableDefinition? {
+    coercion.operation.variables.first { $0.name.value.utf8.elementsEqual(name.utf8) }
+  }
+
+  /// The value that `text` denotes for a variable; `nil` when the variable is to be absent.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidVariables` and the path inside the value:
+  ///   `variables.input.tags[2]: …`.
+  public func value(
+    ofText text: String, for name: String, empty: Empty = .omit
+  ) throws(CacheError) -> JSONValue? {
+    guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
+    if text.isEmpty {
+      switch empty {
+      case .omit: return nil
+      case .null: return try checked(.null, name, type)
+      case .string where type.acceptsText || isUnknown(type.namedType.value): break
+      case .string:
+        throw coercion.mismatch(name, "expected \(type.printed()), found an empty text")
+      }
+    }
+    return try checked(read(text, type, name), name, type)
+  }
+
+  /// The value of `--var name=text`: JSON where it is JSON (a number or a boolean stands for its text
+  /// where a string is declared), else text of the declared type.
+  public func value(
+    ofTextOrJSON text: String, for name: String
+  ) throws(CacheError) -> JSONValue {
+    guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
+    if let json = try? JSONValue(parsing: text) {
+      do throws(CacheError) {
+        return try checked(json, name, type)
+      } catch {
+        // A number or a word where a string is declared is its text.
+        switch json {
+        case .number, .boolean: if type.namedType.value != "String" { throw error }
+        default: throw error
+        }
+      }
+    }
+    return try value(ofText: text, for: name, empty: .string) ?? .null
+  }
+
+  /// A value from JSON or YAML, held against the declared type.
+  public func value(_ value: JSONValue, for name: String) throws(CacheError) -> JSONValue {
+    guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
+    return try checked(value, name, type)
+  }
+
+  private func checked(
+    _ value: JSONValue, _ name: String, _ type: TypeReference
+  ) throws(CacheError) -> JSONValue {
+    try coercion.check(value, type, name, name)
+    return value
+  }
+
+  // MARK: - Text
+
+  private func read(
+    _ text: String, _ type: TypeReference, _ name: String
+  ) throws(CacheError) -> JSONValue {
+    switch type {
+    case .nonNull(let inner): return try read(text, inner, name)
+    case .list(let element, _):
+      if text.firstFilled == "[" { return try json(text, name, type) }
+      if text.trimmed == "null" { return .null }
+      return .array([try read(text, element, name)])
+    case .named(let named): return try read(text, named.value, name)
+    }
+  }
+
+  private func read(_ text: String, _ type: String, _ name: String) throws(CacheError) -> JSONValue
+  {
+    switch type {
+    case "String", "ID": return .string(text)
+    case "Int", "Float":
+      let trimmed = text.trimmed
+      if trimmed == "null" { return .null }
+      guard let number = JSONNumber(text: trimmed) else {
+        throw coercion.mismatch(
+          name, "expected \(type), found \"\(text.prefix(40))\", which is no number")
+      }
+      return .number(number)
+    case "Boolean":
+      switch text.trimmed.lowercased() {
+      case "null": return .null
+      case "true": return .boolean(true)
+      case "false": return .boolean(false)
+      default:
+        throw coercion.mismatch(
+          name, "expected Boolean, found \"\(text.prefix(40))\"; write true or false")
+      }
+    default: break
+    }
+    switch coercion.schema?.type(named: type) {
+    case .enumeration(let enumeration)?:
+      // An enum may have a value of that name in another case only.
+      return text.trimmed == "null" && enumeration.values["null"] == nil
+        ? .null : .string(text.trimmed)
+    case .inputObject?:
+      if text.trimmed == "null" { return .null }
+      return try json(text, name, .named(Name(type, at: .added)))
+    default:
+      // Text that would be an object or a list if it were right is meant as one.
+      if text.firstFilled == "{" || text.firstFilled == "[" {
+        return try json(text, name, .named(Name(type, at: .added)))
+      }
+      return (try? JSONValue(parsing: text)) ?? .string(text)
+    }
+  }
+
+  private func isUnknown(_ type: String) -> Bool {
+    if Schema.builtInScalars.contains(type) { return false }
+    switch coercion.schema?.type(named: type) {
+    case .scalar?, nil: return true
+    default: return false
+    }
+  }
+
+  private func json(
+    _ text: String, _ name: String, _ type: TypeReference
+  ) throws(CacheError) -> JSONValue {
+    do {
+      return try JSONValue(parsing: text)
+    } catch {
+      throw coercion.mismatch(
+        name,
+        "expected \(type.printed()) as JSON, found a text that is not JSON at byte "
+          + "\(error.offset): \(error.message)")
+    }
+  }
+}
+
+extension TypeReference {
+  /// Whether any text is a value of the type.
+  fileprivate var acceptsText: Bool {
+    switch self {
+    case .nonNull(let inner): inner.acceptsText
+    case .list(let element, _): element.acceptsText
+    case .named(let name): name.value == "String" || name.value == "ID"
+    }
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r\n" }
+    guard let first = firstIndex(where: { !isSpace($0) }),
+      let last = lastIndex(where: { !isSpace($0) })
+    else { return "" }
+    return String(self[first...last])
+  }
+
+  fileprivate var firstFilled: Character? { trimmed.first }
+}

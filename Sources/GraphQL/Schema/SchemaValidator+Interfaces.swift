@@ -1,0 +1,92 @@
+/// What those who implement an interface owe it.
+///
+/// https://spec.graphql.org/September2025/#IsValidImplementation()
+extension SchemaValidator {
+  mutating func checkInterfaces(of type: SchemaType) {
+    var seen: Set<String> = []
+    for name in type.interfaces {
+      let places = self.places(of: type, implementing: name.value)
+      guard case .interface(let interface)? = schema.types[name.value] else {
+        report(
+          "Type \(type.name) must only implement Interface types, it cannot implement "
+            + "\(name.value).", places)
+        continue
+      }
+      if name.value == type.name {
+        report(
+          "Type \(type.name) cannot implement itself because it would create a circular reference.",
+          places)
+      }
+      guard seen.insert(name.value).inserted else {
+        report("Type \(type.name) can only implement \(name.value) once.", places)
+        continue
+      }
+      checkAncestors(of: type, through: interface)
+      check(type, implements: interface)
+    }
+  }
+
+  private func places(of type: SchemaType, implementing name: String) -> [SourceLocation] {
+    type.interfaces.filter { $0.value == name }.map(\.location)
+  }
+
+  private mutating func checkAncestors(of type: SchemaType, through interface: InterfaceType) {
+    for ancestor in interface.interfaces
+    where !type.interfaces.contains(where: { $0.value == ancestor.value }) {
+      report(
+        ancestor.value == type.name
+          ? "Type \(type.name) cannot implement \(interface.name) because it would create a circular "
+            + "reference."
+          : "Type \(type.name) must implement \(ancestor.value) because it is implemented by "
+            + "\(interface.name).",
+        places(of: .interface(interface), implementing: ancestor.value)
+          + places(of: type, implementing: interface.name))
+    }
+  }
+
+  private mutating func check(_ type: SchemaType, implements interface: InterfaceType) {
+    for expected in interface.fields {
+      let name = expected.name.value
+      guard let field = type.fields?[name] else {
+        report(
+          "Interface field \(interface.name).\(name) expected but \(type.name) does not provide it.",
+          [expected.location] + places(of: type.name))
+        continue
+      }
+      if !schema.isSubtype(field.type, of: expected.type) {
+        report(
+          "Interface field \(interface.name).\(name) expects type \(expected.type.printed()) but "
+            + "\(type.name).\(name) is type \(field.type.printed()).",
+          [expected.type.location, field.type.location])
+      }
+      checkArguments(
+        of: field, expected, "\(type.name).\(name)", interface: "\(interface.name).\(name)")
+    }
+  }
+
+  private mutating func checkArguments(
+    of field: FieldDefinition, _ expected: FieldDefinition, _ place: String, interface: String
+  ) {
+    for argument in expected.arguments {
+      let name = argument.name.value
+      guard let own = field.argument(named: name) else {
+        report(
+          "Interface field argument \(interface)(\(name):) expected but \(place) does not provide "
+            + "it.", [argument.location, field.location])
+        continue
+      }
+      if !argument.type.isSameType(as: own.type) {
+        report(
+          "Interface field argument \(interface)(\(name):) expects type "
+            + "\(argument.type.printed()) but \(place)(\(name):) is type \(own.type.printed()).",
+          [argument.type.location, own.type.location])
+      }
+    }
+    for argument in field.arguments
+    where argument.isRequired && expected.argument(named: argument.name.value) == nil {
+      report(
+        "Object field \(place) includes required argument \(argument.name.value) that is missing "
+          + "from the Interface field \(interface).", [argument.location, expected.location])
+    }
+  }
+}

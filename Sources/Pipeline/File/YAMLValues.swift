@@ -1,0 +1,37 @@
+public import JSONStream
+
+/// Variables and other values that people write as YAML.
+public enum YAMLValues {
+  /// The value that a YAML text denotes, as JSON.
+  ///
+  /// Scalars without quotes are numbers, booleans and nulls where JSON has such ones, nothing and `~` are
+  /// null, and all others are strings: `yes`, `010` and `2020-01-01` as well.
+  ///
+  /// - Parameter file: The name of the file, for messages.
+  /// - Throws: ``PipelineDiagnostics`` with every place that is wrong.
+  public static func value(
+    of bytes: [UInt8], file: String
+  ) throws(PipelineDiagnostics) -> JSONValue {
+    var source = SourceText(file: file, lines: [])
+    source.kind = .variables
+    let start = SourcePlace(file: file, line: 1, column: 1)
+    guard bytes.count <= PipelineFile.maximumBytes,
+      let text = String(validating: bytes, as: UTF8.self)
+    else {
+      let isLong = bytes.count > PipelineFile.maximumBytes
+      throw PipelineDiagnostics(
+        [
+          PipelineDiagnostic(
+            .unreadable, isLong ? "the file is larger than 1 MiB" : "the file is not UTF-8 text",
+            at: start, hint: isLong ? "write long values as JSON" : "save it as UTF-8")
+        ], source: source)
+    }
+    source = SourceText(file: file, text: text)
+    source.kind = .variables
+    var composer = YAMLComposer(text, source: source)
+    guard let root = composer.compose(), composer.findings.isEmpty else {
+      throw PipelineDiagnostics(composer.findings, source: source)
+    }
+    return root.json
+  }
+}

@@ -1,0 +1,136 @@
+import GraphQL
+import JSONStream
+import Testing
+
+@testable import Cache
+
+/// Responses held against the schema.
+@Suite("Response shape")
+struct ResponseShapeTests {
+  private static let schema = """
+    type Query { user: User! users: [User!]! node: Node n: Int f: Float s: String! role: Role any: Any ids: [[ID!]] }
+    interface Node { id: ID! } scalar Any enum Role { A B }
+    type User implements Node { id: ID! name: String! friend: User born: Any }
+    type Page implements Node { id: ID! title: String! }
+    """
+
+  /// What is wrong, and the warnings, however the response is cut.
+  private func check(
+    _ data: String, _ document: String, rest: String = ""
+  ) throws -> (problem: String?, place: String?, warnings: [String]) {
+    let operation = try prepare(document, facts: facts(Self.schema))
+    let body = Array(#"{"data":\#(data)\#(rest)}"#.utf8)
+    var result: (problem: String?, place: String?, warnings: [String])?
+    for size in [1, 7, body.count] {
+      let shape = try ResponseShape(operation)
+      var found: CacheError?
+      do {
+        for start in stride(from: 0, to: body.count, by: size) {
+          try Array(body[start..<min(start + size, body.count)]).withUnsafeBytes {
+            try shape.feed($0)
+          }
+        }
+        try shape.finish()
+      } catch let error as CacheError {
+        #expect(error.code == .unexpectedShape)
+        found = error
+      }
+      let now = (found?.message, found?.place, shape.warnings)
+      if let result { #expect(result == now) }
+      result = now
+    }
+    return try #require(result)
+  }
+
+  @Test(
+    "what fits passes",
+    arguments: [
+      (#"{"user":{"__typename":"User","id":"1","name":"a"}}"#, "{ user { id name } }"),
+      (#"{"users":[],"n":null,"f":1,"s":""}"#, "{ users { id } n f s }"),
+      (#"{"n":1e3,"f":-2.5e300}"#, "{ n f }"),
+      (#"{"any":{"x":[1,null]},"ids":[["a",1],null]}"#, "{ any ids }"),
+      (
+        #"{"node":{"id":1,"__typename":"Page","title":"t"}}"#,
+        "{ node { id ... on Page { title } ... on User { name } } }"
+      ),
+      (#"{"node":null,"more":{"a":[{}]}}"#, "{ node { id } }"),
+      (#"{"n":1}"#, "{ n s @skip(if: true) }"),
+    ])
+  func fits(data: String, document: String) throws {
+    let found = try check(data, document)
+    #expect(found.problem == nil)
+    #expect(found.warnings == [])
+  }
+
+  @Test(
+    "what does not fit is an error with its path",
+    arguments: [
+      (#"{"user":null}"#, "{ user { id } }", "user", "expected User!, found null"),
+      (
+        #"{"users":[{"__typename":"User","id":"1"},null]}"#, "{ users { id } }", "users[1]",
+        "expected User!, found null"
+      ),
+      (
+        #"{"users":[{"__typename":"User","id":"1","name":null}]}"#, "{ users { id name } }",
+        "users[0].name", "expected String!, found null"
+      ),
+      (#"{"n":"1"}"#, "{ n }", "n", "expected Int, found a string"),
+      (#"{"n":1.5}"#, "{ n }", "n", "found 1.5, which is no 32-bit integer"),
+      (#"{"n":2147483648}"#, "{ n }", "n", "which is no 32-bit integer"),
+      (#"{"s":true}"#, "{ s }", "s", "expected String!, found a boolean"),
+      (#"{"ids":[[1.5]]}"#, "{ ids }", "ids[0][0]", "which is no id"),
+      (#"{"role":{}}"#, "{ role }", "role", "expected Role, found an object"),
+      (#"{"users":{"id":1}}"#, "{ users { id } }", "users", "expected [User!]!, found an object"),
+      (#"{"user":[]}"#, "{ user { id } }", "user", "expected User!, found a list"),
+      (
+        #"{"user":{"__typename":"User","id":"1"}}"#, "{ user { id name } }", "user.name",
+        "the field is missing"
+      ),
+      (
+        #"{"node":{"__typename":"Page","id":"1"}}"#, "{ node { id ... on Page { t: title } } }",
+        "node.t", "the field is missing"
+      ),
+      (
+        #"{"node":{"title":3,"__typename":"Page","id":"1"}}"#,
+        "{ node { id ... on Page { title } } }", "node.title", "expected String!, found a number"
+      ),
+    ])
+  func misfits(data: String, document: String, place: String, part: String) throws {
+    let found = try check(data, document)
+    #expect(found.place == place)
+    #expect(found.problem?.contains("at \(place): ") == true)
+    #expect(found.problem?.contains(part) == true, "\(found.problem ?? "")")
+  }
+
+  @Test("enum values and types the schema does not know are warnings, each once")
+  func unknown() throws {
+    let found = try check(
+      #"{"role":"C","again":"C","node":{"__typename":"Robot","id":"1"}}"#,
+      "{ role again: role node { id ... on Page { title } } }")
+    #expect(found.problem == nil)
+    #expect(found.warnings.count == 2)
+    #expect(found.warnings[0].contains(#"the enum Role has no value "C""#))
+    #expect(found.warnings[1].contains("Node cannot be a Robot"))
+  }
+
+  @Test("a normalizer that checks the shape writes nothing of a response that does not fit")
+  func normalizer() async throws {
+    var operation = try prepare("{ user { id name } }", facts: facts(Self.schema))
+    operation.checksShape = true
+    let store = MemoryStore()
+    let wrong = #"{"data":{"user":{"__typename":"User","id":"1","name":null}}}"#
+    #expect(
+      try await code { _ = try await normalize(wrong.utf8, operation, into: store) }
+        == .unexpectedShape)
+    #expect(try await dump(store) == "")
+    operation.checksShape = false
+    _ = try await normalize(wrong.utf8, operation, into: store)
+    #expect(try await dump(store).contains(#""name":null"#))
+  }
+
+  @Test("without a schema the check says what it needs")
+  func withoutSchema() throws {
+    let error = #expect(throws: CacheError.self) { try ResponseShape(prepare("{ n }")) }
+    #expect(error?.message.contains("--schema") == true)
+  }
+}

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Writes cases for the differential test: mutated documents and schemas, and what graphql-core says of them.
+
+Usage: generate.py [--count N] [--seed N] [--shared FOLDER] > cases.jsonl
+
+One JSON object per line: {"kind", "source", "schema"?} and "text", "problem", "problems" or "changes". The kinds are parse, print, strip, sdl
+(rules of type system documents), schema (rules of the types taken together), printed (print_schema),
+introspection (build_client_schema of introspection_from_schema), validate, and changes.
+Needs graphql-core of the version in requirements.txt.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import sys
+
+from graphql import (
+    GraphQLError,
+    GraphQLSyntaxError,
+    Lexer,
+    Source,
+    SourceLocation,
+    TokenKind,
+    build_ast_schema,
+    build_client_schema,
+    introspection_from_schema,
+    parse,
+    print_ast,
+    print_schema,
+    strip_ignored_characters,
+    validate,
+    validate_schema,
+)
+from graphql.utilities.find_breaking_changes import find_breaking_changes, find_dangerous_changes
+from graphql.validation import specified_rules
+from graphql.validation.validate import validate_sdl
+
+SCHEMAS = [
+    '''
+"A node." interface Node { id: ID! }
+interface Resource implements Node { id: ID! url(size: Int = 3): String }
+type Image implements Resource & Node { id: ID! url(size: Int = 3): String thumbnail: Image tags: [String!]! }
+"""
+A user
+
+  of the system
+"""
+type User implements Node { id: ID! name(first: Int, style: Style = SHORT): String! posts(filter: Filter, first: Int! = 10): [Post!]
+  old: String @deprecated(reason: "gone") friend: User pets: [Pet] }
+type Post implements Node { id: ID! title: String author: User! likes: Int score: Float live: Boolean }
+union Pet = Cat | Dog
+type Cat { name: String meows: Boolean volume: Int }
+type Dog { name: String! barks: Boolean volume: Float owner: User }
+enum Style { SHORT LONG @deprecated }
+input Filter { text: String = "a\\"b" ids: [ID!] range: Range not: Filter style: Style = LONG max: Float = 1.5 }
+input Range { from: Int! to: Int = 7 old: Int @deprecated }
+input Key @oneOf { id: ID name: String range: Range }
+scalar Date @specifiedBy(url: "https://example.com/date")
+directive @cache(seconds: Int! = 10, scope: Style) repeatable on FIELD | QUERY | FRAGMENT_SPREAD
+directive @tag(name: String!) repeatable on OBJECT | FIELD_DEFINITION | ENUM_VALUE | SCHEMA | INPUT_FIELD_DEFINITION
+extend type User @tag(name: "x") { born: Date }
+extend enum Style { WIDE }
+type Query { me: User node(id: ID!): Node resource(key: Key): Resource pet(filter: Filter!): Pet search(text: String!, in: [Style!] = [SHORT]): [Pet!]! }
+type Mutation { rename(id: ID!, name: String!): User like(input: [Range]): Int }
+type Subscription { changed(id: ID): Node liked: Int }
+''',
+    '''
+schema @tag { query: Root subscription: Feed }
+directive @tag on SCHEMA | SCALAR
+type Root { a(x: [[Int]] = [[1, 2], null], y: A = {b: {c: [true]}}): E! i: I u: U }
+input A { b: B! = {c: []} z: String = "z" } input B { c: [Boolean!] = [false] }
+enum E { X Y Z } interface I { e: E i(a: Int, b: [E!]): [I!] } interface J implements I { e: E! i(a: Int, b: [E!], c: Int): [J!]! j: U }
+type K implements J & I { e: E! i(a: Int, b: [E!], c: Int): [K!]! j: U k: Float }
+union U = K | Root
+type Feed { tick: Int tock: String }
+extend schema { mutation: K }
+''',
+]
+
+QUERIES = [
+    '''
+query One($id: ID!, $f: Filter = {text: "x", range: {from: 1}}, $n: Int, $on: Boolean = true) @cache(seconds: 3) {
+  me { ...Person @cache @cache(scope: SHORT) friend @include(if: $on) { id name(first: $n) } }
+  node(id: $id) { __typename id ... on User { name posts(filter: $f) { title author { id } } } ... on Post { title likes } }
+  pet(filter: {ids: ["a", 1], style: LONG, max: 2}) { ... on Cat { name meows } ... on Dog { name barks } }
+}
+fragment Person on User { id name style: name(style: LONG) pets { ...P } }
+fragment P on Pet { ... on Dog { owner { id } volume } ... on Cat { v: volume } }
+''',
+    '''
+mutation M($in: [Range] = [{from: 1, to: null}]) { like(input: $in) rename(id: 3, name: """block""") { old } }
+query Two { resource(key: {id: "1"}) { ... on Image { url(size: 4) tags thumbnail { url } } ...R } search(text: "t", in: SHORT) { ...P } }
+fragment R on Resource { id url }
+fragment P on Pet { __typename }
+subscription S { changed(id: null) { id } }
+''',
+    "{ me { name } __schema { types { name fields { name type { name ofType { name } } } } } }",
+]
+
+WORDS = [
+    "Int", "String", "Float", "Boolean", "ID", "Query", "User", "Filter", "Style", "SHORT", "id", "name", "on", "true", "null",
+    "query", "fragment", "type", "interface", "implements", "union", "enum", "input", "extend", "schema", "directive", "repeatable",
+    "scalar", "subscription", "mutation", "__typename", "__x", "@deprecated", "@oneOf", "@skip(if: true)", "@include(if: $on)",
+    "@specifiedBy(url: \"u\")", "@deprecated(reason: 5)", "$id", "$zz", "!", "[", "]", "{", "}", "(", ")", ":", "=", "|", "&", "...",
+    "1", "-1", "1.5e3", "2147483648", "\"text\"", "\"\"\"block\n  two\"\"\"", "FIELD", "OBJECT", "= 3", "= null", "= {}", "= [1]", "Root", "K", "Node",
+]
+CHARACTERS = list("{}()[]:=|&!@$.,#\"\\'\n\r\t 019-+eE_azAZ\u00e9\u2028\ufeff\U0001f600\x00\x07")
+
+
+def tokens(source):
+    result, lexer = [], Lexer(Source(source))
+    while True:
+        token = lexer.advance()
+        if token.kind == TokenKind.EOF:
+            return result
+        result.append((token.start, token.end))
+
+
+class Mutator:
+    def __init__(self, rng):
+        self.rng = rng
+
+    def characters(self, text):
+        for _ in range(self.rng.choice([1, 1, 2, 3])):
+            at = self.rng.randrange(len(text) + 1)
+            what = self.rng.random()
+            if what < 0.4:
+                text = text[:at] + self.rng.choice(CHARACTERS) + text[at:]
+            elif what < 0.7:
+                text = text[:at] + text[at + self.rng.randrange(1, 4):]
+            else:
+                text = text[:at] + self.rng.choice(CHARACTERS) + text[at + 1:]
+        return text
+
+    def tokens(self, text):
+        """Changes, removes, repeats or swaps tokens: most results still parse."""
+        for _ in range(self.rng.choice([1, 1, 1, 2, 2, 3, 5])):
+            try:
+                spans = tokens(text)
+            except GraphQLError:
+                return text
+            if not spans:
+                return text
+            start, end = self.rng.choice(spans)
+            other = self.rng.choice(spans)
+            word = text[start:end]
+            what = self.rng.random()
+            if what < 0.45:
+                # Another token of the same kind: names stay names.
+                alike = [s for s in spans if text[s[0]].isalpha() == text[start].isalpha()]
+                a, b = self.rng.choice(alike)
+                text = text[:start] + text[a:b] + text[end:]
+            elif what < 0.6:
+                text = text[:start] + self.rng.choice(WORDS) + text[end:]
+            elif what < 0.7:
+                text = text[:start] + self.rng.choice(WORDS) + " " + text[start:]
+            elif what < 0.8:
+                text = text[:start] + text[end:]
+            elif what < 0.9:
+                text = text[:start] + word + " " + text[start:]
+            else:
+                (a, b), (c, d) = sorted([(start, end), other])
+                if b <= c:
+                    text = text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
+        return text
+
+    def definitions(self, text):
+        """Removes, repeats or moves whole definitions, and fields of them."""
+        try:
+            document = parse(text, no_location=False)
+        except GraphQLError:
+            return text
+        spans = [(d.loc.start, d.loc.end) for d in document.definitions]
+        for d in document.definitions:
+            for part in [*(getattr(d, "fields", None) or ()), *(getattr(d, "values", None) or ())]:
+                spans.append((part.loc.start, part.loc.end))
+        start, end = self.rng.choice(spans)
+        piece = text[start:end]
+        what = self.rng.random()
+        if what < 0.5:
+            return text[:start] + text[end:]
+        if what < 0.75:
+            return text[:end] + "\n" + piece + text[end:]
+        at = self.rng.choice(spans)[0]
+        return text[:at] + piece + "\n" + text[at:]
+
+    def mutate(self, text):
+        what = self.rng.random()
+        if what < 0.12:
+            return self.characters(text)
+        if what < 0.8:
+            return self.tokens(text)
+        return self.definitions(text)
+
+
+def location(source, position):
+    """Replaces graphql-core's own, which before 3.2.14 puts the first column of a line at the end of the one before."""
+    lines = re.split("\r\n|[\n\r]", source.body[:position])
+    return SourceLocation(len(lines) + source.location_offset.line - 1, len(lines[-1]) + 1)
+
+
+Source.get_location = location
+
+
+def problem(error):
+    return {"message": error.message, "locations": [[l.line, l.column] for l in error.locations or []]}
+
+
+def problems(errors):
+    return [problem(e) for e in errors]
+
+
+def seeds(shared):
+    documents, schemas = list(QUERIES), list(SCHEMAS)
+    pairs = [(SCHEMAS[0], q) for q in QUERIES]
+    folder = os.path.join(shared, "conformance", "graphql")
+    for name in ("parse.jsonl", "print.jsonl"):
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            for line in open(path, encoding="utf-8"):
+                documents.append(json.loads(line)["source"])
+    path = os.path.join(folder, "validate.jsonl")
+    if os.path.exists(path):
+        for line in open(path, encoding="utf-8"):
+            vector = json.loads(line)
+            pairs.append((vector["schema"], vector["document"]))
+    path = os.path.join(shared, "real", "github.graphql")
+    if os.path.exists(path):
+        text = open(path, encoding="utf-8").read()
+        definitions = parse(text).definitions
+        by_name = {d.name.value: d for d in definitions if hasattr(d, "name") and d.name}
+        rng = random.Random(5)
+        for _ in range(12):
+            chosen = rng.sample(definitions, 12)
+            schemas.append("\n".join(text[d.loc.start:d.loc.end] for d in chosen))
+        documents += schemas[2:6]
+        assert by_name
+    for schema, _ in pairs:
+        if schema not in schemas:
+            schemas.append(schema)
+    return documents, schemas, pairs
+
+
+class Cases:
+    def __init__(self, out, rng):
+        self.out, self.rng = out, rng
+        self.seen = set()
+        self.count = 0
+
+    def add(self, kind, source, name, expected, **more):
+        key = (kind, source, more.get("schema"))
+        if key in self.seen:
+            return
+        try:
+            source.encode("utf-8")
+        except UnicodeEncodeError:
+            return
+        self.seen.add(key)
+        self.count += 1
+        self.out.write(json.dumps({"kind": kind, "source": source, name: expected, **more}) + "\n")
+
+    def parsed(self, source):
+        try:
+            document = parse(source)
+        except GraphQLSyntaxError as error:
+            # Descriptions of operations are newer than this version.
+            if "Unexpected description" in error.message:
+                return None
+            # Most mutations break the grammar; one in six is enough.
+            if self.rng.random() < 0.17:
+                self.add("parse", source, "problem", problem(error))
+            return None
+        except RecursionError:
+            return None
+        self.add("print", source, "text", print_ast(document))
+        self.add("strip", source, "text", strip_ignored_characters(source))
+        return document
+
+    def schema(self, source):
+        try:
+            document = parse(source)
+        except (GraphQLSyntaxError, RecursionError):
+            return None
+        if self.rng.random() < 0.2:
+            self.parsed(source)
+        errors = validate_sdl(document)
+        if len(errors) > 100:
+            return None
+        self.add("sdl", source, "problems", problems(errors))
+        if errors:
+            return None
+        try:
+            schema = build_ast_schema(document, assume_valid_sdl=True)
+        except (GraphQLError, TypeError, KeyError):
+            # A value of @deprecated or the like that cannot be used: told in words of Python's own.
+            return None
+        errors = validate_schema(schema)
+        self.add("schema", source, "problems", problems(errors))
+        if errors:
+            return None
+        self.add("printed", source, "text", print_schema(schema))
+        client = build_client_schema(
+            introspection_from_schema(schema, descriptions=True, specified_by_url=True, input_value_deprecation=True,
+                                      schema_description=True, directive_is_repeatable=True, input_object_one_of=True))
+        self.add("introspection", source, "text", print_schema(client))
+        return schema
+
+    def changes(self, old_source, old, new_source, new):
+        if old is None or new is None:
+            return
+        changes = [{"kind": c.type.name, "description": c.description}
+                   for c in find_breaking_changes(old, new) + find_dangerous_changes(old, new)]
+        self.add("changes", new_source, "changes", changes, schema=old_source)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=20000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shared", default=os.path.join(os.path.dirname(__file__), "../../../shared"))
+    options = parser.parse_args()
+    sys.setrecursionlimit(20000)
+    rng = random.Random(options.seed)
+    mutator = Mutator(rng)
+    documents, schemas, pairs = seeds(options.shared)
+    cases = Cases(sys.stdout, rng)
+    built = {}
+    for source in schemas:
+        built[source] = cases.schema(source)
+    while cases.count < options.count:
+        what = rng.random()
+        if what < 0.25:
+            cases.parsed(mutator.mutate(rng.choice(documents)))
+        elif what < 0.65:
+            # The hand-written schemas have most to break.
+            old = rng.choice(schemas if rng.random() < 0.4 else schemas[:2])
+            new = mutator.mutate(old)
+            cases.changes(old, built[old], new, cases.schema(new))
+        else:
+            schema, document = rng.choice(pairs if rng.random() < 0.6 else pairs[:3])
+            source = mutator.mutate(document)
+            try:
+                parsed = parse(source)
+            except (GraphQLSyntaxError, RecursionError):
+                continue
+            if built.get(schema) is None:
+                continue
+            try:
+                errors = validate(built[schema], parsed, specified_rules)
+            except GraphQLError:
+                # graphql-core's rule for subscriptions stumbles over variables in @include.
+                continue
+            cases.add("validate", source, "problems", problems(errors), schema=schema)
+
+
+if __name__ == "__main__":
+    main()

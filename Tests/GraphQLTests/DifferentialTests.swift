@@ -1,0 +1,163 @@
+import Foundation
+import GraphQL
+import Testing
+
+/// The cases of `Tests/Differential/generate.py`: `make differential` makes them and runs this.
+private enum Cases {
+  static let path = ProcessInfo.processInfo.environment["GQLRUN_DIFFERENTIAL"]
+
+  static let whenGiven: any SuiteTrait & TestTrait = ConditionTrait.enabled(
+    if: path != nil, "no cases; make differential makes them with Python's graphql-core")
+}
+
+private struct Problem: Decodable, Hashable, Comparable, CustomStringConvertible {
+  var message: String
+  var locations: [[Int]]
+
+  init(_ message: String, _ locations: [GraphQL.SourceLocation]) {
+    self.message = message
+    self.locations = locations.map { [$0.line, $0.column] }
+  }
+
+  var description: String { "\(locations) \(message)" }
+
+  static func < (a: Problem, b: Problem) -> Bool { a.description < b.description }
+}
+
+private struct Change: Decodable, Hashable, Comparable, CustomStringConvertible {
+  var kind: String
+  var description: String
+
+  static func < (a: Change, b: Change) -> Bool {
+    (a.kind, a.description) < (b.kind, b.description)
+  }
+}
+
+private struct Case: Decodable {
+  var kind: String
+  var source: String
+  var schema: String?
+  /// The error of a parse.
+  var problem: Problem?
+  var problems: [Problem]?
+  var text: String?
+  var changes: [Change]?
+}
+
+@Suite(Cases.whenGiven) struct DifferentialTests {
+  @Test func `graphql-core says the same of mutated documents and schemas`() throws {
+    let path = try #require(Cases.path)
+    let lines = try Data(contentsOf: URL(fileURLWithPath: path)).split(separator: 10)
+    var judge = Judge()
+    var differences: [String] = []
+    var kinds: [String: Int] = [:]
+    for line in lines {
+      let test = try JSONDecoder().decode(Case.self, from: Data(line))
+      guard let difference = judge.difference(test) else { continue }
+      kinds[test.kind, default: 0] += 1
+      differences.append(
+        "=== \(test.kind)\n\(test.schema.map { "--- schema\n\($0)\n" } ?? "")--- source\n"
+          + "\(test.source)\n\(difference)\n")
+    }
+    let report = URL(fileURLWithPath: path).deletingLastPathComponent()
+      .appendingPathComponent("differences.txt")
+    try Data(differences.joined(separator: "\n").utf8).write(to: report)
+    let summary = kinds.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+    #expect(lines.count > 0)
+    #expect(
+      differences.isEmpty,
+      "\(differences.count) of \(lines.count) differ (\(summary)); see \(report.path)")
+  }
+}
+
+/// Compares what this library says with what was expected.
+private struct Judge {
+  private var schemas: [String: Schema] = [:]
+
+  mutating func difference(_ test: Case) -> String? {
+    do {
+      if let expected = test.text { return compare(expected, try text(test)) }
+      if let expected = test.changes { return try changes(test, expected) }
+      if let expected = test.problem { return try compare([expected], syntaxProblem(test)) }
+      return try compare(test.problems ?? [], problems(test))
+    } catch {
+      return "--- thrown\n\(error)"
+    }
+  }
+
+  private func syntaxProblem(_ test: Case) throws -> [Problem] {
+    do throws(GraphQLSyntaxError) {
+      _ = try Document(parsing: test.source)
+      return []
+    } catch {
+      return [Problem(error.message, [error.location])]
+    }
+  }
+
+  private mutating func text(_ test: Case) throws -> String {
+    switch test.kind {
+    case "print": return try Document(parsing: test.source).printed()
+    case "strip": return try strippingIgnoredCharacters(of: test.source)
+    case "printed": return try schema(test.source).printed()
+    default: return try Schema(introspection: schema(test.source).introspection).printed()
+    }
+  }
+
+  private mutating func problems(_ test: Case) throws -> [Problem] {
+    let document = try Document(parsing: test.source)
+    switch test.kind {
+    case "sdl": return document.validateTypeSystem().map { Problem($0.message, $0.locations) }
+    case "schema": return try typeProblems(test.source)
+    default:
+      let schema = try schema(try #require(test.schema))
+      // graphql-core 3.2 does not have this rule of the specification yet.
+      let rules = ValidationRule.specified.filter { $0 != .knownOperationTypes }
+      return document.validate(against: schema, options: ValidationOptions(rules: rules))
+        .map { Problem($0.message, $0.locations) }
+    }
+  }
+
+  private mutating func schema(_ source: String) throws -> Schema {
+    if let known = schemas[source] { return known }
+    let schema = try Schema(sdl: Document(parsing: source))
+    schemas[source] = schema
+    return schema
+  }
+
+  private func typeProblems(_ source: String) throws -> [Problem] {
+    let document = try Document(parsing: source)
+    let schema: Schema
+    do throws(SchemaError) {
+      schema = try Schema(unchecked: document)
+    } catch {
+      return error.issues.map { Problem($0.message, $0.locations) }
+    }
+    return schema.validate()
+      // Nor this one.
+      .filter { !$0.message.hasPrefix("All root types must be different") }
+      .map { Problem($0.message, $0.locations) }
+  }
+
+  private mutating func changes(_ test: Case, _ wanted: [Change]) throws -> String? {
+    let old = try schema(try #require(test.schema))
+    let own: Set<SchemaChange.Kind> = [.rootTypeChanged, .oneOfAdded]
+    let found = try schema(test.source).changes(from: old)
+      .filter { $0.severity != .safe && !own.contains($0.kind) }
+      .map { Change(kind: $0.kind.rawValue, description: $0.description) }
+    return compare(
+      wanted.sorted().map { "\($0.kind) \($0.description)" }.joined(separator: "\n"),
+      found.sorted().map { "\($0.kind) \($0.description)" }.joined(separator: "\n"))
+  }
+
+  /// The order in which the types of a schema are looked at is not part of what is compared.
+  private func compare(_ expected: [Problem], _ found: [Problem]) -> String? {
+    compare(
+      expected.sorted().map(\.description).joined(separator: "\n"),
+      found.sorted().map(\.description).joined(separator: "\n"))
+  }
+
+  private func compare(_ expected: String, _ found: String) -> String? {
+    Array(expected.utf8) == Array(found.utf8)
+      ? nil : "--- expected\n\(expected)\n--- found\n\(found)"
+  }
+}
