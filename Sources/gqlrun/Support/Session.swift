@@ -52,6 +52,7 @@ struct Session {
     do {
       var options = SQLiteStore.Options()
       options.report = report(logger)
+      options.memory = configuration.memory?.bytes
       let store = try SQLiteStore(path: path, options: options)
       guard configuration.isRequired, store.isReadOnly else { return store }
       try store.close()

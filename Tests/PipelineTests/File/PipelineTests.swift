@@ -13,7 +13,7 @@ struct PipelineReadTests {
       headers: { Accept-Language: en, Authorization: "Bearer ${env:TOKEN}" }
       method: GET
     schema: ./schema.graphql
-    store: { kind: sqlite, path: cache.db, max_size: 256MiB }
+    store: { kind: sqlite, path: cache.db, max_size: 256MiB, memory: 8MiB }
     keys: { default: [id, uuid], types: { Country: [code] } }
     chain:
       - logging: { level: debug }
@@ -41,7 +41,8 @@ struct PipelineReadTests {
     #expect(pipeline.schema == "dir/schema.graphql")
     #expect(
       pipeline.store
-        == StoreConfiguration(kind: .sqlite, path: "dir/cache.db", maximumSize: .mebibytes(256)))
+        == StoreConfiguration(
+          kind: .sqlite, path: "dir/cache.db", maximumSize: .mebibytes(256), memory: .mebibytes(8)))
     #expect(
       pipeline.keys
         == KeyRules(default: ["id", "uuid"], types: ["Country": ["code"]]))
@@ -64,6 +65,7 @@ struct PipelineReadTests {
             kind: sqlite
             path: cache.db
             max_size: 256MiB
+            memory: 8MiB
           keys:
             default: [id, uuid]
             types: { Country: [code] }
