@@ -110,7 +110,9 @@ struct PipelineReadTests {
     #expect(check(yaml).all.map(\.message) == ["`http2` of `fetch` takes true or false"])
     #expect(throws: PipelineDiagnostics.self) { try load(yaml) }
     let sound = file(
-      chain: "  - max-retry\n  - token-refresh: { token: \"${exec:print {hunter2}}\" }\n  - fetch\n  - parse")
+      chain:
+        "  - max-retry\n  - token-refresh: { token: \"${exec:print {hunter2}}\" }\n  - fetch\n  - parse"
+    )
     #expect(check(sound).all.isEmpty)
     let token = try load(sound).entries[1].options?.secret("token")
     #expect(token?.reveal() == "hunter2")

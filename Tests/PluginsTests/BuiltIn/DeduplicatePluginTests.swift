@@ -28,9 +28,7 @@ import Testing
 
   /// Waits until so many operations wait for one that is under way.
   private func waiting(_ count: Int, _ bench: Bench) async {
-    while bench.log.leveledLines.filter({ $0.contains("waits for the same query") }).count < count {
-      await Task.yield()
-    }
+    await bench.log.lines(count, with: "waits for the same query")
   }
 
   @Test func `identical queries share one request, and all get its answer`() async throws {
