@@ -70,15 +70,10 @@ final class TableSink {
           let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
           try db.cachedStatement(
             sql: "DELETE FROM \(Self.quoted(table)) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
-          ).execute(
-            arguments: StatementArguments(
-              [
-                unit, range.map { String($0.0) }, range.map { String($0.1) },
-              ] as [(any DatabaseValueConvertible)?]))
+          ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
         }
-        try db.cachedStatement(sql: insertion).execute(
-          arguments: StatementArguments(
-            row.map { Self.argument($0) as (any DatabaseValueConvertible)? }))
+        let values: [(any DatabaseValueConvertible)?] = row.map { Self.argument($0) }
+        try db.cachedStatement(sql: insertion).execute(arguments: StatementArguments(values))
       }
       records += 1
     } catch {

@@ -140,7 +140,6 @@ struct PlanTable: ~Copyable {
     plans = .allocate(capacity: 1)
     planCapacity = 1
     candidateNames = []
-    separatesPages = false
   }
 
   var plan: OperationPlan {

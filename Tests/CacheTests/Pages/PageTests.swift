@@ -39,6 +39,7 @@ struct PageTests {
     return #"{"data":\#(typed)}"#
   }
 
+  @discardableResult
   private func fetch(
     _ cache: CacheUnderTest, _ range: Range<Int>, after: Int? = nil, before: Int? = nil
   ) async throws -> Written {
