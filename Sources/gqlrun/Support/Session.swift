@@ -12,15 +12,9 @@ struct Session {
   let store: (any RecordStore)?
   let keys: KeyRules
   let facts: TypeFacts?
+  /// One for all operations of the session, so that they share what plugins keep: tokens, budgets.
+  let runner: PipelineRunner
   private let transport: AsyncHTTPTransport
-  private let logger: Logger
-
-  var runner: PipelineRunner {
-    PipelineRunner(
-      pipeline,
-      services: Services(
-        transport: transport, store: store, logger: logger))
-  }
 
   /// Opens what `pipeline` names.
   init(
@@ -30,9 +24,10 @@ struct Session {
     self.pipeline = pipeline
     self.keys = keys
     self.facts = facts
-    self.logger = logger
     store = try choice?.open(report: Self.report(logger)) ?? Self.store(pipeline.store, logger)
     transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
+    runner = PipelineRunner(
+      pipeline, services: Services(transport: transport, store: store, logger: logger))
   }
 
   private static func report(_ logger: Logger) -> @Sendable (StoreNotice) -> Void {
@@ -57,6 +52,7 @@ struct Session {
     do {
       var options = SQLiteStore.Options()
       options.report = report(logger)
+      options.memory = configuration.memory?.bytes
       let store = try SQLiteStore(path: path, options: options)
       guard configuration.isRequired, store.isReadOnly else { return store }
       try store.close()
