@@ -92,12 +92,10 @@ enum SQLiteSchema {
     else { return false }
     let fresh = path + "-new"
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(fresh + suffix) }
-    let descriptor = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return false }
-    defer {
-      close(descriptor)
-      unlink(fresh)
-    }
+    let made = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard made >= 0 else { return false }
+    close(made)
+    defer { unlink(fresh) }
     let queue = try DatabaseQueue(path: fresh)
     try queue.writeWithoutTransaction { db in
       // Nobody sees this file before it is complete.
@@ -115,8 +113,12 @@ enum SQLiteSchema {
       try db.execute(sql: "PRAGMA journal_mode = WAL")
     }
     try queue.close()
-    guard fdatasync(descriptor) == 0 else { return false }
-    return rename(fresh, path) == 0
+    // Closed before anybody can have it open by its name: closing drops the locks of the whole process.
+    let descriptor = open(fresh, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    let isOnDisk = fdatasync(descriptor) == 0
+    close(descriptor)
+    return isOnDisk && rename(fresh, path) == 0
   }
 
   /// SQL that makes a file of an older version readable as one of today for one connection, when the
