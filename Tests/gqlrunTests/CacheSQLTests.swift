@@ -83,7 +83,7 @@ struct CacheSQLTests {
   func refused(query: String, says: String) async throws {
     let folder = try await Self.filled()
     let before = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)
-    let result = try await Self.sql(query, folder)
+    let result = try await Self.sql(query, [], folder)
     #expect(result.status == 65 && result.output == "", "\(result)")
     #expect(result.errors.contains(says), "\(result)")
     #expect(!folder.exists("other.db"))
@@ -115,7 +115,7 @@ struct CacheSQLTests {
       WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5000)
       SELECT n, n * 2 AS m FROM c
       """
-    let table = try await Self.sql(query, folder)
+    let table = try await Self.sql(query, [], folder)
     let lines = table.output.split(separator: "\n")
     #expect(lines.count == 5002)
     #expect(lines.last == "5000  10000")

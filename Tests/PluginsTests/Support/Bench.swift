@@ -174,6 +174,7 @@ struct Outcome: Sendable {
     var errors: [GraphQLError]
     var status: Int?
     var attempt: Int
+    var staleness: Staleness?
   }
 
   var results: [Result] = []
@@ -185,7 +186,8 @@ struct Outcome: Sendable {
     results.append(
       Result(
         source: response.source, text: String(decoding: bytes, as: UTF8.self),
-        errors: response.errors, status: response.http?.status.code, attempt: response.attempt))
+        errors: response.errors, status: response.http?.status.code, attempt: response.attempt,
+        staleness: response.staleness))
   }
 
   var failure: ChainError? { error as? ChainError }
