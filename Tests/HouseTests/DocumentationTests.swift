@@ -18,6 +18,7 @@ struct DocumentationTests {
     "validate": [],
     "schema": ["fetch", "print", "diff"],
     "manifest": ["build", "verify"],
+    "logout": [],
     "help": [],
   ]
 

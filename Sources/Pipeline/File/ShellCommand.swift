@@ -10,27 +10,87 @@ import Foundation
 ///
 /// Foundation's `Process` waits for everything the command left running in the background; this
 /// waits for the shell alone, as `$(…)` does.
-enum ShellCommand {
+package enum ShellCommand {
   typealias Failure = PipelineFileEnvironment.Failure
+
+  /// The same as ``output(of:limit:)`` without holding up the caller's thread. Cancelling the task
+  /// kills the command and what it started.
+  package static func run(_ command: String, limit: Int) async throws -> String {
+    let child = Child()
+    do {
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          DispatchQueue.global().async {
+            continuation.resume(
+              with: Result { try output(of: command, limit: limit, child: child) })
+          }
+        }
+      } onCancel: {
+        child.kill()
+      }
+    } catch {
+      try Task.checkCancellation()
+      throw error
+    }
+  }
+
+  /// A process that may have to be killed, by whoever holds this, until it has ended.
+  ///
+  /// Sendable: what changes is reached with `lock` held only.
+  private final class Child: @unchecked Sendable {
+    private let lock = NSLock()
+    private var id: pid_t?
+    private var isKilled = false
+
+    func started(_ id: pid_t) {
+      lock.withLock {
+        self.id = id
+        if isKilled { _ = Foundation.kill(-id, SIGKILL) }
+      }
+    }
+
+    /// From here on the number may belong to another process.
+    func ended() { lock.withLock { id = nil } }
+
+    func kill() {
+      lock.withLock {
+        isKilled = true
+        if let id { _ = Foundation.kill(-id, SIGKILL) }
+      }
+    }
+  }
 
   /// The standard output of `command`, run by `/bin/sh` with this process's environment, no input
   /// and its own standard error.
   static func output(of command: String, limit: Int) throws(Failure) -> String {
+    try output(of: command, limit: limit, child: nil)
+  }
+
+  private static func output(
+    of command: String, limit: Int, child handle: Child?
+  ) throws(Failure) -> String {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw Failure("no pipe could be made") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let child: pid_t
     do throws(Failure) {
-      child = try spawn(command, output: ends[1])
+      child = try spawn(command, output: ends[1], isGroup: handle != nil)
     } catch {
       close(ends[0])
       close(ends[1])
       throw error
     }
     close(ends[1])
+    handle?.started(child)
     let bytes = contents(of: ends[0], upTo: limit + 1)
     // Whoever still writes is told that nobody reads.
     close(ends[0])
+    if let handle {
+      // Its number is its own until it is waited for below.
+      var information = siginfo_t()
+      while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+      handle.ended()
+    }
     let status = wait(for: child)
     guard bytes.count <= limit else { throw Failure("it printed more than 1 MiB") }
     guard status == 0 else {
@@ -42,7 +102,11 @@ enum ShellCommand {
     return text
   }
 
-  private static func spawn(_ command: String, output: Int32) throws(Failure) -> pid_t {
+  /// - Parameter isGroup: Whether the command leads a group of processes, which can be killed
+  ///   together.
+  private static func spawn(
+    _ command: String, output: Int32, isGroup: Bool
+  ) throws(Failure) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -61,7 +125,11 @@ enum ShellCommand {
     var mask = sigset_t()
     sigemptyset(&mask)
     posix_spawnattr_setsigmask(&attributes, &mask)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(
+      &attributes,
+      Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
+        | (isGroup ? Int16(POSIX_SPAWN_SETPGROUP) : 0))
 
     let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
     var arguments = Self.copies(["sh", "-c", command])

@@ -66,9 +66,11 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       context.services.logger.debug("\(diagnostic)")
     }
     for warning in parsed.warnings { context.services.logger.warning("\(warning)") }
+    let hiding = SecretHiding(response.secrets)
     return ResponseStream(
       GraphQLResponse(
-        source: .server, data: parsed.data, errors: parsed.errors.map { GraphQLError($0) },
+        source: .server, data: parsed.data,
+        errors: parsed.errors.map { hiding.graphQLError(GraphQLError($0)) },
         extensions: parsed.extensions, http: response.head,
         timing: ResponseTiming(receivedBytes: parsed.statistics.bytes),
         pendingWrite: parsed.write))

@@ -12,15 +12,9 @@ struct Session {
   let store: (any RecordStore)?
   let keys: KeyRules
   let facts: TypeFacts?
+  /// One for all operations of the session, so that they share what plugins keep: tokens, budgets.
+  let runner: PipelineRunner
   private let transport: AsyncHTTPTransport
-  private let logger: Logger
-
-  var runner: PipelineRunner {
-    PipelineRunner(
-      pipeline,
-      services: Services(
-        transport: transport, store: store, logger: logger))
-  }
 
   /// Opens what `pipeline` names.
   init(
@@ -30,12 +24,13 @@ struct Session {
     self.pipeline = pipeline
     self.keys = keys
     self.facts = facts
-    self.logger = logger
     let granularity = pipeline.allAges.granularity
     store =
       try choice?.open(ageGranularity: granularity, report: Self.report(logger))
       ?? Self.store(pipeline.store, logger, ageGranularity: granularity)
     transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
+    runner = PipelineRunner(
+      pipeline, services: Services(transport: transport, store: store, logger: logger))
   }
 
   private static func report(_ logger: Logger) -> @Sendable (StoreNotice) -> Void {

@@ -41,7 +41,7 @@ struct PipelineFileErrorsTests {
          |
        6 |   - max-retry: { max_retires: 1 }
          |                  ^^^^^^^^^^^ did you mean `max_retries`?
-         = options: max_retries, on, backoff, respect_retry_after, share
+         = options: max_retries, on, backoff, respect_retry_after, share, mutations
 
       """),
     Case(
@@ -324,7 +324,7 @@ struct PipelineFileErrorsTests {
          |
        7 |   - headers: [a]
          |              ^^^ write `{ set: … }`
-         = options: set, remove
+         = options: set, default, remove
 
       error[P003]: `fetch` takes options, not a scalar
         --> dir/x.pipeline.yaml:8:12

@@ -82,6 +82,7 @@ struct PipelineReadTests {
                 max: 20s  (default)
                 jitter: equal  (default)
               respect_retry_after: true  (default)
+              mutations: unsent  (default)
           - auth (token-refresh)  [wrap, GraphQL]  when operation: [A, B]
               token: •••
               claims: { a: ${context:a} }
@@ -101,6 +102,7 @@ struct PipelineReadTests {
   func commands() throws {
     let yaml = file(
       chain: """
+          - max-retry
           - token-refresh: { token: "${exec:print {hunter2}}" }
           - fetch: { timeout: "${exec:false}", http2: on }
           - parse
@@ -108,9 +110,11 @@ struct PipelineReadTests {
     #expect(check(yaml).all.map(\.message) == ["`http2` of `fetch` takes true or false"])
     #expect(throws: PipelineDiagnostics.self) { try load(yaml) }
     let sound = file(
-      chain: "  - token-refresh: { token: \"${exec:print {hunter2}}\" }\n  - fetch\n  - parse")
+      chain:
+        "  - max-retry\n  - token-refresh: { token: \"${exec:print {hunter2}}\" }\n  - fetch\n  - parse"
+    )
     #expect(check(sound).all.isEmpty)
-    let token = try load(sound).entries[0].options?.secret("token")
+    let token = try load(sound).entries[1].options?.secret("token")
     #expect(token?.reveal() == "hunter2")
   }
 

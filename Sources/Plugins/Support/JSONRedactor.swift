@@ -1,0 +1,110 @@
+import JSONStream
+import Pipeline
+
+/// Hides members of JSON texts by their names, without needing the text to be whole or right.
+///
+/// Works on the text itself: what is left of it stays byte for byte, and a text that was cut off can
+/// be shown, too.
+struct JSONRedactor: Sendable {
+  /// Names that are hidden unless somebody asks for more.
+  static let names = [
+    "password", "passwd", "passphrase", "secret", "client_secret", "token", "access_token",
+    "refresh_token", "id_token", "api_key", "authorization", "credential", "credentials", "cookie",
+    "private_key",
+  ]
+
+  private let names: Set<String>
+
+  /// - Parameter names: Compared without regard to case, `_` and `-`.
+  init(names: some Sequence<String>) {
+    self.names = Set(names.map { Self.plain($0) })
+  }
+
+  private static func plain(_ name: some StringProtocol) -> String {
+    String(name.lowercased().filter { $0 != "_" && $0 != "-" })
+  }
+
+  func hides(_ name: String) -> Bool { names.contains(Self.plain(name)) }
+
+  /// The text with the values of hidden members replaced by `"•••"`.
+  func redact(_ bytes: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    var place = 0
+    while place < bytes.count {
+      guard bytes[place] == UInt8(ascii: "\"") else {
+        result.append(bytes[place])
+        place += 1
+        continue
+      }
+      let end = Self.endOfString(bytes, place)
+      result += bytes[place..<end]
+      let value = Self.valueAfterColon(bytes, end)
+      if let value, value < bytes.count, hides(Self.name(bytes[place..<end])) {
+        result += bytes[end..<value]
+        result += Array("\"\(SecretString.redacted)\"".utf8)
+        place = Self.endOfValue(bytes, value)
+      } else {
+        place = end
+      }
+    }
+    return result
+  }
+
+  private static func name(_ string: ArraySlice<UInt8>) -> String {
+    if string.contains(UInt8(ascii: "\\")) {
+      return (try? JSONValue(parsing: Array(string)))?.stringValue ?? ""
+    }
+    return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
+  }
+
+  /// The place behind the string that begins at `place`.
+  private static func endOfString(_ bytes: [UInt8], _ place: Int) -> Int {
+    var place = place + 1
+    while place < bytes.count {
+      switch bytes[place] {
+      case UInt8(ascii: "\""): return place + 1
+      case UInt8(ascii: "\\"): place += 2
+      default: place += 1
+      }
+    }
+    return bytes.count
+  }
+
+  /// Where the value begins, when the string that ends at `place` is a key.
+  private static func valueAfterColon(_ bytes: [UInt8], _ place: Int) -> Int? {
+    var place = place
+    while place < bytes.count, isSpace(bytes[place]) { place += 1 }
+    guard place < bytes.count, bytes[place] == UInt8(ascii: ":") else { return nil }
+    place += 1
+    while place < bytes.count, isSpace(bytes[place]) { place += 1 }
+    return place
+  }
+
+  private static func endOfValue(_ bytes: [UInt8], _ place: Int) -> Int {
+    var place = place
+    var depth = 0
+    while place < bytes.count {
+      switch bytes[place] {
+      case UInt8(ascii: "\""):
+        place = endOfString(bytes, place)
+        if depth == 0 { return place }
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        // The end of what holds the member, after a number or a word.
+        if depth == 0 { return place }
+        depth -= 1
+        if depth == 0 { return place + 1 }
+      case UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D:
+        if depth == 0 { return place }
+      default: break
+      }
+      place += 1
+    }
+    return bytes.count
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+  }
+}
