@@ -35,7 +35,7 @@ struct CacheSQLTests {
     ),
     (
       "SELECT '東京' AS a, 'x' AS b UNION ALL SELECT 'ab', 'y'", "table",
-      "a     b\n----  -\nab    y\n東京  x\n"
+      "a     b\n----  -\n東京  x\nab    y\n"
     ),
     ("SELECT NULL AS n, x'00ff' AS b", "table", "n     b\n----  -------\nNULL  x'00ff'\n"),
     ("SELECT 'a' || char(10) || char(27) AS t", "table", "t\n---------\na\\n\\u{1b}\n"),
@@ -69,14 +69,14 @@ struct CacheSQLTests {
     ("DELETE FROM records", "not allowed"), ("UPDATE records SET data = ''", "not allowed"),
     ("INSERT INTO meta VALUES ('a', 1)", "not allowed"), ("DROP TABLE records", "not allowed"),
     ("CREATE TEMP TABLE t (a)", "not allowed"), ("ATTACH 'other.db' AS o", "not allowed"),
-    ("VACUUM INTO 'other.db'", "not allowed"), ("BEGIN", "not allowed"),
+    ("VACUUM INTO 'other.db'", "can only read"), ("BEGIN", "not allowed"),
     ("PRAGMA journal_mode = DELETE", "not allowed"), ("PRAGMA query_only = OFF", "not allowed"),
     ("PRAGMA user_version = 9", "not allowed"), ("SELECT load_extension('x')", "not"),
     ("SELECT 1; SELECT 2", "more than one statement"), (" ", "the query is empty"),
     ("/* nothing */", "the query is empty"),
     ("SELECT key FRM records", "query:1:16: the query cannot be read: near"),
     ("SELECT\n  nokey FROM records", "query:2:3: the query cannot be read: no such column: nokey"),
-    ("SELECT * FROM nothing", "no such table: nothing"),
+    ("SELECT * FROM nowhere", "no such table: nowhere"),
   ]
 
   @Test("a query that does not only read is refused, and changes nothing", arguments: refusals)

@@ -413,11 +413,11 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let isSeenAgain = rendered.isSeenAgain(hash)
     let mark = (out.count, flushes)
     // The list in which the reference stands goes on with its own time.
-    let outer = times
+    let outer = Source.tellsTimes ? times : RecordTimes(received: 0)
     if Source.tellsTimes { times = source.times(depth: depth) }
-    guard object(text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true) >= 0
-    else { return false }
-    times = outer
+    let end = object(text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true)
+    if Source.tellsTimes { times = outer }
+    guard end >= 0 else { return false }
     if isSeenAgain, flushes == mark.1 {
       rendered.keep(out.bytes(mark.0..<out.count), key: key, node: node, hash: hash)
     }

@@ -166,7 +166,7 @@ public final class CacheQuery {
     _ message: UnsafePointer<CChar>?, _ code: Int32, _ sql: String, _ offset: Int32
   ) -> CacheError {
     let reason = message.map { String(cString: $0) } ?? "SQLite error \(code)"
-    if code & 0xff == SQLITE_AUTH {
+    if code & 0xff == SQLITE_AUTH || reason.hasPrefix("not authorized") {
       return CacheError(
         .invalidQuery,
         "the query is not allowed (\(reason)): it can read the tables and views of the cache, and "

@@ -58,7 +58,7 @@ struct FieldRuleTests {
     "what is no rule for a type has its place",
     arguments: [
       (#"{ "User.name": { max_age: 1h } }"#, "`User.name` in `types` does not name a type"),
-      (#"{ User: {} }"#, "`User` needs the key `max_age`"),
+      (#"{ User: {} }"#, "`User` in `types` needs the key `max_age`"),
       (#"{ User: { max_age: 60 } }"#, "`max_age`"),
       (#"{ User: { maxage: 1h } }"#, "has no key `maxage`"),
       (#"{ User: { max_age: -1s } }"#, "`max_age`"),
