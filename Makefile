@@ -10,6 +10,10 @@ MAKEFLAGS += --no-print-directory
 SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
+# How often `make torture` kills the program, cuts the power, damages a database.
+KILLS ?= 300
+POWER_CUTS ?= 150
+DAMAGED ?= 2000
 # The sizes of the benchmark, in posts: 250 are 1.1 MB of JSON, 2500 are 11 MB, 25000 are 112 MB and
 # 250000 are 1.1 GB; the other shapes of responses (all, none, or names); how often each is measured.
 BENCH_POSTS ?= 250 2500 25000
@@ -32,6 +36,7 @@ TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 CORE_PACKAGES := libyajl-dev libsqlite3-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
+TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs
 SERVER_PACKAGES := python3 python3-venv curl
 
 SOURCES := Sources Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
@@ -51,6 +56,7 @@ found() { \
     zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;; \
     yajl-tools) command -v json_verify >/dev/null ;; \
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;; \
+    e2fsprogs) command -v mkfs.ext4 >/dev/null ;; \
     *) command -v "$$1" >/dev/null ;; \
   esac; \
 }; \
@@ -179,16 +185,25 @@ bench-chain: build ## Measure what the chain adds to a bare async-http-client on
 bench-all: ## The same with responses of 1.1 GB
 	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
 
+.PHONY: torture
+torture: packages-torture build ## Kill, cut the power and damage databases; as root, or without power cuts
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/kill.py $(PROGRAM) $(KILLS)
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/powercut.py $(PROGRAM) $(POWER_CUTS)
+	GQLRUN_ROOMS=core GQLRUN_DAMAGED=$(DAMAGED) $(SWIFT) test --scratch-path .build-core \
+	  --filter DamagedDatabases
+
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-chain Benchmarks/.build
 
-.PHONY: packages packages-core packages-bench packages-server
+.PHONY: packages packages-core packages-bench packages-torture packages-server
 packages:
 	@$(call install-packages,$(PACKAGES))
 packages-core:
 	@$(call install-packages,$(CORE_PACKAGES))
 packages-bench:
 	@$(call install-packages,$(BENCH_PACKAGES))
+packages-torture:
+	@$(call install-packages,$(TORTURE_PACKAGES))
 packages-server:
 	@$(call install-packages,$(SERVER_PACKAGES))

@@ -56,4 +56,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   }
 
   public var description: String { message }
+
+  /// Whether the store could not do its work: what was asked for may go on without it.
+  public var isStoreFailure: Bool {
+    switch code {
+    case .storage, .busy, .readOnly, .damagedDatabase: true
+    default: false
+    }
+  }
 }

@@ -32,7 +32,7 @@ struct GQLRun: AsyncParsableCommand {
     subcommands: [
       RunCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, CacheCommand.self, FormatCommand.self,
-      ValidateCommand.self, SchemaCommand.self, ManifestCommand.self,
+      ValidateCommand.self, SchemaCommand.self, ManifestCommand.self, LogoutCommand.self,
     ])
 
   static func main() async {

@@ -15,6 +15,7 @@ struct DocumentationTests {
     "validate": [],
     "schema": ["fetch", "print", "diff"],
     "manifest": ["build", "verify"],
+    "logout": [],
     "help": [],
   ]
 

@@ -1,5 +1,6 @@
 import DemoServer
 import Foundation
+import HTTPTypes
 import Pipeline
 import Plugins
 import Testing
@@ -16,15 +17,18 @@ import Testing
 
   private static let query = #"query User { user(id: "U_1") { id login } }"#
 
-  private func load(_ name: String, url: String) throws -> PipelineFile.Loaded {
+  private func load(
+    _ name: String, url: String, variables: [String: String] = [:]
+  ) throws -> PipelineFile.Loaded {
     try PipelineFile.load(
       path: Self.folder.appendingPathComponent(name).path, registry: .builtIn,
       environment: PipelineFileEnvironment(
-        variable: { ["GQL_URL": url][$0] }, readFile: PipelineFileEnvironment.process.readFile))
+        variable: { variables.merging(["GQL_URL": url]) { $1 }[$0] },
+        readFile: PipelineFileEnvironment.process.readFile))
   }
 
   @Test func `there are files`() {
-    #expect(Self.names.count >= 4)
+    #expect(Self.names.count >= 8)
   }
 
   @Test(arguments: names) func `a file assembles without a warning`(_ name: String) throws {
@@ -42,6 +46,78 @@ import Testing
         environment: PipelineFileEnvironment(readFile: PipelineFileEnvironment.process.readFile))
     }
     #expect(error?.description.contains("GQL_URL") == true)
+  }
+
+  @Test func `auth sends the token of the environment, and one id per operation`() async throws {
+    try await DemoServer.withServer { server in
+      let pipeline = try load("auth.pipeline.yaml", url: server.url).pipeline
+      var setup = Bench.Setup()
+      setup.variables = ["GQL_TOKEN": "t-1"]
+      setup.change = { $0 = pipeline }
+      try await Bench.with(url: server.url, setup: setup) { bench in
+        #expect(await bench.run(Self.query).error == nil)
+        #expect(server.log.last?.header("Authorization") == "Bearer t-1")
+        #expect(server.log.last?.header("X-Correlation-ID") != nil)
+      }
+      setup.variables = [:]
+      try await Bench.with(url: server.url, setup: setup) { bench in
+        let outcome = await bench.run(Self.query)
+        #expect(outcome.message.contains("GQL_TOKEN is not set"), "\(outcome.message)")
+        #expect(server.requestCount == 1)
+      }
+    }
+  }
+
+  @Test func `apq sends hashes by GET, and the document once by POST`() async throws {
+    try await DemoServer.withServer { server in
+      let pipeline = try load("apq.pipeline.yaml", url: server.url).pipeline
+      var setup = Bench.Setup()
+      setup.change = { $0 = pipeline }
+      try await Bench.with(url: server.url, setup: setup) { bench in
+        for _ in 0..<2 { #expect(await bench.run(Self.query, policy: .networkOnly).error == nil) }
+        #expect(server.log.requests.map(\.method) == ["GET", "POST", "GET"])
+      }
+    }
+  }
+
+  @Test func `ci records, and then answers without a server`() async throws {
+    let file = NSTemporaryDirectory() + "ci-\(UUID().uuidString).ndjson"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    func run(_ mode: String?, _ url: String) async throws -> Outcome {
+      var variables = ["GQL_RECORDING": file]
+      variables["GQL_RECORD"] = mode
+      let pipeline = try load("ci.pipeline.yaml", url: url, variables: variables).pipeline
+      var setup = Bench.Setup()
+      setup.change = { $0 = pipeline }
+      return try await Bench.with(url: url, setup: setup) { await $0.run(Self.query) }
+    }
+    let recorded = try await DemoServer.withServer { try await run("record", $0.url) }
+    let replayed = try await run(nil, "http://127.0.0.1:9/graphql")
+    #expect(recorded.error == nil && replayed.texts == recorded.texts)
+  }
+
+  /// The reference order with all its parts at work: retry, cache, token, logs, persisted queries.
+  @Test func `apollo-1x-reference does what the ten interceptors did`() async throws {
+    let pipeline = try load("apollo-1x-reference.pipeline.yaml", url: "http://localhost/").pipeline
+    let network = FakeNetwork(
+      .response(503), .body(#"{"errors":[{"message":"PersistedQueryNotFound"}]}"#), .ok)
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.clock = ServiceClock(JumpingClock())
+    setup.variables = ["GQL_TOKEN": "token-of-ada"]
+    setup.change = { $0 = pipeline }
+    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+      #expect(await bench.run().sources == [.server])
+      #expect(await bench.run().sources == [.cache])
+      let sent = await network.requests
+      #expect(
+        sent.map { String(decoding: $0.body ?? [], as: UTF8.self).contains("\"query\"") }
+          == [false, false, true])
+      #expect(sent.allSatisfy { $0.head.headerFields[.authorization] == "Bearer token-of-ada" })
+      let log = bench.log.everything
+      #expect(log.contains("Authorization: •••") && log.contains("PersistedQueryNotFound"))
+      #expect(!log.contains("token-of-ada"))
+    }
   }
 
   /// Runs an operation three times: twice while the server is well, and once while it is not.

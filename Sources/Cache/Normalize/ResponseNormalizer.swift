@@ -33,6 +33,9 @@ public final class ResponseNormalizer {
     public var writesRoots = true
     /// How many bytes of staged records are collected before they go to the store. 1 MiB by default.
     public var flushThreshold = 1 << 20
+    /// Whether a response whose records cannot be written is read to its end all the same; then
+    /// ``NormalizedResponse/storeFailure`` says why. `false` by default.
+    public var goesOnWithoutStore = false
     /// Whether the response is held against the schema, as by ``ResponseShape``. `false` by default,
     /// and then only where the operation asks for it.
     public var checksShape = false
@@ -54,6 +57,7 @@ public final class ResponseNormalizer {
   private var spool = ResultSpool()
   private let shape: ResponseShape?
   private var transaction: (any RecordTransaction)?
+  private var storeFailure: CacheError?
   /// Bytes fed so far.
   public private(set) var bytesRead = 0
 
@@ -125,15 +129,27 @@ public final class ResponseNormalizer {
 
   /// Hands the staged records to the store, inside its transaction, while the next bytes are parsed.
   public func flush() async throws(CacheError) {
-    guard let store else { return state.pointee.staging.discard() }
+    guard let store, storeFailure == nil else { return state.pointee.staging.discard() }
     // A memory store holds everything in any case: it takes the whole response at once.
     if store.takesWholeResponses { return }
-    if transaction == nil { transaction = try await store.begin() }
-    let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
-      .noting(pagesOf: operation.plan)
-    if let spent = try await transaction?.merge(batch) {
-      state.pointee.staging.recycle(spent.table)
+    do throws(CacheError) {
+      if transaction == nil { transaction = try await store.begin() }
+      let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
+        .noting(pagesOf: operation.plan)
+      if let spent = try await transaction?.merge(batch) {
+        state.pointee.staging.recycle(spent.table)
+      }
+    } catch {
+      try await goOn(after: error)
     }
+  }
+
+  /// Forgets the records of this response, if it may go on without them.
+  private func goOn(after failure: CacheError) async throws(CacheError) {
+    guard options.goesOnWithoutStore, failure.isStoreFailure else { throw failure }
+    storeFailure = failure
+    state.pointee.staging.discard()
+    await abandon()
   }
 
   /// Says that the response has ended.
@@ -189,7 +205,12 @@ public final class ResponseNormalizer {
       let finished = consumeSpool()
       response.data = finished
     }
-    response.write = try await pendingWrite(errors)
+    do throws(CacheError) {
+      response.write = try await pendingWrite(errors)
+    } catch {
+      try await goOn(after: error)
+    }
+    response.storeFailure = storeFailure
     return response
   }
 
@@ -211,7 +232,7 @@ public final class ResponseNormalizer {
   }
 
   private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
-    guard let store, state.pointee.hasData else {
+    guard let store, storeFailure == nil, state.pointee.hasData else {
       await abandon()
       return nil
     }
@@ -339,4 +360,6 @@ public struct NormalizedResponse: Sendable {
   public var warnings: [String] = []
   /// What is to be written to the store; `nil` when there is nothing to write.
   public var write: PendingWrite?
+  /// Why nothing is to be written, when the store failed and the response went on without it.
+  public var storeFailure: CacheError?
 }

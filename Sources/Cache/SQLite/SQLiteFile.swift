@@ -63,8 +63,10 @@ enum SQLiteFile {
   static func make(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
+      let code = errno
       throw CacheError(
-        .storage, "cannot make the cache \(path): \(String(cString: strerror(errno)))", place: path)
+        [EACCES, EPERM, EROFS].contains(code) ? .readOnly : .storage,
+        "cannot make the cache \(path): \(String(cString: strerror(code)))", place: path)
     }
     close(descriptor)
   }

@@ -34,6 +34,9 @@ public final class SQLiteStore: RecordStore {
     /// Whether every write tells which fields changed. By default it does so only while somebody
     /// watches.
     public var collectsChanges = false
+    /// How many bytes of records are kept in memory, too, so that what was written or read last is read
+    /// without the file. `nil`, the default, for none. Stores of one process on one file share them.
+    public var memory: Int?
     /// Called with what the user should know, from any thread. Does nothing by default.
     public var report: @Sendable (StoreNotice) -> Void = { _ in }
     /// What waiting is measured by.
@@ -53,6 +56,7 @@ public final class SQLiteStore: RecordStore {
   let collectsChanges: Bool
   let damage: DamageLog
   public let activity: StoreActivity
+  let versions: DataVersion
   let views = KnownViews()
   private let place: Place
   private let log = LogGrowth()
@@ -90,23 +94,39 @@ public final class SQLiteStore: RecordStore {
     collectsChanges = options.collectsChanges
     place = Place(name: opened.name, lock: opened.lock)
     activity = SharedActivities.activity(ofFile: path)
+    if let memory = options.memory { activity.keepInMemory(memory) }
+    versions = DataVersion()
     damage = DamageLog(path: path, lock: opened.lock, report: options.report)
     gate = WriteLock(
       opened.lock, path: path, isReadOnly: opened.isReadOnly, maximumWait: options.maximumWait,
       clock: options.clock)
   }
 
-  /// The place among those who have the file open; left when the store is gone.
-  private final class Place: Sendable {
+  /// The place among those who have the file open; left when the store is closed or gone.
+  ///
+  /// `@unchecked Sendable`: what changes is behind the mutex.
+  private final class Place: @unchecked Sendable {
     let name: String
     let lock: FileLock?
+    private let mutex = NSLock()
+    private var isLeft = false
 
     init(name: String, lock: FileLock?) {
       self.name = name
       self.lock = lock
     }
 
-    deinit { OpenFiles.shared.leave(name) }
+    deinit { leave() }
+
+    func leave() {
+      let isFirst = mutex.withLock {
+        defer { isLeft = true }
+        return !isLeft
+      }
+      guard isFirst else { return }
+      OpenFiles.shared.leave(name)
+      lock?.unlock(.presence)
+    }
   }
 
   // MARK: Reading
@@ -121,35 +141,6 @@ public final class SQLiteStore: RecordStore {
       throw SQLiteFile.describe(error, "start writing to the cache", path)
     }
     return transaction
-  }
-
-  public func read(
-    _ operation: PreparedOperation, options: ReadOptions
-  ) async throws(CacheError) -> StoreAnswer {
-    do {
-      let activity = activity
-      let seed = segmentSeed
-      return try await pool.read { [damage] db in
-        let edits = try activity.hasLayers ? Self.snapshot(db, activity) : []
-        let source = SQLiteSource(db, damage)
-        if edits.isEmpty {
-          return try RecordReader(operation.plan, source: source, options: options).read()
-        }
-        let layered = LayeredSource(source, edits: edits, seed: seed)
-        return try RecordReader(operation.plan, source: layered, options: options).read()
-      }
-    } catch {
-      throw SQLiteFile.describe(error, "read the cache", path)
-    }
-  }
-
-  /// The optimistic layers that belong to the state this connection sees from now on.
-  private static func snapshot(_ db: Database, _ activity: StoreActivity) throws -> [StoreEdit] {
-    try activity.reading { edits in
-      // The first query of a transaction decides what it sees: https://sqlite.org/isolation.html
-      _ = try Int.fetchOne(db, sql: "SELECT 1 FROM meta LIMIT 1")
-      return edits
-    }
   }
 
   public func record(forKey key: String) async throws(CacheError) -> String? {
@@ -170,10 +161,14 @@ public final class SQLiteStore: RecordStore {
   public func dump(
     _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
   ) async throws {
-    try await pool.read { [damage] db in
-      var writer = DumpWriter(source: SQLiteSource(db, damage), write: write)
-      try Self.forEachRecord(db, damage) { try writer.add(key: $0, text: $1) }
-      try writer.finish()
+    do {
+      try await pool.read { [damage] db in
+        var writer = DumpWriter(source: SQLiteSource(db, damage), write: write)
+        try Self.forEachRecord(db, damage) { try writer.add(key: $0, text: $1) }
+        try writer.finish()
+      }
+    } catch let error as DatabaseError {
+      throw SQLiteFile.describe(error, "read the cache", path)
     }
   }
 
@@ -285,6 +280,7 @@ public final class SQLiteStore: RecordStore {
   /// Closes the file. The store cannot be used afterwards.
   public func close() throws(CacheError) {
     do { try pool.close() } catch { throw SQLiteFile.describe(error, "close the cache", path) }
+    place.leave()
   }
 }
 

@@ -13,6 +13,8 @@ actor SQLiteTransaction: RecordTransaction {
   /// The batch that is being written, or was last.
   private var written: RecordBatch?
   private var log: TransactionLog
+  /// What was written, while records are kept in memory, too.
+  private var keys: WrittenKeys?
   private var pages: [Paging] = []
   private var shapes: TypeShapes?
   private var isOpen = true
@@ -21,6 +23,7 @@ actor SQLiteTransaction: RecordTransaction {
     self.store = store
     collection = store.collectsChanges ? .all : store.activity.isWatched ? .bounded : .none
     log = TransactionLog(collection)
+    keys = store.activity.front.map { WrittenKeys(limit: $0.maxSize / 8) }
   }
 
   deinit {
@@ -34,7 +37,11 @@ actor SQLiteTransaction: RecordTransaction {
     // Written, so that nobody reads it any more.
     let spent = written
     written = records
-    if let paging = records.paging { pages.append(paging) }
+    if keys != nil { for index in records.table.live { keys?.add(records.table.key(at: index)) } }
+    if let paging = records.paging {
+      pages.append(paging)
+      for key in paging.keys { key.withUnsafeBufferPointer { keys?.add(Bytes($0)) } }
+    }
     shapes = records.shapes ?? shapes
     let (store, collection) = (store, collection)
     inFlight = Task {
@@ -79,7 +86,11 @@ actor SQLiteTransaction: RecordTransaction {
   func remove(_ removals: [RecordRemoval]) async throws(CacheError) {
     try await settle()
     var targets: [(key: [UInt8], field: [UInt8]?)] = []
-    for removal in removals { targets.append(try removal.target()) }
+    for removal in removals {
+      let target = try removal.target()
+      targets.append(target)
+      target.key.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
+    }
     let (store, collection) = (store, collection)
     do {
       let log = try await store.pool.writeWithoutTransaction { [targets] db in
@@ -105,26 +116,17 @@ actor SQLiteTransaction: RecordTransaction {
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
     let (store, log, collection) = (store, log, collection)
-    let (pages, shapes) = (pages, shapes)
+    let (pages, shapes, keys) = (pages, shapes, keys)
     // A task of its own: cancelling the caller's must not leave a transaction half ended.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
-        let records = StoredRecords(
-          db, pool: store.pool,
-          writer: try RecordWriter(db, store, collection, nullsAreTentative: false))
+        let writer = try RecordWriter(db, store, collection, nullsAreTentative: false)
         // Nulls first: what is joined must be what it will be.
-        let summary = try log.finish(records, joining: pages)
+        let summary = try log.finish(
+          StoredRecords(db, pool: store.pool, writer: writer), joining: pages)
         if let shapes { try store.views.update(db, shapes) }
-        guard let layer else {
-          try db.commit()
-          return (summary, OptimisticLayer.Content?.none)
-        }
-        let settled = try store.activity.changing {
-          try db.commit()
-          return store.activity.take(layer)
-        }
-        return (summary, settled)
+        return (summary, try Self.commit(db, store, keys, writer, settling: layer))
       }
     }
     do {
@@ -138,6 +140,30 @@ actor SQLiteTransaction: RecordTransaction {
     } catch {
       await rollback()
       throw SQLiteFile.describe(error, "commit to the cache", store.path)
+    }
+  }
+
+  /// Commits so that what others see changes in one step: the file, what is kept of it in memory, and
+  /// the layers above it.
+  ///
+  /// - Returns: What was settled.
+  private static func commit(
+    _ db: Database, _ store: SQLiteStore, _ keys: WrittenKeys?, _ writer: RecordWriter,
+    settling layer: OptimisticLayer?
+  ) throws -> OptimisticLayer.Content? {
+    let front = store.activity.front
+    if front == nil, layer == nil {
+      try db.commit()
+      return nil
+    }
+    var records: [(key: [UInt8], text: [UInt8]?)]?
+    if let front, let keys, !keys.areTooMany {
+      records = try keys.records(size: front.maxSize / 2) { try writer.text(of: $0) }
+    }
+    return try store.activity.changing {
+      try db.commit()
+      if let records { front?.replace(records) } else { front?.clear() }
+      return layer.flatMap { store.activity.take($0) }
     }
   }
 

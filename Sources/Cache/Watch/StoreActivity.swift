@@ -11,6 +11,7 @@ public final class StoreActivity: @unchecked Sendable {
   private var signals: [ObjectIdentifier: WatchSignal] = [:]
   private var layers: [OptimisticLayer.Content] = []
   private var clearings = 0
+  private var memory: RecordFront?
   /// Held while a commit becomes visible together with what goes away above it, and while a reader
   /// takes both.
   private let visibility = NSLock()
@@ -22,6 +23,9 @@ public final class StoreActivity: @unchecked Sendable {
   static let changeLimit = 100_000
 
   // MARK: Watchers
+
+  /// Who is not told of the commits of this task.
+  @TaskLocal static var silenced: WatchSignal?
 
   /// Whether anybody wants to know what changes.
   var isWatched: Bool { lock.withLock { !signals.isEmpty } }
@@ -44,7 +48,10 @@ public final class StoreActivity: @unchecked Sendable {
   func postUnknown() { post(nil) }
 
   func post(_ changes: Fingerprints?) {
-    for signal in lock.withLock({ Array(signals.values) }) { signal.post(changes) }
+    let silenced = Self.silenced
+    for signal in lock.withLock({ Array(signals.values) }) where signal !== silenced {
+      signal.post(changes)
+    }
   }
 
   // MARK: Layers
@@ -84,6 +91,24 @@ public final class StoreActivity: @unchecked Sendable {
     try visibility.withLock { try body(edits) }
   }
 
+  // MARK: Memory in front of a file
+
+  /// The records of the file that are kept in memory, too, when one of its stores wants that.
+  var front: RecordFront? { lock.withLock { memory } }
+
+  /// Keeps records of the file in memory, too: as many as the store that wants most.
+  func keepInMemory(_ size: Int) {
+    lock.withLock {
+      if memory.map({ $0.maxSize < size }) ?? true { memory = RecordFront(maxSize: size) }
+    }
+  }
+
+  /// Notes that records may have changed in ways that are not known here.
+  func noteUnknownChanges() {
+    changing { front?.clear() }
+    postUnknown()
+  }
+
   // MARK: Clearing
 
   /// How often the store was cleared. What was asked for before a clearing is not written after it.
@@ -95,6 +120,6 @@ public final class StoreActivity: @unchecked Sendable {
       clearings += 1
       layers = []
     }
-    postUnknown()
+    noteUnknownChanges()
   }
 }

@@ -57,6 +57,22 @@ package final class WatchedOperation: Sendable {
 
   deinit { store.activity.remove(signal) }
 
+  /// Waits for a change; `false` when the watch or the task has ended.
+  package func wait() async -> Bool { await signal.wait() }
+
+  /// Makes the next ``wait()`` return at once.
+  package func wake() { signal.post(nil) }
+
+  /// Forgets that there was a change. From here on every change counts, until the next look.
+  package func skip() { signal.beginReading() }
+
+  /// Runs `body`, whose own commits do not wake this watch.
+  package func silently<Result: Sendable>(
+    _ body: @Sendable () async throws -> Result
+  ) async rethrows -> Result {
+    try await StoreActivity.$silenced.withValue(signal, operation: body)
+  }
+
   /// Ends the watch: whoever waits for the next answer gets `nil`.
   package func end() {
     store.activity.remove(signal)

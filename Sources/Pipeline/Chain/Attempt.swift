@@ -39,9 +39,15 @@ struct Attempt: Sendable {
   }
 
   func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
-    ChainContext(
+    var services = services
+    for (name, value) in request.context.logged {
+      services.logger[metadataKey: name] = "\(value)"
+    }
+    var context = ChainContext(
       services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, entryID: id,
       request: request, retryCause: retryCause)
+    context.listeners = route.taps
+    return context
   }
 }
 
@@ -227,15 +233,20 @@ extension Attempt {
         place: PluginStage.http.rawValue)
     }
     let stop = route.http[index]
-    return try await stop.interceptor.intercept(
+    var response = try await stop.interceptor.intercept(
       message, context: context(stop.id, request),
       next: NextHTTP { try await http($0, request, from: index + 1) })
+    // The innermost interceptor knows what was sent.
+    if response.secrets.isEmpty { response.secrets = message.secrets }
+    return response
   }
 
   private func writeTarget(_ request: GraphQLRequest) async throws -> CacheWriteTarget? {
     guard let stop = route.cacheWrite else { return nil }
-    return try await stop.interceptor.prepareWrite(
+    var target = try await stop.interceptor.prepareWrite(
       for: request, context: context(stop.id, request))
+    if pipeline.store.isRequired { target?.isRequired = true }
+    return target
   }
 
   private func tracked(

@@ -17,6 +17,9 @@ public struct ChainContext: Sendable {
   public var retryCause: (any Error)?
   /// The values of the request, as the interceptors above left them.
   public var values: RequestContext
+  /// Who hears of errors that do not end the request.
+  var listeners: [Route.Stop<any ErrorTap>] = []
+  private let request: GraphQLRequest
 
   public init(
     services: Services, endpoint: Endpoint? = nil, keys: KeyRules = KeyRules(),
@@ -31,6 +34,18 @@ public struct ChainContext: Sendable {
     self.attempt = request.attempt
     self.retryCause = retryCause
     self.values = request.context
+    self.request = request
+  }
+
+  /// Reports an error and goes on: the error taps of the chain see it, the caller does not.
+  ///
+  /// What a tap wants done with the error has no effect.
+  public func report(_ error: any Error) async {
+    for tap in listeners {
+      var context = self
+      context.entryID = tap.id
+      _ = await tap.interceptor.tap(error, request: request, context: context)
+    }
   }
 
   /// What the operation is called in logs: its name, or "anonymous query".

@@ -1,3 +1,6 @@
+import Cache
+import Logging
+
 /// Runs one request to its end: attempt after attempt, committing what is delivered and rolling
 /// back the rest.
 ///
@@ -38,10 +41,10 @@ actor Execution {
         do {
           try restart(retry)
         } catch {
-          throw await failure(error)
+          return try await conclude(error)
         }
       } catch {
-        throw await failure(error)
+        return try await conclude(error)
       }
     }
     return nil
@@ -78,16 +81,24 @@ actor Execution {
     stream = nil
   }
 
-  private func failure(_ error: any Error) async -> any Error {
+  /// Ends the execution with an error, as far as the taps leave it one.
+  private func conclude(_ error: any Error) async throws -> GraphQLResponse? {
     var error = error
     let attempt = attempt
     await end()
-    guard let attempt else { return error }
+    guard let attempt else { throw error }
     for tap in attempt.route.taps {
-      error = await tap.interceptor.tap(
-        error, request: request, context: attempt.context(tap.id, request))
+      let context = attempt.context(tap.id, request)
+      switch await tap.interceptor.tap(error, request: request, context: context) {
+      case .error(let next): error = next
+      case .suppressed: return nil
+      case .result(var response):
+        response.pendingWrite = nil
+        response.attempt = number
+        return response
+      }
     }
-    return error
+    throw error
   }
 
   private func end() async {
@@ -129,6 +140,14 @@ extension Execution {
       throw error
     } catch let error as CancellationError {
       throw error
+    } catch let error as CacheError where error.code == .cancelled {
+      throw CancellationError()
+    } catch let error as CacheError where error.isStoreFailure && !pipeline.store.isRequired {
+      // The caller asked for the answer, and here it is. That a file can only be read was told when it
+      // was opened.
+      services.logger.log(
+        level: error.code == .readOnly ? .debug : .warning,
+        "the result was not kept: \(error)", metadata: ["operation": "\(request.label)"])
     } catch {
       throw ChainError(
         .cache, .cacheWriteFailed, "the result of \(request.label) could not be kept",

@@ -40,13 +40,20 @@ actor TrackedWrite: PendingCacheWrite {
   func commit() async throws -> WriteSummary {
     guard let write = base.take() else { return summary ?? WriteSummary() }
     do {
-      let summary = try await write.commit()
+      let summary = try await commit(write)
       self.summary = summary
       return summary
     } catch {
       await write.rollback()
       throw error
     }
+  }
+
+  /// Commits so that the request's optimistic layer goes at the same moment.
+  private func commit(_ write: any PendingCacheWrite) async throws -> WriteSummary {
+    guard let layer = request.context[OptimisticLayerKey.self], let write = write as? PendingWrite
+    else { return try await write.commit() }
+    return try await write.commit(settling: layer)
   }
 
   func rollback() async {

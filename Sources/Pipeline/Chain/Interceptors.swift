@@ -92,12 +92,24 @@ public protocol ResponseParsingInterceptor: Sendable {
   ) async throws -> ResponseStream
 }
 
-/// Sees every error of whatever origin just before the caller does, and may put another in its
-/// place.
+/// Sees every error of whatever origin just before the caller does, and says what the caller gets
+/// instead.
+///
+/// The taps of a chain are asked from the first to the last, until one has no error to hand on.
 public protocol ErrorTap: Sendable {
   func tap(
     _ error: any Error, request: GraphQLRequest, context: ChainContext
-  ) async -> any Error
+  ) async -> ErrorOutcome
+}
+
+/// What becomes of an error at the end of its chain.
+public enum ErrorOutcome: Sendable {
+  /// The caller sees an error: the same, or another in its place.
+  case error(any Error)
+  /// The caller gets a result instead, and the end after it.
+  case result(GraphQLResponse)
+  /// The results end without an error.
+  case suppressed
 }
 
 /// The rest of the chain, as a GraphQL interceptor sees it.

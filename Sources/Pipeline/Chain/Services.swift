@@ -15,6 +15,10 @@ public struct Services: Sendable {
   /// A random number from 0 up to, but not including, 1.
   public var random: @Sendable () -> Double
   public var logger: Logger
+  /// The value of an environment variable, for plugins that read one per request.
+  public var variable: @Sendable (_ name: String) -> String? = Services.environment
+  /// What plugins share among requests and pipelines.
+  public let shared = SharedState()
   private var others: [ObjectIdentifier: any Sendable] = [:]
 
   public init(
@@ -34,6 +38,11 @@ public struct Services: Sendable {
 
   /// The time of day of this machine.
   public static let timeOfDay: @Sendable () -> Double = { Date().timeIntervalSince1970 }
+
+  /// The environment variables of this process.
+  public static let environment: @Sendable (String) -> String? = {
+    ProcessInfo.processInfo.environment[$0]
+  }
 
   /// Services that single plugins need, such as the state of a token.
   public subscript<Key: ServiceKey>(key: Key.Type) -> Key.Value? {

@@ -60,12 +60,18 @@ extension PipelineDiagnostic {
     case cacheRead = "P013"
     /// Persisted queries where they cannot work.
     case persistedQueries = "P014"
+    /// Something may start the chain again, and nothing bounds how often.
+    case restarts = "P015"
     /// Status check not between fetch and parse.
     case responseCode = "P016"
+    /// Credentials where a refusal of the server does not reach them.
+    case credentials = "P017"
     /// Headers are logged before later plugins change them.
     case loggingPlace = "P018"
     /// A secret written literally in the file.
     case literalSecret = "P019"
+    /// Mutations are retried, and nothing tells the server that it is the same one.
+    case retriedMutations = "P020"
     /// Something to expand that is not there.
     case expansion = "P030"
     /// A test names an entry that the chain does not have.

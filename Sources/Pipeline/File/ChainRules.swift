@@ -27,24 +27,27 @@ struct ChainRules {
     checkPersistedQueries()
     checkResponseCode()
     checkLogging()
+    checkRestarts()
+    checkCredentials()
+    checkRetriedMutations()
   }
 }
 
 extension ChainRules {
-  private func indices(_ role: PluginRole) -> [Int] {
+  func indices(_ role: PluginRole) -> [Int] {
     drafts.indices.filter { drafts[$0].description.roles.contains(role) }
   }
 
-  private func first(_ role: PluginRole) -> Int? { indices(role).first }
+  func first(_ role: PluginRole) -> Int? { indices(role).first }
 
   /// "`fetch` (line 12)", with the file where that is not the one of the chain.
-  private func named(_ index: Int) -> String {
+  func named(_ index: Int) -> String {
     let target = drafts[index].place
     let file = target.file == place.file ? "" : " of \(target.file)"
     return "`\(drafts[index].name)` (line \(target.line)\(file))"
   }
 
-  private mutating func report(
+  mutating func report(
     _ code: PipelineDiagnostic.Code, _ index: Int, _ message: String, _ hint: String,
     severity: PipelineDiagnostic.Severity = .error
   ) {
@@ -61,7 +64,21 @@ extension ChainRules {
   }
 
   /// What answers: the fetch, or a plugin that replays.
-  private var answering: Int? { first(.fetch) ?? first(.replay) }
+  private var answering: Int? { first(.fetch) ?? replaying }
+
+  /// A plugin that answers by itself whatever comes.
+  private var replaying: Int? {
+    indices(.replay).first { index in
+      guard let mode = option("mode", of: index) else { return true }
+      guard case .string(let word) = mode else { return false }
+      return word == "replay"
+    }
+  }
+
+  /// The value of an option, or `nil` when the plugin has none of this name.
+  func option(_ name: String, of index: Int) -> OptionValue.Content? {
+    drafts[index].options.values.first { $0.name == name }?.value.content
+  }
 
   private var isCacheOnly: Bool {
     indices(.cacheRead).contains { index in
@@ -81,7 +98,12 @@ extension ChainRules {
         .fetch, index, "a chain fetches once, and \(named(fetches[0])) does already",
         "remove one of them")
     }
-    if fetches.isEmpty, first(.replay) == nil, !isCacheOnly {
+    if fetches.isEmpty, replaying == nil, !isCacheOnly {
+      if let recording = first(.replay) {
+        return reportMissing(
+          .fetch, "no plugin of this chain fetches what \(named(recording)) is to record",
+          "add `- fetch` below it, or answer from the recording alone: `mode: replay`")
+      }
       reportMissing(
         .fetch, "no plugin of this chain fetches", "add `- fetch`, and `- parse` below it")
     }
@@ -116,7 +138,7 @@ extension ChainRules {
     let firstHTTP = drafts.indices.first {
       !stages($0).contains(.graphQL) && !stages($0).contains(.cache)
     }
-    for index in drafts.indices where !drafts[index].description.roles.contains(.persistedQueries) {
+    for index in drafts.indices where !hasOwnPlaceRule(index) {
       let isWrap = drafts[index].description.kind == .wrap
       if stages(index).contains(.graphQL), let firstHTTP, index > firstHTTP {
         if stages(index).contains(.http), index < fetch ?? .max { continue }
@@ -129,6 +151,11 @@ extension ChainRules {
         }
       }
     }
+  }
+
+  /// Whether another rule says where the plugin belongs, and says it better.
+  private func hasOwnPlaceRule(_ index: Int) -> Bool {
+    !drafts[index].description.roles.isDisjoint(with: [.persistedQueries, .authenticates])
   }
 
   private func stages(_ index: Int) -> [PluginStage] { drafts[index].description.stages }

@@ -30,6 +30,12 @@ extension PipelineFile {
         OptionDescription(
           "max_size", .size(in: .kibibytes(64)...ByteSize(bytes: .max)),
           "The size above which old records are dropped"),
+        OptionDescription(
+          "memory", .size(in: .kibibytes(64)...ByteSize(bytes: .max)),
+          "How much of an SQLite store is kept in memory, too"),
+        OptionDescription(
+          "required", .bool, default: "false",
+          "Whether it is an error when the store cannot be used, instead of a warning"),
       ]), "The cache of records"),
     OptionDescription(
       "keys",

@@ -188,8 +188,17 @@ extension PipelineLoader {
         .wrongValue, "a store of kind `\(kind.rawValue)` has no `path`",
         options.place(of: "path"), "write `kind: sqlite`, or remove the path")
     }
+    if kind != .sqlite, options["memory"] != nil {
+      report(
+        .wrongValue, "a store of kind `\(kind.rawValue)` has no `memory` in front of it",
+        options.place(of: "memory"),
+        kind == .memory
+          ? "write `max_size` to bound it, or `kind: sqlite` for a file with memory in front"
+          : "write `kind: sqlite`, or remove it")
+    }
     return StoreConfiguration(
-      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"))
+      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"),
+      memory: options.size(ifGiven: "memory"), isRequired: options.bool("required"))
   }
 
   private mutating func tests(_ options: PluginOptions, _ drafts: Drafts?) -> [PipelineTest] {

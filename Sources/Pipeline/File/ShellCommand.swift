@@ -10,27 +10,104 @@ import Foundation
 ///
 /// Foundation's `Process` waits for everything the command left running in the background; this
 /// waits for the shell alone, as `$(…)` does.
-enum ShellCommand {
+package enum ShellCommand {
   typealias Failure = PipelineFileEnvironment.Failure
+
+  /// The same as ``output(of:limit:within:)`` without a bound of time, and without holding up the
+  /// caller's thread. Cancelling the task kills the command and what it started.
+  package static func run(_ command: String, limit: Int) async throws -> String {
+    let child = Child()
+    do {
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          DispatchQueue.global().async {
+            continuation.resume(
+              with: Result { try output(of: command, limit: limit, child: child) })
+          }
+        }
+      } onCancel: {
+        child.kill()
+      }
+    } catch {
+      try Task.checkCancellation()
+      throw error
+    }
+  }
+
+  /// A process that may have to be killed, by whoever holds this, until it has ended.
+  ///
+  /// Sendable: what changes is reached with `lock` held only.
+  private final class Child: @unchecked Sendable {
+    private let lock = NSLock()
+    private var id: pid_t?
+    private var isKilled = false
+
+    func started(_ id: pid_t) {
+      lock.withLock {
+        self.id = id
+        if isKilled { _ = Foundation.kill(-id, SIGKILL) }
+      }
+    }
+
+    /// From here on the number may belong to another process.
+    func ended() { lock.withLock { id = nil } }
+
+    var wasKilled: Bool { lock.withLock { isKilled } }
+
+    func kill() {
+      lock.withLock {
+        isKilled = true
+        if let id { _ = Foundation.kill(-id, SIGKILL) }
+      }
+    }
+  }
 
   /// The standard output of `command`, run by `/bin/sh` with this process's environment, no input
   /// and its own standard error.
-  static func output(of command: String, limit: Int) throws(Failure) -> String {
+  ///
+  /// - Parameter time: After so long the command, and what it started, is killed.
+  static func output(
+    of command: String, limit: Int, within time: Duration
+  ) throws(Failure) -> String {
+    let child = Child()
+    let timer = DispatchSource.makeTimerSource(queue: .global())
+    timer.schedule(deadline: .now() + .milliseconds(max(Int(time / .milliseconds(1)), 1)))
+    timer.setEventHandler { child.kill() }
+    timer.resume()
+    defer { timer.cancel() }
+    do throws(Failure) {
+      return try output(of: command, limit: limit, child: child)
+    } catch {
+      guard child.wasKilled else { throw error }
+      throw Failure("it took longer than \(time.optionText) and was ended")
+    }
+  }
+
+  private static func output(
+    of command: String, limit: Int, child handle: Child?
+  ) throws(Failure) -> String {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw Failure("no pipe could be made") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let child: pid_t
     do throws(Failure) {
-      child = try spawn(command, output: ends[1])
+      child = try spawn(command, output: ends[1], isGroup: handle != nil)
     } catch {
       close(ends[0])
       close(ends[1])
       throw error
     }
     close(ends[1])
+    handle?.started(child)
     let bytes = contents(of: ends[0], upTo: limit + 1)
     // Whoever still writes is told that nobody reads.
     close(ends[0])
+    if let handle {
+      // Its number is its own until it is waited for below.
+      var information = siginfo_t()
+      while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+      handle.ended()
+    }
     let status = wait(for: child)
     guard bytes.count <= limit else { throw Failure("it printed more than 1 MiB") }
     guard status == 0 else {
@@ -42,25 +119,34 @@ enum ShellCommand {
     return text
   }
 
-  private static func spawn(_ command: String, output: Int32) throws(Failure) -> pid_t {
+  /// - Parameter isGroup: Whether the command leads a group of processes, which can be killed
+  ///   together.
+  private static func spawn(
+    _ command: String, output: Int32, isGroup: Bool
+  ) throws(Failure) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
-    // A command expects to be ended by signals. This process may ignore SIGPIPE, and the threads
-    // of Swift's concurrency block most signals.
+    // A command expects to be ended by signals. This process may ignore some, and the threads of
+    // Swift's concurrency block most.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGPIPE)
+    sigaddset(&signals, SIGXFSZ)
     posix_spawnattr_setsigdefault(&attributes, &signals)
     var mask = sigset_t()
     sigemptyset(&mask)
     posix_spawnattr_setsigmask(&attributes, &mask)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(
+      &attributes,
+      Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
+        | (isGroup ? Int16(POSIX_SPAWN_SETPGROUP) : 0))
 
     let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
     var arguments = Self.copies(["sh", "-c", command])

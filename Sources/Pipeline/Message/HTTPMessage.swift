@@ -15,6 +15,8 @@ public struct HTTPRequestMessage: Sendable {
 public struct HTTPResponseMessage: Sendable {
   public var head: HTTPResponse
   public var body: HTTPBody
+  /// The secrets that the request carried in its fields, which a server may repeat; set by the chain.
+  public var secrets: [SecretString] = []
 
   public init(head: HTTPResponse, body: HTTPBody) {
     self.head = head
@@ -25,6 +27,8 @@ public struct HTTPResponseMessage: Sendable {
   public func mapChunks(
     _ transform: @escaping @Sendable (any BodyChunk) async throws -> any BodyChunk
   ) -> HTTPResponseMessage {
-    HTTPResponseMessage(head: head, body: body.map(transform))
+    var response = self
+    response.body = body.map(transform)
+    return response
   }
 }

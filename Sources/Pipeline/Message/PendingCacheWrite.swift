@@ -19,6 +19,8 @@ public struct CacheWriteTarget: Sendable {
   public var errorPolicy: ErrorPolicy
   /// Whether the answers to root fields are kept, or only the objects in them.
   public var writesRoots: Bool
+  /// Whether a result that cannot be kept is an error. Otherwise it is delivered, with a warning.
+  public var isRequired = false
 
   public init(
     store: any RecordStore, errorPolicy: ErrorPolicy = .skipErrored, writesRoots: Bool = true

@@ -30,6 +30,29 @@ extension HTTPRequestMessage: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: ["head": description]) }
 }
 
+extension HTTPRequestMessage {
+  /// The values of the fields that carry secrets, with and without the word before a token.
+  public var secrets: [SecretString] {
+    head.headerFields.filter { SecretText.isSecretField($0.name.rawName) }.flatMap { field in
+      [field.value] + (field.value.split(separator: " ").last.map { [String($0)] } ?? [])
+    }.map { SecretString($0) }
+  }
+}
+
+extension ChainError.HTTPFailure: CustomReflectable {
+  public var customMirror: Mirror {
+    Mirror(self, children: ["status": status, "bytes": bodyPrefix.count])
+  }
+}
+
+extension Template: CustomStringConvertible, CustomReflectable {
+  /// The places to be filled; the text around them may hold what a variable brought.
+  public var description: String {
+    parts.map { if case .context(let name, _) = $0 { "${context:\(name)}" } else { "…" } }.joined()
+  }
+  public var customMirror: Mirror { Mirror(self, children: ["template": description]) }
+}
+
 extension OptionValue: CustomStringConvertible, CustomReflectable {
   public var description: String { shownText }
   public var customMirror: Mirror { Mirror(self, children: ["text": shownText]) }

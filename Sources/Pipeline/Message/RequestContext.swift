@@ -6,6 +6,8 @@ public struct RequestContext: Sendable {
   private var values: [ObjectIdentifier: any Sendable] = [:]
   /// Values that pipeline files can name, as in `${context:tenant}`.
   public var named: [String: String] = [:]
+  /// Values that stand beside every line that interceptors below write to the log.
+  public var logged: [String: String] = [:]
 
   public init(named: [String: String] = [:]) {
     self.named = named

@@ -49,7 +49,7 @@ public enum PluginStage: String, Sendable, Hashable, CaseIterable {
 public enum PluginRole: String, Sendable, Hashable, CaseIterable {
   /// Sends the request over the network; innermost.
   case fetch
-  /// May answer instead of the network.
+  /// May answer instead of the network; with an option `mode`, only when that is `replay`.
   case replay
   /// Looks at the response's status.
   case responseCode
@@ -58,6 +58,13 @@ public enum PluginRole: String, Sendable, Hashable, CaseIterable {
   case cacheWrite
   /// Sends hashes instead of documents.
   case persistedQueries
+  /// Sends credentials, and renews them when they are refused.
+  case authenticates
+  /// May start the chain again.
+  case restarts
+  /// Bounds how often the chain is started again; retries mutations when its option `mutations` is
+  /// `always`.
+  case boundsRestarts
   /// Shows the fields of HTTP requests when its option `headers` is `true`.
   case logsHeaders
   /// Changes the fields of HTTP requests.

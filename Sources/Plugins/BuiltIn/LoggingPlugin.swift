@@ -15,15 +15,35 @@ public struct LoggingPlugin: Plugin {
       OptionDescription(
         "headers", .bool, default: "false",
         "Whether the fields of requests and responses are logged, with their secrets hidden"),
+      OptionDescription(
+        "body", .bool, default: "false",
+        "Whether the bodies of requests and responses are logged, with their secrets hidden"),
+      OptionDescription(
+        "max_body", .size(in: ByteSize(bytes: 1)...(.mebibytes(16))), default: "4KiB",
+        "How much of a body is logged"),
+      OptionDescription(
+        "redact", .list(.string),
+        "Names of further members of JSON objects whose values are not logged"),
     ],
-    examples: ["logging", "logging: { level: debug, headers: true }"])
+    examples: [
+      "logging", "logging: { level: debug, headers: true }",
+      "logging: { body: true, max_body: 1KiB, redact: [email] }",
+    ])
 
   public static func make(
     options: PluginOptions, environment: PluginEnvironment
   ) throws(PluginOptionError) -> PluginInstance {
     let level = Logger.Level(rawValue: options.string("level")) ?? .info
     var parts: [PluginInstance.Part] = [.graphQL(OperationLog(level: level))]
-    if options.bool("headers") { parts.append(.http(HeaderLog(level: level))) }
+    let showsHeaders = options.bool("headers")
+    let bodies =
+      options.bool("body")
+      ? BodyView(
+        limit: options.size("max_body").bytes,
+        redactor: JSONRedactor(names: JSONRedactor.names + options.strings("redact"))) : nil
+    if showsHeaders || bodies != nil {
+      parts.append(.http(ExchangeLog(level: level, showsHeaders: showsHeaders, bodies: bodies)))
+    }
     return PluginInstance(parts)
   }
 }
@@ -55,9 +75,12 @@ private struct OperationLog: GraphQLInterceptor {
   }
 }
 
-/// The fields of HTTP exchanges, with the secret ones hidden.
-private struct HeaderLog: HTTPInterceptor {
+/// HTTP exchanges: their fields and bodies, with what is secret hidden.
+private struct ExchangeLog: HTTPInterceptor {
   let level: Logger.Level
+  let showsHeaders: Bool
+  /// `nil` shows no bodies.
+  let bodies: BodyView?
 
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
@@ -68,31 +91,83 @@ private struct HeaderLog: HTTPInterceptor {
       level: level,
       "> \(request.head.method) \(request.head.scheme ?? "http")://\(request.head.authority ?? "")\(path)"
     )
-    for field in request.head.headerFields {
-      logger.log(level: level, "> \(Redaction.line(field))")
+    if showsHeaders { log(request.head.headerFields, ">", logger) }
+    let hiding = SecretHiding(HeaderRedaction.secrets(of: request.head.headerFields))
+    if let bodies, let body = request.body {
+      let seen = ObservedBytes(
+        bytes: Array(body.prefix(bodies.limit)), count: body.count, isWhole: true)
+      logger.log(level: level, "> \(bodies.text(seen, hiding))")
     }
-    let response = try await next(request)
+    let response: HTTPResponseMessage
+    do {
+      response = try await next(request)
+    } catch {
+      if bodies != nil { logger.log(level: level, "< the response was not yet received") }
+      throw error
+    }
     logger.log(level: level, "< \(ResponseCheck.describe(response.head))")
-    for field in response.head.headerFields {
-      logger.log(level: level, "< \(Redaction.line(field))")
+    if showsHeaders { log(response.head.headerFields, "<", logger) }
+    guard let bodies else { return response }
+    let level = level
+    return response.observed(keeping: bodies.limit) { seen in
+      logger.log(level: level, "< \(bodies.text(seen, hiding))")
     }
-    return response
+  }
+
+  private func log(_ fields: HTTPFields, _ sign: String, _ logger: Logger) {
+    for field in fields { logger.log(level: level, "\(sign) \(HeaderRedaction.line(field))") }
+  }
+}
+
+/// How bodies are shown: their beginning, without secrets.
+private struct BodyView: Sendable {
+  let limit: Int
+  let redactor: JSONRedactor
+
+  func text(_ seen: ObservedBytes, _ hiding: SecretHiding) -> String {
+    guard seen.count > 0 else {
+      return seen.isWhole ? "an empty body" : "the body was not yet received"
+    }
+    var note = ""
+    if seen.bytes.count < seen.count {
+      note = " … (\(seen.bytes.count) of \(seen.isWhole ? "" : "at least ")\(seen.count) bytes)"
+    } else if !seen.isWhole {
+      note = " … (the rest was not yet received)"
+    }
+    // A character may have been cut in two.
+    let whole = (0...3).lazy.compactMap {
+      String(validating: redactor.redact(seen.bytes.dropLast($0)), as: UTF8.self)
+    }.first
+    guard let whole, !note.isEmpty || String(validating: seen.bytes, as: UTF8.self) != nil else {
+      return "a body of \(seen.count) bytes that are not UTF-8 text"
+    }
+    return hiding.text(whole) + note
   }
 }
 
 /// Hides what must not be seen in HTTP fields.
-enum Redaction {
+enum HeaderRedaction {
   private static let openNames: Set<String> = [
     "accept", "accept-encoding", "accept-language", "age", "allow", "apollo-require-preflight",
     "cache-control", "connection", "content-encoding", "content-length", "content-type", "date",
     "etag", "expires", "host", "last-modified", "retry-after", "server", "transfer-encoding",
-    "user-agent", "vary", "via", "x-request-id",
+    "user-agent", "vary", "via", "x-correlation-id", "x-request-id",
   ]
+
+  /// Whether the values of a field are known to be harmless.
+  static func isOpen(_ name: HTTPField.Name) -> Bool { openNames.contains(name.canonicalName) }
 
   /// `name: value`, with the value hidden unless the name is known to be harmless.
   static func line(_ field: HTTPField) -> String {
-    let isOpen = openNames.contains(field.name.canonicalName)
-    return "\(field.name.rawName): \(isOpen ? field.value : SecretString.redacted)"
+    "\(field.name.rawName): \(isOpen(field.name) ? field.value : SecretString.redacted)"
+  }
+
+  /// The values that a body must not show: those of fields that are hidden, with and without the
+  /// word before a token.
+  static func secrets(of fields: HTTPFields) -> [SecretString] {
+    fields.filter { !isOpen($0.name) }.flatMap { field in
+      [field.value] + (field.value.split(separator: " ").last.map { [String($0)] } ?? [])
+    }.map { SecretString($0) }
   }
 }
 

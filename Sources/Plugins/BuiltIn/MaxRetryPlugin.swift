@@ -7,7 +7,7 @@ public struct MaxRetryPlugin: Plugin {
   public static let description = PluginDescription(
     name: "max-retry",
     summary: "Retries failures that may pass, and bounds every retry of the chain",
-    kind: .wrap, stages: [.graphQL],
+    kind: .wrap, stages: [.graphQL], roles: [.boundsRestarts],
     options: [
       OptionDescription(
         "max_retries", .int(in: 0...24), default: "3", "How many attempts may follow the first"),
@@ -103,7 +103,9 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
-    guard context.attempt <= maxRetries + 1 else {
+    // What plugins with a budget of their own asked for does not count.
+    let attempt = request.countedAttempt
+    guard attempt <= maxRetries + 1 else {
       throw ChainError(
         .chain, .tooManyAttempts,
         "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
@@ -115,10 +117,10 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
     let time = OperationTime.of(&request, clock)
     let sent = request
     return await next(sent).mapErrors { error in
-      guard context.attempt <= maxRetries, var failure = error as? ChainError,
+      guard attempt <= maxRetries, var failure = error as? ChainError,
         isTriggered(by: failure), maySendAgain(sent, failure)
       else { throw error }
-      let delay = delay(before: context.attempt - 1, failure, context)
+      let delay = delay(before: attempt - 1, failure, context)
       if let asked = delay.tooLong {
         failure.message +=
           "; the server wants to be left alone for \(asked.optionText), longer than the option "
@@ -131,7 +133,7 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
         throw failure
       }
       context.services.logger.info(
-        "↻ \(sent.label): retry \(context.attempt) of \(maxRetries) in \(delay.wait.milliseconds)",
+        "↻ \(sent.label): retry \(attempt) of \(maxRetries) in \(delay.wait.milliseconds)",
         metadata: ["cause": "\(failure.code.rawValue)"])
       try await clock.sleep(for: delay.wait)
       throw ChainRetry(sent, cause: error)

@@ -50,17 +50,25 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     if let target {
       options.errorPolicy = target.errorPolicy
       options.writesRoots = target.writesRoots
+      options.goesOnWithoutStore = !target.isRequired
     }
     let operation = try request.preparedOperation(context)
     let parsed = try await read(
       response, operation, store: target?.store, options: options, place: context.entryID)
+    if let failure = parsed.storeFailure {
+      context.services.logger.log(
+        level: failure.code == .readOnly ? .debug : .warning,
+        "the result was not kept: \(failure)", metadata: ["operation": "\(request.label)"])
+    }
     for diagnostic in parsed.diagnostics {
       context.services.logger.debug("\(diagnostic)")
     }
     for warning in parsed.warnings { context.services.logger.warning("\(warning)") }
+    let hiding = SecretHiding(response.secrets)
     return ResponseStream(
       GraphQLResponse(
-        source: .server, data: parsed.data, errors: parsed.errors.map { GraphQLError($0) },
+        source: .server, data: parsed.data,
+        errors: parsed.errors.map { hiding.graphQLError(GraphQLError($0)) },
         extensions: parsed.extensions, http: response.head,
         timing: ResponseTiming(receivedBytes: parsed.statistics.bytes),
         pendingWrite: parsed.write))
@@ -82,6 +90,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     } catch {
       await normalizer?.abandon()
       guard let error = error as? CacheError else { throw error }
+      if error.code == .cancelled { throw CancellationError() }
       throw failure(error, response, place)
     }
   }

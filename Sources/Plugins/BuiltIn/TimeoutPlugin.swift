@@ -31,7 +31,7 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     let total = request.timeout ?? total
     let clock = context.services.clock
     let deadline = await OperationTime.of(&request, clock).bound(total)
-    let bound = Bound(
+    let bound = TimeBound(
       deadline: deadline, clock: clock,
       error: ChainError(
         .transport, .timedOut,
@@ -40,33 +40,5 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     let sent = request
     let stream = try await bound.run { await next(sent) }
     return ResponseStream(pull: { try await bound.run { try await stream.next() } })
-  }
-}
-
-/// Ends work that is not done at its deadline.
-private struct Bound: Sendable {
-  let deadline: Duration
-  let clock: ServiceClock
-  let error: ChainError
-
-  func run<Value: Sendable>(
-    _ work: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    guard clock.now() < deadline else {
-      var error = error
-      // A retry that comes too late is not begun.
-      error.delivery = .notSent
-      throw error
-    }
-    return try await withThrowingTaskGroup(of: Value?.self) { group in
-      group.addTask { try await work() }
-      group.addTask {
-        try await clock.sleep(for: max(deadline - clock.now(), .zero))
-        return nil
-      }
-      defer { group.cancelAll() }
-      guard let first = try await group.next(), let value = first else { throw error }
-      return value
-    }
   }
 }

@@ -8,9 +8,16 @@ enum ResponseCheck {
   /// How many bytes of a refused body are kept for the message.
   static let keptBytes = 1024
 
-  static func mediaType(_ head: HTTPResponse) -> String? {
-    head.headerFields[.contentType]?.prefix { $0 != ";" }.lowercased()
+  static func mediaType(_ head: HTTPResponse) -> String? { mediaType(head.headerFields) }
+
+  private static func mediaType(_ fields: HTTPFields) -> String? {
+    fields[.contentType]?.prefix { $0 != ";" }.lowercased()
       .filter { !$0.isWhitespace }
+  }
+
+  /// Whether a body is meant for people, by its type.
+  static func isPlainText(_ fields: HTTPFields) -> Bool {
+    ["text/plain", "text/html"].contains(mediaType(fields))
   }
 
   /// Refuses what says of itself that it is not JSON. A server that says nothing is believed.
@@ -42,9 +49,13 @@ enum ResponseCheck {
   static func refusal(
     _ response: HTTPResponseMessage, _ code: ChainError.Code, _ message: String, _ place: String
   ) async throws -> ChainError {
-    let prefix = try await beginning(of: response.body)
-    let line = String(decoding: prefix, as: UTF8.self)
-      .split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }
+    // So much more that a secret which begins in what is kept is seen whole, and hidden whole.
+    let more = response.secrets.map { $0.reveal().utf8.count }.max() ?? 0
+    let beginning = try await beginning(of: response.body, keptBytes + more)
+    let shown = SecretHiding(response.secrets).text(String(decoding: beginning, as: UTF8.self))
+    let prefix = Array(shown.utf8.prefix(keptBytes))
+    let text = String(decoding: prefix, as: UTF8.self)
+    let line = text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }
     return ChainError(
       .transport, code, message + (line.map { ": \($0.prefix(200))" } ?? ""), place: place,
       http: .init(
@@ -54,12 +65,12 @@ enum ResponseCheck {
 
   /// The first bytes of a body, as far as they come. The rest is left unread, which closes the
   /// connection.
-  private static func beginning(of body: HTTPBody) async throws -> [UInt8] {
+  private static func beginning(of body: HTTPBody, _ count: Int) async throws -> [UInt8] {
     var bytes: [UInt8] = []
     do {
       for try await chunk in body {
-        chunk.withUnsafeBytes { bytes.append(contentsOf: $0.prefix(keptBytes - bytes.count)) }
-        if bytes.count == keptBytes { break }
+        chunk.withUnsafeBytes { bytes.append(contentsOf: $0.prefix(count - bytes.count)) }
+        if bytes.count == count { break }
       }
     } catch let error as CancellationError {
       throw error

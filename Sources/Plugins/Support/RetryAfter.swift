@@ -16,7 +16,7 @@ enum RetryAfter {
   }
 
   /// The three forms of dates in HTTP: https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7
-  private static func date(_ value: String) -> Date? {
+  static func date(_ value: String) -> Date? {
     for format in [
       "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",
     ] {

@@ -33,6 +33,12 @@ struct CacheCommand: AsyncParsableCommand {
       }
       return try store.open(mustExist: true)
     }
+
+    /// The same for looking only: also in a directory that can only be read.
+    func openForReading() throws -> any RecordStore {
+      if case .memory = store { return try openExisting() }
+      return try store.open(mustExist: true, access: .readOnly)
+    }
   }
 
   struct Read: AsyncParsableCommand {
@@ -52,7 +58,7 @@ struct CacheCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         let operation = try operationOptions.prepare(document)
-        let store = try storeOptions.openExisting()
+        let store = try storeOptions.openForReading()
         switch try await store.read(operation) {
         case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
         case .hit(let data):
@@ -83,7 +89,7 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.openExisting()
+        let store = try storeOptions.openForReading()
         let escaper = Locked<TerminalEscaper?>(
           Terminal.isOutputTerminal ? TerminalEscaper() : nil)
         try await store.dump { bytes in
@@ -111,7 +117,7 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.openExisting()
+        let store = try storeOptions.openForReading()
         guard let text = try await store.record(forKey: key) else {
           throw Failure(
             .failed, "the cache has no record \(key); `gqlrun cache dump` shows all there are")
@@ -136,13 +142,19 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.openExisting()
+        let store = try storeOptions.openForReading()
         let statistics = try await store.statistics()
         var lines = [
           "records   \(statistics.records)", "bytes     \(statistics.bytes)",
           "segments  \(statistics.segments)",
         ]
         if let fileBytes = statistics.fileBytes { lines.append("file      \(fileBytes)") }
+        if let logBytes = statistics.logBytes, logBytes > 0 {
+          lines.append("log       \(logBytes)")
+        }
+        if statistics.damagedRecords > 0 {
+          lines.append("damaged   \(statistics.damagedRecords)")
+        }
         let width = max(statistics.types.keys.map(\.count).max() ?? 0, 4)
         if !statistics.types.isEmpty {
           lines.append("")

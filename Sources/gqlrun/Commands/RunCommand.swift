@@ -52,6 +52,13 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var outputOptions: OutputOptions
   @OptionGroup var recordingOptions: RecordingOptions
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A value for the plugins, such as who is asking: ${context:key} in a pipeline file. May be repeated.",
+      valueName: "key=value"))
+  var context: [String] = []
+
   @Flag(
     name: .shortAndLong,
     help: "Say what happens and where the result is from; twice says more.")
@@ -62,6 +69,7 @@ struct RunCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
+      let named = try givenContext()
       let pipeline = try endpointOptions.load(isQuiet: quiet)
       var operation = try operationOptions.prepare(
         document, keys: pipeline.keys, schema: pipeline.schema)
@@ -79,7 +87,7 @@ struct RunCommand: AsyncParsableCommand {
       let errorCount: Int
       do {
         errorCount = try await Interruption.run { [operation] in
-          try await execute(operation, session)
+          try await execute(operation, named, session)
         }
       } catch {
         try? await session.close()
@@ -93,14 +101,16 @@ struct RunCommand: AsyncParsableCommand {
   }
 
   /// Writes the results of the operation; returns how many errors the last one has.
-  private func execute(_ operation: PreparedOperation, _ session: Session) async throws -> Int {
+  private func execute(
+    _ operation: PreparedOperation, _ named: [String: String], _ session: Session
+  ) async throws -> Int {
     let effective = policy ?? session.pipeline.defaultCachePolicy
     let writer = try outputOptions.writer(linePerResult: effective == .cacheAndNetwork)
     let start = ContinuousClock.now
     var errorCount = 0
-    for try await response in session.runner.execute(
-      GraphQLRequest(operation, cachePolicy: policy))
-    {
+    var request = GraphQLRequest(operation, cachePolicy: policy)
+    request.context.named = named
+    for try await response in session.runner.execute(request) {
       try writer.write { try response.forEachChunk($0) }
       // A later result replaces what an earlier one said.
       errorCount = response.errors.count
@@ -118,6 +128,19 @@ struct RunCommand: AsyncParsableCommand {
     }
     try writer.finish()
     return errorCount
+  }
+
+  private func givenContext() throws -> [String: String] {
+    var values: [String: String] = [:]
+    for text in context {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty else {
+        // What has no name may be a secret: it is not repeated.
+        throw Failure(.usage, "cannot read --context: write --context key=value, once for each")
+      }
+      values[String(parts[0])] = String(parts[1])
+    }
+    return values
   }
 
   /// Where the result is from, how long it took, how large it is and what became of its records.

@@ -2,6 +2,7 @@ import Cache
 import GraphQL
 import HTTPTypes
 import Pipeline
+import Plugins
 
 extension Failure {
   /// The failure of a chain or of a pipeline file; `nil` for other errors.
@@ -34,8 +35,9 @@ extension Failure {
     }
     switch error.code {
     case .cacheMiss: return .cacheMiss
-    case .invalidRequest: return .badInput
-    case .timedOut: return .tryLater
+    case .invalidRequest, .notPersisted: return .badInput
+    case .missingToken, .tokenRenewalFailed: return .authentication
+    case .timedOut, .rateLimited: return .tryLater
     case .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed,
       .proxyFailed:
       return .unreachable

@@ -12,38 +12,71 @@ struct Session {
   let store: (any RecordStore)?
   let keys: KeyRules
   let facts: TypeFacts?
+  /// One for all operations of the session, so that they share what plugins keep: tokens, budgets.
+  let runner: PipelineRunner
   private let transport: AsyncHTTPTransport
-  /// Keeps what is sent and answered; `nil` keeps nothing.
-  private let recorder: ExchangeRecorder?
-  private let logger: Logger
-
-  var runner: PipelineRunner {
-    PipelineRunner(
-      pipeline,
-      services: Services(
-        transport: recorder.map { RecordingTransport(transport, recorder: $0) } ?? transport,
-        store: store, logger: logger))
-  }
 
   /// Opens what `pipeline` names.
+  ///
+  /// - Parameter recorder: Keeps what is sent and answered.
   init(
     _ pipeline: Pipeline, store choice: StoreChoice? = nil, keys: KeyRules, facts: TypeFacts?,
     logger: Logger, recorder: ExchangeRecorder? = nil
   ) throws {
     self.pipeline = pipeline
-    self.recorder = recorder
     self.keys = keys
     self.facts = facts
-    self.logger = logger
-    store = try choice?.open() ?? Self.store(pipeline.store)
+    store = try choice?.open(report: Self.report(logger)) ?? Self.store(pipeline.store, logger)
     transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
+    let network: any HTTPTransport
+    if let recorder {
+      network = RecordingTransport(transport, recorder: recorder)
+    } else {
+      network = transport
+    }
+    runner = PipelineRunner(
+      pipeline, services: Services(transport: network, store: store, logger: logger))
   }
 
-  private static func store(_ configuration: StoreConfiguration) throws -> (any RecordStore)? {
+  private static func report(_ logger: Logger) -> @Sendable (StoreNotice) -> Void {
+    { logger.warning("\($0)") }
+  }
+
+  private static func store(
+    _ configuration: StoreConfiguration, _ logger: Logger
+  ) throws -> (any RecordStore)? {
     switch configuration.kind {
     case .none: return nil
     case .memory: return MemoryStore(maxSize: configuration.maximumSize?.bytes)
-    case .sqlite: return try StoreChoice.open(configuration.path ?? "cache.db")
+    case .sqlite: return try file(configuration, logger)
+    }
+  }
+
+  /// The store of a file; `nil` when the file cannot be used now and need not be.
+  private static func file(
+    _ configuration: StoreConfiguration, _ logger: Logger
+  ) throws -> SQLiteStore? {
+    let path = configuration.path ?? "cache.db"
+    do {
+      var options = SQLiteStore.Options()
+      options.report = report(logger)
+      options.memory = configuration.memory?.bytes
+      let store = try SQLiteStore(path: path, options: options)
+      guard configuration.isRequired, store.isReadOnly else { return store }
+      try store.close()
+      throw Failure(
+        .failed,
+        "the cache \(path) can only be read, and the pipeline requires its store; change the "
+          + "permissions of the file and its directory, or remove `required`")
+    } catch let error as CacheError where error.isStoreFailure {
+      // A folder that is not there is a mistake in the pipeline.
+      let folder = (path as NSString).deletingLastPathComponent
+      let hasFolder = FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder)
+      guard !configuration.isRequired, hasFolder else {
+        throw error.code == .storage ? Failure(.badInput, error.message) : error
+      }
+      logger.warning("running without the cache: \(error)")
+      return nil
     }
   }
 

@@ -18,5 +18,7 @@ enum StandardDescriptors {
     }
     // A reader that has gone is noticed by the failing write, whatever the libraries do.
     signal(SIGPIPE, SIG_IGN)
+    // A file that meets a size limit (`ulimit -f`) makes a write fail, and need not end the program.
+    signal(SIGXFSZ, SIG_IGN)
   }
 }

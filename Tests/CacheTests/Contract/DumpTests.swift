@@ -120,7 +120,7 @@ struct DumpTests {
       #expect(statistics.types.mapValues(\.records) == ["QUERY_ROOT": 1, "A": 2, "B": 1])
       #expect(statistics.segments > 1)
       #expect(statistics.bytes > 40_000 * 5)
-      #expect((statistics.fileBytes != nil) == (way.kind == .sqlite))
+      #expect((statistics.fileBytes != nil) == (way.kind != .memory))
     }
   }
 

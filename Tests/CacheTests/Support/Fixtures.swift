@@ -7,7 +7,8 @@ import Testing
 
 /// A store of each kind, made for one test and gone after it.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-  case memory, sqlite
+  /// In memory, in a file, and in a file with memory in front.
+  case memory, sqlite, chain
 
   var testDescription: String { rawValue }
 
@@ -17,10 +18,13 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   ) async throws -> R {
     switch self {
     case .memory: return try await body(MemoryStore(collectsChanges: collectsChanges))
-    case .sqlite:
+    case .sqlite, .chain:
       let directory = try TemporaryDirectory()
-      let store = try SQLiteStore(
-        path: directory.path("cache.db"), collectsChanges: collectsChanges)
+      var options = SQLiteStore.Options()
+      options.collectsChanges = collectsChanges
+      // So little that it is too little now and then.
+      if self == .chain { options.memory = 3000 }
+      let store = try SQLiteStore(path: directory.path("cache.db"), options: options)
       let result = try await body(store)
       try store.close()
       return result
@@ -35,14 +39,22 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case sqlite
   /// Every byte is parsed when it comes, and every record is written as soon as it is staged.
   case sqliteAsItArrives
+  /// Into a file with memory in front.
+  case chain
 
   var testDescription: String { rawValue }
 
-  var kind: StoreKind { self == .memory || self == .memoryByteByByte ? .memory : .sqlite }
+  var kind: StoreKind {
+    switch self {
+    case .memory, .memoryByteByByte: .memory
+    case .sqlite, .sqliteAsItArrives: .sqlite
+    case .chain: .chain
+    }
+  }
 
   var arrival: Arrival {
     switch self {
-    case .memory, .sqlite: Arrival()
+    case .memory, .sqlite, .chain: Arrival()
     case .memoryByteByByte, .sqliteAsItArrives: .byteByByte
     }
   }

@@ -1,5 +1,6 @@
 import GraphQL
 import HTTPTypes
+import JSONStream
 import Pipeline
 import Testing
 
@@ -108,6 +109,53 @@ struct ChainTests {
     ]
     #expect(await bench.run().results == ["server:own"])
     #expect(await bench.server.count == 0)
+  }
+
+  @Test("may be given more results by an interceptor, before and after those from below")
+  func moreResults() async throws {
+    var bench = Bench()
+    @Sendable func local(_ text: String) -> GraphQLResponse {
+      GraphQLResponse(source: .cache, data: Array(text.utf8))
+    }
+    bench.top = [
+      Tracer(name: "a", journal: bench.journal),
+      Interceptor { request, _, next in
+        let (first, last) = (ResponseStream(local("first")), ResponseStream(local("last")))
+        let stream = await next(request)
+        return ResponseStream(pull: {
+          if let response = try await first.next() { return response }
+          if let response = try await stream.next() { return response }
+          return try await last.next()
+        })
+      },
+    ]
+    #expect(await bench.run().results == ["cache:first", "server:server", "cache:last"])
+    #expect(await bench.journal.count("↑a") == 3)
+    #expect(await bench.store.commits == 1)
+  }
+
+  @Test("may send a body of an interceptor's own making")
+  func ownBody() async throws {
+    var bench = Bench()
+    bench.bottom = [
+      Interceptor { request, _, next in
+        var request = request
+        request.sendsDocument = false
+        request.bodyMembers["documentId"] = "abc"
+        return await next(request)
+      }
+    ]
+    bench.http = [
+      HTTPWrap { request, _, next in
+        var request = request
+        request.body = (request.body ?? []) + Array("\n".utf8)
+        return try await next(request)
+      }
+    ]
+    #expect(await bench.run().error == nil)
+    let body = try #require(await bench.server.requests.first?.body)
+    #expect(
+      String(decoding: body, as: UTF8.self) == #"{"operationName":"Q","documentId":"abc"}"# + "\n")
   }
 
   @Test("uses the entries whose condition holds")

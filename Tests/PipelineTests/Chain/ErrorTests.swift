@@ -121,9 +121,9 @@ struct ErrorTests {
 
       func tap(
         _ error: any Error, request: GraphQLRequest, context: ChainContext
-      ) async -> any Error {
+      ) async -> ErrorOutcome {
         await journal.note("tap \(context.entryID)")
-        return replacement ?? error
+        return .error(replacement ?? error)
       }
     }
     for answer in [Answer.offline, .results(["unwritable"]), .ok] {
@@ -135,6 +135,98 @@ struct ErrorTests {
       let events = await bench.journal.events.filter { $0.hasPrefix("tap") }
       #expect(events == (answer == .ok ? [] : ["tap tap0", "tap tap1"]))
       #expect(outcome.error as? Refused == (answer == .ok ? nil : Refused(by: "tap")))
+    }
+  }
+
+  /// Counts what it sees.
+  private struct CountingTap: ErrorTap {
+    let journal: Journal
+
+    func tap(
+      _ error: any Error, request: GraphQLRequest, context: ChainContext
+    ) async -> ErrorOutcome {
+      let code = (error as? ChainError)?.code.rawValue ?? (error as? Refused)?.by ?? "\(error)"
+      await journal.note("tap \(context.entryID) \(code)")
+      return .error(error)
+    }
+  }
+
+  @Test(
+    "of every origin are tapped",
+    arguments: [
+      "preflight", "cache", "http", "network", "status", "parser", "post-flight", "write", "cap",
+    ])
+  func origins(_ origin: String) async {
+    var bench = Bench()
+    let refusal = Refused(by: origin)
+    var expected = origin
+    var policy = CachePolicy.networkOnly
+    switch origin {
+    case "preflight": bench.top = [Interceptor { _, _, _ in throw refusal }]
+    case "cache": (policy, expected) = (.cacheOnly, "cache_miss")
+    case "http": bench.http = [HTTPWrap { _, _, _ in throw refusal }]
+    case "network": (bench.server, expected) = (Server(.offline), "connection_failed")
+    case "status": (bench.server, expected) = (Server(.status(500)), "http_status")
+    case "parser": (bench.server, expected) = (Server(.truncated), "truncated_response")
+    case "post-flight":
+      bench.bottom = [
+        Interceptor { request, _, next in await next(request).map { _ in throw refusal } }
+      ]
+    case "write":
+      (bench.server, expected) = (Server(.results(["unwritable"])), "cache_write_failed")
+    default:
+      expected = "too_many_attempts"
+      bench.top = [Interceptor { request, _, _ in throw ChainRetry(request) }]
+    }
+    bench.taps = [CountingTap(journal: bench.journal)]
+    let outcome = await bench.run(.test(policy: policy))
+    #expect(outcome.error != nil && outcome.results.isEmpty)
+    #expect(await bench.journal.events.filter { $0.hasPrefix("tap") } == ["tap tap0 \(expected)"])
+  }
+
+  @Test("may be reported by an interceptor that goes on")
+  func reported() async {
+    var bench = Bench()
+    bench.taps = [CountingTap(journal: bench.journal)]
+    bench.top = [
+      Interceptor { request, context, next in
+        await context.report(Refused(by: "top"))
+        return await next(request)
+      }
+    ]
+    bench.http = [
+      HTTPWrap { request, context, next in
+        await context.report(Refused(by: "http"))
+        return try await next(request)
+      }
+    ]
+    let outcome = await bench.run()
+    #expect(outcome.results == ["server:server"] && outcome.error == nil)
+    #expect(
+      await bench.journal.events.filter { $0.hasPrefix("tap") } == [
+        "tap tap0 top", "tap tap0 http",
+      ])
+  }
+
+  @Test("may be kept from the caller by a tap, which gives a result or nothing")
+  func tapOutcomes() async {
+    struct Tap: ErrorTap {
+      let outcome: ErrorOutcome
+
+      func tap(
+        _ error: any Error, request: GraphQLRequest, context: ChainContext
+      ) async -> ErrorOutcome { outcome }
+    }
+    let result = GraphQLResponse(source: .cache, data: Array("spare".utf8))
+    for (outcome, results) in [
+      (ErrorOutcome.result(result), ["server:1", "cache:spare"]), (.suppressed, ["server:1"]),
+    ] {
+      var bench = Bench(server: Server(.results(["1", "truncated"])))
+      bench.taps = [Tap(outcome: outcome), Tap(outcome: .error(Refused(by: "nobody asks")))]
+      let seen = await bench.run()
+      #expect(seen.results == results)
+      #expect(seen.error == nil)
+      #expect(await bench.store.records == ["Q": "1"])
     }
   }
 

@@ -110,13 +110,19 @@ struct ChainRulesTests {
       "logging", "max-retry", "cache-read", "token-refresh", "apq", "headers", "fetch",
       "response-code", "parse", "cache-write",
     ],
-    ["apq", "fetch", "parse", "cache-write"],
+    ["max-retry", "apq", "fetch", "parse", "cache-write"],
+    [
+      "max-retry: { mutations: always }",
+      "headers: { default: { Idempotency-Key: \"${context:id}\" } }",
+    ]
+      + ["fetch", "parse"],
+    ["record-replay: { mode: auto }", "fetch", "response-code", "parse"],
     ["cache-read: { policy: cache-only }", "cache-write"],
     ["cache-read: { policy: returnCacheDataDontFetch }", "cache-write"],
     ["record-replay", "parse"],
     ["record-replay", "fetch", "response-code", "parse"],
     ["max-retry", "headers", "logging", "fetch", "parse"],
-    ["logging: { headers: true }", "token-refresh", "fetch", "parse"],
+    ["max-retry", "logging: { headers: true }", "token-refresh", "fetch", "parse"],
     ["logging", "headers", "fetch", "parse"],
     ["headers", "picky: { stage: http }", "fetch", "parse"],
     ["picky: { stage: http }", "cache-read", "fetch", "parse", "cache-write"],
@@ -166,16 +172,57 @@ struct ChainRulesTests {
       "P013 2: a chain reads the cache once, and `cache-read` (line 5) does already → remove one of them"
     ),
     Wrong(
-      ["apq", "cache-read", "fetch", "parse", "cache-write"],
-      "P014 1: `apq` stands above `cache-read` (line 6), where its second attempt would read the cache again → move it below `cache-read`"
+      ["record-replay: { mode: record }", "parse"],
+      "P010 0: no plugin of this chain fetches what `record-replay` (line 5) is to record → add `- fetch` below it, or answer from the recording alone: `mode: replay`"
     ),
     Wrong(
-      ["fetch", "apq", "parse"],
-      "P014 2: `apq` stands below `fetch` (line 5), too late to change what is sent → move it above `fetch`"
+      ["apq", "fetch", "parse"],
+      "P015 1: `apq` may start the chain again, and nothing bounds how often → add `- max-retry` above it"
     ),
     Wrong(
-      ["fetch", "parse", "apq"],
-      "P014 3: `apq` stands below `parse` (line 6), its place in Apollo iOS 1.x; here it surrounds the network → move it above `fetch`"
+      ["apq", "max-retry", "fetch", "parse"],
+      "P015 1: `apq` may start the chain again, and `max-retry` (line 6) stands below it → move `max-retry` above `apq`"
+    ),
+    Wrong(
+      ["token-refresh", "fetch", "parse"],
+      "P015 1: `token-refresh` may start the chain again, and nothing bounds how often → add `- max-retry` above it"
+    ),
+    Wrong(
+      ["token-refresh", "max-retry", "fetch", "parse"],
+      "P017 1: `token-refresh` stands above `max-retry` (line 6), so that its retry would be counted as one of many → move it below `max-retry`"
+    ),
+    Wrong(
+      ["max-retry", "fetch", "response-code", "token-refresh", "parse"],
+      "P017 4: `token-refresh` stands below `response-code` (line 7), where a 401 would never reach it → move it above `fetch`"
+    ),
+    Wrong(
+      ["max-retry", "fetch", "token-refresh", "response-code", "parse"],
+      "P017 3: `token-refresh` stands below `fetch` (line 6), too late to send anything → move it above `fetch`"
+    ),
+    Wrong(
+      ["max-retry", "headers", "token-refresh", "fetch", "parse"],
+      "P017 3: `token-refresh` works in the GraphQL stage and belongs above `headers` (line 6) → move it above `headers`"
+    ),
+    Wrong(
+      ["max-retry: { mutations: always }", "fetch", "parse"],
+      "P020 1: `max-retry` sends mutations again, and no server can tell that it is the same one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
+    ),
+    Wrong(
+      ["max-retry: { mutations: always }", "headers: { default: { Idempotency-Key: k } }"]
+        + ["fetch", "parse"],
+      "P020 1: `max-retry` sends mutations again, and no server can tell that it is the same one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
+    ),
+    Wrong(
+      ["max-retry", "apq", "cache-read", "fetch", "parse", "cache-write"],
+      "P014 2: `apq` stands above `cache-read` (line 7), where its second attempt would read the cache again → move it below `cache-read`"
+    ),
+    Wrong(
+      ["max-retry", "fetch", "apq", "parse"],
+      "P014 3: `apq` stands below `fetch` (line 6), too late to change what is sent → move it above `fetch`"
+    ),
+    Wrong(
+      ["max-retry", "fetch", "parse", "apq"],
+      "P014 4: `apq` stands below `parse` (line 7), its place in Apollo iOS 1.x; here it surrounds the network → move it above `fetch`"
     ),
     Wrong(
       ["response-code", "fetch", "parse"],

@@ -41,7 +41,7 @@ struct PipelineFileErrorsTests {
          |
        6 |   - max-retry: { max_retires: 1 }
          |                  ^^^^^^^^^^^ did you mean `max_retries`?
-         = options: max_retries, on, backoff, respect_retry_after, share
+         = options: max_retries, on, backoff, respect_retry_after, share, mutations
 
       """),
     Case(
@@ -203,7 +203,7 @@ struct PipelineFileErrorsTests {
          |
        5 | store: { knid: memory }
          |          ^^^^ did you mean `kind`?
-         = keys: kind, path, max_size
+         = keys: kind, path, max_size, memory, required
 
       error[P001]: `keys` has no key `defaults`
         --> dir/x.pipeline.yaml:6:9
@@ -324,7 +324,7 @@ struct PipelineFileErrorsTests {
          |
        7 |   - headers: [a]
          |              ^^^ write `{ set: … }`
-         = options: set, remove
+         = options: set, default, remove
 
       error[P003]: `fetch` takes options, not a scalar
         --> dir/x.pipeline.yaml:8:12
@@ -398,6 +398,22 @@ struct PipelineFileErrorsTests {
          |
        5 | store: { kind: sqlite }
          |                ^^^^^^ add `path: cache.db`
+
+      """),
+    Case(
+      "memory in front of a store that is in memory",
+      """
+      version: 1
+      endpoint: { url: "http://x" }
+      store: { kind: memory, memory: 64MiB }
+      chain: [fetch, parse]
+      """,
+      """
+      error[P003]: a store of kind `memory` has no `memory` in front of it
+        --> dir/x.pipeline.yaml:3:32
+         |
+       3 | store: { kind: memory, memory: 64MiB }
+         |                                ^^^^^ write `max_size` to bound it, or `kind: sqlite` for a file with memory in front
 
       """),
   ]

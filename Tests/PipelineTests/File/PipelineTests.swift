@@ -13,7 +13,7 @@ struct PipelineReadTests {
       headers: { Accept-Language: en, Authorization: "Bearer ${env:TOKEN}" }
       method: GET
     schema: ./schema.graphql
-    store: { kind: sqlite, path: cache.db, max_size: 256MiB }
+    store: { kind: sqlite, path: cache.db, max_size: 256MiB, memory: 8MiB }
     keys: { default: [id, uuid], types: { Country: [code] } }
     chain:
       - logging: { level: debug }
@@ -41,7 +41,8 @@ struct PipelineReadTests {
     #expect(pipeline.schema == "dir/schema.graphql")
     #expect(
       pipeline.store
-        == StoreConfiguration(kind: .sqlite, path: "dir/cache.db", maximumSize: .mebibytes(256)))
+        == StoreConfiguration(
+          kind: .sqlite, path: "dir/cache.db", maximumSize: .mebibytes(256), memory: .mebibytes(8)))
     #expect(
       pipeline.keys
         == KeyRules(default: ["id", "uuid"], types: ["Country": ["code"]]))
@@ -64,6 +65,7 @@ struct PipelineReadTests {
             kind: sqlite
             path: cache.db
             max_size: 256MiB
+            memory: 8MiB
           keys:
             default: [id, uuid]
             types: { Country: [code] }
@@ -80,6 +82,7 @@ struct PipelineReadTests {
                 max: 20s  (default)
                 jitter: equal  (default)
               respect_retry_after: true  (default)
+              mutations: unsent  (default)
           - auth (token-refresh)  [wrap, GraphQL]  when operation: [A, B]
               token: •••
               claims: { a: ${context:a} }
@@ -99,6 +102,7 @@ struct PipelineReadTests {
   func commands() throws {
     let yaml = file(
       chain: """
+          - max-retry
           - token-refresh: { token: "${exec:print {hunter2}}" }
           - fetch: { timeout: "${exec:false}", http2: on }
           - parse
@@ -106,9 +110,11 @@ struct PipelineReadTests {
     #expect(check(yaml).all.map(\.message) == ["`http2` of `fetch` takes true or false"])
     #expect(throws: PipelineDiagnostics.self) { try load(yaml) }
     let sound = file(
-      chain: "  - token-refresh: { token: \"${exec:print {hunter2}}\" }\n  - fetch\n  - parse")
+      chain:
+        "  - max-retry\n  - token-refresh: { token: \"${exec:print {hunter2}}\" }\n  - fetch\n  - parse"
+    )
     #expect(check(sound).all.isEmpty)
-    let token = try load(sound).entries[0].options?.secret("token")
+    let token = try load(sound).entries[1].options?.secret("token")
     #expect(token?.reveal() == "hunter2")
   }
 

@@ -30,6 +30,7 @@ enum TestPlugins {
   enum MaxRetry: Plugin {
     static let description = PluginDescription(
       name: "max-retry", summary: "Bounds and triggers retries", kind: .wrap, stages: [.graphQL],
+      roles: [.boundsRestarts],
       options: [
         OptionDescription("max_retries", .int(in: 0...24), default: "3", "How often at most"),
         OptionDescription(
@@ -48,6 +49,8 @@ enum TestPlugins {
         OptionDescription(
           "respect_retry_after", .bool, default: "true", "Whether the server may ask for more"),
         OptionDescription("share", .percentage, "How many requests may be retries"),
+        OptionDescription(
+          "mutations", .choice(["unsent", "always"]), default: "unsent", "Whether all mutations"),
       ])
 
     static func make(
@@ -76,6 +79,7 @@ enum TestPlugins {
   enum TokenRefresh: Plugin {
     static let description = PluginDescription(
       name: "token-refresh", summary: "Sends and renews a token", kind: .wrap, stages: [.graphQL],
+      roles: [.authenticates, .restarts],
       options: [
         OptionDescription("token", .string, secrecy: .secret, "The token"),
         OptionDescription(
@@ -92,7 +96,7 @@ enum TestPlugins {
   enum PersistedQueries: Plugin {
     static let description = PluginDescription(
       name: "apq", summary: "Sends hashes instead of documents", kind: .wrap, stages: [.graphQL],
-      roles: [.persistedQueries],
+      roles: [.persistedQueries, .restarts],
       options: [
         OptionDescription("query_method", .choice(["GET", "POST"]), default: "POST", "The method")
       ])
@@ -110,6 +114,7 @@ enum TestPlugins {
       roles: [.changesHeaders],
       options: [
         OptionDescription("set", .map(.string), secrecy: .secretHeaders, "Fields to set"),
+        OptionDescription("default", .map(.template), "Fields to set where there is none"),
         OptionDescription("remove", .list(.string), "Fields to remove"),
       ])
 
@@ -143,7 +148,11 @@ enum TestPlugins {
   enum Replay: Plugin {
     static let description = PluginDescription(
       name: "record-replay", summary: "Answers from files", kind: .wrap, stages: [.http],
-      roles: [.replay])
+      roles: [.replay],
+      options: [
+        OptionDescription(
+          "mode", .choice(["replay", "record", "auto"]), default: "replay", "Which way")
+      ])
 
     static func make(
       options: PluginOptions, environment: PluginEnvironment

@@ -5,7 +5,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct MaxRetryPluginTests {
   private static func chain(_ options: String = "") -> String {
-    "- max-retry\(options.isEmpty ? "" : ": { \(options) }")\n" + Bench.plain
+    (options.contains("always") ? "- correlation-id: { idempotency_key: true }\n" : "")
+      + "- max-retry\(options.isEmpty ? "" : ": { \(options) }")\n" + Bench.plain
   }
 
   private static let noWait = "backoff: { base: 0s }"

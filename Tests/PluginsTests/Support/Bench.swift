@@ -26,6 +26,8 @@ struct Bench: Sendable {
   let runner: PipelineRunner
   let store: (any RecordStore)?
   let log: LogRecorder
+  /// A folder of its own, `${env:DIR}` in the chain.
+  var folder = ""
 
   enum StoreKind: Sendable, CaseIterable {
     case memory, sqlite
@@ -39,6 +41,8 @@ struct Bench: Sendable {
     var networkClock = ServiceClock(ContinuousClock())
     var secondsSince1970: @Sendable () -> Double = { 784_111_777 }
     var random: @Sendable () -> Double = { 0.5 }
+    /// What the file and plugins find in the environment.
+    var variables: [String: String] = [:]
     /// Stands in for the network.
     var transport: (any HTTPTransport)?
     /// Changes the chain that was read.
@@ -50,11 +54,12 @@ struct Bench: Sendable {
     _ chain: String = plain, url: String, setup: Setup = Setup(),
     body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
-    var pipeline = try pipeline(chain, url: url)
-    setup.change(&pipeline)
     let folder = NSTemporaryDirectory() + "plugins-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
+    var pipeline = try pipeline(
+      chain, url: url, variables: setup.variables.merging(["DIR": folder]) { $1 })
+    setup.change(&pipeline)
     let store: (any RecordStore)? =
       switch setup.store {
       case .memory: MemoryStore()
@@ -63,12 +68,14 @@ struct Bench: Sendable {
       }
     let transport = AsyncHTTPTransport(clock: setup.networkClock)
     let log = LogRecorder()
-    let services = Services(
+    var services = Services(
       transport: setup.transport ?? transport, store: store,
       clock: setup.clock, secondsSince1970: setup.secondsSince1970, random: setup.random,
       logger: log.logger)
+    let variables = setup.variables
+    services.variable = { variables[$0] }
     let bench = Bench(
-      runner: PipelineRunner(pipeline, services: services), store: store, log: log)
+      runner: PipelineRunner(pipeline, services: services), store: store, log: log, folder: folder)
     do {
       let result = try await body(bench)
       await transport.shutdown()
@@ -81,7 +88,9 @@ struct Bench: Sendable {
     }
   }
 
-  static func pipeline(_ chain: String, url: String) throws -> Pipeline {
+  static func pipeline(
+    _ chain: String, url: String, variables: [String: String] = [:]
+  ) throws -> Pipeline {
     let lines = chain.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
     let yaml = """
       version: 1
@@ -90,7 +99,7 @@ struct Bench: Sendable {
       chain:
       \(lines)
       """
-    return try load(yaml, variables: ["URL": url, "TOKEN": canary])
+    return try load(yaml, variables: variables.merging(["URL": url, "TOKEN": canary]) { $1 })
   }
 
   static func load(_ yaml: String, variables: [String: String] = [:]) throws -> Pipeline {
@@ -98,6 +107,16 @@ struct Bench: Sendable {
       Array(yaml.utf8), file: "test.pipeline.yaml", registry: .builtIn,
       environment: PipelineFileEnvironment(variable: { variables[$0] })
     ).pipeline
+  }
+
+  /// The text of a file in the folder; empty when there is none.
+  func text(of file: String) -> String {
+    (try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)) ?? ""
+  }
+
+  /// The permissions of a file in the folder.
+  func permissions(of file: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: "\(folder)/\(file)")[.posixPermissions] as? Int
   }
 
   /// What is wrong with a chain, one message per finding.

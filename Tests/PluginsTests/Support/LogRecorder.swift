@@ -6,6 +6,9 @@ final class LogRecorder: @unchecked Sendable {
   // Unchecked: `entries` is only touched while `lock` is held.
   private let lock = NSLock()
   private var entries: [(level: Logger.Level, text: String)] = []
+  private var watchers:
+    [(part: String, missing: Int, continuation: CheckedContinuation<Void, Never>)] =
+      []
 
   /// The messages of level info and above.
   var lines: [String] {
@@ -26,8 +29,28 @@ final class LogRecorder: @unchecked Sendable {
     return logger
   }
 
+  /// Waits until so many lines have the part.
+  func lines(_ count: Int, with part: String) async {
+    await withCheckedContinuation { continuation in
+      let isThere = lock.withLock {
+        let missing = count - entries.count { $0.text.contains(part) }
+        if missing > 0 { watchers.append((part, missing, continuation)) }
+        return missing <= 0
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
   private func add(_ level: Logger.Level, _ text: String) {
-    lock.withLock { entries.append((level, text)) }
+    let woken = lock.withLock {
+      entries.append((level, text))
+      for index in watchers.indices where text.contains(watchers[index].part) {
+        watchers[index].missing -= 1
+      }
+      defer { watchers.removeAll { $0.missing <= 0 } }
+      return watchers.filter { $0.missing <= 0 }.map(\.continuation)
+    }
+    for continuation in woken { continuation.resume() }
   }
 
   private struct Handler: LogHandler {
@@ -41,7 +64,7 @@ final class LogRecorder: @unchecked Sendable {
     }
 
     func log(event: LogEvent) {
-      let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }
+      let details = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         .map { " \($0.key)=\($0.value)" }.joined()
       recorder.add(event.level, "\(event.message)\(details)")
     }

@@ -12,8 +12,10 @@ func chain(with entry: String) -> String {
   let others = ["cache-read", "fetch", "response-code", "parse", "cache-write"]
   var entries = others.map { "- \($0 == name ? entry : $0)" }
   if !others.contains(String(name)) {
-    // Above the cache read, but for what belongs to HTTP.
-    entries.insert("- \(entry)", at: name == "headers" ? 1 : 0)
+    // Above the cache read, but for what belongs to HTTP or below it.
+    let isBelow = ["headers", "rate-limit", "record-replay", "apq"].contains(name)
+    entries.insert("- \(entry)", at: isBelow ? 1 : 0)
+    if ["apq", "token-refresh"].contains(name) { entries.insert("- max-retry", at: 0) }
   }
   return entries.joined(separator: "\n")
 }

@@ -99,6 +99,9 @@ extension PipelineCommand {
 extension PipelineTest.Equipment {
   /// What the built-in plugins bring to tests.
   static var gqlrun: PipelineTest.Equipment {
-    PipelineTest.Equipment(readFile: { try Input.bytes($0, "the document") })
+    PipelineTest.Equipment(
+      prepare: { test, services in services[TokenScript.self] = TokenScript(test.tokens) },
+      refreshes: { await $0[TokenScript.self]?.renewals },
+      readFile: { try Input.bytes($0, "the document") })
   }
 }

@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+
+extension SQLiteStore {
+  public func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer {
+    do {
+      let (activity, seed) = (activity, segmentSeed)
+      guard let front = activity.front else {
+        return try await pool.read { [damage] db in
+          let edits = activity.hasLayers ? try Self.snapshot(db, activity) { $0 } : []
+          return try Self.answer(operation, SQLiteSource(db, damage), edits, options, seed)
+        }
+      }
+      // All from memory, or all from the file: both are one state of the file.
+      let known = try activity.reading { try front.read(operation, under: $0, options, seed: seed) }
+      if let known { return known }
+      return try await pool.read { [damage] db in
+        let (edits, version) = try Self.snapshot(db, activity) { ($0, front.version) }
+        let records = RecordTable()
+        let source = PromotingSource(
+          SQLiteSource(db, damage), into: records, limit: front.maxSize / 2)
+        let answer = try Self.answer(operation, source, edits, options, seed)
+        activity.changing { front.promote(records, version: version) }
+        return answer
+      }
+    } catch {
+      throw SQLiteFile.describe(error, "read the cache", path)
+    }
+  }
+
+  private static func answer<Source: RecordSource>(
+    _ operation: PreparedOperation, _ source: Source, _ edits: [StoreEdit], _ options: ReadOptions,
+    _ seed: UInt64
+  ) throws(CacheError) -> StoreAnswer {
+    if edits.isEmpty {
+      return try RecordReader(operation.plan, source: source, options: options).read()
+    }
+    let layered = LayeredSource(source, edits: edits, seed: seed)
+    return try RecordReader(operation.plan, source: layered, options: options).read()
+  }
+
+  /// What belongs to the state that this connection sees from now on: the optimistic layers, above all.
+  private static func snapshot<Value>(
+    _ db: Database, _ activity: StoreActivity, _ body: ([StoreEdit]) -> Value
+  ) throws -> Value {
+    try activity.reading { edits in
+      // The first query of a transaction decides what it sees: https://sqlite.org/isolation.html
+      _ = try Int.fetchOne(db, sql: "SELECT 1 FROM meta LIMIT 1")
+      return body(edits)
+    }
+  }
+
+  /// Finds out whether others have written to the file since the last call, and if so lets every
+  /// watcher look again and forgets what is kept in memory.
+  ///
+  /// What stores of this process write is known without it. What other processes write is seen by
+  /// reads at once, unless records are kept in memory (``Options/memory``), and by watchers only with
+  /// this call: whoever shares a file with other processes makes it now and then, or before a read
+  /// that must be up to date. It costs a few microseconds.
+  ///
+  /// - Returns: Whether others have written, another store of this process included; always `true` for
+  ///   a store that can only read, and at the first call.
+  @discardableResult
+  public func refresh() async throws(CacheError) -> Bool {
+    if !isReadOnly {
+      do {
+        // https://sqlite.org/pragma.html#pragma_data_version: commits of this connection do not count.
+        let version = try await pool.writeWithoutTransaction { db in
+          try Int.fetchOne(db, sql: "PRAGMA data_version")
+        }
+        guard versions.isNew(version) else { return false }
+      } catch {
+        throw SQLiteFile.describe(error, "look for changes of the cache", path)
+      }
+    }
+    activity.noteUnknownChanges()
+    return true
+  }
+}
+
+/// What SQLite said last of the commits of others.
+///
+/// `@unchecked Sendable`: the number is read and written under the lock.
+final class DataVersion: @unchecked Sendable {
+  private let lock = NSLock()
+  private var last: Int?
+
+  func isNew(_ version: Int?) -> Bool {
+    lock.withLock {
+      defer { last = version }
+      return last != version
+    }
+  }
+}

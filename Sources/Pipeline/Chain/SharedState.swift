@@ -1,0 +1,40 @@
+import Foundation
+
+/// State that outlives requests and that plugins share by name: tokens, budgets, what an endpoint
+/// is known not to support.
+///
+/// A value is made when somebody first asks for it, and lives as long as the services do. Copies of
+/// ``Services`` share one.
+///
+/// Sendable: `values` is reached with `lock` held only, and holds Sendable values.
+public final class SharedState: @unchecked Sendable {
+  private struct Key: Hashable {
+    var type: ObjectIdentifier
+    var name: String
+  }
+
+  private let lock = NSLock()
+  private var values: [Key: any Sendable] = [:]
+
+  public init() {}
+
+  /// The value of a type and a name, made by `make` when there is none.
+  ///
+  /// - Parameter make: Called with the lock held: short, and does not ask for shared state.
+  public func value<Value: Sendable>(
+    _ type: Value.Type, named name: String, make: () -> Value
+  ) -> Value {
+    let key = Key(type: ObjectIdentifier(type), name: name)
+    return lock.withLock {
+      if let value = values[key] as? Value { return value }
+      let value = make()
+      values[key] = value
+      return value
+    }
+  }
+
+  /// All values of a type.
+  public func all<Value: Sendable>(_ type: Value.Type) -> [Value] {
+    lock.withLock { values.values.compactMap { $0 as? Value } }
+  }
+}

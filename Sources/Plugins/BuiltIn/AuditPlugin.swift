@@ -1,0 +1,141 @@
+import Foundation
+import GraphQL
+import JSONStream
+import Logging
+public import Pipeline
+
+/// Writes who did what and when: one line of JSON for every operation that succeeds.
+public struct AuditPlugin: Plugin {
+  public static let description = PluginDescription(
+    name: "audit",
+    summary: "Writes a line of JSON for every operation that succeeds: what, who and when",
+    kind: .wrap, stages: [.graphQL],
+    options: [
+      OptionDescription(
+        "file", .path, "The file that lines are added to; standard error when not given"),
+      OptionDescription("user", .string, default: "user", "The context value that names the user"),
+      OptionDescription(
+        "tenant", .string, default: "tenant", "The context value that names the tenant"),
+      OptionDescription(
+        "values", .list(.string), "Names of further context values to write"),
+      OptionDescription(
+        "required", .bool, default: "true",
+        "Whether an operation fails when its line cannot be written"),
+    ],
+    examples: ["audit: { file: audit.ndjson }", "audit: { values: [correlation_id] }"])
+
+  public static func make(
+    options: PluginOptions, environment: PluginEnvironment
+  ) throws(PluginOptionError) -> PluginInstance {
+    .graphQL(
+      AuditInterceptor(
+        file: options.string(ifGiven: "file"), user: options.string("user"),
+        tenant: options.string("tenant"), values: options.strings("values"),
+        isRequired: options.bool("required")))
+  }
+}
+
+/// Where the lines go. One at a time, and each in one piece.
+private actor AuditLog {
+  private let file: String?
+
+  init(file: String?) { self.file = file }
+
+  /// Finds out whether lines can be written, before anything is done that must have one.
+  func check() throws {
+    guard let file else { return }
+    try PrivateFile.makeFolder(of: file)
+    try PrivateFile.append([], to: file)
+  }
+
+  func write(_ line: [UInt8]) throws {
+    if let file { return try PrivateFile.append(line, to: file) }
+    let code = PrivateFile.writeAll(line, to: STDERR_FILENO)
+    guard code == 0 else { throw PrivateFile.Failure("write to", "standard error", code) }
+  }
+}
+
+private struct AuditInterceptor: GraphQLInterceptor {
+  let file: String?
+  let user: String
+  let tenant: String
+  let values: [String]
+  let isRequired: Bool
+
+  func intercept(
+    _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
+  ) async throws -> ResponseStream {
+    let log = context.services.shared.value(AuditLog.self, named: file ?? "") {
+      AuditLog(file: file)
+    }
+    if isRequired {
+      do {
+        try await log.check()
+      } catch {
+        throw failure("\(request.label) was not sent: its line of the audit", error, context)
+      }
+    }
+    let pending = Once()
+    return await next(request).map { response in
+      guard response.errors.isEmpty, response.data != nil, await pending.take() else {
+        return response
+      }
+      do {
+        try await log.write(line(request, response, context))
+      } catch {
+        let failure = failure(
+          "\(request.label) was carried out, but its line of the audit", error, context)
+        guard isRequired else {
+          context.services.logger.error("\(failure)")
+          return response
+        }
+        throw failure
+      }
+      return response
+    }
+  }
+
+  private func failure(
+    _ what: String, _ error: any Error, _ context: ChainContext
+  ) -> ChainError {
+    ChainError(
+      .chain, .auditFailed, "\(what) cannot be written", place: context.entryID, cause: error)
+  }
+
+  private func line(
+    _ request: GraphQLRequest, _ response: GraphQLResponse, _ context: ChainContext
+  ) -> [UInt8] {
+    let named = request.context.named.merging(response.context.named) { $1 }
+    func value(_ name: String) -> JSONValue { named[name].map { .string($0) } ?? .null }
+    var object = JSONObject()
+    object["time"] = .string(Self.time(context.services.secondsSince1970()))
+    object["operation"] = .string(request.label)
+    object["type"] = .string(request.operationType.rawValue)
+    object["user"] = value(user)
+    object["tenant"] = value(tenant)
+    object["source"] = .string(response.source.rawValue)
+    for name in values { object[name] = value(name) }
+    return JSONValue.object(object).jsonBytes() + [UInt8(ascii: "\n")]
+  }
+
+  /// `2026-01-31T12:00:00.000Z`
+  private static func time(_ seconds: Double) -> String {
+    Date(timeIntervalSince1970: seconds).formatted(
+      Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+  }
+}
+
+/// Lets one caller pass.
+private actor Once {
+  private var isTaken = false
+
+  func take() -> Bool {
+    defer { isTaken = true }
+    return !isTaken
+  }
+}
+
+extension ChainError.Code {
+  /// A line of the audit that could not be written.
+  public static let auditFailed = Self(rawValue: "audit_failed")
+}

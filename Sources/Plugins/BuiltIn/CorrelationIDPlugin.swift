@@ -1,0 +1,102 @@
+import GraphQL
+import HTTPTypes
+public import Pipeline
+
+/// The id of the operation that is under way, for code that runs below it.
+public enum CorrelationID {
+  /// Set around a call, it becomes the id of the operations below; `correlation-id` sets it for the
+  /// rest of the chain.
+  @TaskLocal public static var current: String?
+
+  /// The name of the id among the values of a request: `${context:correlation_id}`.
+  public static let contextName = "correlation_id"
+
+  /// Where the id of a request is sent.
+  enum FieldNames: RequestContextKey {
+    typealias Value = Set<HTTPField.Name>
+  }
+}
+
+/// One id for an operation, in its requests, its log lines and its results.
+public struct CorrelationIDPlugin: Plugin {
+  public static let description = PluginDescription(
+    name: "correlation-id",
+    summary: "Gives each operation an id that stands in its requests, log lines and results",
+    kind: .wrap, stages: [.graphQL],
+    options: [
+      OptionDescription(
+        "header", .string, default: "X-Correlation-ID",
+        "The field that carries the id; empty sends none"),
+      OptionDescription(
+        "idempotency_key", .bool, default: "false",
+        "Whether mutations carry the id as Idempotency-Key, too, the same in every attempt"),
+    ],
+    examples: [
+      "correlation-id", "correlation-id: { header: X-Request-ID, idempotency_key: true }",
+    ])
+
+  public static func make(
+    options: PluginOptions, environment: PluginEnvironment
+  ) throws(PluginOptionError) -> PluginInstance {
+    let header = options.string("header")
+    let name = HTTPField.Name(header)
+    if name == nil, !header.isEmpty {
+      throw PluginOptionError(
+        option: "header", "`\(header)` is not the name of an HTTP field",
+        remedy: "use letters, digits and hyphens")
+    }
+    return .graphQL(
+      CorrelationIDInterceptor(header: name, sendsKeys: options.bool("idempotency_key")))
+  }
+}
+
+private struct CorrelationIDInterceptor: GraphQLInterceptor {
+  let header: HTTPField.Name?
+  let sendsKeys: Bool
+
+  func intercept(
+    _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
+  ) async throws -> ResponseStream {
+    var request = request
+    let id =
+      request.context.named[CorrelationID.contextName] ?? CorrelationID.current
+      ?? Self.make(context.services.random)
+    guard HTTPField.isValidValue(id), !id.isEmpty else {
+      throw ChainError(
+        .request, .invalidRequest,
+        "the correlation id of \(request.label) is empty or has characters that HTTP forbids",
+        place: context.entryID)
+    }
+    request.context.named[CorrelationID.contextName] = id
+    request.context.logged[CorrelationID.contextName] = id
+    var names: Set<HTTPField.Name> = []
+    if let header { names.insert(header) }
+    if sendsKeys, request.operationType == .mutation, let key = HTTPField.Name("Idempotency-Key") {
+      names.insert(key)
+    }
+    for name in names { request.additionalHeaders[name] = id }
+    request.context[CorrelationID.FieldNames.self] = names
+    let sent = request
+    return await CorrelationID.$current.withValue(id) { await next(sent) }
+      .binding(CorrelationID.$current, to: id)
+      .map { response in
+        var response = response
+        response.context.named[CorrelationID.contextName] = id
+        return response
+      }
+  }
+
+  /// A random UUID, of version 4: https://www.rfc-editor.org/rfc/rfc9562#section-5.4
+  private static func make(_ random: @Sendable () -> Double) -> String {
+    var digits = (0..<32).map { _ in
+      Character(String(min(Int(random() * 16), 15), radix: 16))
+    }
+    digits[12] = "4"
+    digits[16] = ["8", "9", "a", "b"][min(Int(random() * 4), 3)]
+    var text = String(digits)
+    for place in [20, 16, 12, 8] {
+      text.insert("-", at: text.index(text.startIndex, offsetBy: place))
+    }
+    return text
+  }
+}

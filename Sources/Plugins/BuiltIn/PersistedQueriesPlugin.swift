@@ -1,0 +1,271 @@
+import GraphQL
+import JSONStream
+import Logging
+public import Pipeline
+
+/// Sends the hashes of documents in place of the documents: automatic persisted queries, and
+/// registered ones.
+///
+/// https://www.apollographql.com/docs/apollo-server/performance/apq
+public struct PersistedQueriesPlugin: Plugin {
+  public static let description = PluginDescription(
+    name: "apq",
+    summary:
+      "Sends the hash of a document first, and the document only when the server does not know it",
+    kind: .wrap, stages: [.graphQL], roles: [.persistedQueries, .restarts],
+    options: [
+      OptionDescription(
+        "query_method", .choice(Endpoint.Method.allCases.map(\.rawValue)), default: "POST",
+        "How queries are sent by their hash; mutations are always sent by POST"),
+      OptionDescription(
+        "retry_method", .choice(Endpoint.Method.allCases.map(\.rawValue)), default: "POST",
+        "How queries are sent when the server did not know the hash"),
+      OptionDescription(
+        "manifest", .path,
+        "The manifest of the operations that the server knows; their ids are sent as hashes"),
+      OptionDescription(
+        "persisted_only", .bool, default: "false",
+        "Whether documents are never sent, so that what the server does not know fails"),
+      OptionDescription(
+        "style", .choice(PersistedQueryStyle.allCases.map(\.rawValue)), default: "extensions",
+        "Where the hash stands: in extensions.persistedQuery, or in documentId"),
+    ],
+    examples: [
+      "apq", "apq: { query_method: GET }",
+      "apq: { manifest: operations.json, persisted_only: true }",
+    ])
+
+  public static func make(
+    options: PluginOptions, environment: PluginEnvironment
+  ) throws(PluginOptionError) -> PluginInstance {
+    let isOnly = options.bool("persisted_only")
+    let style: PersistedQueryStyle = options.choice("style")
+    if style == .documentId, !isOnly {
+      throw PluginOptionError(
+        option: "style", "a server cannot ask for a document that is named by `documentId`",
+        remedy: "add `persisted_only: true`")
+    }
+    return .graphQL(
+      PersistedQueriesInterceptor(
+        queryMethod: options.choice("query_method"), retryMethod: options.choice("retry_method"),
+        ids: try options.string(ifGiven: "manifest").map {
+          path throws(PluginOptionError) in try ids(path)
+        }, isOnly: isOnly, style: style))
+  }
+
+  /// The largest manifest that is read, in bytes.
+  private static let maximumManifest = 64 << 20
+
+  private static func ids(
+    _ path: String
+  ) throws(PluginOptionError) -> PersistedQueriesInterceptor.Manifest {
+    do {
+      guard let bytes = try PrivateFile.read(path, limit: maximumManifest) else {
+        throw PluginOptionError(
+          option: "manifest", "there is no such file",
+          remedy: "make it with `gqlrun manifest build`")
+      }
+      return .init(try PersistedQueryManifest(JSONValue(parsing: bytes)))
+    } catch let error as PluginOptionError {
+      throw error
+    } catch {
+      throw PluginOptionError(
+        option: "manifest", "the manifest cannot be used: \(error)",
+        remedy: "make it with `gqlrun manifest build`")
+    }
+  }
+}
+
+/// How a request names its document.
+enum PersistedQueryStyle: String, CaseIterable {
+  case extensions
+  case documentId = "document-id"
+}
+
+/// Which endpoints were found not to know persisted queries.
+private actor PersistedQuerySupport {
+  private(set) var isMissing = false
+
+  func noteMissing() { isMissing = true }
+}
+
+private struct PersistedQueriesInterceptor: GraphQLInterceptor {
+  struct Manifest: Sendable {
+    var ids: [String: String]
+    var names: Set<String>
+
+    init(_ manifest: PersistedQueryManifest) {
+      ids = Dictionary(manifest.operations.map { ($0.body, $0.id) }) { first, _ in first }
+      names = Set(manifest.operations.map(\.name))
+    }
+  }
+
+  /// How this operation is sent; it travels along its retries.
+  private enum Form {
+    /// The hash alone.
+    case hash
+    /// The hash and the document, which registers it.
+    case both
+    /// As if there were no persisted queries.
+    case plain
+  }
+
+  private enum FormKey: RequestContextKey {
+    typealias Value = Form
+  }
+
+  let queryMethod: Endpoint.Method
+  let retryMethod: Endpoint.Method
+  let ids: Manifest?
+  let isOnly: Bool
+  let style: PersistedQueryStyle
+
+  func intercept(
+    _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
+  ) async throws -> ResponseStream {
+    guard request.operationType != .subscription else { return await next(request) }
+    let support = context.services.shared.value(
+      PersistedQuerySupport.self, named: context.endpoint?.shownURL ?? "",
+      make: { PersistedQuerySupport() })
+    let wanted = request.context[FormKey.self] ?? .hash
+    let isPlain = wanted == .hash && !isOnly ? await support.isMissing : false
+    let form = isPlain ? Form.plain : wanted
+    let sent = form == .plain ? request : try named(request, form, context)
+    return await next(sent)
+      .map { response in
+        if let answer = Answer(errors: response.errors) {
+          try await retry(request, form, answer, support, context)
+        }
+        return response
+      }
+      .mapErrors { error in
+        if let failure = error as? ChainError, let answer = Answer(failure) {
+          try await retry(request, form, answer, support, context)
+        }
+        throw error
+      }
+  }
+
+  /// The request with the hash of its document, and without the document in the first attempt.
+  private func named(
+    _ request: GraphQLRequest, _ form: Form, _ context: ChainContext
+  ) throws -> GraphQLRequest {
+    var request = request
+    let id = try id(of: request, context)
+    switch style {
+    case .extensions:
+      request.extensions["persistedQuery"] = ["version": 1, "sha256Hash": .string(id)]
+    case .documentId:
+      request.bodyMembers["documentId"] = .string(ids == nil ? "sha256:\(id)" : id)
+    }
+    request.sendsDocument = form == .both
+    request.method = form == .both ? retryMethod : queryMethod
+    return request
+  }
+
+  private func id(of request: GraphQLRequest, _ context: ChainContext) throws -> String {
+    guard let ids else { return DocumentHash.sha256(request.document) }
+    if let id = ids.ids[request.document] { return id }
+    guard isOnly else { return DocumentHash.sha256(request.document) }
+    let isKnown = request.operationName.map { ids.names.contains($0) } ?? false
+    throw ChainError(
+      .request, .notPersisted,
+      isKnown
+        ? "the manifest has \(request.label) with another text; make it anew with "
+          + "`gqlrun manifest build`, and register it"
+        : "\(request.label) is not in the manifest, and only persisted operations are sent; add it "
+          + "with `gqlrun manifest build`", place: context.entryID)
+  }
+
+  /// Starts the chain again with the document, when the answer says that this helps.
+  private func retry(
+    _ request: GraphQLRequest, _ form: Form, _ answer: Answer, _ support: PersistedQuerySupport,
+    _ context: ChainContext
+  ) async throws {
+    guard form == .hash else {
+      guard form == .both, answer == .notFound else { return }
+      throw ChainError(
+        .graphQL, .persistedQueryRefused,
+        "the server does not know the hash of \(request.label), though the document was sent with "
+          + "it; is there more than one server, or a proxy that changes requests?",
+        place: context.entryID, delivery: .answered)
+    }
+    guard !isOnly else {
+      throw ChainError(
+        .graphQL, .persistedQueryRefused,
+        "the server does not know \(request.label), and documents are not sent "
+          + "(`persisted_only`); register the manifest with the server",
+        place: context.entryID, delivery: .answered)
+    }
+    if answer == .notSupported { await support.noteMissing() }
+    context.services.logger.info(
+      answer == .notFound
+        ? "↻ \(request.label): the server asks for the document"
+        : "↻ \(request.label): the server does not take persisted queries")
+    var retry = request.withOwnRetry()
+    retry.context[FormKey.self] = answer == .notFound ? .both : .plain
+    // The cache was asked before this attempt.
+    if retry.cachePolicy == .cacheFirst || retry.cachePolicy == .cacheAndNetwork {
+      retry.cachePolicy = .networkOnly
+    }
+    throw ChainRetry(retry)
+  }
+}
+
+/// What a server says about a request without a document.
+private enum Answer: Equatable {
+  case notFound
+  case notSupported
+
+  init?(errors: [GraphQLError]) {
+    for error in errors {
+      for text in [error.message, error.code ?? ""] {
+        if Self.isNotFound(text) {
+          self = .notFound
+          return
+        }
+        if Self.isNotSupported(text) {
+          self = .notSupported
+          return
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Reads a response that was refused because of its status.
+  init?(_ failure: ChainError) {
+    guard let http = failure.http, (400..<600).contains(http.status) else { return nil }
+    if let answer = Answer(errors: failure.refusedErrors) {
+      self = answer
+      return
+    }
+    let text = String(decoding: http.bodyPrefix, as: UTF8.self)
+    let words = text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
+    if words.contains(where: Self.isNotFound) {
+      self = .notFound
+    } else if words.contains(where: Self.isNotSupported) {
+      self = .notSupported
+    } else if http.status == 400, ResponseCheck.isPlainText(http.headers) {
+      // A server without the feature misses the document, and says so to people.
+      self = .notSupported
+    } else {
+      return nil
+    }
+  }
+
+  private static func isNotFound(_ text: String) -> Bool {
+    text == "PersistedQueryNotFound" || text == "PERSISTED_QUERY_NOT_FOUND"
+  }
+
+  private static func isNotSupported(_ text: String) -> Bool {
+    text == "PersistedQueryNotSupported" || text == "PERSISTED_QUERY_NOT_SUPPORTED"
+  }
+}
+
+extension ChainError.Code {
+  /// An operation that is not among the persisted ones, where no other may be sent.
+  public static let notPersisted = Self(rawValue: "not_persisted")
+  /// A server that does not take a hash.
+  public static let persistedQueryRefused = Self(rawValue: "persisted_query_refused")
+}

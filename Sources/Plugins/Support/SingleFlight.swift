@@ -1,0 +1,61 @@
+/// Does a piece of work once for everybody who wants its result at the same time.
+///
+/// The work belongs to nobody: whoever is cancelled leaves, and the work goes on for the others. It
+/// is cancelled when the last one has left.
+actor SingleFlight<Key: Hashable & Sendable, Value: Sendable> {
+  private struct Flight {
+    var number: Int
+    var task: Task<Void, Never>
+    var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
+  }
+
+  private var flights: [Key: Flight] = [:]
+  private var nextNumber = 0
+
+  /// The result of `work`, or of the same work that is under way already. Its error goes to all.
+  func value(
+    for key: Key, _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    nextNumber += 1
+    let waiter = nextNumber
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        join(key, waiter, continuation, work)
+      }
+    } onCancel: {
+      Task { await self.leave(key, waiter) }
+    }
+  }
+
+  private func join(
+    _ key: Key, _ waiter: Int, _ continuation: CheckedContinuation<Value, any Error>,
+    _ work: @escaping @Sendable () async throws -> Value
+  ) {
+    if flights[key] == nil {
+      let number = waiter
+      let task = Task {
+        let result: Result<Value, any Error>
+        do {
+          result = .success(try await work())
+        } catch {
+          result = .failure(error)
+        }
+        self.finish(key, number, result)
+      }
+      flights[key] = Flight(number: number, task: task)
+    }
+    flights[key]?.waiting[waiter] = continuation
+  }
+
+  private func leave(_ key: Key, _ waiter: Int) {
+    guard let continuation = flights[key]?.waiting.removeValue(forKey: waiter) else { return }
+    if flights[key]?.waiting.isEmpty == true { flights.removeValue(forKey: key)?.task.cancel() }
+    continuation.resume(throwing: CancellationError())
+  }
+
+  private func finish(_ key: Key, _ number: Int, _ result: Result<Value, any Error>) {
+    guard let flight = flights[key], flight.number == number else { return }
+    flights[key] = nil
+    for continuation in flight.waiting.values { continuation.resume(with: result) }
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import JSONStream
+import Pipeline
+
+/// A command that prints a token: as it is, as JSON, or as kubectl's credential plugins do.
+///
+/// https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
+struct CommandTokenSource: TokenSource {
+  let command: String
+
+  var label: String { "the command of the token" }
+
+  func token(replacing refused: Token?, _ services: Services) async throws -> Token {
+    let text: String
+    do {
+      text = try await ShellCommand.run(command, limit: 1 << 20)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw TokenFailure(message: "\(label) failed: \(error)")
+    }
+    let trimmed = text.trimmed
+    guard trimmed.hasPrefix("{") else {
+      guard !trimmed.isEmpty, !trimmed.contains(where: \.isWhitespace) else {
+        throw TokenFailure(
+          message: trimmed.isEmpty
+            ? "\(label) printed nothing"
+            : "\(label) printed several words; one token or JSON is expected")
+      }
+      return Token(SecretString(trimmed))
+    }
+    guard let value = try? JSONValue(parsing: trimmed) else {
+      throw TokenFailure(message: "\(label) printed text that begins as JSON and is not")
+    }
+    return try token(of: value, services)
+  }
+
+  private func token(of value: JSONValue, _ services: Services) throws -> Token {
+    let isCredential = value["kind"]?.stringValue == "ExecCredential"
+    let holder = isCredential ? value["status"] ?? .null : value
+    let names = ["token", "access_token", "accessToken"]
+    guard let text = names.lazy.compactMap({ holder[$0]?.stringValue }).first, !text.isEmpty else {
+      throw TokenFailure(
+        message: "\(label) printed JSON without "
+          + (isCredential ? "status.token" : "token or access_token"))
+    }
+    let now = services.clock.now()
+    if let seconds = holder["expires_in"]?.doubleValue, seconds > 0 {
+      let lifetime = Duration.seconds(min(seconds, 1e9))
+      return Token(SecretString(text), end: now + lifetime, lifetime: lifetime)
+    }
+    guard let time = holder["expirationTimestamp"]?.stringValue else {
+      return Token(SecretString(text))
+    }
+    guard let date = Self.date(time) else {
+      throw TokenFailure(
+        message: "\(label) printed an expirationTimestamp that is not a time of RFC 3339")
+    }
+    let left = Duration.seconds(
+      min(max(date.timeIntervalSince1970 - services.secondsSince1970(), -1e9), 1e9))
+    return Token(SecretString(text), end: now + left, lifetime: left > .zero ? left : nil)
+  }
+
+  private static func date(_ text: String) -> Date? {
+    let plain = Date.ISO8601FormatStyle()
+    return (try? plain.parse(text))
+      ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+  }
+}

@@ -1,0 +1,234 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import JSONStream
+import Pipeline
+
+/// Tokens of an OAuth 2 server, for a client itself or by a refresh token.
+///
+/// https://www.rfc-editor.org/rfc/rfc6749
+struct OAuth2TokenSource: TokenSource {
+  enum Grant: String, Sendable, CaseIterable {
+    case clientCredentials = "client-credentials"
+    case refreshToken = "refresh-token"
+  }
+
+  enum ClientAuthentication: String, Sendable, CaseIterable {
+    case basic, post
+  }
+
+  let endpoint: Endpoint
+  let grant: Grant
+  let clientID: String
+  let clientSecret: SecretString?
+  let authentication: ClientAuthentication
+  let scope: String?
+  let audience: String?
+  /// The refresh token to begin with, unless the store has a newer one.
+  let refreshToken: SecretString?
+  let store: TokenStore?
+  let skew: Duration
+  let timeout: Duration
+  private let unsaved = Unsaved()
+
+  var label: String { "the token endpoint \(endpoint.shownURL)" }
+
+  init(
+    endpoint: Endpoint, grant: Grant, clientID: String, clientSecret: SecretString?,
+    authentication: ClientAuthentication, scope: String?, audience: String?,
+    refreshToken: SecretString?, store: TokenStore?, skew: Duration, timeout: Duration
+  ) {
+    self.endpoint = endpoint
+    self.grant = grant
+    self.clientID = clientID
+    self.clientSecret = clientSecret
+    self.authentication = authentication
+    self.scope = scope
+    self.audience = audience
+    self.refreshToken = refreshToken
+    self.store = store
+    self.skew = skew
+    self.timeout = timeout
+  }
+
+  func token(replacing refused: Token?, _ services: Services) async throws -> Token {
+    guard let store else {
+      return try await request(TokenStore.Contents(), services).token
+    }
+    return try await store.whileLocked(services.clock) {
+      if let waiting = await unsaved.contents {
+        // Tokens that could not be kept the last time. Used only when they are.
+        try keep(waiting, in: store)
+        await unsaved.set(nil)
+      }
+      let kept = try store.read()
+      if let token = token(kept, services), token.value != refused?.value,
+        token.isGood(at: services.clock.now(), skew: skew)
+      {
+        // Another process renewed it.
+        return token
+      }
+      let answer = try await request(kept, services)
+      await unsaved.set(answer.contents)
+      try keep(answer.contents, in: store)
+      await unsaved.set(nil)
+      return answer.token
+    }
+  }
+
+  func forget(_ services: Services) async throws {
+    await unsaved.set(nil)
+    try await store?.clear(services.clock)
+  }
+
+  private func keep(_ contents: TokenStore.Contents, in store: TokenStore) throws {
+    do {
+      try store.write(contents)
+    } catch {
+      throw TokenFailure(
+        message: "the tokens from \(endpoint.shownURL) are not used, as they cannot be kept: "
+          + "\(error)")
+    }
+  }
+
+  /// Renewed tokens that are not in the store yet: the old ones are of no use any more.
+  private actor Unsaved {
+    private(set) var contents: TokenStore.Contents?
+
+    func set(_ contents: TokenStore.Contents?) { self.contents = contents }
+  }
+
+  /// A kept token, with what is left of its life.
+  ///
+  /// The clock may have been set since: more than its whole life cannot be left.
+  private func token(_ kept: TokenStore.Contents, _ services: Services) -> Token? {
+    guard let value = kept.accessToken, origin(kept) != nil || grant == .clientCredentials
+    else { return nil }
+    guard let issuedAt = kept.issuedAt, let lifetime = kept.lifetime else { return Token(value) }
+    let age = max(services.secondsSince1970() - issuedAt, 0)
+    let left = Duration.seconds(min(max(lifetime - age, 0), 1e9))
+    return Token(value, end: services.clock.now() + left, lifetime: .seconds(min(lifetime, 1e9)))
+  }
+
+  /// The hash of the given refresh token, when the kept one descends from it.
+  private func origin(_ kept: TokenStore.Contents) -> String? {
+    guard let given = refreshToken else { return kept.origin ?? "" }
+    let hash = DocumentHash.sha256(given.reveal())
+    return kept.origin == hash ? hash : nil
+  }
+}
+
+// MARK: The exchange
+
+extension OAuth2TokenSource {
+  private struct Answer: Sendable {
+    var token: Token
+    var contents: TokenStore.Contents
+  }
+
+  private func request(
+    _ kept: TokenStore.Contents, _ services: Services
+  ) async throws -> Answer {
+    guard let transport = services.transport else {
+      throw TokenFailure(message: "there is no network here to ask \(label)")
+    }
+    let used = origin(kept) != nil ? kept.refreshToken ?? refreshToken : refreshToken
+    if grant == .refreshToken, used == nil {
+      throw TokenFailure(
+        message: "there is no refresh token: set the option refresh_token", isMissing: true)
+    }
+    var limits = HTTPLimits()
+    limits.total = timeout
+    limits.bodyBytes = .mebibytes(1)
+    let response = try await transport.send(message(used), limits: limits)
+    let body = try await response.body.prefix(1 << 20)
+    let hiding = SecretHiding([clientSecret, used].compactMap { $0 })
+    let value = try? JSONValue(parsing: body, options: .init(allowsDuplicateKeys: true))
+    guard (200..<300).contains(response.head.status.code) else {
+      throw refusal(response.head, value, hiding)
+    }
+    guard let text = value?["access_token"]?.stringValue, !text.isEmpty else {
+      throw TokenFailure(message: "\(label) answered without an access_token")
+    }
+    if let type = value?["token_type"]?.stringValue, type.lowercased() != "bearer" {
+      throw TokenFailure(
+        message: "\(label) issued a token of type \(type.prefix(40)); only Bearer is known")
+    }
+    return answer(text, value, used, services)
+  }
+
+  private func answer(
+    _ text: String, _ value: JSONValue?, _ used: SecretString?, _ services: Services
+  ) -> Answer {
+    // Some servers send the number as text.
+    let seconds =
+      value?["expires_in"]?.doubleValue ?? value?["expires_in"]?.stringValue.flatMap { Double($0) }
+    let lifetime = seconds.flatMap { $0 > 0 && $0.isFinite ? min($0, 1e9) : nil }
+    let token = Token(
+      SecretString(text), end: lifetime.map { services.clock.now() + .seconds($0) },
+      lifetime: lifetime.map { .seconds($0) })
+    // A server that sends no other refresh token means that the old one stays.
+    let next = value?["refresh_token"]?.stringValue.map { SecretString($0) } ?? used
+    return Answer(
+      token: token,
+      contents: TokenStore.Contents(
+        accessToken: token.value, issuedAt: services.secondsSince1970(), lifetime: lifetime,
+        refreshToken: grant == .refreshToken ? next : nil,
+        origin: refreshToken.map { DocumentHash.sha256($0.reveal()) }))
+  }
+
+  /// https://www.rfc-editor.org/rfc/rfc6749#section-5.2
+  private func refusal(
+    _ head: HTTPResponse, _ value: JSONValue?, _ hiding: SecretHiding
+  ) -> any Error {
+    let code = value?["error"]?.stringValue
+    let words = [code, value?["error_description"]?.stringValue].compactMap { $0?.prefix(300) }
+    let reason = hiding.text(words.isEmpty ? "" : ": " + words.joined(separator: ", "))
+    var message = "\(label) answered \(ResponseCheck.describe(head))\(reason)"
+    switch code {
+    case "invalid_grant": message += "; sign in again, and set a new refresh token"
+    case "invalid_client": message += "; check client_id, client_secret and client_auth"
+    default: break
+    }
+    let status = head.status.code
+    guard status == 429 || status >= 500 else { return TokenFailure(message: message) }
+    return ChainError(
+      .transport, .tokenRenewalFailed, message,
+      http: .init(status: status, headers: head.headerFields), delivery: .notSent)
+  }
+
+  private func message(_ refreshToken: SecretString?) -> HTTPRequestMessage {
+    var form: [(String, String)] = []
+    switch grant {
+    case .clientCredentials: form.append(("grant_type", "client_credentials"))
+    case .refreshToken:
+      form.append(("grant_type", "refresh_token"))
+      form.append(("refresh_token", refreshToken?.reveal() ?? ""))
+    }
+    if let scope { form.append(("scope", scope)) }
+    if let audience { form.append(("audience", audience)) }
+    var fields = HTTPFields()
+    fields[.accept] = "application/json"
+    fields[.contentType] = "application/x-www-form-urlencoded"
+    if let clientSecret, authentication == .basic {
+      // https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1
+      let pair = Self.encoded(clientID) + ":" + Self.encoded(clientSecret.reveal())
+      fields[.authorization] = "Basic " + Data(pair.utf8).base64EncodedString()
+    } else {
+      form.append(("client_id", clientID))
+      if let clientSecret { form.append(("client_secret", clientSecret.reveal())) }
+    }
+    let body = form.map { "\($0)=\(Self.encoded($1))" }.joined(separator: "&")
+    return HTTPRequestMessage(
+      head: HTTPRequest(
+        method: .post, scheme: endpoint.scheme, authority: endpoint.authority, path: endpoint.path,
+        headerFields: fields), body: Array(body.utf8))
+  }
+
+  /// https://url.spec.whatwg.org/#application/x-www-form-urlencoded
+  private static func encoded(_ text: String) -> String {
+    let open = CharacterSet(
+      charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._*")
+    return text.addingPercentEncoding(withAllowedCharacters: open) ?? ""
+  }
+}

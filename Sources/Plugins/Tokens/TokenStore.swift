@@ -1,0 +1,66 @@
+import Foundation
+import JSONStream
+import Pipeline
+
+/// The file in which the tokens of one credential outlive the program.
+///
+/// Readable by its owner only, and replaced as a whole. Whoever renews holds the lock beside it, so
+/// that of several processes one renews and the others find its tokens.
+struct TokenStore: Sendable {
+  struct Contents: Sendable, Hashable {
+    var accessToken: SecretString?
+    /// In seconds since 1970, by the clock of whoever wrote.
+    var issuedAt: Double?
+    /// In seconds.
+    var lifetime: Double?
+    var refreshToken: SecretString?
+    /// The hash of the refresh token that the user gave and that this one descends from.
+    var origin: String?
+  }
+
+  let path: String
+
+  private var lock: FileLock { FileLock(path: path + ".lock") }
+
+  func whileLocked<Value: Sendable>(
+    _ clock: ServiceClock, _ work: @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await lock.whileHeld(clock, work)
+  }
+
+  /// What was kept; nothing when there is no file.
+  func read() throws -> Contents {
+    guard let bytes = try PrivateFile.read(path, limit: 1 << 20) else { return Contents() }
+    guard let object = (try? JSONValue(parsing: bytes))?.objectValue,
+      object["version"]?.intValue == 1
+    else {
+      throw TokenFailure(message: "\(path) is not a file of tokens; remove it to sign in anew")
+    }
+    return Contents(
+      accessToken: object["access_token"]?.stringValue.map { SecretString($0) },
+      issuedAt: object["issued_at"]?.doubleValue, lifetime: object["lifetime"]?.doubleValue,
+      refreshToken: object["refresh_token"]?.stringValue.map { SecretString($0) },
+      origin: object["origin"]?.stringValue)
+  }
+
+  func write(_ contents: Contents) throws {
+    var object = JSONObject()
+    object["version"] = 1
+    object["access_token"] = contents.accessToken.map { .string($0.reveal()) }
+    object["issued_at"] = contents.issuedAt.flatMap { JSONNumber($0) }.map { .number($0) }
+    object["lifetime"] = contents.lifetime.flatMap { JSONNumber($0) }.map { .number($0) }
+    object["refresh_token"] = contents.refreshToken.map { .string($0.reveal()) }
+    object["origin"] = contents.origin.map { .string($0) }
+    try PrivateFile.write(JSONValue.object(object).jsonBytes(pretty: true), to: path)
+  }
+
+  /// Removes the tokens, while nobody renews them. The lock stays: somebody may wait for it.
+  func clear(_ clock: ServiceClock) async throws {
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    try await whileLocked(clock) {
+      guard unlink(path) == 0 || errno == ENOENT else {
+        throw PrivateFile.Failure("remove", path, errno)
+      }
+    }
+  }
+}

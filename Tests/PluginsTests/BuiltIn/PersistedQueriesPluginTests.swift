@@ -1,0 +1,279 @@
+import DemoServer
+import Foundation
+import GraphQL
+import HTTPTypes
+import JSONStream
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct PersistedQueriesPluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(
+      optionTable(PersistedQueriesPlugin.self) == [
+        "query_method": "POST", "retry_method": "POST", "manifest": nil,
+        "persisted_only": "false", "style": "extensions",
+      ])
+  }
+
+  @Test(arguments: [
+    ("apq", nil), ("apq: { query_method: GET, retry_method: GET }", nil),
+    ("apq: { query_method: PUT }", "query_method"),
+    ("apq: { manifest: nowhere.json }", "there is no such file"),
+    ("apq: { style: document-id }", "persisted_only: true"),
+    ("apq: { style: document-id, persisted_only: true }", nil),
+  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  private static func chain(_ options: String, retries: Int = 3) -> String {
+    """
+    - max-retry: { max_retries: \(retries), backoff: { base: 0s } }
+    - cache-read: { policy: network-only }
+    - apq\(options.isEmpty ? "" : ": { \(options) }")
+    - fetch
+    - response-code
+    - parse
+    - cache-write
+    """
+  }
+
+  private static let notFound = #"{"errors":[{"message":"PersistedQueryNotFound"}]}"#
+  private static let notSupported = #"{"errors":[{"message":"PersistedQueryNotSupported"}]}"#
+
+  struct Run: Sendable {
+    var outcomes: [Outcome]
+    var requests: [HTTPRequestMessage]
+    var store: String
+    var log: String
+
+    /// What each request carried: `GET hash`, `POST hash+query`, `POST query`.
+    var forms: [String] {
+      requests.map { request in
+        let text = PersistedQueriesPluginTests.text(request)
+        let parts = [
+          text.contains("sha256Hash") ? "hash" : nil, text.contains("documentId") ? "id" : nil,
+          text.contains("user(") ? "query" : nil, text.contains("rename(") ? "query" : nil,
+        ]
+        return "\(request.head.method.rawValue) "
+          + parts.compactMap { $0 }.joined(separator: "+")
+      }
+    }
+  }
+
+  /// The URL's query, decoded, and the body.
+  static func text(_ request: HTTPRequestMessage) -> String {
+    (request.head.path?.removingPercentEncoding ?? "")
+      + String(decoding: request.body ?? [], as: UTF8.self)
+  }
+
+  private func run(
+    _ options: String, _ answers: FakeNetwork.Answer..., documents: [String] = [Bench.user],
+    retries: Int = 3, manifest: String? = nil
+  ) async throws -> Run {
+    let network = FakeNetwork(answers)
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.clock = ServiceClock(JumpingClock())
+    let file = NSTemporaryDirectory() + "manifest-\(UUID().uuidString).json"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    if let manifest { try Data(manifest.utf8).write(to: URL(fileURLWithPath: file)) }
+    setup.variables = ["MANIFEST": file]
+    return try await Bench.with(
+      Self.chain(options, retries: retries), url: "http://localhost/", setup: setup
+    ) { bench in
+      var outcomes: [Outcome] = []
+      for document in documents { outcomes.append(await bench.run(document)) }
+      return Run(
+        outcomes: outcomes, requests: await network.requests, store: await bench.dump(),
+        log: bench.log.everything)
+    }
+  }
+
+  @Test func `the hash is that of the exact text, in lower-case hexadecimal`() async throws {
+    let run = try await run("", .ok)
+    #expect(run.forms == ["POST hash"])
+    let body = try JSONValue(parsing: run.requests[0].body ?? [])
+    #expect(body["query"] == nil)
+    #expect(body["operationName"] == "User")
+    let request = try Bench.request()
+    #expect(
+      body["extensions"] == [
+        "persistedQuery": [
+          "version": 1, "sha256Hash": .string(DocumentHash.sha256(request.document)),
+        ]
+      ])
+  }
+
+  struct Detection: Sendable, CustomTestStringConvertible {
+    var answer: FakeNetwork.Answer
+    var forms: [String]
+
+    init(_ status: Int, _ type: String, _ body: String, _ forms: [String]) {
+      answer = .response(status, headers: ["Content-Type": type], body: body)
+      self.forms = forms
+    }
+
+    var testDescription: String { "\(answer) → \(forms)" }
+  }
+
+  static let json = "application/json"
+  static let again = ["POST hash", "POST hash+query"]
+  static let plain = ["POST hash", "POST query"]
+
+  @Test(arguments: [
+    Detection(200, json, notFound, again), Detection(400, json, notFound, again),
+    Detection(500, json, notFound, again),
+    Detection(400, "application/graphql-response+json", notFound, again),
+    Detection(
+      200, json,
+      #"{"errors":[{"message":"no","extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}"#, again),
+    Detection(
+      404, json,
+      #"{"errors":[{"message":"PERSISTED_QUERY_NOT_FOUND"}]}"#, again),
+    Detection(400, "text/plain", "PersistedQueryNotFound", again),
+    Detection(
+      400, json,
+      #"{"errors":[{"message":"PersistedQueryNotFound"}],"x":""#
+        + String(repeating: "a", count: 2_000) + #""}"#, again),
+    Detection(200, json, notSupported, plain), Detection(400, json, notSupported, plain),
+    Detection(
+      400, json,
+      #"{"errors":[{"message":"no","extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#, plain
+    ),
+    Detection(400, "text/plain; charset=utf-8", "No GraphQL query found in the request", plain),
+    Detection(400, json, #"{"errors":[{"message":"bad variables"}]}"#, ["POST hash"]),
+    Detection(
+      200, json, #"{"errors":[{"message":"PersistedQueryNotFound, they say"}]}"#, ["POST hash"]),
+    Detection(503, "text/html", "<h1>busy</h1>", ["POST hash", "POST hash"]),
+  ]) func `what the server says is recognised at any status`(_ it: Detection) async throws {
+    let run = try await run("", it.answer, .ok)
+    #expect(run.forms == it.forms)
+    let isAnswered = it.forms.count == 2
+    #expect(run.outcomes[0].texts.contains { $0.contains("Ada") } == isAnswered)
+  }
+
+  @Test func `a document the server still does not know is an error, after two requests`()
+    async throws
+  {
+    let run = try await run("", .body(Self.notFound))
+    #expect(run.forms == Self.again)
+    #expect(run.outcomes[0].code == .persistedQueryRefused)
+    #expect(run.outcomes[0].results.isEmpty)
+    #expect(run.store == "")
+  }
+
+  @Test func `the server's not knowing does not use up the retries of max-retry`() async throws {
+    let run = try await run(
+      "", .response(503), .body(Self.notFound), .response(503), .ok, retries: 2)
+    #expect(run.forms == ["POST hash", "POST hash", "POST hash+query", "POST hash+query"])
+    #expect(run.outcomes[0].error == nil)
+    let none = try await self.run("", .body(Self.notFound), .ok, retries: 0)
+    #expect(none.outcomes[0].error == nil && none.forms == Self.again)
+  }
+
+  @Test func `an endpoint without the feature is not asked again`() async throws {
+    let run = try await run(
+      "", .body(Self.notSupported), .ok, .ok, documents: [Bench.user, Bench.user])
+    #expect(run.forms == ["POST hash", "POST query", "POST query"])
+  }
+
+  @Test func `mutations are sent by their hash, too, always by POST, and once more at most`()
+    async throws
+  {
+    let answer = #"{"data":{"rename":{"__typename":"User","id":"1","name":"Eva"}}}"#
+    let run = try await run(
+      "query_method: GET, retry_method: GET", .body(Self.notFound), .body(answer),
+      documents: [Bench.rename])
+    #expect(run.forms == Self.again)
+    #expect(run.outcomes[0].error == nil)
+  }
+
+  @Test func `subscriptions are left alone`() async throws {
+    let run = try await run("", .ok, documents: ["subscription S { user { id name } }"])
+    #expect(run.requests.allSatisfy { !Self.text($0).contains("sha256Hash") })
+    #expect(run.requests.count == 1)
+  }
+
+  @Test(arguments: [
+    ("query_method: GET", ["GET hash", "POST hash+query"]),
+    ("query_method: GET, retry_method: GET", ["GET hash", "GET hash+query"]),
+    ("retry_method: GET", ["POST hash", "GET hash+query"]),
+  ]) func `GET for hashes and POST for documents, or as one likes`(
+    _ options: String, _ forms: [String]
+  ) async throws {
+    let run = try await run(options, .body(Self.notFound), .ok)
+    #expect(run.forms == forms)
+    let preflight = HTTPField.Name("Apollo-Require-Preflight") ?? .accept
+    for request in run.requests where request.head.method == .get {
+      #expect(request.head.headerFields[preflight] == "true")
+      #expect(request.head.headerFields[.contentType] == nil && request.body == nil)
+    }
+  }
+
+  @Test func `a URL that would be too long becomes a POST`() async throws {
+    let letters = String(repeating: "x", count: 9_000)
+    let run = try await run(
+      "query_method: GET, retry_method: GET", .body(Self.notFound), .ok,
+      documents: ["query User { user(id: \"\(letters)\") { id name } }"])
+    // The hash alone fits.
+    #expect(run.forms == ["GET hash", "POST hash+query"])
+  }
+
+  // MARK: Manifests
+
+  private static func manifest(_ id: String, _ document: String) throws -> String {
+    let body = try Bench.request(document).document
+    return PersistedQueryManifest(operations: [
+      .init(id: id, body: body, name: "User", type: .query)
+    ]).apolloJSON.jsonText()
+  }
+
+  @Test func `operations of a manifest are sent by its ids`() async throws {
+    let manifest = try Self.manifest("id-of-user", Bench.user)
+    let run = try await run(
+      "manifest: \"${env:MANIFEST}\", persisted_only: true", .ok, manifest: manifest)
+    #expect(Self.text(run.requests[0]).contains(#""sha256Hash":"id-of-user""#))
+    let style = try await self.run(
+      "manifest: \"${env:MANIFEST}\", persisted_only: true, style: document-id", .ok,
+      manifest: manifest)
+    #expect(style.forms == ["POST id"])
+    #expect(Self.text(style.requests[0]).contains(#""documentId":"id-of-user""#))
+  }
+
+  @Test func `what is not in the manifest is not sent, and the error says why`() async throws {
+    let manifest = try Self.manifest("id", Bench.user)
+    let run = try await run(
+      "manifest: \"${env:MANIFEST}\", persisted_only: true", .ok,
+      documents: [Bench.rename, #"query User { user(id: "2") { name } }"#], manifest: manifest)
+    #expect(run.requests.isEmpty)
+    #expect(run.outcomes.map(\.code) == [.notPersisted, .notPersisted])
+    #expect(run.outcomes[0].message.contains("is not in the manifest"))
+    #expect(run.outcomes[1].message.contains("another text"))
+  }
+
+  @Test func `with persisted operations only, no document is ever sent`() async throws {
+    let run = try await run("persisted_only: true", .body(Self.notFound))
+    #expect(run.forms == ["POST hash"])
+    #expect(run.outcomes[0].code == .persistedQueryRefused)
+    #expect(run.outcomes[0].message.contains("register the manifest"))
+  }
+
+  // MARK: Over sockets
+
+  @Test(arguments: ["query_method: POST", "query_method: GET"])
+  func `a server learns a document once, and knows it from then on`(_ options: String) async throws
+  {
+    try await DemoServer.withServer { server in
+      try await Bench.with(Self.chain(options), url: server.url) { bench in
+        let query = #"query User { user(id: "U_1") { id login } }"#
+        for _ in 0..<3 { #expect(await bench.run(query).error == nil) }
+        #expect(server.requestCount == 4)
+        let withText = server.log.requests.filter {
+          ($0.bodyText + ($0.path.removingPercentEncoding ?? "")).contains("login")
+        }
+        #expect(withText.count == 1)
+      }
+    }
+  }
+}

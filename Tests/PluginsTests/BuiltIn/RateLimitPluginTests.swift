@@ -1,0 +1,195 @@
+import HTTPTypes
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct RateLimitPluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(
+      optionTable(RateLimitPlugin.self) == [
+        "requests": nil, "per": "1s", "burst": "1", "budget": "headers", "reserve": "0",
+        "max_wait": "5m", "credential": "",
+      ])
+  }
+
+  @Test(arguments: [
+    ("rate-limit", nil), ("rate-limit: { requests: 10, per: 1m, burst: 5 }", nil),
+    ("rate-limit: { requests: 0 }", "at least 1"), ("rate-limit: { budget: all }", "budget"),
+  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  /// Runs operations one after the other; returns how long the clock was slept on, and the outcomes.
+  private func naps(
+    _ options: String, _ answers: [FakeNetwork.Answer], documents: [String] = [Bench.user],
+    operations: Int
+  ) async throws -> (naps: [Duration], outcomes: [Outcome], requests: Int) {
+    let clock = JumpingClock()
+    let network = FakeNetwork(answers)
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.clock = ServiceClock(clock)
+    let chain = "- rate-limit: { \(options) }\n- fetch\n- response-code\n- parse"
+    return try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      var outcomes: [Outcome] = []
+      for index in 0..<operations {
+        outcomes.append(await bench.run(documents[index % documents.count]))
+      }
+      return (clock.slept, outcomes, await network.count)
+    }
+  }
+
+  @Test(arguments: [
+    ("requests: 10", [0, 100, 100, 100]), ("requests: 2, per: 1m", [0, 30_000, 30_000, 30_000]),
+    ("requests: 10, burst: 3", [0, 0, 0, 100]), ("budget: headers", [0, 0, 0, 0]),
+  ]) func `requests begin at the given rate`(_ options: String, _ waits: [Int]) async throws {
+    let result = try await naps(options, [.ok], operations: 4)
+    #expect(result.naps == waits.filter { $0 > 0 }.map { .milliseconds($0) })
+    #expect(result.outcomes.allSatisfy { $0.error == nil })
+  }
+
+  @Test func `many operations at once are held to the rate together`() async throws {
+    let clock = ManualClock()
+    let network = FakeNetwork(.ok)
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.clock = ServiceClock(clock)
+    let chain = "- rate-limit: { requests: 10 }\n- fetch\n- response-code\n- parse"
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      let tasks = (0..<50).map { _ in Task { await bench.run() } }
+      await clock.sleepers(49)
+      #expect(await network.count == 1)
+      clock.advance(by: .milliseconds(4_900))
+      for task in tasks { #expect(await task.value.error == nil) }
+      #expect(await network.count == 50)
+    }
+  }
+
+  private static func answer(
+    _ status: Int, _ headers: [String: String], _ body: String = HTTPText.user
+  ) -> FakeNetwork.Answer {
+    .response(
+      status, headers: headers.merging(["Content-Type": "application/json"]) { $1 }, body: body)
+  }
+
+  /// The clock of these tests says Sun, 06 Nov 1994 08:49:37 GMT, which is 784,111,777.
+  @Test(arguments: [
+    (429, ["Retry-After": "7"], 7.0), (503, ["Retry-After": "7"], 7),
+    (429, ["Retry-After": "Sun, 06 Nov 1994 08:49:47 GMT"], 10),
+    (
+      429,
+      ["Retry-After": "Sun, 06 Nov 1994 08:49:47 GMT", "Date": "Sun, 06 Nov 1994 08:49:45 GMT"], 2
+    ),
+    (429, ["Retry-After": "-5"], 0), (429, ["Retry-After": "soon"], 0), (429, [:], 0),
+    (200, ["Retry-After": "7"], 0),
+    (403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "784111797"], 20),
+    (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "784111797"], 20),
+    (200, ["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "784111797"], 0),
+    (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30"], 30),
+    (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "784111000"], 0),
+    (200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "nan"], 0),
+    (200, ["RateLimit-Remaining": "0", "RateLimit-Reset": "5"], 5),
+  ]) func `what the server asks for in fields holds for all that follow`(
+    _ status: Int, _ headers: [String: String], _ wait: Double
+  ) async throws {
+    let result = try await naps(
+      "budget: headers", [Self.answer(status, headers), .ok], operations: 2)
+    #expect(result.naps == (wait > 0 ? [.seconds(wait)] : []))
+    #expect(result.outcomes[1].error == nil)
+  }
+
+  @Test(arguments: ["99999999999999999999", "86401", "Sat, 06 Nov 2094 08:49:47 GMT"])
+  func `a server that wants to be left alone for too long is, and it is said`(_ value: String)
+    async throws
+  {
+    let result = try await naps(
+      "max_wait: 1m", [Self.answer(429, ["Retry-After": value])], operations: 3)
+    #expect(result.naps == [] && result.requests == 1)
+    #expect(result.outcomes.map(\.code) == [.httpStatus, .rateLimited, .rateLimited])
+    #expect(result.outcomes[1].failure?.delivery == .notSent)
+    #expect(result.outcomes[1].message.contains("asked to be left alone"))
+  }
+
+  private static func shopify(_ cost: Int, _ available: Int) -> FakeNetwork.Answer {
+    .body(
+      #"{"data":{"user":{"__typename":"User","id":"1","name":"Ada"}},"extensions":{"cost":{"#
+        + #""requestedQueryCost":\#(cost),"actualQueryCost":3,"throttleStatus":{"#
+        + #""maximumAvailable":1000,"currentlyAvailable":\#(available),"restoreRate":50}}}}"#)
+  }
+
+  @Test func `Shopify's cost budget: what an operation cost the last time must be there`()
+    async throws
+  {
+    let result = try await naps(
+      "budget: shopify", [Self.shopify(100, 50), Self.shopify(100, 500), .ok], operations: 3)
+    // 50 are missing, and 50 come back each second.
+    #expect(result.naps == [.milliseconds(1_001)])
+    let reserved = try await naps(
+      "budget: shopify, reserve: 100", [Self.shopify(100, 150), .ok], operations: 2)
+    #expect(reserved.naps == [.milliseconds(1_001)])
+    // Not asked to be heeded.
+    #expect(
+      try await naps("requests: 1000000", [Self.shopify(100, 0), .ok], operations: 2).naps
+        .allSatisfy { $0 < .milliseconds(1) })
+  }
+
+  private static func github(_ cost: Int, _ left: Int, _ reset: String) -> FakeNetwork.Answer {
+    .body(
+      #"{"data":{"rateLimit":{"cost":\#(cost),"remaining":\#(left),"resetAt":"\#(reset)"},"#
+        + #""user":{"__typename":"User","id":"1","name":"Ada"}}}"#)
+  }
+
+  @Test func `GitHub's budget: what is left must do for the operation, else its reset is awaited`()
+    async throws
+  {
+    let document = #"query User { rateLimit { cost remaining resetAt } user(id: "1") { id name } }"#
+    for (cost, left, wait) in [(5, 10, 0), (5, 4, 60), (1, 0, 60)] {
+      let result = try await naps(
+        "budget: github", [Self.github(cost, left, "1994-11-06T08:50:37Z"), .ok],
+        documents: [document], operations: 2)
+      #expect(result.naps == (wait > 0 ? [.seconds(wait)] : []), "\(cost) \(left)")
+    }
+  }
+
+  @Test func `credentials have budgets of their own, and entries of one name share theirs`()
+    async throws
+  {
+    let clock = JumpingClock()
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
+    setup.clock = ServiceClock(clock)
+    let chain = """
+      - rate-limit: { credential: a }
+        when: { type: query }
+      - rate-limit: { credential: b }
+        when: { operation: [Rename] }
+      - rate-limit: { credential: a }
+        when: { operation: [Other] }
+      - fetch
+      - response-code
+      - parse
+      """
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      _ = await bench.run()
+      _ = await bench.run(Bench.rename)
+      #expect(clock.slept == [])
+      _ = await bench.run("mutation Other { rename(id: \"1\") { name } }")
+      #expect(clock.slept == [.seconds(7)])
+    }
+  }
+
+  @Test func `whoever waits can be cancelled`() async throws {
+    let clock = ManualClock()
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
+    setup.clock = ServiceClock(clock)
+    let chain = "- rate-limit\n- fetch\n- response-code\n- parse"
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      _ = await bench.run()
+      let task = Task { await bench.run() }
+      await clock.sleepers(1)
+      task.cancel()
+      #expect(await task.value.error is CancellationError)
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import DemoServer
+import Foundation
+import HTTPTypes
+import JSONStream
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct RecordReplayPluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(
+      optionTable(RecordReplayPlugin.self) == [
+        "file": nil, "mode": "replay", "redact": nil, "max_body": "16MiB",
+      ])
+  }
+
+  @Test(arguments: [
+    ("record-replay: { file: x.ndjson }", nil), ("record-replay", "file"),
+    ("record-replay: { file: x, mode: write }", "mode"),
+    ("record-replay: { file: x, max_body: 2GiB }", "at most 1GiB"),
+  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  /// A recording that outlives the benches of a test.
+  private struct File: ~Copyable {
+    let path = NSTemporaryDirectory() + "recording-\(UUID().uuidString).ndjson"
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    var text: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+    var lines: [String] { text.split(separator: "\n").map(String.init) }
+
+    func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+  }
+
+  private func outcomes(
+    _ mode: String, _ path: String, _ answers: [FakeNetwork.Answer], options: String = "",
+    documents: [String] = [Bench.user], url: String = "http://localhost/?key=\(Bench.canary)",
+    change: @Sendable @escaping (inout GraphQLRequest) -> Void = { _ in }
+  ) async throws -> (outcomes: [Outcome], requests: Int) {
+    let network = FakeNetwork(answers)
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.store = nil
+    setup.variables = ["FILE": path]
+    let isReplay = mode == "replay"
+    let chain = """
+      - record-replay: { file: "${env:FILE}", mode: \(mode)\(options) }
+      \(isReplay ? "" : "- fetch")
+      - response-code
+      - parse
+      """
+    return try await Bench.with(chain, url: url, setup: setup) { bench in
+      var outcomes: [Outcome] = []
+      for document in documents { outcomes.append(await bench.run(document, change: change)) }
+      return (outcomes, await network.count)
+    }
+  }
+
+  @Test func `what was recorded is answered without a network, byte for byte`() async throws {
+    let file = File()
+    let body =
+      #"{"data":{"user":{"__typename":"User","id":"1","name":"Ad\u00e9"}},"extensions":{"n":1.50}}"#
+    let recorded = try await outcomes("record", file.path, [.body(body)])
+    #expect(recorded.outcomes[0].error == nil && recorded.requests == 1)
+    let replayed = try await outcomes("replay", file.path, [.failure(.connectionFailed, .notSent)])
+    #expect(replayed.outcomes[0].texts == recorded.outcomes[0].texts)
+    #expect(replayed.requests == 0)
+  }
+
+  @Test func `a recording is a line of JSON per exchange that people can read`() async throws {
+    let file = File()
+    _ = try await outcomes(
+      "record", file.path, [.ok, .response(503)], documents: [Bench.user, Bench.user])
+    #expect(file.lines.count == 3)
+    #expect(file.lines.first == #"{"gqlrun_recording":1}"#)
+    let first = try JSONValue(parsing: file.lines[1])
+    #expect(first["operation"] == "User")
+    #expect(first["request"]?["method"] == "POST")
+    #expect(first["request"]?["body"]?["query"]?.stringValue?.hasPrefix("query User") == true)
+    #expect(first["response"]?["status"] == 200)
+    #expect(first["response"]?["body"]?["data"]?["user"]?["name"] == "Ada")
+    #expect(try JSONValue(parsing: file.lines[2])["response"]?["status"] == 503)
+  }
+
+  @Test func `equal requests are answered in the order they were recorded, the last one repeats`()
+    async throws
+  {
+    let file = File()
+    let twice = [Bench.user, Bench.user]
+    _ = try await outcomes("record", file.path, [.response(503), .ok], documents: twice)
+    let replayed = try await outcomes("replay", file.path, [.ok], documents: twice + [Bench.user])
+    #expect(replayed.outcomes.map { $0.failure?.http?.status } == [503, nil, nil])
+    #expect(replayed.outcomes[2].texts.count == 1)
+  }
+
+  @Test func `what the recording does not have is an error that says what it has`() async throws {
+    let file = File()
+    let other = #"query User { user(id: "2") { id name } }"#
+    let empty = try await outcomes("replay", file.path, [.ok])
+    #expect(empty.outcomes[0].code == .notRecorded)
+    #expect(empty.outcomes[0].message.contains("and nothing else"), "\(empty.outcomes[0].message)")
+    _ = try await outcomes("record", file.path, [.ok])
+    let result = try await outcomes("replay", file.path, [.ok], documents: [other, Bench.rename])
+    #expect(result.outcomes.map(\.code) == [.notRecorded, .notRecorded])
+    #expect(result.outcomes[0].message.contains("has User with other query"))
+    #expect(result.outcomes[1].message.contains("it has User"))
+    #expect(result.outcomes[1].message.contains("mode: auto"))
+    #expect(result.requests == 0)
+    let variables = try await outcomes("replay", file.path, [.ok]) { $0.variables["x"] = 1 }
+    #expect(variables.outcomes[0].message.contains("with other variables"))
+  }
+
+  @Test func `auto asks the network for what is missing only; record begins anew`() async throws {
+    let file = File()
+    let other = #"query Other { user(id: "2") { id name } }"#
+    #expect(try await outcomes("auto", file.path, [.ok]).requests == 1)
+    let second = try await outcomes(
+      "auto", file.path, [.ok], documents: [Bench.user, other, other])
+    #expect(second.requests == 1)
+    #expect(file.lines.count == 3)
+    #expect(try await outcomes("record", file.path, [.ok], documents: [other]).requests == 1)
+    #expect(file.lines.count == 2)
+  }
+
+  @Test func `GET and POST are told apart, and a URL's other parameters are not recorded`()
+    async throws
+  {
+    let file = File()
+    _ = try await outcomes("record", file.path, [.ok]) { $0.method = .get }
+    #expect(!file.text.contains(Bench.canary))
+    #expect(
+      try await outcomes("replay", file.path, [.ok], change: { $0.method = .get }).outcomes[0].error
+        == nil)
+    let post = try await outcomes("replay", file.path, [.ok])
+    #expect(post.outcomes[0].message.contains("with other method"), "\(post.outcomes[0].message)")
+  }
+
+  @Test func `secrets are not recorded, and what they were does not matter when answering`()
+    async throws
+  {
+    let file = File()
+    let echo = FakeNetwork.Answer.response(
+      200, headers: ["Content-Type": "application/json", "Set-Cookie": Bench.canary],
+      body: #"{"data":{"user":{"__typename":"User","id":"1","name":"\#(Bench.canary)"}},"#
+        + #""extensions":{"access_token":"\#(Bench.canary)","mine":"hidden too"}}"#)
+    let more = ", redact: [mine]"
+    _ = try await outcomes("record", file.path, [echo], options: more) {
+      $0.variables["input"] = ["password": .string("hunter2-\(Bench.canary)"), "x": 1]
+    }
+    #expect(file.lines.count == 2)
+    for secret in [Bench.canary, "hunter2", "hidden too"] { #expect(!file.text.contains(secret)) }
+    let replayed = try await outcomes("replay", file.path, [.ok], options: more) {
+      $0.variables["input"] = ["password": "another", "x": 1]
+    }
+    #expect(replayed.outcomes[0].texts.first?.contains("•••") == true)
+  }
+
+  @Test(arguments: [
+    ("not a recording\n", "is not a recording"),
+    ("{\"gqlrun_recording\":2}\n", "is not a recording"),
+    ("{\"gqlrun_recording\":1}\n{\"operation\":\"User\"}\n", ":2: this line is no exchange"),
+    ("{\"gqlrun_recording\":1}\n{\"operation\":", ":2: this line is no exchange"),
+  ]) func `a file that is no recording is told with its line, and left alone`(
+    _ text: String, _ message: String
+  ) async throws {
+    let file = File()
+    try file.write(text)
+    for mode in ["replay", "auto"] {
+      let result = try await outcomes(mode, file.path, [.ok])
+      #expect(result.outcomes[0].message.contains(message), "\(result.outcomes[0].message)")
+      #expect(result.requests == 0)
+    }
+    #expect(file.text == text)
+  }
+
+  @Test func `an answer that breaks off or is too long is not recorded`() async throws {
+    let file = File()
+    let long = try await outcomes("record", file.path, [.ok], options: ", max_body: 10B")
+    #expect(long.outcomes[0].code == .notRecorded)
+    #expect(long.outcomes[0].message.contains("longer than 10B"))
+    let html = FakeNetwork.Answer.response(502, body: String(repeating: "x", count: 5_000))
+    _ = try await outcomes("record", file.path, [html])
+    #expect(file.lines.count <= 2)
+  }
+
+  @Test func `a recording of a real server answers when the server is gone`() async throws {
+    let file = File()
+    let query = #"query User { user(id: "U_1") { id login } }"#
+    let recorded = try await DemoServer.withServer { server in
+      var setup = Bench.Setup()
+      setup.variables = ["FILE": file.path]
+      let chain = """
+        - record-replay: { file: "${env:FILE}", mode: record }
+        - fetch
+        - response-code
+        - parse
+        - cache-write
+        """
+      return try await Bench.with(chain, url: server.url, setup: setup) { await $0.run(query) }
+    }
+    let replayed = try await outcomes(
+      "replay", file.path, [.failure(.connectionFailed, .notSent)], documents: [query])
+    #expect(recorded.error == nil && replayed.outcomes[0].texts == recorded.texts)
+  }
+}

@@ -1,0 +1,57 @@
+import HTTPTypes
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct RequireContextPluginTests {
+  @Test func `the options have no defaults`() {
+    #expect(optionTable(RequireContextPlugin.self) == ["values": nil, "headers": nil])
+  }
+
+  @Test(arguments: [
+    ("require-context: { values: [user] }", nil),
+    ("require-context: { headers: { X-User: user } }", nil),
+    ("require-context", "no value is required"),
+    ("require-context: { headers: { \"X User\": user } }", "is not the name of an HTTP field"),
+  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  private func run(
+    _ options: String, _ values: [String: String]
+  ) async throws -> (outcome: Outcome, requests: [HTTPRequestMessage]) {
+    let network = FakeNetwork(.ok)
+    var setup = Bench.Setup()
+    setup.transport = network
+    return try await Bench.with(
+      "- require-context: { \(options) }\n" + Bench.plain, url: "http://localhost/", setup: setup
+    ) { bench in
+      let outcome = await bench.run { $0.context.named = values }
+      return (outcome, await network.requests)
+    }
+  }
+
+  @Test(arguments: [
+    ("values: [user, tenant]", ["user": "ada"], "--context tenant=…"),
+    ("values: [user]", ["user": ""], "--context user=…"),
+    ("headers: { X-Tenant: tenant }", [:], "--context tenant=…"),
+    ("headers: { X-Tenant: tenant }", ["tenant": "a\r\nX-Evil: 1"], "characters that HTTP forbids"),
+  ]) func `a value that is missing or cannot be sent fails before the network`(
+    _ options: String, _ values: [String: String], _ message: String
+  ) async throws {
+    let result = try await run(options, values)
+    #expect(result.outcome.code == .invalidRequest)
+    #expect(result.outcome.message.contains(message), "\(result.outcome.message)")
+    #expect(result.requests.isEmpty)
+  }
+
+  @Test func `values become fields`() async throws {
+    let result = try await run(
+      "values: [user], headers: { X-User-ID: user, X-Tenant-ID: tenant }",
+      ["user": "ada", "tenant": "t1"])
+    #expect(result.outcome.error == nil)
+    let fields = try #require(result.requests.first).head.headerFields
+    #expect(HTTPField.Name("X-User-ID").flatMap { fields[$0] } == "ada")
+    #expect(HTTPField.Name("X-Tenant-ID").flatMap { fields[$0] } == "t1")
+  }
+}

@@ -1,0 +1,251 @@
+import Foundation
+import HTTPTypes
+import JSONStream
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct OAuth2Tests {
+  private static let refresh =
+    "grant: refresh-token, refresh_token: \"${env:REFRESH}\", store: \"${env:DIR}/keys/token.json\""
+  private static let secrets = [
+    "SECRET": "client secret+1", "REFRESH": "first-refresh-token",
+  ]
+
+  private func bench<Result: Sendable>(
+    _ oauth2: String, _ server: TokenServer, more: String = "", retries: Int = 0,
+    clock: ServiceClock = ServiceClock(ContinuousClock()),
+    time: @escaping @Sendable () -> Double = { 784_111_777 },
+    variables: [String: String] = secrets, body: @Sendable (Bench) async throws -> Result
+  ) async throws -> Result {
+    var setup = Bench.Setup()
+    setup.transport = server
+    setup.clock = clock
+    setup.secondsSince1970 = time
+    setup.variables = variables
+    let options =
+      "oauth2: { token_url: \"\(TokenServer.url)\", client_id: \"my client\", \(oauth2) }\(more)"
+    return try await Bench.with(
+      TokenRefreshPluginTests.chain(options, retries: retries), url: "http://localhost/graphql",
+      setup: setup, body: body)
+  }
+
+  // MARK: What is sent
+
+  @Test func `client credentials, the secret in a field`() async throws {
+    let server = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
+    let options = "client_secret: \"${env:SECRET}\", scope: \"read write\", audience: api"
+    try await bench(options, server) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(
+        await server.forms == [
+          ["grant_type": "client_credentials", "scope": "read write", "audience": "api"]
+        ])
+      let field = try #require(await server.renewals.first?.head.headerFields[.authorization])
+      let pair = Data(base64Encoded: String(field.dropFirst(6))).map {
+        String(decoding: $0, as: UTF8.self)
+      }
+      #expect(field.hasPrefix("Basic ") && pair == "my%20client:client%20secret%2B1")
+      #expect(await server.tokens == ["token-1"])
+    }
+  }
+
+  @Test func `client credentials, the secret in the body`() async throws {
+    let server = TokenServer(.token(expiresIn: nil, refreshToken: nil))
+    try await bench("client_secret: \"${env:SECRET}\", client_auth: post", server) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(
+        await server.forms == [
+          [
+            "grant_type": "client_credentials", "client_id": "my client",
+            "client_secret": "client secret+1",
+          ]
+        ])
+      #expect(await server.renewals.first?.head.headerFields[.authorization] == nil)
+    }
+  }
+
+  // MARK: Refresh tokens
+
+  @Test func `a rotated refresh token is kept, for its owner only, before its token is used`()
+    async throws
+  {
+    let server = TokenServer(
+      .token(expiresIn: 3600, refreshToken: "second-refresh-token"),
+      .token(expiresIn: 3600, refreshToken: nil),
+      accepts: { token, _ in token == "token-2" })
+    try await bench(Self.refresh, server) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(
+        await server.forms.map { $0["refresh_token"] } == [
+          "first-refresh-token", "second-refresh-token",
+        ])
+      let kept = try JSONValue(parsing: bench.text(of: "keys/token.json"))
+      #expect(kept["access_token"] == "token-2")
+      #expect(kept["refresh_token"] == "second-refresh-token")
+      #expect(try bench.permissions(of: "keys/token.json") == 0o600)
+      #expect(try bench.permissions(of: "keys") == 0o700)
+      #expect(!bench.log.everything.contains("refresh-token"))
+    }
+  }
+
+  @Test func `a token that cannot be kept is not used, and is kept at the next try`() async throws {
+    let server = TokenServer(.token(expiresIn: 3600, refreshToken: "second-refresh-token"))
+    let options = Self.refresh.replacing("/keys/", with: "/locked/")
+    try await bench(options, server) { bench in
+      let folder = bench.folder + "/locked"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      // A folder stands where the file belongs, so that nothing can be renamed to it.
+      try FileManager.default.createDirectory(
+        atPath: folder + "/token.json/x", withIntermediateDirectories: true)
+      let outcome = await bench.run()
+      #expect(outcome.code == .tokenRenewalFailed, "\(outcome.message)")
+      #expect(await server.requests.isEmpty)
+      try FileManager.default.removeItem(atPath: folder + "/token.json")
+      #expect(await bench.run().error == nil)
+    }
+  }
+
+  @Test func `what a killed writer left does not count, and a new sign-in wins over the file`()
+    async throws
+  {
+    let server = TokenServer(.token(expiresIn: 3600, refreshToken: "other-refresh-token"))
+    let old = DocumentHash.sha256("an-older-sign-in")
+    try await bench(Self.refresh, server) { bench in
+      let folder = bench.folder + "/keys"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try Data("{\"version\":1,\"access_tok".utf8)
+        .write(to: URL(fileURLWithPath: folder + "/token.json.17-4.part"))
+      try Data(
+        #"{"version":1,"access_token":"stale","refresh_token":"r0","origin":"\#(old)"}"#.utf8
+      ).write(to: URL(fileURLWithPath: folder + "/token.json"))
+      #expect(await bench.run().error == nil)
+      #expect(await server.forms.map { $0["refresh_token"] } == ["first-refresh-token"])
+      #expect(await server.tokens == ["token-1"])
+    }
+  }
+
+  @Test func `a file of something else is not overwritten`() async throws {
+    let server = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
+    try await bench(Self.refresh.replacing("/keys/", with: "/"), server) { bench in
+      try Data("my notes".utf8).write(to: URL(fileURLWithPath: bench.folder + "/token.json"))
+      let outcome = await bench.run()
+      #expect(outcome.message.contains("is not a file of tokens"), "\(outcome.message)")
+      #expect(bench.text(of: "token.json") == "my notes")
+      #expect(await server.requests.isEmpty)
+      #expect(await server.renewals.isEmpty)
+    }
+  }
+
+  // MARK: Time
+
+  @Test func `a token is renewed before it ends, by the clock that does not jump`() async throws {
+    let clock = ManualClock()
+    let server = TokenServer(.token(expiresIn: 600, refreshToken: nil), accepts: { _, _ in true })
+    let wall = Wall()
+    try await bench(
+      "client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock),
+      time: { wall.seconds }
+    ) { bench in
+      for (passed, jump, renewals) in [
+        (0, 0.0, 1), (500, 0, 1), (0, 1e8, 1), (0, -2e8, 1), (39, 0, 1), (2, 0, 2), (0, 0, 2),
+      ] {
+        clock.advance(by: .seconds(passed))
+        wall.seconds += jump
+        #expect(await bench.run(policy: .networkOnly).error == nil)
+        #expect(await server.renewals.count == renewals, "\(passed) \(jump)")
+      }
+    }
+  }
+
+  @Test func `a token that lives shorter than the skew is used for half its life`() async throws {
+    let clock = ManualClock()
+    let server = TokenServer(.token(expiresIn: 10, refreshToken: nil), accepts: { _, _ in true })
+    try await bench("client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock)) {
+      bench in
+      for renewals in [1, 1, 2] {
+        #expect(await bench.run(policy: .networkOnly).error == nil)
+        #expect(await server.renewals.count == renewals)
+        clock.advance(by: .seconds(3))
+      }
+    }
+  }
+
+  /// The file says: issued at 784,111,777, good for an hour.
+  @Test(arguments: [
+    (784_111_777.0, 0), (784_114_777.0, 0), (784_115_367.0, 1), (1_784_111_777.0, 1),
+    // Set back: no more than its life can be left.
+    (784_000_000.0, 0),
+  ]) func `a kept token is used by another process as long as it is good`(
+    _ time: Double, _ renewals: Int
+  ) async throws {
+    let server = TokenServer(
+      .token(expiresIn: 3600, refreshToken: nil), accepts: { _, _ in true })
+    try await bench(Self.refresh.replacing("/keys/", with: "/"), server, time: { time }) { bench in
+      let origin = DocumentHash.sha256("first-refresh-token")
+      try Data(
+        """
+        {"version":1,"access_token":"kept","issued_at":784111777,"lifetime":3600,
+         "refresh_token":"r1","origin":"\(origin)"}
+        """.utf8
+      ).write(to: URL(fileURLWithPath: bench.folder + "/token.json"))
+      #expect(await bench.run().error == nil)
+      #expect(await server.renewals.count == renewals)
+      #expect(await server.tokens == [renewals == 0 ? "kept" : "token-1"])
+    }
+  }
+
+  private final class Wall: @unchecked Sendable {
+    // Unchecked: moved while nothing runs.
+    var seconds = 784_111_777.0
+  }
+
+  // MARK: Failures
+
+  @Test(arguments: [
+    (400, #"{"error":"invalid_grant","error_description":"expired"}"#, "invalid_grant, expired"),
+    (401, #"{"error":"invalid_client"}"#, "check client_id, client_secret and client_auth"),
+    (400, #"{"error":"invalid_scope","error_description":"client secret+1"}"#, "•••"),
+    (404, "<h1>nothing here</h1>", "404"),
+    (200, "{}", "without an access_token"),
+    (200, #"{"access_token":"x","token_type":"mac"}"#, "of type mac"),
+  ]) func `a refusal is told as the token endpoint says it, and nothing is sent`(
+    _ status: Int, _ body: String, _ message: String
+  ) async throws {
+    let server = TokenServer(.response(status, body))
+    try await bench("client_secret: \"${env:SECRET}\"", server, retries: 3) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.code == .tokenRenewalFailed)
+      #expect(outcome.message.contains(message), "\(outcome.message)")
+      #expect(!outcome.message.contains("client secret+1"))
+      #expect(await server.renewals.count == 1)
+      #expect(await server.requests.isEmpty)
+      #expect(await bench.dump() == "")
+    }
+  }
+
+  @Test func `a token endpoint in trouble is retried by max-retry, and then told`() async throws {
+    for answer in [TokenServer.Answer.response(503, ""), .failure(.connectionFailed)] {
+      let server = TokenServer(answer)
+      try await bench("client_secret: \"${env:SECRET}\"", server, retries: 2) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.message.contains("could not be renewed"), "\(outcome.message)")
+        #expect(await server.renewals.count == 3)
+        #expect(await server.requests.isEmpty)
+      }
+    }
+  }
+
+  @Test func `a renewal that hangs ends at its time, and nothing is sent`() async throws {
+    let server = TokenServer(.silence)
+    try await bench(
+      "client_secret: \"${env:SECRET}\"", server, more: ", timeout: 5s",
+      clock: ServiceClock(JumpingClock())
+    ) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.code == .timedOut)
+      #expect(outcome.message.contains("no token within 5s"), "\(outcome.message)")
+      #expect(await server.requests.isEmpty)
+    }
+  }
+}

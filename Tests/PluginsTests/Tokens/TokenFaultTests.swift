@@ -1,0 +1,219 @@
+import DemoServer
+import Foundation
+import HTTPTypes
+import Pipeline
+import Plugins
+import Testing
+
+/// Faults of tokens, with many operations and several processes.
+@Suite(.timeLimit(.minutes(5))) struct TokenFaultTests {
+  private static func chain(_ tokenURL: String, _ oauth2: String = "") -> String {
+    """
+    - max-retry: { max_retries: 0, backoff: { base: 0s } }
+    - cache-read: { policy: network-only }
+    - token-refresh: { oauth2: { token_url: "\(tokenURL)", client_id: c\(oauth2) } }
+    - fetch
+    - response-code
+    - parse
+    - cache-write
+    """
+  }
+
+  private func outcomes(
+    _ count: Int, _ bench: Bench, _ document: String = Bench.user
+  ) async -> [Outcome] {
+    await withTaskGroup(of: Outcome.self) { group in
+      for _ in 0..<count { group.addTask { await bench.run(document) } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+  }
+
+  /// Sockets, with every 401 held until all operations have one.
+  private actor Barrier: HTTPTransport {
+    private let base: any HTTPTransport
+    private var missing: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private(set) var refusals = 0
+
+    init(_ base: any HTTPTransport, _ count: Int) {
+      self.base = base
+      missing = count
+    }
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      let response = try await base.send(request, limits: limits)
+      guard response.head.status == .unauthorized else { return response }
+      // Read to its end, so that the connection is free for the others.
+      let body = try await response.body.prefix(.max)
+      refusals += 1
+      missing -= 1
+      if missing == 0 {
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+      } else if missing > 0 {
+        await withCheckedContinuation { waiting.append($0) }
+      }
+      return HTTPResponseMessage(head: response.head, body: HTTPBody([body]))
+    }
+  }
+
+  @Test func `a thousand operations get 401 at once: one renewal, a thousand successes`()
+    async throws
+  {
+    func token(_ name: String) -> [RawServer.Step] {
+      [
+        .request,
+        .send(
+          HTTPText.response(
+            headers: ["Connection: close"],
+            body: #"{"access_token":"\#(name)","token_type":"bearer","expires_in":3600}"#)),
+      ]
+    }
+    try await RawServer.withServer(token("old-token"), token("new-token"), token("too-many")) {
+      tokens in
+      try await DemoServer.withServer { server in
+        var wish = Misbehaviour()
+        wish.auth = "new-token"
+        server.misbehave(wish)
+        let sockets = AsyncHTTPTransport()
+        let barrier = Barrier(sockets, 1_000)
+        var setup = Bench.Setup()
+        setup.transport = barrier
+        let url = "http://127.0.0.1:\(tokens.port)/token"
+        let result = try await Bench.with(Self.chain(url), url: server.url, setup: setup) { bench in
+          await outcomes(1_000, bench, #"query User { user(id: "U_1") { id login } }"#)
+        }
+        await sockets.shutdown()
+        #expect(result.count { $0.error == nil && $0.results.count == 1 } == 1_000)
+        #expect(await barrier.refusals == 1_000)
+        #expect(server.requestCount == 2_000)
+        #expect(await tokens.log.requests.count == 2)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    TokenServer.Answer.response(400, #"{"error":"invalid_grant"}"#), .response(503, ""),
+    .failure(.connectionFailed), .silence,
+  ]) func `a renewal that fails or hangs fails all who wait, once, with its cause`(
+    _ answer: TokenServer.Answer
+  ) async throws {
+    let server = TokenServer(
+      .token(expiresIn: 3600, refreshToken: nil), answer, accepts: { _, _ in false })
+    await server.collect(1_000)
+    let clock = ManualClock()
+    var setup = Bench.Setup()
+    setup.transport = server
+    setup.clock = ServiceClock(clock)
+    try await Bench.with(
+      Self.chain(TokenServer.url), url: "http://localhost/graphql", setup: setup
+    ) { bench in
+      try await bench.prime()
+      let before = await bench.dump()
+      async let all = outcomes(1_000, bench)
+      if case .silence = answer {
+        await server.renewals(2)
+        await clock.sleepers(1)
+        clock.advance(by: .seconds(31))
+      }
+      let result = await all
+      #expect(await server.renewals.count == 2)
+      #expect(await server.requests.count == 1_000)
+      #expect(result.allSatisfy { $0.results.isEmpty && $0.message.contains("token") })
+      #expect(Set(result.map(\.message)).count == 1)
+      #expect(await bench.dump() == before)
+    }
+  }
+
+  @Test func `whoever is cancelled while a token is renewed leaves the renewal to the others`()
+    async throws
+  {
+    let server = TokenServer(.silence)
+    let clock = ManualClock()
+    var setup = Bench.Setup()
+    setup.transport = server
+    setup.clock = ServiceClock(clock)
+    try await Bench.with(
+      Self.chain(TokenServer.url), url: "http://localhost/graphql", setup: setup
+    ) { bench in
+      let first = Task { await bench.run() }
+      await server.renewals(1)
+      let second = Task { await bench.run() }
+      first.cancel()
+      #expect(await first.value.error is CancellationError)
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(31))
+      #expect(await second.value.code == .timedOut)
+      #expect(await server.renewals.count <= 2)
+    }
+  }
+
+  private static let store =
+    ", grant: refresh-token, refresh_token: \"${env:REFRESH}\", store: \"${env:STORE}\""
+
+  /// A server that takes each refresh token once only, as OAuth 2.1 has it.
+  private actor Rotating: HTTPTransport {
+    private(set) var renewals = 0
+    private(set) var replayed = 0
+    private var current = "refresh-0"
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      var head = HTTPResponse(status: .ok)
+      head.headerFields[.contentType] = "application/json"
+      if request.head.path == "/token" {
+        let body = String(decoding: request.body ?? [], as: UTF8.self)
+        guard body.contains("refresh_token=\(current)&") else {
+          replayed += 1
+          head.status = .badRequest
+          return .init(head: head, body: HTTPBody([Array(#"{"error":"invalid_grant"}"#.utf8)]))
+        }
+        renewals += 1
+        current = "refresh-\(renewals)"
+        let answer =
+          #"{"access_token":"access-\#(renewals)","refresh_token":"\#(current)","expires_in":3600}"#
+        return .init(head: head, body: HTTPBody([Array(answer.utf8)]))
+      }
+      if TokenServer.token(of: request) != "access-\(max(renewals, 2))" {
+        head.status = .unauthorized
+        return .init(head: head, body: HTTPBody([]))
+      }
+      return .init(head: head, body: HTTPBody([Array(HTTPText.user.utf8)]))
+    }
+  }
+
+  @Test
+  func `two processes renew one after the other, and the second takes what the first brought`()
+    async throws
+  {
+    let store = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)/token.json"
+    defer {
+      try? FileManager.default.removeItem(
+        atPath: URL(fileURLWithPath: store).deletingLastPathComponent().path)
+    }
+    let server = Rotating()
+    // The lock is one of files, so two sets of services are to each other as two processes are.
+    let results = try await withThrowingTaskGroup(of: [Outcome].self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          var setup = Bench.Setup()
+          setup.transport = server
+          setup.variables = ["REFRESH": "refresh-0", "STORE": store]
+          return try await Bench.with(
+            Self.chain(TokenServer.url, Self.store), url: "http://localhost/graphql", setup: setup
+          ) { await outcomes(25, $0) }
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(
+      results.count { $0.error == nil } == 100,
+      "\(results.first { $0.error != nil }?.message ?? "")")
+    // One to begin with, and one when the first token was refused.
+    #expect(await server.renewals == 2)
+    #expect(await server.replayed == 0)
+  }
+}

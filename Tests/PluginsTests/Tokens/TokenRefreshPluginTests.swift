@@ -1,0 +1,293 @@
+import Foundation
+import HTTPTypes
+import Pipeline
+import Plugins
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct TokenRefreshPluginTests {
+  @Test func `the options have these defaults`() {
+    #expect(
+      optionTable(TokenRefreshPlugin.self) == [
+        "credential": "api", "env": nil, "file": nil, "command": nil, "oauth2": nil,
+        "header": "Authorization", "scheme": "Bearer", "statuses": "[401]",
+        "codes": "[UNAUTHENTICATED]", "skew": "60s", "timeout": "30s",
+      ])
+  }
+
+  @Test(arguments: [
+    ("token-refresh", nil), ("token-refresh: { env: API_TOKEN }", nil),
+    ("token-refresh: { env: A, file: b }", "a token has one source"),
+    ("token-refresh: { header: \"X Y\" }", "is not the name of an HTTP field"),
+    ("token-refresh: { statuses: [500] }", "statuses"),
+    ("token-refresh: { oauth2: { client_id: c } }", "token_url"),
+    ("token-refresh: { oauth2: { token_url: \"http://example.com/\", client_id: c } }", "https"),
+    ("token-refresh: { oauth2: { token_url: \"http://127.0.0.1:1/\", client_id: c } }", nil),
+    ("token-refresh: { oauth2: { token_url: \"http://[::1]:1/\", client_id: c } }", nil),
+    ("token-refresh: { oauth2: { token_url: \"ftp://x/\", client_id: c } }", "http and https"),
+    (
+      "token-refresh: { oauth2: { token_url: \"https://x/\", client_id: c, client_secret: s } }",
+      "a secret that is written in the file"
+    ),
+    (
+      "token-refresh: { oauth2: { token_url: \"https://x/\", client_id: c, grant: refresh-token } }",
+      "store: token.json"
+    ),
+  ]) func `options are checked`(_ entry: String, _ refusal: String?) {
+    expectEntry(entry, refusedWith: refusal)
+  }
+
+  static func chain(_ options: String, retries: Int = 3) -> String {
+    """
+    - max-retry: { max_retries: \(retries), backoff: { base: 0s } }
+    - logging: { headers: true }
+    - cache-read
+    - token-refresh: { \(options) }
+    - fetch
+    - response-code
+    - parse
+    - cache-write
+    """
+  }
+
+  private func bench<Result: Sendable>(
+    _ options: String, _ transport: any HTTPTransport, variables: [String: String] = [:],
+    retries: Int = 3, body: @Sendable (Bench) async throws -> Result
+  ) async throws -> Result {
+    var setup = Bench.Setup()
+    setup.transport = transport
+    setup.variables = variables
+    return try await Bench.with(
+      Self.chain(options, retries: retries), url: "http://localhost/graphql", setup: setup,
+      body: body)
+  }
+
+  private func tokens(_ network: FakeNetwork) async -> [String] {
+    await network.requests.map { $0.head.headerFields[.authorization] ?? "none" }
+  }
+
+  // MARK: Environment and file
+
+  @Test(arguments: [
+    ("env: MY_TOKEN", ["MY_TOKEN": "t1"], "Bearer t1"),
+    ("credential: my-api", ["MY_API_TOKEN": "t2"], "Bearer t2"),
+    ("env: T, scheme: token", ["T": "t3"], "token t3"),
+    ("env: T, scheme: \"\"", ["T": "t4"], "t4"),
+  ]) func `a token comes from the environment`(
+    _ options: String, _ variables: [String: String], _ sent: String
+  ) async throws {
+    let network = FakeNetwork(.ok)
+    try await bench(options, network, variables: variables) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(await tokens(network) == [sent])
+    }
+  }
+
+  @Test(arguments: [
+    ("env: NOT_SET", "the variable NOT_SET is not set"),
+    ("file: \"${env:DIR}/none\"", "there is no file"),
+    ("command: \"exit 3\"", "the command of the token failed"),
+    ("command: \"true\"", "printed nothing"),
+    ("command: \"echo two words\"", "several words"),
+    ("command: \"echo '{'\"", "begins as JSON and is not"),
+    ("command: \"echo '{}'\"", "without token or access_token"),
+    ("command: \"printf 'a\\\\001b'\"", "characters that HTTP forbids"),
+  ]) func `without a token nothing is sent`(_ options: String, _ message: String) async throws {
+    let network = FakeNetwork(.ok)
+    try await bench(options, network) { bench in
+      let outcome = await bench.run()
+      #expect(
+        outcome.code?.rawValue == "missing_token" || outcome.code == .tokenRenewalFailed)
+      #expect(outcome.message.contains(message), "\(outcome.message)")
+      #expect(await network.count == 0)
+    }
+  }
+
+  @Test func `a refused token that nothing renews is told once, and the cache stays`() async throws
+  {
+    let network = FakeNetwork(.response(401, body: "who is secret-token-1?"))
+    try await bench("env: T", network, variables: ["T": "secret-token-1"]) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.failure?.http?.status == 401)
+      #expect(outcome.message.contains("the variable T has no other token"), "\(outcome.message)")
+      #expect(await network.count == 1)
+      #expect(await bench.dump() == "")
+      // The server repeats it; nobody else does.
+      #expect(!outcome.message.contains("secret-token-1"))
+      #expect(!bench.log.everything.contains("secret-token-1"))
+    }
+  }
+
+  @Test func `a file is read for every attempt, so whoever keeps it current is heeded`()
+    async throws
+  {
+    let file = NSTemporaryDirectory() + "token-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    try Data(" old \n".utf8).write(to: URL(fileURLWithPath: file))
+    let network = FakeNetwork(
+      [.response(401), .ok],
+      before: { try? Data("new".utf8).write(to: URL(fileURLWithPath: file)) })
+    try await bench("file: \"\(file)\"", network) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(await tokens(network) == ["Bearer old", "Bearer new"])
+    }
+  }
+
+  // MARK: Commands
+
+  private static let counting =
+    "echo x >> ${env:DIR}/count; "
+    + "printf '{\\\"kind\\\":\\\"ExecCredential\\\",\\\"status\\\":{\\\"token\\\":\\\"t%s\\\"%s}}' "
+    + "$(wc -l < ${env:DIR}/count) "
+
+  @Test func `a command prints a token as kubectl's plugins do, and is run again when refused`()
+    async throws
+  {
+    let network = FakeNetwork(.ok, .response(401), .ok)
+    try await bench("command: \"\(Self.counting) ''\"", network) { bench in
+      for _ in 0..<3 { #expect(await bench.run(policy: .networkOnly).error == nil) }
+      #expect(await tokens(network) == ["Bearer t1", "Bearer t1", "Bearer t2", "Bearer t2"])
+    }
+  }
+
+  /// The clock of these tests says 1994-11-06T08:49:37Z.
+  @Test(arguments: [
+    // Good for an hour: kept.
+    ("1994-11-06T09:49:37Z", 1), ("1994-11-06T09:49:37.5Z", 1),
+    // About to end, with the default skew: renewed each time.
+    ("1994-11-06T08:49:38Z", 1),
+    // Ended by our clock when it was new: the clocks differ, and the server is the one to say.
+    ("1994-11-06T08:00:00Z", 1),
+  ]) func `the end that a command tells is heeded, as far as the clocks agree`(
+    _ time: String, _ runs: Int
+  ) async throws {
+    let network = FakeNetwork(.ok)
+    let command = Self.counting + "',\\\"expirationTimestamp\\\":\\\"\(time)\\\"'"
+    try await bench("command: \"\(command)\"", network) { bench in
+      for _ in 0..<2 { #expect(await bench.run(policy: .networkOnly).error == nil) }
+      #expect(bench.text(of: "count").count == runs * 2)
+    }
+  }
+
+  // MARK: Which answers mean that a token was refused
+
+  static let unauthenticated =
+    #"{"errors":[{"message":"no","extensions":{"code":"UNAUTHENTICATED"}}]}"#
+
+  @Test(arguments: [
+    (200, unauthenticated, 2), (401, "", 2), (400, unauthenticated, 2), (403, "", 1),
+    (200, #"{"errors":[{"message":"no","extensions":{"code":"FORBIDDEN"}}]}"#, 1),
+  ]) func `a 401 and the code UNAUTHENTICATED renew the token, once`(
+    _ status: Int, _ body: String, _ count: Int
+  ) async throws {
+    let server = TokenServer(
+      .token(expiresIn: 3600, refreshToken: nil), refusal: (status, body),
+      accepts: { token, _ in token == "token-2" })
+    let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
+    try await bench(oauth2, server, retries: 0) { bench in
+      let outcome = await bench.run()
+      #expect(await server.requests.count == count)
+      #expect(await server.renewals.count == count)
+      #expect((outcome.results.first?.errors == [] && outcome.error == nil) == (count == 2))
+    }
+  }
+
+  @Test func `a mutation is sent again after a 401, but not when some of it was carried out`()
+    async throws
+  {
+    let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
+    for (status, body, count) in [
+      (401, "", 2), (200, Self.unauthenticated, 2),
+      (
+        200,
+        #"{"data":{"rename":null},"errors":[{"message":"no","path":["rename"],"extensions":{"code":"UNAUTHENTICATED"}}]}"#,
+        1
+      ),
+    ] {
+      let server = TokenServer(
+        .token(expiresIn: 3600, refreshToken: nil), refusal: (status, body),
+        accepts: { token, _ in token == "token-2" })
+      try await bench(oauth2, server) { bench in
+        _ = await bench.run(Bench.rename)
+        #expect(await server.requests.count == count, "\(status) \(body)")
+      }
+    }
+  }
+
+  @Test func `a token that is refused after it was renewed is not renewed again`() async throws {
+    let server = TokenServer(
+      .token(expiresIn: 3600, refreshToken: nil), accepts: { _, _ in false })
+    let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
+    try await bench(oauth2, server) { bench in
+      let first = await bench.run()
+      #expect(first.failure?.http?.status == 401)
+      #expect(first.message.contains("was renewed once already"), "\(first.message)")
+      #expect(await server.tokens == ["token-1", "token-2"])
+      // The next operation does not begin again: the token is not a second old.
+      #expect(await bench.run().failure?.http?.status == 401)
+      #expect(await server.tokens == ["token-1", "token-2", "token-2"])
+      #expect(await server.renewals.count == 2)
+    }
+  }
+
+  @Test func `a late 401 for an old token is answered with the current one`() async throws {
+    let server = TokenServer(.token(expiresIn: 3600, refreshToken: nil))
+    let oauth2 = "oauth2: { token_url: \"\(TokenServer.url)\", client_id: c }"
+    let network = LateRefusal(base: server)
+    try await bench(oauth2, network) { bench in
+      let slow = Task { await bench.run() }
+      // The first request is on its way with token-1 when another operation has it renewed.
+      await network.held()
+      await network.refuseOnce()
+      #expect(await bench.run().error == nil)
+      #expect(await server.renewals.count == 2)
+      await network.release()
+      #expect(await slow.value.error == nil)
+      #expect(await server.renewals.count == 2)
+      #expect(await server.tokens.last == "token-2")
+    }
+  }
+}
+
+/// Holds the first GraphQL request, and answers it with 401 when it is let go.
+private actor LateRefusal: HTTPTransport {
+  private let base: TokenServer
+  private var isFirst = true
+  private var refusals = 0
+  private var holding: CheckedContinuation<Void, Never>?
+  private var watcher: CheckedContinuation<Void, Never>?
+
+  init(base: TokenServer) { self.base = base }
+
+  func held() async {
+    if holding == nil { await withCheckedContinuation { watcher = $0 } }
+  }
+
+  func refuseOnce() { refusals = 1 }
+
+  func release() { holding?.resume() }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    guard request.head.path != "/token" else {
+      return try await base.send(request, limits: limits)
+    }
+    if isFirst {
+      isFirst = false
+      await withCheckedContinuation {
+        holding = $0
+        watcher?.resume()
+      }
+      return Self.refusal
+    }
+    if refusals > 0 {
+      refusals -= 1
+      return Self.refusal
+    }
+    return try await base.send(request, limits: limits)
+  }
+
+  private static var refusal: HTTPResponseMessage {
+    HTTPResponseMessage(head: HTTPResponse(status: .unauthorized), body: HTTPBody([]))
+  }
+}
