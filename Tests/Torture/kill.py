@@ -39,6 +39,8 @@ def torture():
                 held = version
                 continue
             killed += 1
+            if killed % 50 == 0:
+                print(f"{killed} kills", flush=True)
             # The log as the kill left it, for SQLite's own program; in every tenth round only, as it
             # moves the log into the database.
             if killed % 10 == 0:

@@ -37,6 +37,13 @@ struct Measurement {
       cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime))
   }
 
+  /// User and system time that this process has spent.
+  static func ownCPUSeconds() -> Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  }
+
   /// The largest resident size that this process has had.
   static func ownPeakMiB() throws -> Double {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)

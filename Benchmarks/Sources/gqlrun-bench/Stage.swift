@@ -28,6 +28,8 @@ struct Files {
 struct StageReport: Codable {
   /// The time of the work alone, without the start of the process and what came before.
   var seconds: Double
+  /// User and system time of the work, of all its threads.
+  var cpuSeconds = 0.0
   /// Calls of the allocator during the work.
   var allocations: Int
   /// Records, events or rows, so that a person sees that work was done.
@@ -138,14 +140,24 @@ enum Stage: String, CaseIterable {
   }
 }
 
-/// Takes the time and counts the allocations of a piece of work.
-func measured(_ work: () async throws -> Int) async rethrows -> StageReport {
-  let before = gqlrun_allocation_count()
-  let start = ContinuousClock.now
-  let count = try await work()
-  let seconds = (ContinuousClock.now - start).seconds
-  return StageReport(
-    seconds: seconds, allocations: gqlrun_allocation_count() - before, count: count)
+/// Takes the times and counts the allocations of a piece of work.
+struct Stopwatch {
+  private let allocations = gqlrun_allocation_count()
+  private let cpuSeconds = Measurement.ownCPUSeconds()
+  private let start = ContinuousClock.now
+
+  /// What it was until now, when the work is done.
+  func report(count: Int) -> StageReport {
+    let seconds = (ContinuousClock.now - start).seconds
+    return StageReport(
+      seconds: seconds, cpuSeconds: Measurement.ownCPUSeconds() - cpuSeconds,
+      allocations: gqlrun_allocation_count() - allocations, count: count)
+  }
+
+  static func measure(_ work: () async throws -> Int) async rethrows -> StageReport {
+    let stopwatch = Stopwatch()
+    return stopwatch.report(count: try await work())
+  }
 }
 
 extension Duration {

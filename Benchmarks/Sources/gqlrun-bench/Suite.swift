@@ -92,8 +92,11 @@ struct Suite {
     if samples.allSatisfy({ $0.yajl != nil }) {
       result.yajlRatio = spread { $0.report.seconds / ($0.yajl ?? .nan) }
     }
-    if !stage.countsWorkOnly {
-      result.cpuRatio = spread { $0.process.cpuSeconds / $0.verify.cpuSeconds }
+    if stage != .insertRows {
+      result.cpuRatio = spread {
+        (stage.countsWorkOnly ? $0.report.cpuSeconds : $0.process.cpuSeconds)
+          / $0.verify.cpuSeconds
+      }
     }
     return result
   }

@@ -1,4 +1,3 @@
-import CAllocations
 import CBaselines
 import Cache
 import Foundation
@@ -29,19 +28,19 @@ struct Work {
 
   func memory() async throws -> StageReport {
     let store = MemoryStore()
-    return try await measured { try await write(files.response, store) }
+    return try await Stopwatch.measure { try await write(files.response, store) }
   }
 
   func memory(again path: String) async throws -> StageReport {
     let store = MemoryStore()
     _ = try await write(files.response, store)
-    return try await measured { try await write(path, store) }
+    return try await Stopwatch.measure { try await write(path, store) }
   }
 
   func readMemory() async throws -> StageReport {
     let store = MemoryStore()
     _ = try await write(files.response, store)
-    return try await measured { try await read(store) }
+    return try await Stopwatch.measure { try await read(store) }
   }
 
   private func read(_ store: any RecordStore) async throws -> Int {
@@ -53,12 +52,12 @@ struct Work {
 
   func sqlite(_ path: String) async throws -> StageReport {
     let store = try SQLiteStore(path: files.database)
-    return try await measured { try await write(path, store) }
+    return try await Stopwatch.measure { try await write(path, store) }
   }
 
   func readSQLite() async throws -> StageReport {
     let store = try SQLiteStore(path: files.database)
-    return try await measured { try await read(store) }
+    return try await Stopwatch.measure { try await read(store) }
   }
 
   /// Moves the write-ahead log into the database, between two stages.
@@ -72,25 +71,23 @@ struct Work {
     let scope = UnsafeMutablePointer<JSONEventScope>.allocate(capacity: 1)
     scope.initialize(to: JSONEventScope())
     defer { scope.deallocate() }
-    let before = gqlrun_allocation_count()
-    let start = ContinuousClock.now
+    let stopwatch = Stopwatch()
     var parser = try JSONParser(handlers: countingHandlers, context: scope)
     let input = try InputFile(files.response)
     while let chunk = try input.next() { try parser.feed(chunk) }
     try parser.finish()
-    return StageReport(
-      seconds: (ContinuousClock.now - start).seconds,
-      allocations: gqlrun_allocation_count() - before, count: scope.pointee.events)
+    return stopwatch.report(count: scope.pointee.events)
   }
 
   // MARK: Baselines
 
   func bareYajl() throws -> StageReport {
-    let before = gqlrun_allocation_count()
+    let stopwatch = Stopwatch()
     let seconds = gqlrun_bare_yajl(files.response)
     guard seconds > 0 else { throw BenchError("yajl cannot parse \(files.response)") }
-    return StageReport(
-      seconds: seconds, allocations: gqlrun_allocation_count() - before, count: 1)
+    var report = stopwatch.report(count: 1)
+    report.seconds = seconds
+    return report
   }
 
   func insertRows() async throws -> StageReport {
@@ -99,30 +96,25 @@ struct Work {
     let seconds = gqlrun_insert_rows(files.database, files.plainDatabase, &rows)
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(files.plainDatabase + suffix) }
     guard seconds > 0 else { throw BenchError("the rows could not be inserted") }
+    // Reading the rows cannot be told from writing them in the other figures.
     return StageReport(seconds: seconds, allocations: 0, count: rows)
   }
 
   func foundation() throws -> StageReport {
-    let before = gqlrun_allocation_count()
-    let start = ContinuousClock.now
+    let stopwatch = Stopwatch()
     let data = try Data(contentsOf: URL(fileURLWithPath: files.response))
     let object = try JSONSerialization.jsonObject(with: data)
     guard let members = object as? [String: Any] else { throw BenchError("not an object") }
-    return StageReport(
-      seconds: (ContinuousClock.now - start).seconds,
-      allocations: gqlrun_allocation_count() - before, count: members.count)
+    return stopwatch.report(count: members.count)
   }
 
   func dictionary() throws -> StageReport {
-    let before = gqlrun_allocation_count()
-    let start = ContinuousClock.now
+    let stopwatch = Stopwatch()
     let data = try Data(contentsOf: URL(fileURLWithPath: files.response))
     let value = try data.withUnsafeBytes { try JSONValue(parsing: $0) }
     var normalizer = DictionaryNormalizer()
     normalizer.add(response: value)
-    return StageReport(
-      seconds: (ContinuousClock.now - start).seconds,
-      allocations: gqlrun_allocation_count() - before, count: normalizer.records.count)
+    return stopwatch.report(count: normalizer.records.count)
   }
 }
 

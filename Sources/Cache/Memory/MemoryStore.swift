@@ -120,7 +120,7 @@ public actor MemoryStore: RecordStore {
     summary.changesAreKnown = collects
     if table.isEmpty && !collects {
       table = batch
-      summary.newRecords = batch.live.count { !Segments.isSegment(key: batch.key(at: $0)) }
+      summary.newRecords = batch.liveCount - batch.segmentCount
     } else {
       join(batch, &summary)
     }

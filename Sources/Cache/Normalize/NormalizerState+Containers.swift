@@ -149,7 +149,7 @@ extension NormalizerState {
     let object = table.plans + Int(plan)
     let partCount = object.pointee.keyEntries[index].parts.count
     guard partCount > 0 else {
-      if let field = object.pointee.keyEntries[index].missingField { diagnose(plan, index, field) }
+      if object.pointee.keyEntries[index].toldIn < table.use { diagnose(plan, index) }
       return
     }
     let end = text.count
@@ -222,25 +222,11 @@ extension NormalizerState {
   @inline(__always)
   private mutating func replaceByReference(_ start: Int, _ key: Range<Int>) {
     let bytes = text.bytes(key)
-    var needsEscape = false
-    var i = 0
-    while i < bytes.count {
-      let byte = bytes.start[i]
-      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-        needsEscape = true
-        break
-      }
-      i &+= 1
+    let raw = UnsafeRawBufferPointer(start: bytes.start, count: bytes.count)
+    guard JSONWriter.firstToEscape(in: raw) == bytes.count else {
+      return replaceByEscapedReference(start, key)
     }
-    if needsEscape { return replaceByEscapedReference(start, key) }
-    // The object is longer than its key: `{"__typename":"T","id":"k"}` against `{"$ref":"T:k"}`,
-    // but a rule may say otherwise, so the reference is built behind and moved down.
-    let mark = text.count
-    text.reserve(bytes.count &+ 64)
-    text.append(utf8: "{\"$ref\":\"")
-    text.append(text.bytes(key).start, key.count)
-    text.append(utf8: "\"}")
-    text.remove(start..<mark)
+    text.replace(from: start, by: key, prefix: "{\"$ref\":\"", suffix: "\"}")
   }
 
   @inline(never)
@@ -260,11 +246,12 @@ extension NormalizerState {
   }
 
   @inline(never)
-  private mutating func diagnose(_ plan: Int32, _ index: Int, _ field: String) {
+  private mutating func diagnose(_ plan: Int32, _ index: Int) {
     guard diagnostics.count < 256 else { return }
+    guard let field = table.plans[Int(plan)].keyEntries[index].missingField else { return }
     let entry = table.plans[Int(plan)].keyEntries[index]
     diagnostics.insert(CacheDiagnostic(typename: entry.typename.string, keyField: field))
-    table.plans[Int(plan)].keyEntries[index].missingField = nil
+    table.plans[Int(plan)].keyEntries[index].toldIn = table.use
   }
 
   @inline(never)

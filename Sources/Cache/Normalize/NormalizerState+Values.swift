@@ -333,40 +333,16 @@ extension NormalizerState {
 
 /// Appends `bytes` as the inside of a JSON string, escaped as little as JSON allows.
 package func appendEscaped(_ bytes: Bytes, to out: inout ByteStack) {
-  var runStart = 0
-  var i = 0
-  while i < bytes.count {
-    // Eight bytes at a time while none needs an escape.
-    if i &+ 8 <= bytes.count {
-      let word = UnsafeRawPointer(bytes.start).loadUnaligned(fromByteOffset: i, as: UInt64.self)
-      if !needsEscape(word) {
-        i &+= 8
-        continue
-      }
-    }
-    let byte = bytes.start[i]
-    if byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
-      i &+= 1
-      continue
-    }
-    out.append(bytes.start + runStart, i &- runStart)
-    appendEscape(of: byte, to: &out)
-    i &+= 1
-    runStart = i
+  var start = bytes.start
+  var count = bytes.count
+  while true {
+    let clean = JSONWriter.firstToEscape(in: UnsafeRawBufferPointer(start: start, count: count))
+    out.append(start, clean)
+    if clean == count { return }
+    appendEscape(of: start[clean], to: &out)
+    start += clean &+ 1
+    count &-= clean &+ 1
   }
-  out.append(bytes.start + runStart, bytes.count &- runStart)
-}
-
-/// Whether one of eight bytes is a quote, a backslash or a control character.
-@inline(__always)
-private func needsEscape(_ word: UInt64) -> Bool {
-  let ones: UInt64 = 0x0101_0101_0101_0101
-  let highs: UInt64 = 0x8080_8080_8080_8080
-  let quote = word ^ (ones &* 0x22)
-  let backslash = word ^ (ones &* 0x5c)
-  let control = (word &- ones &* 0x20) & ~word
-  let zeroes = ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
-  return (zeroes | control) & highs != 0
 }
 
 private func appendEscape(of byte: UInt8, to out: inout ByteStack) {

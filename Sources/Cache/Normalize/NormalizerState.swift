@@ -100,7 +100,7 @@ struct NormalizerState: ~Copyable {
     limits: ResponseLimits, separatesPages: Bool = true
   ) {
     scope = JSONEventScope(limits: limits.json)
-    table = PlanTable(plan, separatesPages: separatesPages)
+    table = plan.tables.take(for: plan, separatesPages: separatesPages)
     self.staging = staging
     self.wantsResult = wantsResult
     self.limits = limits

@@ -57,6 +57,9 @@ public final class ResponseNormalizer {
   private var spool = ResultSpool()
   private let shape: ResponseShape?
   private var transaction: (any RecordTransaction)?
+  private var keySpread = KeySpread()
+  /// How many bytes of staged records go to the store at once.
+  private var batchBytes: Int
   private var storeFailure: CacheError?
   /// Bytes fed so far.
   public private(set) var bytesRead = 0
@@ -76,6 +79,7 @@ public final class ResponseNormalizer {
     self.operation = operation
     self.store = store
     self.options = options
+    batchBytes = options.flushThreshold
     epoch = store?.activity.epoch ?? 0
     shape =
       options.checksShape || operation.checksShape
@@ -100,6 +104,9 @@ public final class ResponseNormalizer {
   deinit {
     // The parser goes first in `parser`'s own deinit only after this body: it does not touch its
     // context when it is freed.
+    var table = PlanTable()
+    swap(&table, &state.pointee.table)
+    operation.plan.tables.give(table)
     state.deinitialize(count: 1)
     state.deallocate()
   }
@@ -125,7 +132,7 @@ public final class ResponseNormalizer {
   }
 
   /// Whether ``flush()`` should be called before the next ``feed(_:)``.
-  public var needsFlush: Bool { state.pointee.staging.table.arenaBytes >= options.flushThreshold }
+  public var needsFlush: Bool { state.pointee.staging.table.arenaBytes >= batchBytes }
 
   /// Hands the staged records to the store, inside its transaction, while the next bytes are parsed.
   public func flush() async throws(CacheError) {
@@ -134,15 +141,23 @@ public final class ResponseNormalizer {
     if store.takesWholeResponses { return }
     do throws(CacheError) {
       if transaction == nil { transaction = try await store.begin() }
+      let isScattered =
+        batchBytes == options.flushThreshold && keySpread.add(state.pointee.staging.table)
       let batch = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
         .noting(pagesOf: operation.plan)
-      if let spent = try await transaction?.merge(batch) {
+      let spent = try await transaction?.merge(batch)
+      if isScattered { batchBytes *= Self.scatteredFactor }
+      // Three large batches would take more memory than filling new pages takes time.
+      if let spent, batchBytes == options.flushThreshold {
         state.pointee.staging.recycle(spent.table)
       }
     } catch {
       try await goOn(after: error)
     }
   }
+
+  /// How much larger batches are when keys are random.
+  private static let scatteredFactor = 16
 
   /// Forgets the records of this response, if it may go on without them.
   private func goOn(after failure: CacheError) async throws(CacheError) {
@@ -199,7 +214,9 @@ public final class ResponseNormalizer {
     var response = NormalizedResponse(
       errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.hasData,
       statistics: statistics,
-      diagnostics: state.pointee.diagnostics.sorted { $0.description < $1.description },
+      diagnostics: state.pointee.diagnostics.sorted {
+        ($0.typename, $0.keyField) < ($1.typename, $1.keyField)
+      },
       warnings: (shape?.warnings ?? []) + guessWarnings)
     if options.wantsResult, state.pointee.hasData {
       let finished = consumeSpool()

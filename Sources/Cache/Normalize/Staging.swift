@@ -1,8 +1,7 @@
 /// The records of a response before they are committed: each once, in its latest form.
 ///
-/// The same entity met again is compared first; an identical repeat costs one lookup. What was flushed
-/// to the store in the middle of a large response is remembered in a small direct-mapped table, so that
-/// later repeats are skipped, too.
+/// The same entity met again with the same text is skipped: what came last is remembered in a small
+/// direct-mapped table of hashes, also over what was flushed to the store in the middle of a response.
 struct Staging: ~Copyable {
   private(set) var table = RecordTable()
   private var spare: RecordTable?
@@ -12,8 +11,13 @@ struct Staging: ~Copyable {
   private var hasUnplacedNulls = false
   let segmentSeed: UInt64
   private var scratch = ByteStack(capacity: 1024)
-  private var recent: UnsafeMutablePointer<(key: UInt64, text: UInt64)>?
+  /// By key: a hash of a record's key and of the text that came last for it. The same text again
+  /// changes nothing, so it is skipped without a look at the record, in memory or long flushed.
+  private var recent: UnsafeMutablePointer<UInt64>?
   private static let recentCount = 1 << 16
+  /// So many records are waited for before memory is spent on that.
+  private static let patience = 256
+  private var stagedCount = 0
 
   init(segmentSeed: UInt64) { self.segmentSeed = segmentSeed }
 
@@ -23,17 +27,28 @@ struct Staging: ~Copyable {
   @inline(__always)
   mutating func stage(key: Bytes, text: Bytes) {
     let hash = RecordTable.hash(key)
+    if let recent {
+      let slot = recent + Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))
+      let content = hashContent(text.start, text.count, seed: hash)
+      if slot.pointee == content { return }
+      slot.pointee = content
+    } else {
+      rememberFromNowOn()
+    }
     if let index = table.find(key, hash: hash) {
       if !table.text(at: index).equals(text) { join(index, text) }
       return
     }
-    if let recent {
-      let slot = recent + Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))
-      let content = hashBytes(text.start, text.count, seed: hash)
-      if slot.pointee == (hash, content) { return }
-      slot.pointee = (hash, content)
-    }
     table.insert(key, hash: hash, text: text)
+  }
+
+  /// Counts what was staged, and begins to remember it when there is much of it.
+  @inline(never)
+  private mutating func rememberFromNowOn() {
+    stagedCount += 1
+    guard stagedCount > Self.patience else { return }
+    recent = .allocate(capacity: Self.recentCount)
+    recent?.initialize(repeating: 0, count: Self.recentCount)
   }
 
   @inline(never)
@@ -80,22 +95,8 @@ struct Staging: ~Copyable {
     findTentativeNulls()
     let batch = RecordBatch(
       table, nullsAreFacts: nullsAreFacts, tentative: tentative.map { table.key(at: $0).array })
-    let full = table
     table = spare ?? RecordTable()
     spare = nil
-    if recent == nil {
-      recent = .allocate(capacity: Self.recentCount)
-      recent?.initialize(repeating: (0, 0), count: Self.recentCount)
-    }
-    if let recent {
-      for index in full.live {
-        let hash = full.hash(at: index)
-        let text = full.text(at: index)
-        recent[Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))] = (
-          hash, hashBytes(text.start, text.count, seed: hash)
-        )
-      }
-    }
     forgetNulls()
     return batch
   }

@@ -41,6 +41,8 @@ package final class OperationPlan: Sendable {
   let facts: TypeFacts?
   /// The pages of lists that the operation asks for.
   let pages: [PageRule]
+  /// What responses and reads have compiled of it.
+  let tables = PlanTables()
 
   init(
     document: Document, operation: OperationDefinition, variables: JSONObject, keys: KeyRules,

@@ -23,6 +23,8 @@ struct FieldPlan {
   var isTypename: Bool
   /// Whether the caller asked for it.
   var isAsked: Bool
+  /// Whether it is a leaf whose key in the result is the stored one.
+  var isVerbatim: Bool
 
   /// The quoted key under which its value is stored.
   var storedKey: [UInt8] { storedPrefix[0..<(storedPrefix.count - 1)].array }
@@ -37,6 +39,10 @@ struct KeyEntry {
   var parts: [Int32]
   /// A key field that the selection does not ask for, so that there is no identity.
   var missingField: String?
+  /// The last use of the table in which it was told; all uses count as such when nothing is missing.
+  var toldIn = UInt64.max
+  /// The last use of the table in which there was an object of the type.
+  var usedIn: UInt64
 }
 
 /// The fields an object of one type has under one selection.
@@ -47,6 +53,8 @@ struct ObjectPlan {
   var seenWords: Int
   /// Two response keys share a stored key, so that the object's text must be folded at its end.
   var hasStoredDuplicates: Bool
+  /// Some field stands in a fragment that may not apply.
+  var hasFragments: Bool
   var keyEntries: [KeyEntry] = []
   var lastKeyEntry = 0
   /// Where the entries are that a short scan does not reach.
@@ -80,7 +88,10 @@ struct SelectionNode {
 /// Owned by one normalizer or reader. Everything that the hot paths read stands in memory that does not
 /// move until the table goes.
 struct PlanTable: ~Copyable {
-  let plan: OperationPlan
+  /// Nobody's while the table is kept for the next use: the plan owns it then.
+  private var owner: OperationPlan?
+  /// How often the table was taken into use.
+  private(set) var use: UInt64 = 1
   private(set) var plans: UnsafeMutablePointer<ObjectPlan>
   private var planCapacity = 16
   private(set) var planCount = 0
@@ -104,11 +115,11 @@ struct PlanTable: ~Copyable {
   private(set) var root: Int32 = 0
 
   /// Whether pages go under names of their own, to be joined at the commit.
-  private let separatesPages: Bool
+  let separatesPages: Bool
 
   /// - Parameter separatesPages: For writing responses. Readers look for the joined lists.
   init(_ plan: OperationPlan, separatesPages: Bool = false) {
-    self.plan = plan
+    owner = plan
     self.separatesPages = separatesPages
     plans = .allocate(capacity: 16)
     candidateNames = plan.keys.allFields
@@ -122,6 +133,34 @@ struct PlanTable: ~Copyable {
     for blob in blobs { blob.deallocate() }
     for block in fieldBlocks { block.deallocate() }
   }
+
+  /// A table of nothing, to stand where another was.
+  init() {
+    plans = .allocate(capacity: 1)
+    planCapacity = 1
+    candidateNames = []
+    separatesPages = false
+  }
+
+  var plan: OperationPlan {
+    guard let owner else { preconditionFailure("a table that is in use has a plan") }
+    return owner
+  }
+
+  /// Whether it is worth keeping: not made large by types that a server invents, and without guesses,
+  /// which are told of the response they were made for.
+  var isWorthKeeping: Bool {
+    planCount <= 1024 && blobs.count <= 1 << 14 && guessedConditions.isSubset(of: metConditions)
+  }
+
+  mutating func beginUse(of plan: OperationPlan) {
+    owner = plan
+    use += 1
+    // So that the first object of each type is noted.
+    for index in 0..<planCount { plans[index].lastKeyEntry = Int.max }
+  }
+
+  mutating func endUse() { owner = nil }
 
   // MARK: Lookup
 
@@ -178,13 +217,16 @@ struct PlanTable: ~Copyable {
     if index == Self.scanned { index = object.pointee.keyEntryIndex[typename.array] ?? count }
     if index < count {
       object.pointee.lastKeyEntry = index
+      if object.pointee.keyEntries[index].usedIn != use {
+        object.pointee.keyEntries[index].usedIn = use
+      }
       return index
     }
     let name = typename.string
     var entry = KeyEntry(
       typename: keep(typename.array),
       prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
-      parts: [], missingField: nil)
+      parts: [], missingField: nil, usedIn: use)
     // What is not a GraphQL name could pass for a root or a segment; it identifies nothing.
     let isName = isName(name[...])
     for field in isName ? self.plan.keyFields(of: name) : [] {
@@ -198,7 +240,10 @@ struct PlanTable: ~Copyable {
         entry.missingField = entry.missingField ?? field
       }
     }
-    if entry.missingField != nil { entry.parts = [] }
+    if entry.missingField != nil {
+      entry.parts = []
+      entry.toldIn = 0
+    }
     if count >= Self.scanned { object.pointee.keyEntryIndex[typename.array] = count }
     object.pointee.keyEntries.append(entry)
     object.pointee.lastKeyEntry = count
@@ -414,17 +459,21 @@ struct PlanTable: ~Copyable {
       }
       let keyBytes = keep(Array(key.utf8))
       let words = keyWords(keyBytes)
+      let stored = Array(JSONValue.string(textKey).canonicalText.utf8) + [58]
+      let response = Array(JSONValue.string(key).canonicalText.utf8) + [58]
+      let child = child(of: same)
       fields.append(
         FieldPlan(
           key: keyBytes, head: words.head, tail: words.tail,
-          storedPrefix: keep(Array(JSONValue.string(textKey).canonicalText.utf8) + [58]),
-          resultPrefix: keep(Array(JSONValue.string(key).canonicalText.utf8) + [58]),
+          storedPrefix: keep(stored),
+          resultPrefix: keep(response),
           rootKey: isRoot
             ? keep(Array((RootRecord.prefix(of: plan.operationType) + meaning.storedKey).utf8))
             : .empty,
-          child: child(of: same), candidate: candidate,
+          child: child, candidate: candidate,
           fragments: fragments, isTypename: meaning.fieldName == "__typename",
-          isAsked: same.contains { !$0.contribution.isAdded }))
+          isAsked: same.contains { !$0.contribution.isAdded },
+          isVerbatim: child < 0 && stored == response))
     }
     let block = UnsafeMutablePointer<FieldPlan>.allocate(capacity: max(fields.count, 1))
     block.initialize(from: fields, count: fields.count)
@@ -433,7 +482,8 @@ struct PlanTable: ~Copyable {
     return append(
       ObjectPlan(
         fields: block, fieldCount: fields.count, candidateCount: Int(candidates),
-        seenWords: (fields.count + 63) / 64, hasStoredDuplicates: stored.count < fields.count))
+        seenWords: (fields.count + 63) / 64, hasStoredDuplicates: stored.count < fields.count,
+        hasFragments: fields.contains { $0.fragments >= 0 }))
   }
 
   private mutating func append(_ object: ObjectPlan) -> Int32 {

@@ -48,6 +48,8 @@ public struct PreparedOperation: Sendable {
     }
     plan = try OperationPlan(
       document: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
+    // Compiled here, so that the first response need not.
+    plan.tables.give(PlanTable(plan))
   }
 }
 

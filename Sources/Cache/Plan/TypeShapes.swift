@@ -33,7 +33,7 @@ extension PlanTable {
   func shapes() -> TypeShapes? {
     var number: UInt64 = 0
     for index in 0..<planCount {
-      for entry in plans[index].keyEntries where !entry.parts.isEmpty {
+      for entry in plans[index].keyEntries where !entry.parts.isEmpty && entry.usedIn == use {
         number = hashBytes(
           entry.typename.start, entry.typename.count, seed: number ^ processSeed)
         number = hashBytes(entry.prefix.start, entry.prefix.count, seed: number)
@@ -53,7 +53,7 @@ extension PlanTable {
     var types: [TypeShapes.Shape] = []
     var scratch = ByteStack(capacity: 64)
     for index in 0..<planCount {
-      for entry in plans[index].keyEntries where !entry.parts.isEmpty {
+      for entry in plans[index].keyEntries where !entry.parts.isEmpty && entry.usedIn == use {
         let typename = entry.typename.string
         var shape = TypeShapes.Shape(
           typename: typename, prefix: entry.prefix[0..<(entry.prefix.count - 1)].string, fields: [])

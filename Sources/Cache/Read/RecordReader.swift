@@ -11,17 +11,15 @@ protocol RecordSource {
 /// Values stand in the records as they go out, so a leaf costs a comparison and a copy. The first field
 /// that is missing ends the read.
 struct RecordReader<Source: RecordSource>: ~Copyable {
-  private enum Step {
-    case field(Bytes)
-    case index(Int)
-  }
-
   private(set) var source: Source
   private var table: PlanTable
   private var out = ByteStack(capacity: 4096)
   private var spool = ResultSpool()
   private var keyScratch = ByteStack(capacity: 128)
-  private var path: [Step] = []
+  private var path = ReadPath()
+  private var rendered = RenderedRecords()
+  /// How often ``out`` was emptied.
+  private var flushes = 0
   private(set) var miss: CacheMiss?
   private(set) var failure: CacheError?
   private let isTracking: Bool
@@ -29,7 +27,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
 
   init(_ plan: OperationPlan, source: Source, options: ReadOptions = ReadOptions()) {
     self.source = source
-    table = PlanTable(plan)
+    table = plan.tables.take(for: plan)
     isTracking = options.tracking != .none
     dependencies = Dependencies(options.tracking)
   }
@@ -37,6 +35,9 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   /// Reads the whole operation.
   consuming func read() throws(CacheError) -> StoreAnswer {
     let isHit = readRoot()
+    var spent = PlanTable()
+    swap(&spent, &table)
+    spent.plan.tables.give(spent)
     let dependencies = isTracking ? dependencies : nil
     guard isHit else {
       if let failure = failure ?? source.failure { throw failure }
@@ -91,12 +92,16 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
     if isTracking, isRecord { noteRecord(recordKey, fields, count) }
-    let unmatched = unmatchedFragments(text, start, fields, count)
+    let unmatched = unmatchedFragments(
+      text, start, fields, count, hasFragments: table.plans[Int(number)].hasFragments)
     out.append(UInt8(ascii: "{"))
     var isFirst = true
     // Where the next field is expected, and whether all fields before it were passed in order.
     var position = start &+ 1
     var isInOrder = true
+    // Fields that stand side by side and go out as they stand are copied in one piece.
+    var run = -1
+    var runEnd = -1
     var index = 0
     while index < count {
       let field = fields + index
@@ -122,15 +127,43 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
         if found < position { isInOrder = false }
         valueStart = found
       }
+      if field.pointee.isVerbatim, RecordText.isPlain(text, at: valueStart) {
+        guard let end = RecordText.endOfValue(text, from: valueStart) else {
+          _ = malformed(recordKey)
+          return -1
+        }
+        let fieldStart = valueStart &- prefix.count
+        if run < 0 || runEnd &+ 1 != fieldStart {
+          appendRun(text, run, runEnd, &isFirst)
+          run = fieldStart
+        }
+        runEnd = end
+        position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
+        continue
+      }
+      appendRun(text, run, runEnd, &isFirst)
+      run = -1
       appendPrefix(field, &isFirst)
       let end = value(text, valueStart, field, depth: depth, recordKey: recordKey)
       guard end >= 0 else { return -1 }
       position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
     }
+    appendRun(text, run, runEnd, &isFirst)
     out.append(UInt8(ascii: "}"))
     if out.count > 128 << 10, !flush() { return -1 }
     if isRecord { return text.count }
     return endOfObject(text, start, from: isInOrder ? position : start &+ 1, recordKey)
+  }
+
+  /// Copies the fields between two places, or nothing when `start` is negative.
+  @inline(__always)
+  private mutating func appendRun(
+    _ text: Bytes, _ start: Int, _ end: Int, _ isFirst: inout Bool
+  ) {
+    guard start >= 0 else { return }
+    if !isFirst { out.append(UInt8(ascii: ",")) }
+    isFirst = false
+    out.append(text.start + start, end &- start)
   }
 
   /// The end of the object at `start`, whose fields before `position` have been passed.
@@ -168,8 +201,10 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   /// Without a schema a fragment on another type name applies if all its fields are there.
   @inline(__always)
   private func unmatchedFragments(
-    _ text: Bytes, _ start: Int, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
+    _ text: Bytes, _ start: Int, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int,
+    hasFragments: Bool
   ) -> Set<Int32>? {
+    guard hasFragments else { return nil }
     var unmatched: Set<Int32>?
     var index = 0
     while index < count {
@@ -290,7 +325,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       if byte == UInt8(ascii: "]") { return position &+ 1 }
       if byte == UInt8(ascii: ",") { position &+= 1 }
       if count > 0 { out.append(UInt8(ascii: ",")) }
-      path[path.count &- 1] = .index(count)
+      path.replaceLast(.index(count))
       count &+= 1
       position = composite(text, position, node: node, depth: depth, recordKey: recordKey)
       guard position >= 0 else { return -1 }
@@ -332,12 +367,23 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
 
   @inline(__always)
   private mutating func record(_ key: Bytes, node: Int32, depth: Int) -> Bool {
+    let hash = RenderedRecords.hash(key, node: node)
+    if let text = rendered.find(key, node: node, hash: hash) {
+      out.append(text.start, text.count)
+      return true
+    }
     guard let text = source.text(key: key, depth: depth) else {
       if isTracking { dependencies.add(missing: key) }
       return miss(recordKey: key.string, field: nil)
     }
-    return object(
-      text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true) >= 0
+    let isSeenAgain = rendered.isSeenAgain(hash)
+    let mark = (out.count, flushes)
+    guard object(text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true) >= 0
+    else { return false }
+    if isSeenAgain, flushes == mark.1 {
+      rendered.keep(out.bytes(mark.0..<out.count), key: key, node: node, hash: hash)
+    }
+    return true
   }
 
   // MARK: Dependencies
@@ -371,6 +417,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     do throws(CacheError) {
       try spool.append(out.all)
       out.truncate(to: 0)
+      flushes &+= 1
       return true
     } catch {
       failure = error
@@ -389,14 +436,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   }
 
   private mutating func miss(recordKey: String, field: String?) -> Bool {
-    var text = ""
-    for step in path {
-      switch step {
-      case .field(let key): text += (text.isEmpty ? "" : ".") + key.string
-      case .index(let index): text += "[\(index)]"
-      }
-    }
-    if miss == nil { miss = CacheMiss(path: text, recordKey: recordKey, field: field) }
+    if miss == nil { miss = CacheMiss(path: path.text, recordKey: recordKey, field: field) }
     return false
   }
 

@@ -7,22 +7,24 @@
 /// Memory that grows by whole chunks and goes all at once. What was handed out never moves.
 struct Arena: ~Copyable {
   private var chunks: [UnsafeMutableRawBufferPointer] = []
+  /// How many of the chunks are in use; those behind were used before ``reset()``.
+  private var used = 0
   private var next: UnsafeMutableRawPointer?
   private var left = 0
 
   private static let hugePage = 2 << 20
+  /// Up to here chunks cost what is written to them; larger ones come in huge pages.
+  private static let largestSmall = 1 << 20
 
   deinit {
     for chunk in chunks { Self.unmap(chunk) }
   }
 
-  /// Takes back everything that was handed out, and keeps the last chunk, the largest.
+  /// Takes back everything that was handed out, and keeps the memory for what comes next.
   mutating func reset() {
-    guard let kept = chunks.popLast() else { return }
-    for chunk in chunks { Self.unmap(chunk) }
-    chunks = [kept]
-    next = kept.baseAddress
-    left = kept.count
+    used = 0
+    next = nil
+    left = 0
   }
 
   /// Room for `count` bytes, aligned to 8.
@@ -36,10 +38,23 @@ struct Arena: ~Copyable {
   }
 
   private mutating func allocateChunk(_ size: Int) -> UnsafeMutableRawPointer {
+    while used < chunks.count {
+      let chunk = chunks[used]
+      used += 1
+      if chunk.count >= size { return start(chunk, size) }
+    }
     let previous = chunks.last?.count ?? 2048
-    let wanted = max(size, min(previous * 4, 4 * Self.hugePage))
-    let chunk = Self.map(wanted)
+    let grown = min(previous * 4, 4 * Self.hugePage)
+    let isSmall = previous < Self.largestSmall && grown > Self.largestSmall
+    let chunk = Self.map(max(size, isSmall ? Self.largestSmall : grown))
     chunks.append(chunk)
+    used += 1
+    return start(chunk, size)
+  }
+
+  private mutating func start(
+    _ chunk: UnsafeMutableRawBufferPointer, _ size: Int
+  ) -> UnsafeMutableRawPointer {
     guard let start = chunk.baseAddress else { preconditionFailure("a chunk is never empty") }
     next = start + size
     left = chunk.count - size
@@ -51,6 +66,19 @@ struct Arena: ~Copyable {
       munmap(chunk.baseAddress, chunk.count)
     } else {
       chunk.deallocate()
+    }
+  }
+
+  /// Lets the kernel find and clear pages on another core, while the first of the chunk are filled:
+  /// on this one it would take a quarter of the time of a large response.
+  ///
+  /// Only a request: an older kernel refuses it, and when the chunk is gone already, pages are found for
+  /// what stands in its place, whose content does not change.
+  private static func prefault(_ start: UnsafeMutableRawPointer, _ count: Int) {
+    let address = UInt(bitPattern: start)
+    Task(priority: .high) {
+      // MADV_POPULATE_WRITE: https://man7.org/linux/man-pages/man2/madvise.2.html
+      _ = madvise(UnsafeMutableRawPointer(bitPattern: address), count, 23)
     }
   }
 
@@ -68,6 +96,7 @@ struct Arena: ~Copyable {
     if offset > 0 { munmap(memory, offset) }
     munmap(memory + offset + size, hugePage - offset)
     madvise(memory + offset, size, MADV_HUGEPAGE)
+    if size > hugePage { prefault(memory + offset + hugePage, size - hugePage) }
     return UnsafeMutableRawBufferPointer(start: memory + offset, count: size)
   }
 }

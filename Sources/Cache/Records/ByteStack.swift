@@ -119,6 +119,22 @@ package struct ByteStack: ~Copyable {
     count -= range.count
   }
 
+  /// Puts the bytes of `range`, which ends where the stack does, in the place of everything from `start`
+  /// on, with something before and behind them.
+  @inline(__always)
+  package mutating func replace(
+    from start: Int, by range: Range<Int>, prefix: StaticString, suffix: StaticString
+  ) {
+    precondition(start >= 0 && start <= range.lowerBound && range.upperBound == count)
+    let (before, behind) = (prefix.utf8CodeUnitCount, suffix.utf8CodeUnitCount)
+    reserve(before &+ behind)
+    let target = base + (start &+ before)
+    target.update(from: base + range.lowerBound, count: range.count)
+    (base + start).update(from: prefix.utf8Start, count: before)
+    (target + range.count).update(from: suffix.utf8Start, count: behind)
+    count = start &+ before &+ range.count &+ behind
+  }
+
   /// The bytes of `range`; valid until the stack changes.
   @inline(__always)
   package func bytes(_ range: Range<Int>) -> Bytes {

@@ -6,21 +6,55 @@
 
 @inline(__always)
 func compareBytes(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-  if count == 0 { return true }
-  if count >= 8 && count <= 16 {
-    let x = UnsafeRawPointer(a)
-    let y = UnsafeRawPointer(b)
-    return x.loadUnaligned(as: UInt64.self) == y.loadUnaligned(as: UInt64.self)
-      && x.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-        == y.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+  let x = UnsafeRawPointer(a)
+  let y = UnsafeRawPointer(b)
+  if count >= 8 {
+    guard count <= 32 else { return memcmp(a, b, count) == 0 }
+    var i = 0
+    while i &+ 8 < count {
+      if x.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+        != y.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+      {
+        return false
+      }
+      i &+= 8
+    }
+    return x.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+      == y.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
   }
-  return memcmp(a, b, count) == 0
+  if count >= 4 {
+    return x.loadUnaligned(as: UInt32.self) == y.loadUnaligned(as: UInt32.self)
+      && x.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+        == y.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+  }
+  var i = 0
+  while i < count {
+    if a[i] != b[i] { return false }
+    i &+= 1
+  }
+  return true
 }
 
 /// Whether `a` stands before `b` in byte order.
 package func compareKeys(_ a: Bytes, _ b: Bytes) -> Bool {
   let order = memcmp(a.start, b.start, min(a.count, b.count))
   return order != 0 ? order < 0 : a.count < b.count
+}
+
+extension Bytes {
+  /// The eight bytes from `offset` on as a number whose order is theirs; zeros stand for what is missing.
+  @inline(__always)
+  func word(at offset: Int) -> UInt64 {
+    if offset &+ 8 <= count {
+      return UInt64(
+        bigEndian: UnsafeRawPointer(start).loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    var word: UInt64 = 0
+    for place in offset..<max(offset, count) {
+      word |= UInt64(start[place]) << UInt64(56 - 8 * (place - offset))
+    }
+    return word
+  }
 }
 
 /// A fast 64-bit hash of bytes, in the manner of wyhash: 16 bytes a step, folded by a 128-bit product.
@@ -62,6 +96,28 @@ package func hashBytes(_ start: UnsafePointer<UInt8>, _ count: Int, seed: UInt64
     b = raw.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
   }
   return fold(p1 ^ UInt64(truncatingIfNeeded: count), fold(a ^ p1, b ^ state))
+}
+
+/// A hash of longer texts for use within the process: 32 bytes a step, in two lanes that do not wait for
+/// each other.
+@inline(__always)
+func hashContent(_ start: UnsafePointer<UInt8>, _ count: Int, seed: UInt64) -> UInt64 {
+  let p0: UInt64 = 0x8ebc_6af0_9c88_c6e3
+  let p1: UInt64 = 0x5899_65cc_7537_4cc3
+  let raw = UnsafeRawPointer(start)
+  var left = seed ^ p0
+  var right = seed ^ p1
+  var i = 0
+  while i &+ 32 <= count {
+    left = fold(
+      raw.loadUnaligned(fromByteOffset: i, as: UInt64.self) ^ p0,
+      raw.loadUnaligned(fromByteOffset: i &+ 8, as: UInt64.self) ^ left)
+    right = fold(
+      raw.loadUnaligned(fromByteOffset: i &+ 16, as: UInt64.self) ^ p1,
+      raw.loadUnaligned(fromByteOffset: i &+ 24, as: UInt64.self) ^ right)
+    i &+= 32
+  }
+  return hashBytes(start + i, count &- i, seed: left ^ right ^ UInt64(truncatingIfNeeded: count))
 }
 
 @inline(__always)

@@ -29,6 +29,8 @@ package final class RecordTable: @unchecked Sendable {
   /// Bytes in the arena that no live record owns any more.
   @exclusivity(unchecked) package private(set) var deadBytes = 0
   @exclusivity(unchecked) package private(set) var liveCount = 0
+  /// How many of the live records are segments of lists.
+  @exclusivity(unchecked) private(set) var segmentCount = 0
 
   private static let tombstone = UInt64(UInt32.max)
 
@@ -77,8 +79,8 @@ package final class RecordTable: @unchecked Sendable {
 
   @inline(__always)
   package func find(_ key: Bytes, hash: UInt64) -> Int? {
-    var position = Int(truncatingIfNeeded: hash) & slotMask
     let tag = hash >> 32
+    var position = Int(truncatingIfNeeded: tag) & slotMask
     while true {
       let slot = slots[position]
       if slot == 0 { return nil }
@@ -101,10 +103,11 @@ package final class RecordTable: @unchecked Sendable {
         hash: hash, keyCount: UInt32(key.count), textCount: UInt32(text.count), lastUse: lastUse,
         isLive: true))
     places.append(place)
-    claim(hash, places.count - 1)
+    claim((hash >> 32) << 32 | UInt64(places.count))
     usedSlots += 1
     liveBytes += key.count + text.count
     liveCount += 1
+    if Segments.isSegment(key: key) { segmentCount += 1 }
     return places.count - 1
   }
 
@@ -130,11 +133,12 @@ package final class RecordTable: @unchecked Sendable {
   package func remove(at index: Int) {
     let place = places[index]
     guard place.pointee.isLive else { return }
-    var position = Int(truncatingIfNeeded: place.pointee.hash) & slotMask
+    var position = Int(truncatingIfNeeded: place.pointee.hash >> 32) & slotMask
     while Int(slots[position] & 0xffff_ffff) != index + 1 { position = (position &+ 1) & slotMask }
     slots[position] |= Self.tombstone
     place.pointee.isLive = false
     liveCount -= 1
+    if Segments.isSegment(key: key(at: index)) { segmentCount -= 1 }
     let bytes = Int(place.pointee.keyCount) + Int(place.pointee.textCount)
     liveBytes -= bytes
     deadBytes += bytes
@@ -152,7 +156,25 @@ package final class RecordTable: @unchecked Sendable {
 
   /// The numbers of the live records, ordered by key bytes.
   package func sortedByKey() -> [Int] {
-    live.sorted { compareKeys(key(at: $0), key(at: $1)) }
+    struct Entry {
+      /// The key's first 16 bytes as two numbers in byte order, filled up with zeros.
+      var head: UInt64
+      var tail: UInt64
+      var index: Int
+    }
+    var entries: ContiguousArray<Entry> = []
+    entries.reserveCapacity(liveCount)
+    for index in live {
+      let key = key(at: index)
+      entries.append(Entry(head: key.word(at: 0), tail: key.word(at: 8), index: index))
+    }
+    // Most keys differ there, so that few records are looked at for the order.
+    entries.sort {
+      if $0.head != $1.head { return $0.head < $1.head }
+      if $0.tail != $1.tail { return $0.tail < $1.tail }
+      return compareKeys(key(at: $0.index), key(at: $1.index))
+    }
+    return entries.map(\.index)
   }
 
   /// Forgets all records and keeps the memory for the next ones.
@@ -163,24 +185,31 @@ package final class RecordTable: @unchecked Sendable {
     liveBytes = 0
     deadBytes = 0
     liveCount = 0
+    segmentCount = 0
     arena.reset()
   }
 
-  private func claim(_ hash: UInt64, _ index: Int) {
-    var position = Int(truncatingIfNeeded: hash) & slotMask
+  /// Places a slot by its tag, the upper half of the hash.
+  @inline(__always)
+  private func claim(_ slot: UInt64) {
+    var position = Int(truncatingIfNeeded: slot >> 32) & slotMask
     while slots[position] != 0 { position = (position &+ 1) & slotMask }
-    slots[position] = (hash >> 32) << 32 | UInt64(index + 1)
+    slots[position] = slot
   }
 
+  /// Makes room. The slots say themselves where they belong, so that no record is touched.
   private func rehash() {
-    var capacity = slotMask + 1
+    let (old, oldCount) = (slots, slotMask + 1)
+    var capacity = oldCount
     while (liveCount + 1) * 2 > capacity { capacity *= 2 }
-    slots.deallocate()
     slots = .allocate(capacity: capacity)
     slots.initialize(repeating: 0, count: capacity)
     slotMask = capacity - 1
     usedSlots = liveCount
-    for index in live { claim(hash(at: index), index) }
+    for index in 0..<oldCount where old[index] & 0xffff_ffff != Self.tombstone && old[index] != 0 {
+      claim(old[index])
+    }
+    old.deallocate()
   }
 
   // MARK: Arena

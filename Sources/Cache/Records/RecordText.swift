@@ -24,6 +24,14 @@ package enum RecordText {
     }
   }
 
+  /// Whether the value at `start` is one that goes out as it stands: no object, list, mark or reference.
+  @inline(__always)
+  static func isPlain(_ text: Bytes, at start: Int) -> Bool {
+    guard start < text.count else { return false }
+    let first = text.start[start]
+    return first != UInt8(ascii: " ") && first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
+  }
+
   /// The end of the string whose opening quote is at `start`.
   @inline(__always)
   package static func endOfString(_ text: Bytes, from start: Int) -> Int? {

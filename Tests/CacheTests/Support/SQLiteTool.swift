@@ -2,9 +2,14 @@ import Foundation
 
 /// SQLite's own program, as a person would use it on the cache.
 enum SQLiteTool {
-  static let path = ["/usr/bin/sqlite3", "/usr/local/bin/sqlite3", "/bin/sqlite3"].first {
-    FileManager.default.isExecutableFile(atPath: $0)
-  }
+  /// `nil` where it is not installed, and with `GQLRUN_NO_TOOLS`: starting processes by Foundation is
+  /// more than the address sanitizer bears.
+  static let path =
+    ProcessInfo.processInfo.environment["GQLRUN_NO_TOOLS"] != nil
+    ? nil
+    : ["/usr/bin/sqlite3", "/usr/local/bin/sqlite3", "/bin/sqlite3"].first {
+      FileManager.default.isExecutableFile(atPath: $0)
+    }
   static var isThere: Bool { path != nil }
 
   struct Failure: Error { var output: String }
