@@ -1,3 +1,4 @@
+import Cache
 import Foundation
 import JSONStream
 import Testing
@@ -9,7 +10,7 @@ struct ShapeTests {
   private func shape(
     _ text: String, keys: [String: [String]] = [:], piece: Int = 7
   ) throws -> ShapeReport {
-    let analyzer = try ShapeAnalyzer { keys[$0] ?? ["id"] }
+    let analyzer = try ShapeAnalyzer(keys: KeyRules(types: keys))
     let bytes = Array(text.utf8)
     for start in stride(from: 0, to: bytes.count, by: piece) {
       try bytes[start..<min(start + piece, bytes.count)].withUnsafeBytes { try analyzer.feed($0) }

@@ -42,12 +42,17 @@ public struct PipelineFileEnvironment: Sendable {
 }
 
 extension PipelineFileEnvironment {
+  /// The variables, files and shell of this process. A command has 30 seconds.
+  public static var process: PipelineFileEnvironment { process(commandTime: .seconds(30)) }
+
   /// The variables, files and shell of this process.
-  public static var process: PipelineFileEnvironment {
+  ///
+  /// - Parameter commandTime: After so long a command is ended, and with it the reading of the file.
+  public static func process(commandTime: Duration) -> PipelineFileEnvironment {
     PipelineFileEnvironment(
       variable: { ProcessInfo.processInfo.environment[$0] },
       readFile: { try contents(of: $0) },
-      execute: { try ShellCommand.output(of: $0, limit: maximumBytes) })
+      execute: { try ShellCommand.output(of: $0, limit: maximumBytes, within: commandTime) })
   }
 
   /// The most that is read from a file or a command, in bytes.

@@ -13,8 +13,8 @@ import Foundation
 package enum ShellCommand {
   typealias Failure = PipelineFileEnvironment.Failure
 
-  /// The same as ``output(of:limit:)`` without holding up the caller's thread. Cancelling the task
-  /// kills the command and what it started.
+  /// The same as ``output(of:limit:within:)`` without a bound of time, and without holding up the
+  /// caller's thread. Cancelling the task kills the command and what it started.
   package static func run(_ command: String, limit: Int) async throws -> String {
     let child = Child()
     do {
@@ -52,6 +52,8 @@ package enum ShellCommand {
     /// From here on the number may belong to another process.
     func ended() { lock.withLock { id = nil } }
 
+    var wasKilled: Bool { lock.withLock { isKilled } }
+
     func kill() {
       lock.withLock {
         isKilled = true
@@ -62,8 +64,23 @@ package enum ShellCommand {
 
   /// The standard output of `command`, run by `/bin/sh` with this process's environment, no input
   /// and its own standard error.
-  static func output(of command: String, limit: Int) throws(Failure) -> String {
-    try output(of: command, limit: limit, child: nil)
+  ///
+  /// - Parameter time: After so long the command, and what it started, is killed.
+  static func output(
+    of command: String, limit: Int, within time: Duration
+  ) throws(Failure) -> String {
+    let child = Child()
+    let timer = DispatchSource.makeTimerSource(queue: .global())
+    timer.schedule(deadline: .now() + .milliseconds(max(Int(time / .milliseconds(1)), 1)))
+    timer.setEventHandler { child.kill() }
+    timer.resume()
+    defer { timer.cancel() }
+    do throws(Failure) {
+      return try output(of: command, limit: limit, child: child)
+    } catch {
+      guard child.wasKilled else { throw error }
+      throw Failure("it took longer than \(time.optionText) and was ended")
+    }
   }
 
   private static func output(

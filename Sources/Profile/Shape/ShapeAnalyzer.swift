@@ -6,10 +6,13 @@ package final class ShapeAnalyzer {
   private let state: UnsafeMutablePointer<ShapeState>
   private var parser: JSONParser
 
-  /// - Parameter keyFields: The key fields of a type.
-  package init(keyFields: @escaping (String) -> [String]) throws {
+  /// - Parameter keys: Which fields identify the objects of a type.
+  package init(keys: KeyRules) throws {
     state = .allocate(capacity: 1)
-    state.initialize(to: ShapeState(keyFields: keyFields))
+    state.initialize(
+      to: ShapeState(
+        keyFields: { keys.types[$0] ?? keys.defaultFields },
+        names: keys.types.values.reduce(into: Set(keys.defaultFields)) { $0.formUnion($1) }))
     do {
       parser = try JSONParser(handlers: shapeHandlers, context: state)
     } catch {
@@ -33,7 +36,7 @@ package final class ShapeAnalyzer {
 
   /// Reads a whole file.
   package static func analyze(_ path: String, keys: KeyRules) throws -> ShapeReport {
-    let analyzer = try ShapeAnalyzer { keys.types[$0] ?? keys.defaultFields }
+    let analyzer = try ShapeAnalyzer(keys: keys)
     let file = try ResponseFile(path)
     while let piece = try file.next() { try analyzer.feed(piece) }
     return try analyzer.finish()

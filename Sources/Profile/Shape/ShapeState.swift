@@ -19,7 +19,9 @@ struct ShapeState {
   private var deepest = 0
   private var strings = (0...32).map { ShapeReport.SizeCount(below: 1 << $0, count: 0, bytes: 0) }
 
-  init(keyFields: @escaping (String) -> [String]) { types = TypeTable(keyFields: keyFields) }
+  init(keyFields: @escaping (String) -> [String], names: Set<String>) {
+    types = TypeTable(keyFields: keyFields, names: names)
+  }
 
   /// An open object or array. Frames are used again, so that their lists keep their memory.
   private struct Frame {

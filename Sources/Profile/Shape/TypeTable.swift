@@ -23,13 +23,15 @@ struct TypeTable {
   private var indices: [[UInt8]: Int] = [:]
   private var last = 0
   /// The names of all fields that may identify something.
-  private(set) var allKeyFields: Set<[UInt8]> = [Array("id".utf8)]
+  private(set) var allKeyFields: Set<[UInt8]>
   /// Where types and fields beyond a bound are counted: names that are data.
   private static let limit = 5_000
 
-  init(keyFields: @escaping (String) -> [String]) {
+  /// - Parameter names: The names of all fields that may identify something: they may come before the
+  ///   name of their type.
+  init(keyFields: @escaping (String) -> [String], names: Set<String>) {
     keyFieldsOf = keyFields
-    for field in keyFields("") { allKeyFields.insert(Array(field.utf8)) }
+    allKeyFields = Set(names.map { Array($0.utf8) })
   }
 
   mutating func index(of name: UnsafeRawBufferPointer) -> Int? {
@@ -42,7 +44,6 @@ struct TypeTable {
     guard entries.count < Self.limit, name.count < 1024 else { return nil }
     let text = String(decoding: bytes, as: UTF8.self)
     let keys = keyFieldsOf(text).map { Array($0.utf8) }
-    for key in keys { allKeyFields.insert(key) }
     entries.append(Entry(name: text, bytesOfName: bytes, keyFields: keys))
     last = entries.count - 1
     indices[bytes] = last

@@ -4,6 +4,108 @@ extension ReadyMade {
   /// The files of pipelines/ by name.
   static let files: [(name: String, text: String)] = [
     (
+      "apollo-1x-reference",
+      #"""
+      version: 1
+      name: apollo-1x-reference
+      # The reference chain of Apollo iOS 1.x: MaxRetry, CacheRead, UserManagement, RequestLogging,
+      # NetworkFetch, ResponseLogging, ResponseCode, Parsing, AutomaticPersistedQuery, CacheWrite.
+      # Two places differ: `logging` surrounds the network, so that one entry logs request and response; and
+      # `apq` stands above the network, where it can change what is sent and see the answer.
+      endpoint:
+        url: "${env:GQL_URL}"
+      store: { kind: memory }
+      chain:
+        - max-retry: { max_retries: 3 }
+        - cache-read: { policy: returnCacheDataElseFetch }
+        - token-refresh: { credential: gql }
+        - apq: { query_method: POST, retry_method: POST }
+        - logging: { level: debug, headers: true, body: true }
+        - fetch
+        - response-code
+        - parse
+        - cache-write
+
+      """#
+    ),
+    (
+      "apq",
+      #"""
+      version: 1
+      name: apq
+      # Sends the hash of a document by GET, so that caches on the way can answer, and the document itself by
+      # POST when the server does not know the hash yet.
+      endpoint:
+        url: "${env:GQL_URL}"
+      store: { kind: memory, max_size: 256MiB }
+      chain:
+        - logging: { level: info }
+        - timeout: { total: 5m }
+        - max-retry: { max_retries: 3, backoff: { base: 300ms, factor: 2, max: 20s, jitter: equal } }
+        - cache-read: { policy: cache-first }
+        - apq: { query_method: GET, retry_method: POST }
+        - fetch
+        - response-code
+        - parse
+        - cache-write: { on_errors: skip-errored }
+
+      """#
+    ),
+    (
+      "auth",
+      #"""
+      version: 1
+      name: auth
+      # Sends the token in GQL_TOKEN, read for every request. Put another source in its place: a file, a
+      # command, or an OAuth 2 server; then the token is renewed before it ends and when it is refused.
+      endpoint:
+        url: "${env:GQL_URL}"
+      store: { kind: memory, max_size: 256MiB }
+      chain:
+        - correlation-id
+        - logging: { level: info }
+        - timeout: { total: 5m }
+        - max-retry: { max_retries: 3, backoff: { base: 300ms, factor: 2, max: 20s, jitter: equal } }
+        - cache-read: { policy: cache-first }
+        - token-refresh: { credential: gql }
+        - fetch
+        - response-code
+        - parse
+        - cache-write: { on_errors: skip-errored }
+
+      tests:
+        - name: one renewal for 50 operations that are refused at the same time
+          concurrent: 50
+          upstream:
+            - { when: { bearer: old }, status: 401 }
+            - { when: { bearer: new }, body: { data: { ok: true } } }
+          expect: { refreshes: 1, succeeded: 50 }
+
+      """#
+    ),
+    (
+      "ci",
+      #"""
+      version: 1
+      name: ci
+      # Answers from a recording, without a network; GQL_RECORD=record makes the recording, GQL_RECORD=auto
+      # adds what is missing. The same operations get the same answers in every run.
+      endpoint:
+        url: "${env:GQL_URL}"
+      store: { kind: none }
+      chain:
+        - logging: { level: info }
+        - timeout: { total: 1m }
+        - record-replay:
+            file: "${env:GQL_RECORDING:-gqlrun.recording.ndjson}"
+            mode: "${env:GQL_RECORD:-replay}"
+        - fetch
+        - response-code
+        - parse
+
+      """#
+    ),
+    (
       "default",
       #"""
       version: 1

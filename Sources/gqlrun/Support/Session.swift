@@ -15,16 +15,15 @@ struct Session {
   /// One for all operations of the session, so that they share what plugins keep: tokens, budgets.
   let runner: PipelineRunner
   private let transport: AsyncHTTPTransport
-  /// Keeps what is sent and answered; `nil` keeps nothing.
-  private let recorder: ExchangeRecorder?
 
   /// Opens what `pipeline` names.
+  ///
+  /// - Parameter recorder: Keeps what is sent and answered.
   init(
     _ pipeline: Pipeline, store choice: StoreChoice? = nil, keys: KeyRules, facts: TypeFacts?,
     logger: Logger, recorder: ExchangeRecorder? = nil
   ) throws {
     self.pipeline = pipeline
-    self.recorder = recorder
     self.keys = keys
     self.facts = facts
     let granularity = pipeline.allAges.granularity
@@ -33,8 +32,12 @@ struct Session {
       ?? Self.store(pipeline.store, ageGranularity: granularity, logger)
     let transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
     self.transport = transport
-    let network: any HTTPTransport =
-      recorder.map { RecordingTransport(transport, recorder: $0) } ?? transport
+    let network: any HTTPTransport
+    if let recorder {
+      network = RecordingTransport(transport, recorder: recorder)
+    } else {
+      network = transport
+    }
     runner = PipelineRunner(
       pipeline, services: Services(transport: network, store: store, logger: logger))
   }

@@ -45,4 +45,14 @@ struct PipelineFileEnvironmentTests {
     #expect(reason { _ = try execute("printf '\\377'") } == "its output is not UTF-8")
     #expect(environment.withoutCommands.execute == nil)
   }
+
+  @Test("ends a command that takes too long, with what it started")
+  func commandTime() throws {
+    let execute = try #require(
+      PipelineFileEnvironment.process(commandTime: .milliseconds(100)).execute)
+    // The second process holds the output open, and would be waited for.
+    #expect(
+      reason { _ = try execute("sleep 1000 & sleep 1000") }
+        == "it took longer than 100ms and was ended")
+  }
 }
