@@ -15,6 +15,7 @@ struct DocumentationTests {
     "validate": [],
     "schema": ["fetch", "print", "diff"],
     "manifest": ["build", "verify"],
+    "batch": ["run", "check", "status", "report", "diff", "merge"],
     "help": [],
   ]
 
