@@ -79,6 +79,30 @@ struct ManifestTests {
     #expect(has("19:13 B005", "no such operation"), "\(findings)")
   }
 
+  @Test(
+    "values of the wrong type are reported wherever they stand, and nothing else breaks",
+    arguments: [
+      "run: { concurrency: many, order: up, patience: x, fail_fast: maybe, deadline: 5 }",
+      "rate_limit: { rate: 5/s, burst: x, reserve: 5 }",
+      "sinks: [{ ndjson: { path: o, lines: x, gzip: x } }, { sqlite: { path: [], table: [] } }]",
+      "name: []", "version: x", "report: 5", "state: {}", "thresholds: 5", "operations: 5",
+    ])
+  func wrongTypes(text: String) throws {
+    let operations = """
+      operations:
+        - id: a
+          query: "query($first: Int, $after: String) { a { b pageInfo { hasNextPage endCursor } } }"
+          foreach: { csv: rows.csv, as: [], empty: x, delimiter: x, key: [] }
+          paginate: { connection: a, cursor: [], max_pages: x, page_size: { start: 5, variable: [], min: x, on_error: x }, nested: 5 }
+          needs: 5
+          timeout: x
+          policy: x
+      """
+    let rest = text.hasPrefix("operations") ? "" : operations
+    let start = text.hasPrefix("version") ? "" : "version: 1\n"
+    #expect(try !Bench.findings("\(start)\(text)\n\(rest)", in: place).isEmpty)
+  }
+
   @Test("operations that need each other are told with their circle")
   func cycles() throws {
     let findings = try Bench.findings(

@@ -60,7 +60,7 @@ struct ResumeTests {
       let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
       let control = RunControl()
       let first = try await Bench.run(
-        manifest, control: control, transport: CountingTransport(stopAt: 100, control))
+        manifest, control: control, stopAt: 100)
       #expect(first.stop == .interrupted)
       #expect(first.counters.done >= 100 && first.counters.done < 300)
       #expect(!place.exists("o.ndjson"))
@@ -79,7 +79,7 @@ struct ResumeTests {
       let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
       let control = RunControl()
       _ = try await Bench.run(
-        manifest, control: control, transport: CountingTransport(stopAt: 50, control))
+        manifest, control: control, stopAt: 50)
       for name in ["o.ndjson.part", "o.csv.part", "o.json.part"] {
         let handle = try #require(FileHandle(forWritingAtPath: place.file(name)))
         try handle.seekToEnd()
@@ -98,7 +98,7 @@ struct ResumeTests {
       let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
       let control = RunControl()
       _ = try await Bench.run(
-        manifest, control: control, transport: CountingTransport(stopAt: 50, control))
+        manifest, control: control, stopAt: 50)
       try place.write("", to: "o.ndjson.part")
       let error = await #expect(throws: StoppedByStorage.self) {
         _ = try await Bench.run(manifest, Bench.resuming)

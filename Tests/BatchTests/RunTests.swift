@@ -216,29 +216,38 @@ struct RunTests {
 
   @Test("nested connections are completed through node(id:)")
   func nested() async throws {
-    var configuration = DemoServer.Configuration()
-    configuration.feedSize = 3
-    try await DemoServer.withServer(configuration) { server in
-      let summary = try await Bench.run(
-        """
-        version: 1
-        sinks: [{ ndjson: { path: o.ndjson } }]
-        operations:
-          - id: posts
-            query: "query($n: Int!, $after: String) { feed(first: 2, after: $after) { edges { node { id comments(first: $n) { totalCount edges { node { id } } pageInfo { hasNextPage endCursor } } } } pageInfo { hasNextPage endCursor } } }"
-            variables: { n: 1 }
-            paginate: { connection: feed, nested: [{ path: comments, type: Post }] }
-            emit: feed.edges[*].node
-        """, in: place, url: server.url)
-      #expect(summary.counters.failed == 0)
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: posts
+          query: "query Posts($after: String) { feed(after: $after) { nodes { id tags(first: 2) { nodes { name } pageInfo { hasNextPage endCursor } } } pageInfo { hasNextPage endCursor } } }"
+          paginate: { connection: feed, nested: [{ path: tags, type: Post }] }
+          emit: feed.nodes[*]
+      """, in: place)
+    let document = try #require(manifest.operations[0].pagination?.nested.first?.template.document)
+    #expect(document.contains("query PostsNextPage($gqlrunID: ID!, $gqlrunAfter: String)"))
+    #expect(document.contains("tags(first: 2, after: $gqlrunAfter)"))
+    let transport = ScriptedTransport { number in
+      let info = #""pageInfo":{"hasNextPage":\#(number < 3),"endCursor":"\#(number)"}"#
+      let names = #""nodes":[{"name":"\#(number)"}]"#
+      guard number == 1 else {
+        return ScriptedTransport.response(
+          200, #"{"data":{"node":{"__typename":"Post","tags":{\#(names),\#(info)}}}}"#)
+      }
+      return ScriptedTransport.response(
+        200,
+        #"{"data":{"feed":{"nodes":[{"id":"a","tags":{\#(names),\#(info)}}],"pageInfo":{"hasNextPage":false,"endCursor":null}}}}"#
+      )
     }
-    let posts = try place.lines("o.ndjson").map { try JSONValue(parsing: $0) }
-    #expect(posts.count == 3)
-    for post in posts {
-      let comments = post["comments"]
-      #expect(comments?["edges"]?.arrayValue?.count == comments?["totalCount"]?.intValue)
-      #expect(comments?["pageInfo"]?["hasNextPage"] == .boolean(false))
-    }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.failed == 0)
+    #expect(transport.count == 3)
+    let post = try JSONValue(parsing: place.text("o.ndjson"))
+    #expect(
+      post["tags"]?["nodes"]?.arrayValue?.compactMap { $0["name"]?.stringValue } == ["1", "2", "3"])
+    #expect(post["tags"]?["pageInfo"]?["hasNextPage"] == .boolean(false))
   }
 
   @Test("failures are failures of their task, and --only failed runs just them")

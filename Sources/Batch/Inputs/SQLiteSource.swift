@@ -5,7 +5,7 @@ import JSONStream
 /// The rows of a query over a database file, which is opened for reading only.
 final class QuerySource: RowSource {
   private let queue: DatabaseQueue
-  private let cursor: RowCursor
+  private var cursor: RowCursor?
   private let path: String
   private var number = 0
 
@@ -30,7 +30,7 @@ final class QuerySource: RowSource {
   func next() throws -> Row? {
     do {
       return try queue.inDatabase { _ in
-        guard let row = try cursor.next() else { return nil }
+        guard let row = try cursor?.next() else { return nil }
         number += 1
         var object = JSONObject()
         for (name, value) in row { object[name] = Self.json(value) }
@@ -39,6 +39,11 @@ final class QuerySource: RowSource {
     } catch {
       throw Self.problem(path, error)
     }
+  }
+
+  deinit {
+    // A statement ends where its database is used.
+    try? queue.inDatabase { _ in cursor = nil }
   }
 
   /// The columns that a query will have.

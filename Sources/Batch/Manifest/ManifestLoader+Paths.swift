@@ -65,6 +65,7 @@ extension ManifestLoader {
     _ operation: inout BatchOperation
   ) {
     let declared = operation.template.definition.variables.map(\.name.value)
+    let cursor = options.string(ifGiven: "cursor") ?? "after"
     var style: Pagination.Style?
     if let text = options.string(ifGiven: "connection") {
       let place = options.place(of: "connection")
@@ -75,15 +76,16 @@ extension ManifestLoader {
             .path, "the document does not select `pageInfo.\(field)` of `\(text)`", place,
             "select `pageInfo { hasNextPage endCursor }` there")
         }
-        style = .connection(path, cursor: options.string("cursor"))
-        checkVariable(options.string("cursor"), declared, options.place(of: "cursor"))
+        style = .connection(path, cursor: cursor)
+        checkVariable(cursor, declared, options.place(of: "cursor"))
       }
     } else if let offset = options.object(ifGiven: "offset") {
-      checkVariable(offset.string("variable"), declared, offset.place(of: "variable"))
+      let variable = offset.string(ifGiven: "variable") ?? "offset"
+      checkVariable(variable, declared, offset.place(of: "variable"))
       if let text = offset.string(ifGiven: "items"),
         let path = path(text, "items", offset.place(of: "items"), tree)
       {
-        style = .offset(variable: offset.string("variable"), items: path)
+        style = .offset(variable: variable, items: path)
       }
     } else {
       report(
@@ -92,12 +94,13 @@ extension ManifestLoader {
     }
     guard let style else { return }
     var pagination = Pagination(style: style)
-    pagination.maximumPages = options.int("max_pages")
+    pagination.maximumPages = options.int(ifGiven: "max_pages") ?? pagination.maximumPages
     if let size = options.object(ifGiven: "page_size"), let start = size.int(ifGiven: "start") {
-      checkVariable(size.string("variable"), declared, size.place(of: "variable"))
+      let variable = size.string(ifGiven: "variable") ?? "first"
+      checkVariable(variable, declared, size.place(of: "variable"))
       pagination.pageSize = Pagination.PageSize(
-        variable: size.string("variable"), start: start, minimum: min(size.int("min"), start),
-        halves: size.string("on_error") == "halve")
+        variable: variable, start: start, minimum: min(size.int(ifGiven: "min") ?? 1, start),
+        halves: size.string(ifGiven: "on_error") == "halve")
     }
     for nested in options.objects("nested") {
       guard let text = nested.string(ifGiven: "path"), let type = nested.string(ifGiven: "type")
@@ -189,7 +192,8 @@ extension ManifestLoader {
       guard let text = options.string(ifGiven: "path") else { return nil }
       if name == "ndjson", text == "-" {
         settings = SinkSettings(
-          kind: .ndjson(isCompressed: false, lines: options.choice("lines")), path: "-")
+          kind: .ndjson(isCompressed: false, lines: options.choice(ifGiven: "lines") ?? .auto),
+          path: "-")
       } else {
         guard let path = output("path", options) else { return nil }
         checkPlaceholders(path, options.place(of: "path"))
@@ -204,11 +208,12 @@ extension ManifestLoader {
     switch name {
     case "csv": .csv(columns: options.strings("columns"))
     case "json": .json
-    case "sqlite": .sqlite(table: options.string("table"), key: options.strings("key"))
+    case "sqlite":
+      .sqlite(table: options.string(ifGiven: "table") ?? "{{op}}", key: options.strings("key"))
     default:
       .ndjson(
         isCompressed: options.bool(ifGiven: "gzip") ?? path.hasSuffix(".gz"),
-        lines: options.choice("lines"))
+        lines: options.choice(ifGiven: "lines") ?? .auto)
     }
   }
 

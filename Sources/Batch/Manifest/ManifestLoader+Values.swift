@@ -34,7 +34,8 @@ extension ManifestLoader {
     }
     let options = decoder.options(
       YAMLNode(
-        content: .mapping(members.filter { $0.key != "inline" }), place: member.value.place),
+        content: .mapping(members.filter { $0.key != "inline" }.map { Self.named($0) }),
+        place: member.value.place),
       table: Self.foreachTable,
       owner: .init(
         subject: "`foreach` of `\(draft.id)`", noun: "key", otherNames: ["inline"]),
@@ -50,7 +51,7 @@ extension ManifestLoader {
       return
     }
     let delimiters: [String: UInt8] = ["tab": 0x09, ";": 0x3B, "|": 0x7C]
-    let delimiter = delimiters[options.string("delimiter")] ?? 0x2C
+    let delimiter = delimiters[options.string(ifGiven: "delimiter") ?? ","] ?? 0x2C
     var kind: InputSettings.Kind?
     let place = options.place(of: given[0].key)
     switch given[0].key {
@@ -79,14 +80,22 @@ extension ManifestLoader {
     }
     guard let kind else { return }
     operation.source = InputSettings(
-      kind: kind, rowName: options.string("as"),
-      empty: options.choice("empty"))
+      kind: kind, rowName: options.string(ifGiven: "as") ?? "row",
+      empty: options.choice(ifGiven: "empty") ?? .omit)
     if let text = options.string(ifGiven: "key") {
       operation.key = textTemplate(
         text, options.place(of: "key"), known: rowNames(operation, place))
     } else {
       _ = rowNames(operation, place)
     }
+  }
+
+  /// `empty: null` is the word here, not nothing.
+  private static func named(_ member: YAMLNode.Member) -> YAMLNode.Member {
+    guard member.key == "empty", member.value.quotedText == "null" else { return member }
+    var member = member
+    member.value.content = .scalar("null", isPlain: false)
+    return member
   }
 
   private mutating func inline(_ node: YAMLNode) -> InputSettings.Kind? {

@@ -246,10 +246,11 @@ extension ManifestLoader {
     let base = OutputPath(folder: folder)
     settings.journalFolder = (try? base.resolve(settings.journalFolder)) ?? "runs"
     guard let options else { return settings }
-    settings.concurrency = options.int("concurrency")
-    settings.order = options.choice("order")
+    // What could not be read is reported already, and must not stop the reading of the rest.
+    settings.concurrency = options.int(ifGiven: "concurrency") ?? settings.concurrency
+    settings.order = options.choice(ifGiven: "order") ?? settings.order
     settings.deadline = options.duration(ifGiven: "deadline")
-    settings.patience = options.duration("patience")
+    settings.patience = options.duration(ifGiven: "patience") ?? settings.patience
     if let folder = output("journal", options) { settings.journalFolder = folder }
     if let text = options.string(ifGiven: "max_failures") {
       if let count = Int(text), count >= 0 {
@@ -263,14 +264,14 @@ extension ManifestLoader {
           options.place(of: "max_failures"), "write `20` or `5%`")
       }
     }
-    if options.bool("fail_fast") { settings.failureLimit = .count(0) }
+    if options.bool(ifGiven: "fail_fast") == true { settings.failureLimit = .count(0) }
     return settings
   }
 
   private mutating func rate(_ options: PluginOptions) -> RateSettings {
     var rate = RateSettings(adapter: options.choice(ifGiven: "adapter"))
-    rate.burst = options.int("burst")
-    rate.reserve = options.percentage("reserve")
+    rate.burst = options.int(ifGiven: "burst") ?? rate.burst
+    rate.reserve = options.percentage(ifGiven: "reserve") ?? rate.reserve
     if let text = options.string(ifGiven: "rate") {
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
       let units: [Substring: Double] = ["s": 1, "m": 60, "h": 3600]

@@ -236,7 +236,7 @@ struct HTMLReport {
     padding: 18px 20px; margin: 18px 0; overflow-x: auto; }
     .badge { font-size: 14px; padding: 3px 10px; border-radius: 999px; color: #fff; \
     vertical-align: middle; } .badge.ok { background: #1a7f45; } .badge.bad { background: #c23a3a; }
-    .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(120px, 1fr)); gap: 12px; }
+    .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(108px, 1fr)); gap: 12px; }
     .tile { background: var(--card); border: 1px solid var(--line); border-radius: 10px; \
     padding: 12px 14px; } .tile span { color: var(--soft); display: block; font-size: 13px; }
     .tile strong { font-size: 22px; font-variant-numeric: tabular-nums; }

@@ -106,9 +106,9 @@ public struct ShardMerge {
   private static func merge(
     tables parts: [SinkPlan.Entry], into entry: SinkPlan.Entry, base: OutputPath
   ) throws {
-    let sink = try TableSink(
-      path: entry.path, table: entry.table, columns: entry.columns, key: entry.key, base: base)
-    defer { sink.close() }
+    let file = try TableFile(path: entry.path, base: base)
+    defer { file.close() }
+    let sink = try TableSink(file, table: entry.table, columns: entry.columns, key: entry.key)
     for part in parts where FileManager.default.fileExists(atPath: part.path) {
       let columns = entry.columns + (entry.key.isEmpty ? ["_task"] : [])
       let names = columns.map { "\"\($0.replacingOccurrences(of: "\"", with: "\"\""))\"" }
@@ -121,7 +121,7 @@ public struct ShardMerge {
           columns.map { SQLValue(object[$0]) }, unit: object["_task"]?.stringValue ?? "")
       }
     }
-    try sink.sync()
+    try file.sync()
   }
 
   private static func merge(

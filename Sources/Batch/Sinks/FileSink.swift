@@ -42,7 +42,7 @@ final class FileSink {
     if let recorded {
       position = recorded.position
       records = recorded.records
-      try reopen()
+      try reopen(mayBePublished: recorded.isPublished)
     } else {
       descriptor = Foundation.open(
         partPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o666)
@@ -56,9 +56,12 @@ final class FileSink {
   }
 
   /// Opens what an earlier run left, and cuts off what was not acknowledged.
-  private func reopen() throws {
+  ///
+  /// A file that has its name already is continued under it, but only when the journal says so: it could
+  /// be that of an earlier run.
+  private func reopen(mayBePublished: Bool) throws {
     var status = stat()
-    isPublished = lstat(partPath, &status) != 0
+    isPublished = mayBePublished && lstat(partPath, &status) != 0
     let name = isPublished ? path : partPath
     descriptor = Foundation.open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
@@ -136,6 +139,14 @@ final class FileSink {
     isDirty = false
     return SinkPosition(
       path: path, position: position, records: records, header: nil, isPublished: isPublished)
+  }
+
+  /// Where the file stands when it gets its name; recorded before that happens.
+  func positionWhenPublished() -> SinkPosition? {
+    isStandardOutput
+      ? nil
+      : SinkPosition(
+        path: path, position: position, records: records, header: nil, isPublished: true)
   }
 
   /// Ends the file; gives it its name when `isComplete`.

@@ -29,6 +29,7 @@ actor SinkStage {
   private let plan: SinkPlan
   private let base: OutputPath
   private var files: [String: FileSink] = [:]
+  private var databases: [String: TableFile] = [:]
   private var tables: [String: TableSink] = [:]
   private var recorded: [String: SinkPosition]
   private var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
@@ -69,7 +70,8 @@ actor SinkStage {
     for file in files.values {
       if let position = try file.sync() { step.sinks.append(position) }
     }
-    for table in tables.values { try table.sync() }
+    for table in tables.values { table.endStep() }
+    for database in databases.values { try database.sync() }
     let written = clock.now
     try journal.record(step)
     fileTime += written - start
@@ -87,21 +89,24 @@ actor SinkStage {
       }
       var step = JournalStep()
       for file in files.values {
-        if let position = try file.sync() { step.sinks.append(position) }
+        _ = try file.sync()
+        if let position = file.positionWhenPublished() { step.sinks.append(position) }
       }
       try journal.record(step)
     }
     for file in files.values { try file.finish(isComplete: isComplete) }
-    for table in tables.values { table.close() }
+    for database in databases.values { database.close() }
     files = [:]
+    databases = [:]
     tables = [:]
   }
 
   /// Closes everything as it is, after a failure.
   func abandon() {
     for file in files.values { file.abandon() }
-    for table in tables.values { table.close() }
+    for database in databases.values { database.close() }
     files = [:]
+    databases = [:]
     tables = [:]
   }
 
@@ -147,8 +152,9 @@ actor SinkStage {
   private func table(_ entry: SinkPlan.Entry) throws -> TableSink {
     let name = "\(entry.path)\u{0}\(entry.table)"
     if let table = tables[name] { return table }
-    let table = try TableSink(
-      path: entry.path, table: entry.table, columns: entry.columns, key: entry.key, base: base)
+    let file = try databases[entry.path] ?? TableFile(path: entry.path, base: base)
+    databases[entry.path] = file
+    let table = try TableSink(file, table: entry.table, columns: entry.columns, key: entry.key)
     tables[name] = table
     return table
   }

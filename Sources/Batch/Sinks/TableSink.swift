@@ -1,89 +1,50 @@
 import Foundation
 import GRDB
 
-/// A sink that writes rows into a table of a SQLite database.
-///
-/// With a key, a record replaces the one with the same key. Without one, rows carry the task that brought
-/// them, and what an earlier attempt of the same task left is taken away first. So a task that is run
-/// again after a crash leaves each record once.
-final class TableSink {
+/// A database that sinks write into: one connection, whatever the number of tables, and one transaction
+/// for each step.
+final class TableFile {
   let path: String
   private let queue: DatabaseQueue
-  private let table: String
-  private let columns: [String]
-  private let key: [String]
   private var isOpen = false
-  /// The pages of tasks whose earlier rows were taken away.
-  private var cleared: Set<String> = []
-  private(set) var records = 0
 
-  init(path: String, table: String, columns: [String], key: [String], base: OutputPath) throws {
+  init(path: String, base: OutputPath) throws {
     self.path = path
-    self.table = table
-    self.columns = columns
-    self.key = key
     try FileSink.makeFolder(of: path)
     guard (try? base.resolve(FileSink.relative(path, to: base.folder))) != nil else {
       throw StoppedByStorage(message: "\(path) lies outside of the manifest's folder")
     }
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(30)
+    // A transaction stays open from the first row of a step to its end.
+    configuration.allowsUnsafeTransactions = true
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+    }
     do {
-      var configuration = Configuration()
-      configuration.busyMode = .timeout(30)
-      // A transaction stays open from the first row of a step to its end.
-      configuration.allowsUnsafeTransactions = true
-      configuration.prepareDatabase { db in
-        try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
-      }
       queue = try DatabaseQueue(path: path, configuration: configuration)
-      try queue.write { db in
-        let all = key.isEmpty ? columns + ["_task"] : columns
-        let definitions = all.map { Self.quoted($0) }.joined(separator: ", ")
-        try db.execute(
-          sql: "CREATE TABLE IF NOT EXISTS \(Self.quoted(table)) (\(definitions))")
-        let known = Set(try db.columns(in: table).map(\.name))
-        for column in all where !known.contains(column) {
-          try db.execute(
-            sql: "ALTER TABLE \(Self.quoted(table)) ADD COLUMN \(Self.quoted(column))")
-        }
-        let index = Self.quoted(
-          "gqlrun_\(table)_\(key.isEmpty ? "_task" : key.joined(separator: "_"))")
-        let on = (key.isEmpty ? ["_task"] : key).map { Self.quoted($0) }.joined(separator: ", ")
-        try db.execute(
-          sql: "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(index) "
-            + "ON \(Self.quoted(table)) (\(on))")
-      }
     } catch {
       throw Self.problem(path, error)
     }
   }
 
-  /// Adds a row. Everything until ``sync()`` is one transaction.
-  func append(_ row: [SQLValue], unit: String) throws {
+  /// Works within the transaction of the step.
+  func change(_ body: (Database) throws -> Void) throws {
     do {
       try queue.inDatabase { db in
         if !isOpen {
           try db.beginTransaction(.immediate)
           isOpen = true
         }
-        if key.isEmpty, cleared.insert(unit).inserted {
-          // With its first page everything that an earlier run left of the task goes.
-          let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
-          try db.cachedStatement(
-            sql: "DELETE FROM \(Self.quoted(table)) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
-          ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
-        }
-        let values: [(any DatabaseValueConvertible)?] = row.map { Self.argument($0) }
-        try db.cachedStatement(sql: insertion).execute(arguments: StatementArguments(values))
+        try body(db)
       }
-      records += 1
     } catch {
       throw Self.problem(path, error)
     }
   }
 
-  /// Makes the rows durable.
+  /// Makes the step durable.
   func sync() throws {
-    cleared.removeAll(keepingCapacity: true)
     guard isOpen else { return }
     do {
       try queue.inDatabase { try $0.commit() }
@@ -95,8 +56,69 @@ final class TableSink {
 
   func close() {
     if isOpen { try? queue.inDatabase { try $0.rollback() } }
+    isOpen = false
     try? queue.close()
   }
+
+  private static func problem(_ path: String, _ error: any Error) -> any Error {
+    guard let error = error as? DatabaseError else { return error }
+    return StoppedByStorage(
+      message: "cannot write \(path): \(error.message ?? "SQLite error \(error.resultCode)")")
+  }
+}
+
+/// A sink that writes rows into a table of a SQLite database.
+///
+/// With a key, a record replaces the one with the same key. Without one, rows carry the task that brought
+/// them, and what an earlier attempt of the same task left is taken away first. So a task that is run
+/// again after a crash leaves each record once.
+final class TableSink {
+  private let file: TableFile
+  private let table: String
+  private let columns: [String]
+  private let key: [String]
+  /// The pages of tasks whose earlier rows were taken away in this step.
+  private var cleared: Set<String> = []
+
+  init(_ file: TableFile, table: String, columns: [String], key: [String]) throws {
+    self.file = file
+    self.table = table
+    self.columns = columns
+    self.key = key
+    try file.change { db in
+      let all = key.isEmpty ? columns + ["_task"] : columns
+      let definitions = all.map { Self.quoted($0) }.joined(separator: ", ")
+      try db.execute(sql: "CREATE TABLE IF NOT EXISTS \(Self.quoted(table)) (\(definitions))")
+      let known = Set(try db.columns(in: table).map(\.name))
+      for column in all where !known.contains(column) {
+        try db.execute(
+          sql: "ALTER TABLE \(Self.quoted(table)) ADD COLUMN \(Self.quoted(column))")
+      }
+      let name = "gqlrun_\(table)_\(key.isEmpty ? "_task" : key.joined(separator: "_"))"
+      let on = (key.isEmpty ? ["_task"] : key).map { Self.quoted($0) }.joined(separator: ", ")
+      try db.execute(
+        sql: "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(Self.quoted(name)) "
+          + "ON \(Self.quoted(table)) (\(on))")
+    }
+  }
+
+  /// Adds a row to the transaction of the step.
+  func append(_ row: [SQLValue], unit: String) throws {
+    try file.change { db in
+      if key.isEmpty, cleared.insert(unit).inserted {
+        // With its first page everything that an earlier run left of the task goes.
+        let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
+        try db.cachedStatement(
+          sql: "DELETE FROM \(Self.quoted(table)) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
+        ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
+      }
+      try db.cachedStatement(sql: insertion).execute(
+        arguments: StatementArguments(row.map { Self.argument($0) }))
+    }
+  }
+
+  /// The step has ended.
+  func endStep() { cleared.removeAll(keepingCapacity: true) }
 
   private lazy var insertion: String = {
     let all = key.isEmpty ? columns + ["_task"] : columns
@@ -122,11 +144,5 @@ final class TableSink {
     case .real(let number): number
     case .text(let text): text
     }
-  }
-
-  private static func problem(_ path: String, _ error: any Error) -> any Error {
-    guard let error = error as? DatabaseError else { return error }
-    return StoppedByStorage(
-      message: "cannot write \(path): \(error.message ?? "SQLite error \(error.resultCode)")")
   }
 }

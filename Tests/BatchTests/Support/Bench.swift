@@ -32,11 +32,12 @@ enum Bench {
 
   static func run(
     _ manifest: Manifest, _ options: RunOptions = RunOptions(), control: RunControl = RunControl(),
-    transport: (any HTTPTransport)? = nil,
+    transport: (any HTTPTransport)? = nil, stopAt: Int? = nil,
     clock: ServiceClock = ServiceClock(ContinuousClock())
   ) async throws -> RunSummary {
     let network = AsyncHTTPTransport()
-    let services = Services(transport: transport ?? network, clock: clock)
+    let counting = stopAt.map { CountingTransport(network, stopAt: $0, control) }
+    let services = Services(transport: transport ?? counting ?? network, clock: clock)
     do {
       let summary = try await BatchRun(manifest, options: options, services: services).run(control)
       await network.shutdown()

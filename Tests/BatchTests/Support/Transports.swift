@@ -7,12 +7,13 @@ import Plugins
 
 /// The network, until so many requests were sent; then the run is stopped.
 struct CountingTransport: HTTPTransport {
-  private let network = AsyncHTTPTransport()
+  private let network: AsyncHTTPTransport
   private let count = Count()
   private let stopAt: Int
   private let control: RunControl
 
-  init(stopAt: Int, _ control: RunControl) {
+  init(_ network: AsyncHTTPTransport, stopAt: Int, _ control: RunControl) {
+    self.network = network
     self.stopAt = stopAt
     self.control = control
   }
