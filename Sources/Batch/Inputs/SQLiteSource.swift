@@ -43,7 +43,7 @@ final class QuerySource: RowSource {
 
   deinit {
     // A statement ends where its database is used.
-    try? queue.inDatabase { _ in cursor = nil }
+    queue.inDatabase { _ in cursor = nil }
   }
 
   /// The columns that a query will have.

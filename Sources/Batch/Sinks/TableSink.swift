@@ -112,8 +112,8 @@ final class TableSink {
           sql: "DELETE FROM \(Self.quoted(table)) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
         ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
       }
-      try db.cachedStatement(sql: insertion).execute(
-        arguments: StatementArguments(row.map { Self.argument($0) }))
+      let values: [(any DatabaseValueConvertible)?] = row.map { Self.argument($0) }
+      try db.cachedStatement(sql: insertion).execute(arguments: StatementArguments(values))
     }
   }
 
