@@ -1,3 +1,4 @@
+import Cache
 import DemoServer
 import Foundation
 import GRDB

@@ -59,13 +59,6 @@ struct RunCommand: AsyncParsableCommand {
       valueName: "key=value"))
   var context: [String] = []
 
-  @Option(
-    name: .long,
-    help: ArgumentHelp(
-      "A value for the plugins, such as who is asking: ${context:key} in a pipeline file. May be repeated.",
-      valueName: "key=value"))
-  var context: [String] = []
-
   @Flag(
     name: .shortAndLong,
     help: "Say what happens and where the result is from; twice says more.")
