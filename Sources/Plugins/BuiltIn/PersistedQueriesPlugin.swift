@@ -108,6 +108,8 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
     case both
     /// As if there were no persisted queries.
     case plain
+    /// The same, to find out whether the server lacks them.
+    case trial
   }
 
   private enum FormKey: RequestContextKey {
@@ -130,12 +132,14 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
     let wanted = request.context[FormKey.self] ?? .hash
     let isPlain = wanted == .hash && !isOnly ? await support.isMissing : false
     let form = isPlain ? Form.plain : wanted
-    let sent = form == .plain ? request : try named(request, form, context)
+    let isNamed = form == .hash || form == .both
+    let sent = isNamed ? try named(request, form, context) : request
     return await next(sent)
       .map { response in
         if let answer = Answer(errors: response.errors) {
           try await retry(request, form, answer, support, context)
         }
+        if form == .trial, response.errors.isEmpty { await support.noteMissing() }
         return response
       }
       .mapErrors { error in
@@ -201,9 +205,13 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
     context.services.logger.info(
       answer == .notFound
         ? "↻ \(request.label): the server asks for the document"
-        : "↻ \(request.label): the server does not take persisted queries")
+        : "↻ \(request.label): the server does not take persisted queries, it seems")
     var retry = request.withOwnRetry()
-    retry.context[FormKey.self] = answer == .notFound ? .both : .plain
+    switch answer {
+    case .notFound: retry.context[FormKey.self] = .both
+    case .notSupported: retry.context[FormKey.self] = .plain
+    case .unclear: retry.context[FormKey.self] = .trial
+    }
     // The cache was asked before this attempt.
     if retry.cachePolicy == .cacheFirst || retry.cachePolicy == .cacheAndNetwork {
       retry.cachePolicy = .networkOnly
@@ -216,6 +224,8 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
 private enum Answer: Equatable {
   case notFound
   case notSupported
+  /// A refusal that may well be about the document that is not there.
+  case unclear
 
   init?(errors: [GraphQLError]) {
     for error in errors {
@@ -235,7 +245,13 @@ private enum Answer: Equatable {
 
   /// Reads a response that was refused because of its status.
   init?(_ failure: ChainError) {
-    guard let http = failure.http, (400..<600).contains(http.status) else { return nil }
+    guard let http = failure.http else { return nil }
+    guard (400..<600).contains(http.status) else {
+      // A page for people, in the place of what a GET without a document asks for.
+      guard failure.code == .unexpectedContentType else { return nil }
+      self = .unclear
+      return
+    }
     if let answer = Answer(errors: failure.refusedErrors) {
       self = answer
       return
@@ -246,9 +262,11 @@ private enum Answer: Equatable {
       self = .notFound
     } else if words.contains(where: Self.isNotSupported) {
       self = .notSupported
-    } else if http.status == 400, ResponseCheck.isPlainText(http.headers) {
-      // A server without the feature misses the document, and says so to people.
-      self = .notSupported
+    } else if http.status == 400,
+      ResponseCheck.isPlainText(http.headers) || failure.refusesRequest
+    {
+      // A server without the feature misses the document, each in its own words.
+      self = .unclear
     } else {
       return nil
     }

@@ -12,4 +12,12 @@ extension ChainError {
     else { return [] }
     return errors.map { GraphQLError($0) }
   }
+
+  /// Whether the errors of the body are about the request as such: none has a place in the document
+  /// or in the data, or a code.
+  var refusesRequest: Bool {
+    let errors = refusedErrors
+    return !errors.isEmpty
+      && errors.allSatisfy { $0.path == nil && $0.locations.isEmpty && $0.code == nil }
+  }
 }

@@ -142,7 +142,15 @@ import Testing
       #"{"errors":[{"message":"no","extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#, plain
     ),
     Detection(400, "text/plain; charset=utf-8", "No GraphQL query found in the request", plain),
-    Detection(400, json, #"{"errors":[{"message":"bad variables"}]}"#, ["POST hash"]),
+    Detection(400, json, #"{"errors":[{"message":"The query must be a string."}]}"#, plain),
+    Detection(200, "text/html", "<title>Explorer</title>", plain),
+    Detection(
+      400, json,
+      #"{"errors":[{"message":"bad variables","locations":[{"line":1,"column":2}]}]}"#,
+      ["POST hash"]),
+    Detection(
+      400, json, #"{"errors":[{"message":"no","extensions":{"code":"BAD_USER_INPUT"}}]}"#,
+      ["POST hash"]),
     Detection(
       200, json, #"{"errors":[{"message":"PersistedQueryNotFound, they say"}]}"#, ["POST hash"]),
     Detection(503, "text/html", "<h1>busy</h1>", ["POST hash", "POST hash"]),
@@ -176,6 +184,19 @@ import Testing
     let run = try await run(
       "", .body(Self.notSupported), .ok, .ok, documents: [Bench.user, Bench.user])
     #expect(run.forms == ["POST hash", "POST query", "POST query"])
+  }
+
+  @Test func `an unclear refusal is tried without the hash, and remembered only when that helps`()
+    async throws
+  {
+    let unclear = FakeNetwork.Answer.response(
+      400, headers: ["Content-Type": "application/json"],
+      body: #"{"errors":[{"message":"The query must be a string."}]}"#)
+    let helped = try await run("", unclear, .ok, documents: [Bench.user, Bench.user])
+    #expect(helped.forms == ["POST hash", "POST query", "POST query"])
+    let other = try await run("", unclear, unclear, .ok, documents: [Bench.user, Bench.user])
+    #expect(other.forms == ["POST hash", "POST query", "POST hash"])
+    #expect(other.outcomes[0].failure?.http?.status == 400)
   }
 
   @Test func `mutations are sent by their hash, too, always by POST, and once more at most`()
