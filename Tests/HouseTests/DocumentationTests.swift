@@ -19,6 +19,7 @@ struct DocumentationTests {
     "schema": ["fetch", "print", "diff"],
     "manifest": ["build", "verify"],
     "logout": [],
+    "profile": [],
     "batch": ["run", "check", "status", "report", "diff", "merge"],
     "help": [],
   ]

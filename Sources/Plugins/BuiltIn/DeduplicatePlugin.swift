@@ -177,18 +177,29 @@ private actor SharedAnswer {
   actor Reader {
     private let answer: SharedAnswer
     private var index = 0
+    private var hasLeft = false
 
     init(_ answer: SharedAnswer) { self.answer = answer }
 
     deinit {
+      if hasLeft { return }
       let answer = answer
       Task { await answer.leave() }
     }
 
     func next() async throws -> GraphQLResponse? {
-      let response = try await answer.result(index)
-      index += 1
-      return response
+      do {
+        let response = try await answer.result(index)
+        index += 1
+        return response
+      } catch {
+        // At once, so that whoever asks after the error was told does not join what is given up.
+        if !hasLeft {
+          hasLeft = true
+          await answer.leave()
+        }
+        throw error
+      }
     }
   }
 }

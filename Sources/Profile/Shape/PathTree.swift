@@ -4,6 +4,8 @@ struct PathTree {
     var name: [UInt8]
     var parent: Int
     var children: [Int] = []
+    /// The children by name, where there are many.
+    var named: [[UInt8]: Int] = [:]
     /// Where the next child is expected: fields come in the same order again and again.
     var expected = 0
     var count = 0
@@ -14,13 +16,15 @@ struct PathTree {
 
   /// More places than this are counted together with the place they are in: keys that are data.
   private static let limit = 20_000
+  /// So many children are looked at one by one.
+  private static let few = 32
   private static let typename = Array("__typename".utf8)
   private var nodes = [Node(name: [], parent: 0)]
 
   mutating func child(of parent: Int, named name: UnsafeRawBufferPointer) -> Int {
     let count = nodes[parent].children.count
     let expected = nodes[parent].expected
-    for step in 0..<count {
+    for step in 0..<min(count, Self.few) {
       let position = (expected + step) % count
       let child = nodes[parent].children[position]
       if nodes[child].name.elementsEqual(name) {
@@ -28,9 +32,16 @@ struct PathTree {
         return child
       }
     }
+    let bytes = Array(name)
+    if count > Self.few, let child = nodes[parent].named[bytes] { return child }
     guard nodes.count < Self.limit else { return parent }
-    nodes.append(Node(name: Array(name), parent: parent))
+    nodes.append(Node(name: bytes, parent: parent))
     nodes[parent].children.append(nodes.count - 1)
+    if count == Self.few {
+      for child in nodes[parent].children { nodes[parent].named[nodes[child].name] = child }
+    } else if count > Self.few {
+      nodes[parent].named[bytes] = nodes.count - 1
+    }
     nodes[parent].expected = 0
     return nodes.count - 1
   }

@@ -7,6 +7,8 @@ struct TypeTable {
     var objects = 0
     var bytes = 0
     var fields: [Field] = []
+    /// The fields by name, where there are many.
+    var named: [[UInt8]: Int] = [:]
     /// Where the next field is expected.
     var expected = 0
   }
@@ -26,6 +28,8 @@ struct TypeTable {
   private(set) var allKeyFields: Set<[UInt8]>
   /// Where types and fields beyond a bound are counted: names that are data.
   private static let limit = 5_000
+  /// So many fields are looked at one by one.
+  private static let few = 32
 
   /// - Parameter names: The names of all fields that may identify something: they may come before the
   ///   name of their type.
@@ -69,15 +73,21 @@ struct TypeTable {
   private mutating func field(_ type: Int, _ name: [UInt8]) -> Int? {
     let count = entries[type].fields.count
     let expected = entries[type].expected
-    for step in 0..<count {
+    for step in 0..<min(count, Self.few) {
       let position = (expected + step) % count
       if entries[type].fields[position].name == name {
         entries[type].expected = (position + 1) % count
         return position
       }
     }
+    if count > Self.few, let field = entries[type].named[name] { return field }
     guard count < Self.limit else { return nil }
     entries[type].fields.append(Field(name: name))
+    if count == Self.few {
+      for field in 0...count { entries[type].named[entries[type].fields[field].name] = field }
+    } else if count > Self.few {
+      entries[type].named[name] = count
+    }
     return count
   }
 

@@ -84,7 +84,7 @@ struct OperationOptions: ParsableArguments {
     }
     for assignment in fileAssignments {
       let (name, path) = try Self.parts(
-        of: assignment, "--var-file", "name=file, such as --var-file body=post.md")
+        of: assignment, "--var-file", "name=file, such as --var-file body=post.txt")
       let bytes = try Input.bytes(path, "the value of $\(name)")
       guard let text = String(validating: bytes, as: UTF8.self) else {
         throw Failure(.badInput, "\(Input.label(path)): the value of $\(name) is not UTF-8 text")

@@ -44,7 +44,8 @@ struct Room {
     Room("CZlib"),
     Room(
       "Batch", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib"],
-      modules: ["GRDB", "Yams", "Logging", "Crypto", "HTTPTypes"], system: ["Foundation"]),
+      modules: ["GRDB", "Yams", "Logging", "Crypto", "HTTPTypes"],
+      system: ["Foundation", "Dispatch"]),
     Room(
       "Profile", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL"],
       modules: ["Histogram", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),

@@ -210,7 +210,7 @@ struct PipelineFileErrorsTests {
          |
        6 | keys: { defaults: [id] }
          |         ^^^^^^^^ did you mean `default`?
-         = keys: default, types
+         = keys: default, types, groups
 
       error[P001]: `timeout` stands beside `fetch`, not in it
         --> dir/x.pipeline.yaml:9:5

@@ -66,6 +66,7 @@ struct PipelineReadTests {
             path: cache.db
             max_size: 256MiB
             memory: 8MiB
+            required: false  (default)
           keys:
             default: [id, uuid]
             types: { Country: [code] }

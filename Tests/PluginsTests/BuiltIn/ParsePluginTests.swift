@@ -4,7 +4,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ParsePluginTests {
   @Test func `the options have these defaults`() {
-    #expect(optionTable(ParsePlugin.self) == ["max_depth": "512", "max_string": "16MiB"])
+    #expect(
+      optionTable(ParsePlugin.self) == [
+        "check_shape": "false", "max_depth": "512", "max_string": "16MiB",
+      ])
   }
 
   @Test(arguments: [
