@@ -63,7 +63,9 @@ struct BatchTests {
     try await DemoServer.withServer { server in
       let folder = try folder(3)
       try folder.write(
-        Self.users.replacingOccurrences(of: "($id: ID!)", with: "($id: ID!, $token: String)")
+        Self.users.replacingOccurrences(of: "($id: ID!)", with: "($id: ID!, $token: String!)")
+          .replacingOccurrences(
+            of: "{ id login } }", with: "{ id login } search(text: $token) { __typename } }")
           .replacingOccurrences(
             of: "id: \"{{row.id}}\" }\n    emit",
             with: "id: \"{{row.id}}\", token: canary }\n    emit"),

@@ -32,7 +32,7 @@ struct Expectation: Sendable, CustomTestStringConvertible {
 @Suite("Wrong input is told in one message", .serialized, .timeLimit(.minutes(5)))
 struct UsageTests {
   static let commandLines = [
-    Expectation("rum", 64, "gqlrun has no command rum; did you mean run?", "run, demo, serve"),
+    Expectation("rum", 64, "gqlrun has no command rum; did you mean run?", "run, batch, demo"),
     Expectation("cache imp", 64, "gqlrun cache has no command imp; did you mean import?"),
     Expectation("help rum", 64, "no command rum"),
     Expectation("run", 64, "error: Missing expected argument '<document>'", "gqlrun run --help"),
@@ -118,7 +118,7 @@ struct UsageTests {
     Expectation(
       "germany.graphql --schema absent.graphql", 65, "cannot open the schema absent.graphql"),
     Expectation(
-      "germany.graphql --schema germany.graphql", 65, "germany.graphql: the schema cannot be used"),
+      "germany.graphql --schema germany.graphql", 65, "germany.graphql", "is not JSON"),
     Expectation("germany.graphql --store sqlite:note.txt", 65, "note.txt is not a SQLite database"),
     Expectation(
       "germany.graphql --store sqlite:folder", 65, "folder: Is a directory", "--store memory"),

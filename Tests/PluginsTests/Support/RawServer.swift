@@ -88,7 +88,7 @@ struct RawServer: Sendable {
         }
       }
     let server = RawServer(port: channel.channel.localAddress?.port ?? 0)
-    return try await channel.executeThenClose { clients in
+    let result = try await channel.executeThenClose { clients in
       try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask {
           try await withThrowingDiscardingTaskGroup { connections in
@@ -108,6 +108,9 @@ struct RawServer: Sendable {
         throw CancellationError()
       }
     }
+    // Nobody is let in any more when this returns.
+    try await channel.channel.closeFuture.get()
+    return result
   }
 }
 
