@@ -23,10 +23,13 @@ let core: [Target] = [
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
     ],
     swiftSettings: settings),
+  // What tests of several rooms use; in no product.
+  .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
   .testTarget(name: "JSONStreamTests", dependencies: ["JSONStream"], swiftSettings: settings),
   .testTarget(name: "GraphQLTests", dependencies: ["GraphQL"], swiftSettings: settings),
   .testTarget(
-    name: "CacheTests", dependencies: ["Cache", "JSONStream", "GraphQL"], swiftSettings: settings),
+    name: "CacheTests", dependencies: ["Cache", "JSONStream", "GraphQL", "TestSupport"],
+    swiftSettings: settings),
 ]
 
 let networked: [Target] = [
@@ -100,6 +103,7 @@ let networked: [Target] = [
   .testTarget(
     name: "PluginsTests",
     dependencies: [
+      "TestSupport",
       "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOPosix", package: "swift-nio"),
@@ -111,6 +115,7 @@ let networked: [Target] = [
   .testTarget(
     name: "BatchTests",
     dependencies: [
+      "TestSupport",
       "Batch", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -133,6 +138,7 @@ let networked: [Target] = [
   .testTarget(
     name: "gqlrunTests",
     dependencies: [
+      "TestSupport",
       "gqlrun", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "Logging", package: "swift-log"),

@@ -3,6 +3,7 @@ import DemoServer
 import Foundation
 import GRDB
 import JSONStream
+import TestSupport
 import Testing
 
 @testable import Batch
@@ -121,15 +122,7 @@ struct RunTests {
   }
 
   private func gunzip(_ name: String) throws -> String {
-    let process = Process()
-    let pipe = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/bin/gzip")
-    process.arguments = ["-dc", place.file(name)]
-    process.standardOutput = pipe
-    try process.run()
-    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return String(decoding: data, as: UTF8.self)
+    try ChildProcess("/bin/gzip", ["-dc", place.file(name)]).finish().output
   }
 
   @Test("an operation waits for what it needs, and is given what that captured")

@@ -129,6 +129,7 @@ package enum ShellCommand {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
+    InheritedFiles.close(in: &actions)
     // A command expects to be ended by signals. This process may ignore some, and the threads of
     // Swift's concurrency block most.
     var attributes = posix_spawnattr_t()

@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 
 /// A child process with lines going in and coming out.
 ///
@@ -175,6 +176,7 @@ extension ExecChild {
     posix_spawn_file_actions_adddup2(&actions, input, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_adddup2(&actions, messages, 2)
+    InheritedFiles.close(in: &actions)
     // This process may ignore SIGPIPE, and the threads of Swift's concurrency block most signals.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)

@@ -63,7 +63,7 @@ actor ExecProgram {
         }
         defer { group.cancelAll() }
         if let first = try await group.next(), let answer = first { return answer }
-        await self.giveUp("did not answer within \(timeout.optionText) and was ended")
+        self.giveUp("did not answer within \(timeout.optionText) and was ended")
         throw Failure(reason: "did not answer within \(timeout.optionText) and was ended")
       }
     } catch let failure as Failure {

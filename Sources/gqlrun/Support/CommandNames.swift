@@ -15,7 +15,7 @@ enum CommandNames {
         throw CleanExit.helpRequest(command)
       }
       guard let next = subcommands.first(where: { $0._commandName == argument }) else {
-        let names = subcommands.filter(\.configuration.shouldDisplay).map { $0._commandName }
+        let names = subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
         let likely =
           names.first { $0.hasPrefix(argument) } ?? suggestion(for: argument, in: names)
         let meant = likely.map { "; did you mean \($0)?" } ?? ""

@@ -3,6 +3,7 @@ import HTTPTypes
 import JSONStream
 import Pipeline
 import Plugins
+import TestSupport
 import Testing
 
 /// What is kept of exchanges for curl and for HTTP archives.
@@ -52,15 +53,8 @@ import Testing
     for text in texts {
       let message = request(text)
       let line = message.curlCommand.replacing("curl ", with: "printf '%s\\037' ")
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments = ["-c", line]
-      let pipe = Pipe()
-      process.standardOutput = pipe
-      try process.run()
-      let output = pipe.fileHandleForReading.readDataToEndOfFile()
-      process.waitUntilExit()
-      let words = String(decoding: output, as: UTF8.self).split(separator: "\u{1F}")
+      let output = try ChildProcess("/bin/sh", ["-c", line]).finish().output
+      let words = output.split(separator: "\u{1F}")
       #expect(words.last.map(String.init) == text)
     }
   }

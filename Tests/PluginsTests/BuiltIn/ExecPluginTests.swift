@@ -175,7 +175,7 @@ import Testing
 
   @Test func `many questions are answered at a time`() async throws {
     let answer = #"echo "{\"id\":$id,\"action\":\"continue\",\"headers\":{\"X-Id\":\"$id\"}}""#
-    try await with(Self.answering(answer)) { bench, network, _ in
+    try await with(Self.answering(answer), "timeout: 1m") { bench, network, _ in
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<50 {
           group.addTask { _ = await bench.run(policy: .networkOnly) }

@@ -1,5 +1,6 @@
 import Foundation
 import NIOSSL
+import TestSupport
 
 /// Certificates for servers on this machine, made with openssl for the time of the tests.
 struct TestCertificates: Sendable {
@@ -60,14 +61,8 @@ struct TestCertificates: Sendable {
   }
 
   private func shell(_ line: String) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", "exec 2>/dev/null; \(line)"]
-    process.currentDirectoryURL = URL(fileURLWithPath: folder)
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw NoTool() }
+    let (status, _, _) = try ChildProcess("/bin/sh", ["-c", line], in: folder).finish()
+    guard status == 0 else { throw NoTool() }
   }
 
   func path(_ name: String) -> String { "\(folder)/\(name)" }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What a run of the program left.
@@ -33,28 +34,12 @@ enum Program {
     // Files instead of pipes: nobody has to read while the program runs.
     let names = try ["in", "out", "err"].map { try folder.write("", to: "\($0)-\(UUID())") }
     try folder.replace(names[0], with: input)
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: path)
-    process.arguments = arguments
-    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-    process.environment = clean.merging(environment) { $1 }
-    process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: names[0]))
-    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: names[1]))
-    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: names[2]))
-    let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
-    process.terminationHandler = { _ in continuation.finish() }
-    try process.run()
-    do {
-      try await onStart(process.processIdentifier)
-    } catch {
-      process.terminate()
-      throw error
-    }
-    for await _ in ended {}
-    let code = process.terminationStatus
+    var process = ChildProcess(
+      path, arguments, in: folder.path, environment: clean.merging(environment) { $1 })
+    (process.input, process.output, process.errors) = (names[0], names[1], names[2])
+    let status = try await process.run(onStart: onStart)
     let result = RunResult(
-      status: process.terminationReason == .exit ? code : 128 + code,
-      output: try folder.text(names[1]), errors: try folder.text(names[2]))
+      status: status, output: try folder.text(names[1]), errors: try folder.text(names[2]))
     for name in names { try FileManager.default.removeItem(atPath: name) }
     return result
   }
@@ -63,19 +48,13 @@ enum Program {
   static func shell(_ line: String, in folder: Folder) async throws -> RunResult {
     let output = try folder.write("", to: "sh-out-\(UUID())")
     let errors = try folder.write("", to: "sh-err-\(UUID())")
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/bash")
-    process.arguments = ["-c", line]
-    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-    process.environment = clean.merging(["GQLRUN": path]) { $1 }
-    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
-    let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
-    process.terminationHandler = { _ in continuation.finish() }
-    try process.run()
-    for await _ in ended {}
+    var process = ChildProcess(
+      "/bin/bash", ["-c", line], in: folder.path,
+      environment: clean.merging(["GQLRUN": path]) { $1 })
+    (process.output, process.errors) = (output, errors)
+    let status = try await process.run()
     return RunResult(
-      status: process.terminationStatus, output: try folder.text(output),
+      status: status, output: try folder.text(output),
       errors: try folder.text(errors))
   }
 
