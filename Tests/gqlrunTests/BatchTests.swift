@@ -65,7 +65,8 @@ struct BatchTests {
       try folder.write(
         Self.users.replacingOccurrences(of: "($id: ID!)", with: "($id: ID!, $token: String!)")
           .replacingOccurrences(
-            of: "{ id login } }", with: "{ id login } search(text: $token) { __typename } }")
+            of: "{ id login } }", with: "{ id login } search(text: $token) { __typename } }"
+          )
           .replacingOccurrences(
             of: "id: \"{{row.id}}\" }\n    emit",
             with: "id: \"{{row.id}}\", token: canary }\n    emit"),
