@@ -28,6 +28,9 @@ BENCH_SCRATCH ?= .build-bench/scratch
 # Swift's own libraries go into the program: it starts in half the time and needs no Swift installed.
 RELEASE_FLAGS := --static-swift-stdlib
 
+# So many tests run at a time. All at once open thousands of sockets and files, and wait for each other.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
+
 # Under continuous integration a warning in our own code is an error. SwiftPM keeps the flag away
 # from dependencies, so they are not built again.
 TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
