@@ -240,7 +240,7 @@ public final class ResponseNormalizer {
       },
       warnings: (shape?.warnings ?? []) + guessWarnings)
     if options.wantsResult, state.pointee.hasData {
-      let finished = consumeSpool()
+      let finished = try consumeSpool()
       response.data = finished
     }
     do throws(CacheError) {
@@ -263,10 +263,10 @@ public final class ResponseNormalizer {
     }
   }
 
-  private func consumeSpool() -> ResultBody {
+  private func consumeSpool() throws(CacheError) -> ResultBody {
     var taken = ResultSpool()
     swap(&taken, &spool)
-    return taken.finish()
+    return try taken.finish()
   }
 
   private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
@@ -346,8 +346,7 @@ public final class ResponseNormalizer {
   }
 
   private func spoolResult() throws(CacheError) {
-    try spool.append(state.pointee.result.all)
-    state.pointee.result.truncate(to: 0)
+    try spool.take(&state.pointee.result)
   }
 
   /// What the response consisted of, so far.

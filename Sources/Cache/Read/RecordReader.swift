@@ -62,9 +62,9 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       if let miss { return StoreAnswer(.miss(miss), dependencies: dependencies) }
       throw CacheError(.damagedDatabase, "a record of the cache cannot be read")
     }
-    try spool.append(out.all)
+    try spool.take(&out)
     let stale = stale
-    return StoreAnswer(.hit(spool.finish()), stale: stale, dependencies: dependencies)
+    return StoreAnswer(.hit(try spool.finish()), stale: stale, dependencies: dependencies)
   }
 
   private mutating func readRoot() -> Bool {
@@ -484,8 +484,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
 
   private mutating func flush() -> Bool {
     do throws(CacheError) {
-      try spool.append(out.all)
-      out.truncate(to: 0)
+      try spool.take(&out)
       flushes &+= 1
       return true
     } catch {
