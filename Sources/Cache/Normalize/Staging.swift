@@ -34,8 +34,10 @@ struct Staging: ~Copyable {
     let hash = RecordTable.hash(key)
     if let recent {
       let slot = recent + Int(truncatingIfNeeded: hash & UInt64(Self.recentCount - 1))
+      // Asked for first: it comes from afar, and the text is hashed meanwhile.
+      let known = slot.pointee
       let content = hashContent(text.start, text.count, seed: hash)
-      if slot.pointee == content { return }
+      if known == content { return }
       slot.pointee = content
     } else {
       rememberFromNowOn()
