@@ -32,13 +32,11 @@ package struct JobRun {
     let clock = RunClock()
     var watch = Stopwatch()
     while let piece = try file.next() {
-      watch.lap(.input)
+      watch.lap(.input, isKept: true)
       try normalizer.feed(piece)
       watch.lap(.feed, isKept: true)
-      if normalizer.needsFlush {
-        try await normalizer.flush()
-        watch.lap(.handOver, isSuspending: true)
-      }
+      if normalizer.needsFlush { try await normalizer.flush() }
+      watch.lap(.handOver, cpu: 0, isKept: true)
       if run.firstRecordSeconds == nil, normalizer.hasStagedRecords {
         run.firstRecordSeconds = clock.elapsed
       }
@@ -46,16 +44,18 @@ package struct JobRun {
       if marks.isDue(at: run.counts.bytes, after: run.memory), let now = ProcessMemory.resident() {
         run.memory.append(
           MemorySample(seconds: clock.elapsed, bytesRead: run.counts.bytes, resident: now))
+        watch.lap(.marks)
       }
-      watch.start()
     }
+    watch.lap(.input)
     let response = try await normalizer.finish()
-    watch.lap(.handOver, isSuspending: true)
+    watch.lap(.handOver, cpu: 0)
     let summary = try await response.write?.commit() ?? WriteSummary()
-    watch.lap(.commit, isSuspending: true)
+    watch.lap(.commit, cpu: 0)
     if let sync {
+      let before = StageClock.process()
       try await sync()
-      watch.lap(.sync, isSuspending: true)
+      watch.lap(.sync, cpu: StageClock.process() &- before)
     }
     run.count(response, summary)
     if response.hasData { try await readBack(&run, &watch) }
@@ -65,9 +65,9 @@ package struct JobRun {
   }
 
   private func readBack(_ run: inout RunMeasurement, _ watch: inout Stopwatch) async throws {
-    watch.start()
+    let before = StageClock.process()
     let result = try await store.read(operation)
-    watch.lap(.readBack, isSuspending: true)
+    watch.lap(.readBack, cpu: StageClock.process() &- before)
     // A response with errors leaves fields that cannot be read back.
     guard case .hit(let body) = result else { return }
     let sink = try NullDevice()

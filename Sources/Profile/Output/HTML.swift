@@ -34,7 +34,7 @@ enum HTML {
     :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --paper: #ffffff;
       --card: #f6f8fa; --line: #d1d9e0; --accent: #9a3412;
       --c0: #7f8c9b; --c1: #e69f00; --c2: #0072b2; --c3: #009e73; --c4: #d55e00; --c5: #a0522d;
-      --c6: #56b4e9; --c7: #cc79a7; }
+      --c6: #56b4e9; --c7: #cc79a7; --c8: #6b8e23; --c9: #8a6fc1; }
     @media (prefers-color-scheme: dark) {
       :root { --ink: #e6edf3; --soft: #9198a1; --paper: #0d1117; --card: #151b23; --line: #3d444d;
         --accent: #f0883e; } }

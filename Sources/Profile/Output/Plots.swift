@@ -24,7 +24,7 @@ enum SVG {
     x: Double, y: Double, width: Double, height: Double, color: Int, title: String
   ) -> String {
     "<rect x=\"\(number(x))\" y=\"\(number(y))\" width=\"\(number(max(width, 0)))\" "
-      + "height=\"\(number(max(height, 0)))\" rx=\"2\" fill=\"var(--c\(color % 8))\">"
+      + "height=\"\(number(max(height, 0)))\" rx=\"2\" fill=\"var(--c\(color % 10))\">"
       + "<title>\(HTML.escaped(title))</title></rect>"
   }
 
@@ -37,7 +37,7 @@ enum SVG {
       "\(index == 0 ? "M" : "L")\(number(point.x)) \(number(point.y))"
     }
     return
-      "<path d=\"\(steps.joined(separator: " "))\" fill=\"none\" stroke=\"var(--c\(color % 8))\" "
+      "<path d=\"\(steps.joined(separator: " "))\" fill=\"none\" stroke=\"var(--c\(color % 10))\" "
       + "stroke-width=\"2.5\" stroke-linejoin=\"round\"/>"
   }
 

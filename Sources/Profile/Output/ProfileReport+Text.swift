@@ -8,8 +8,7 @@ extension ProfileReport {
       "\(workload.operation), \(workload.source)"
         + (workload.bytes > 0 ? ", \(Quantities.size(workload.bytes))" : ""))
     lines.append(
-      "\(machine.processor), \(machine.cores) cores; \(runs) runs after \(warmUps) to warm up, "
-        + "medians")
+      "\(machine.processor), \(machine.cores) cores; \(repeats)")
     for report in network { lines += networkLines(report) }
     for job in jobs { lines += jobLines(job) }
     lines += baselineLines
@@ -19,15 +18,17 @@ extension ProfileReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
+  /// How often everything was measured, in words.
+  var repeats: String {
+    (runs == 1 ? "1 run" : "medians of \(runs) runs")
+      + (warmUps > 0 ? " after \(warmUps) to warm up" : "")
+  }
+
   private func networkLines(_ report: NetworkReport) -> [String] {
     var table = TextTable(header: ["", "time", "share"])
-    let phases: [(String, Spread)] = [
-      ("first byte", report.firstByte), ("download", report.download), ("parse", report.parse),
-      ("store write", report.write),
-    ]
-    for (name, spread) in phases {
+    for (phase, spread) in report.phases {
       table.add([
-        "  " + name, Quantities.time(spread.median),
+        "  " + phase.rawValue, Quantities.time(spread.median),
         Quantities.percent(spread.median / report.seconds.median),
       ])
     }
@@ -35,8 +36,10 @@ extension ProfileReport {
       "fetched through \(report.label): \(Quantities.time(report.seconds.median)), "
       + "\(Quantities.size(report.bytes)), "
       + String(format: "%.1f MB/s", report.megabytesPerSecond)
-    if let wire = report.wireBytes, wire != report.bytes {
-      title += " (\(Quantities.size(wire)) on the wire)"
+    if let wire = report.wireBytes {
+      title +=
+        " (on the wire \(Quantities.size(wire)), "
+        + String(format: "%.1f MB/s)", report.wireMegabytesPerSecond ?? 0)
     }
     if let ratio = report.toFirst, network.count > 1, report.label != network[0].label {
       title += ", \(Quantities.ratio(ratio)) \(network[0].label)"
@@ -46,12 +49,13 @@ extension ProfileReport {
 
   private func jobLines(_ job: JobReport) -> [String] {
     var table = TextTable(header: [
-      "", "time", "cpu", "share", "MB/s", "events/s", "records/s", "per 256 KiB p50", "p99",
+      "", "time", "cpu", "wait", "share", "MB/s", "events/s", "records/s", "per 256 KiB p50", "p99",
     ])
     for stage in job.stages {
       table.add([
         "  " + stage.name.rawValue, Quantities.time(stage.seconds.median),
         stage.cpuSeconds > 0 ? Quantities.time(stage.cpuSeconds) : "",
+        stage.waitSeconds > 0 ? Quantities.time(stage.waitSeconds) : "",
         Quantities.percent(stage.share),
         stage.megabytesPerSecond.map { String(format: "%.0f", $0) } ?? "",
         stage.eventsPerSecond.map { Quantities.rate($0, "") } ?? "",
@@ -66,6 +70,7 @@ extension ProfileReport {
         + "(\(Quantities.time(job.seconds.lowest)) to \(Quantities.time(job.seconds.highest))), "
         + "cpu \(Quantities.time(job.cpuSeconds.median)), "
         + "peak memory \(Quantities.size(job.peakBytes.median))"
+        + (job.allocations.map { ", \(Quantities.count(Int($0.median))) allocations" } ?? "")
         + ", \(Quantities.count(Int(job.pageFaults.median))) page faults"
         + (job.counts.fileBytes.map { ", file \(Quantities.size($0))" } ?? ""))
     if let first = job.firstRecordSeconds {
@@ -79,18 +84,22 @@ extension ProfileReport {
     }
     result.append("  bottleneck: \(job.bottleneck)")
     result.append(
-      "  reading the clocks took \(String(format: "%.3f %%", job.timerShare * 100)) of the time")
+      "  the profiler's own work took \(String(format: "%.2f %%", job.timerShare * 100)) of the time"
+    )
     return result
   }
 
   private var baselineLines: [String] {
     guard !baselines.isEmpty else { return [] }
-    var table = TextTable(header: ["baselines, the same bytes", "time", "MB/s", "peak", "to yajl"])
+    var table = TextTable(header: [
+      "baselines, the same bytes", "time", "MB/s", "peak", "allocations", "to yajl",
+    ])
     for baseline in baselines {
       table.add([
         "  " + baseline.label, Quantities.time(baseline.seconds.median),
         String(format: "%.0f", baseline.megabytesPerSecond),
         Quantities.size(baseline.peakBytes.median),
+        baseline.allocations.map { Quantities.count(Int($0.median)) } ?? "",
         baseline.toFloor.map { Quantities.ratio($0) } ?? "",
       ])
     }
@@ -126,9 +135,11 @@ struct LoadText {
     }
     for phase in load.phases { table.add(row("  · \(phase.name.rawValue)", phase.latencies)) }
     result += table.lines
-    if let connect = load.connectSeconds {
+    if let connections = load.connections {
+      let needed = load.phases.first { $0.name == .connect }?.latencies.count ?? 0
       result.append(
-        "  a new TCP connection takes \(Quantities.time(connect.median)); requests keep theirs")
+        "  \(connections) connections were made and kept open; "
+          + "\(Quantities.count(needed)) requests had to wait for theirs")
     }
     result += load.errors.map { "  \($0.count) x \($0.message)" }
     result += load.warnings.map { "  warning: \($0)" }
@@ -162,11 +173,20 @@ struct ShapeText {
           + "\(about)\(Quantities.count(shape.distinct)) different ones; normalizing stores "
           + "\(Quantities.size(shape.repeatedBytes)) less")
     }
-    var types = TextTable(header: ["  type", "objects", "different", "bytes", "share"])
+    result.append("  " + shape.cachePrediction)
+    if let middle = shape.middleString {
+      let count = shape.strings.reduce(0) { $0 + $1.count }
+      let bytes = shape.strings.reduce(0) { $0 + $1.bytes }
+      result.append(
+        "  \(Quantities.count(count)) strings of \(Quantities.size(bytes)); half of that in strings of "
+          + "\(Quantities.size(middle)) and more")
+    }
+    var types = TextTable(header: ["  type", "objects", "different", "hits", "bytes", "share"])
     for type in shape.types.prefix(12) {
       types.add([
         "  " + type.name, Quantities.count(type.objects),
-        type.distinct.map { Quantities.count($0) } ?? "", Quantities.size(type.bytes),
+        type.distinct.map { Quantities.count($0) } ?? "",
+        type.hitShare.map { Quantities.percent($0) } ?? "", Quantities.size(type.bytes),
         Quantities.percent(Double(type.bytes) / Double(max(shape.bytes, 1))),
       ])
     }
@@ -187,6 +207,21 @@ struct ShapeText {
         "  largest record: \(largest.key), \(Quantities.size(largest.bytes)), at \(largest.path)")
     }
     return result + shape.advice.map { "  hint: \($0)" }
+  }
+}
+
+extension ShapeReport {
+  /// What a normalized cache will do for this response, in words.
+  var cachePrediction: String {
+    guard let hitShare else {
+      return
+        "cache: no object has an identity (__typename and key fields, see --keys): only the same "
+        + "operation with the same variables is answered from it"
+    }
+    let reusable = Double(identifiedBytes) / Double(max(bytes, 1))
+    return
+      "cache: \(Quantities.percent(hitShare)) of the objects with an identity are hits, there already "
+      + "when they come; \(Quantities.percent(reusable)) of the bytes can answer other operations, too"
   }
 }
 

@@ -26,7 +26,9 @@ struct ShapeHTML {
   }
 
   private var advice: String {
-    shape.advice.map { "<p class=bottleneck>\(HTML.escaped($0))</p>" }.joined()
+    ([shape.cachePrediction.prefix(1).uppercased() + shape.cachePrediction.dropFirst() + "."]
+      .map { "<p>\(HTML.escaped($0))</p>" }
+      + shape.advice.map { "<p class=bottleneck>\(HTML.escaped($0))</p>" }).joined()
   }
 
   /// Types, and in each the fields; a field that holds other objects is drawn with those types.
@@ -76,11 +78,12 @@ struct ShapeHTML {
 
   private var typeTable: String {
     HTML.table(
-      ["type", "objects", "different", "bytes", "share", "largest fields"],
+      ["type", "objects", "different", "hits", "bytes", "share", "largest fields"],
       shape.types.prefix(40).map { type in
         [
           type.name, Quantities.count(type.objects),
-          type.distinct.map { Quantities.count($0) } ?? "", Quantities.size(type.bytes),
+          type.distinct.map { Quantities.count($0) } ?? "",
+          type.hitShare.map { Quantities.percent($0) } ?? "", Quantities.size(type.bytes),
           Quantities.percent(Double(type.bytes) / Double(max(shape.bytes, 1))),
           type.fields.prefix(3).map(\.name).joined(separator: ", "),
         ]
