@@ -334,6 +334,7 @@ struct RecordWriter {
 
   /// Removes records and fields.
   func remove(_ targets: [(key: [UInt8], field: [UInt8]?)]) throws -> TransactionLog {
+    try SQLiteSchema.noteRemovals(in: db)
     var log = TransactionLog(collection)
     for (key, field) in targets {
       try key.withUnsafeBufferPointer { bytes in
