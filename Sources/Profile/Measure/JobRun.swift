@@ -31,6 +31,8 @@ package struct JobRun {
     let marks = MemoryMarks(size: file.size)
     let clock = RunClock()
     var watch = Stopwatch()
+    run.mark(clock)
+    watch.lap(.marks)
     while let piece = try file.next() {
       watch.lap(.input, isKept: true)
       try normalizer.feed(piece)
@@ -41,9 +43,8 @@ package struct JobRun {
         run.firstRecordSeconds = clock.elapsed
       }
       run.counts.bytes += piece.count
-      if marks.isDue(at: run.counts.bytes, after: run.memory), let now = ProcessMemory.resident() {
-        run.memory.append(
-          MemorySample(seconds: clock.elapsed, bytesRead: run.counts.bytes, resident: now))
+      if marks.isDue(at: run.counts.bytes, after: run.memory) {
+        run.mark(clock)
         watch.lap(.marks)
       }
     }
@@ -57,6 +58,8 @@ package struct JobRun {
       try await sync()
       watch.lap(.sync, cpu: StageClock.process() &- before)
     }
+    run.mark(clock)
+    watch.lap(.marks)
     run.count(response, summary)
     if response.hasData { try await readBack(&run, &watch) }
     clock.finish(&run, watch)
@@ -78,6 +81,13 @@ package struct JobRun {
 }
 
 extension RunMeasurement {
+  /// Notes how much memory there is at this point of the response.
+  mutating func mark(_ clock: RunClock) {
+    guard let resident = ProcessMemory.resident() else { return }
+    memory.append(
+      MemorySample(seconds: clock.elapsed, bytesRead: counts.bytes, resident: resident))
+  }
+
   mutating func count(_ response: NormalizedResponse, _ summary: WriteSummary) {
     let statistics = response.statistics
     counts.events = statistics.events

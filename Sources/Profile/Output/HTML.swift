@@ -21,12 +21,15 @@ enum HTML {
     "<section>\n<h2>\(escaped(title))</h2>\n\(content)\n</section>"
   }
 
+  /// A drawing or table that is moved sideways where the page is too narrow for it.
+  static func wide(_ content: String) -> String { "<div class=wide>\(content)</div>" }
+
   static func table(_ header: [String], _ rows: [[String]]) -> String {
     let head = header.map { "<th>\(escaped($0))</th>" }.joined()
     let body = rows.map { row in
       "<tr>" + row.map { "<td>\(escaped($0))</td>" }.joined() + "</tr>"
     }
-    return "<table><thead><tr>\(head)</tr></thead><tbody>\(body.joined())</tbody></table>"
+    return wide("<table><thead><tr>\(head)</tr></thead><tbody>\(body.joined())</tbody></table>")
   }
 
   /// Colours that can be told apart in both schemes and by most eyes (Okabe and Ito).
@@ -44,9 +47,11 @@ enum HTML {
     h1 { margin: 0; font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .75rem; }
     h3 { margin: 0; font-size: 1rem; } header p, footer { color: var(--soft); font-size: .9rem; }
     footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-    svg { display: block; width: 100%; height: auto; overflow: visible; }
+    .wide { overflow-x: auto; }
+    svg { display: block; width: 100%; min-width: 46rem; height: auto; overflow: visible; }
     svg text { font: 13px system-ui, sans-serif; fill: var(--ink); }
-    svg text.soft { fill: var(--soft); font-size: 12px; } svg text.inside { fill: #fff; }
+    svg text.soft { fill: var(--soft); font-size: 12px; }
+    svg text.ondark { fill: #fff; } svg text.onlight { fill: #16191d; }
     svg .axis { stroke: var(--line); stroke-width: 1; }
     .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(30rem, 100%), 1fr));
       gap: 1rem; margin-top: 1.25rem; }
@@ -60,7 +65,7 @@ enum HTML {
     th, td { text-align: right; padding: .25rem .5rem; border-bottom: 1px solid var(--line);
       white-space: nowrap; }
     th:first-child, td:first-child { text-align: left; } th { color: var(--soft); font-weight: 500; }
-    td:first-child { white-space: normal; overflow-wrap: anywhere; }
+    td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 6.5rem; }
     pre { overflow-x: auto; background: var(--card); border: 1px solid var(--line);
       border-radius: 8px; padding: 1rem; font-size: .8rem; }
     .remarks p { color: var(--accent); }

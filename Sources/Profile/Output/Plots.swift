@@ -5,8 +5,9 @@ enum SVG {
   static let width = 1000.0
 
   static func drawing(height: Double, label: String, _ content: String) -> String {
-    "<svg viewBox=\"0 0 \(number(width)) \(number(height))\" role=img aria-label=\"\(HTML.escaped(label))\">\n"
-      + content + "\n</svg>"
+    HTML.wide(
+      "<svg viewBox=\"0 0 \(number(width)) \(number(height))\" role=img aria-label=\"\(HTML.escaped(label))\">\n"
+        + content + "\n</svg>")
   }
 
   static func number(_ value: Double) -> String {
@@ -18,6 +19,11 @@ enum SVG {
   ) -> String {
     "<text x=\"\(number(x))\" y=\"\(number(y))\" text-anchor=\"\(anchor)\" class=\"\(kind)\">"
       + HTML.escaped(text) + "</text>"
+  }
+
+  /// The kind of text that can be read on a colour.
+  static func ink(on color: Int) -> String {
+    [0, 1, 6, 7].contains(color % 10) ? "onlight" : "ondark"
   }
 
   static func box(
@@ -84,7 +90,8 @@ struct StackedBar {
             x: x, y: y + 22, width: max(width - 1, 0.5), height: 34, color: part.color,
             title: "\(part.name): \(Quantities.time(part.value))"))
         if width > SVG.widthOf(part.name) + 12 {
-          content.append(SVG.text(part.name, x: x + 8, y: y + 43, kind: "inside"))
+          content.append(
+            SVG.text(part.name, x: x + 8, y: y + 43, kind: SVG.ink(on: part.color)))
         }
         x += width
       }

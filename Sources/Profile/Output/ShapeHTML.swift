@@ -51,7 +51,8 @@ struct ShapeHTML {
       if area.width > SVG.widthOf(type.name) + 12, area.height > 20 {
         let isLong = SVG.widthOf(label) + 12 > area.width
         content.append(
-          SVG.text(isLong ? type.name : label, x: area.x + 6, y: area.y + 16, kind: "inside"))
+          SVG.text(
+            isLong ? type.name : label, x: area.x + 6, y: area.y + 16, kind: SVG.ink(on: index)))
       }
     }
     return SVG.drawing(
@@ -66,11 +67,11 @@ struct ShapeHTML {
       var parts = [
         "<rect x=\"\(SVG.number(area.x))\" y=\"\(SVG.number(area.y))\" "
           + "width=\"\(SVG.number(max(area.width - 1, 0)))\" "
-          + "height=\"\(SVG.number(max(area.height - 1, 0)))\" fill=\"#000\" fill-opacity=\"0.22\">"
+          + "height=\"\(SVG.number(max(area.height - 1, 0)))\" fill=\"#000\" fill-opacity=\"0.4\">"
           + "<title>\(HTML.escaped(title))</title></rect>"
       ]
       if area.width > SVG.widthOf(field.name) + 8, area.height > 18 {
-        parts.append(SVG.text(field.name, x: area.x + 5, y: area.y + 15, kind: "inside"))
+        parts.append(SVG.text(field.name, x: area.x + 5, y: area.y + 15, kind: "ondark"))
       }
       return parts
     }
