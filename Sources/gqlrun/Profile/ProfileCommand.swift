@@ -16,12 +16,15 @@ struct ProfileCommand: AsyncParsableCommand {
 
       EXAMPLES
         gqlrun profile --generate feed:25000 --store memory --store sqlite
-        gqlrun profile --file response.json --document feed.graphql --var first=250 --html report.html
-        gqlrun profile --endpoint http://127.0.0.1:4000/graphql --document feed.graphql \\
-          --var first=10000
-        gqlrun profile --pipeline a.pipeline.yaml --pipeline b.pipeline.yaml --document feed.graphql
-        gqlrun profile --endpoint URL --document country.graphql --rate 200 --duration 10s
-        gqlrun profile … --json new.json --compare old.json --fail-above 10 --budget 'peak<=64MiB'
+        gqlrun profile --file response.json --document feed.graphql \\
+          --var first=250 --html report.html
+        gqlrun profile --endpoint URL --document feed.graphql --var first=10000
+        gqlrun profile --pipeline a.pipeline.yaml --pipeline b.pipeline.yaml \\
+          --document feed.graphql
+        gqlrun profile --endpoint URL --document country.graphql \\
+          --rate 200 --duration 10s
+        gqlrun profile … --json new.json --compare old.json --fail-above 10 \\
+          --budget 'peak<=64MiB'
       """)
 
   @Option(
