@@ -4,8 +4,8 @@ import Testing
 @testable import gqlrun
 
 /// Help as it stands in the program, for every command.
-@Suite("Help")
-struct HelpTests {
+@Suite("Help texts")
+struct HelpTextTests {
   /// The commands below `command`, with their full names.
   private static func commands(
     _ command: any ParsableCommand.Type = GQLRun.self, _ name: String = "gqlrun"
