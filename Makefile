@@ -192,6 +192,7 @@ bench-chain: build ## Measure what the chain adds to a bare async-http-client on
 check-profile: build ## Hold the figures of gqlrun profile against others: /usr/bin/time's way, and the benchmark's if built
 	Tests/Figures/profile.py $(PROGRAM) --posts 2500
 	Tests/Figures/profile.py $(PROGRAM) --posts 25000 --rounds 5
+	Tests/Figures/profile.py $(PROGRAM) --posts 250 --slow-disk
 	$(if $(wildcard .build-bench/release/gqlrun-bench),Tests/Figures/profile.py $(PROGRAM) --posts 25000 \
 	  --bench .build-bench/release/gqlrun-bench $(BENCH_SCRATCH))
 

@@ -2,6 +2,7 @@
 """Holds the figures of `gqlrun profile` against what others measure of the same work.
 
     Tests/Figures/profile.py PROGRAM [--posts N] [--rounds N] [--store memory] [--bench BENCH SCRATCH]
+                             [--slow-disk]
 
 In turn, round after round: `gqlrun profile` with one run, and the same measured run started from here and
 watched from outside (wait4, as /usr/bin/time does, with a finer clock). Ends with 1 when the median of the
@@ -9,7 +10,9 @@ total differs by more than 3 %, the peak of the memory by more than 5 %, the pro
 when the stages and the profiler's own work do not add up to the total, or when that work is 3 % or more of it.
 
 With --bench, gqlrun-bench measures the same response, and the ratio to bare yajl must be the same
-within the spread of both. Run it on a machine that does nothing else.
+within the spread of both. With --slow-disk, every write and sync of a SQLite file waits for 40 ms (a library
+in LD_PRELOAD, made with cc), and the store must be named as the bottleneck. Run it on a machine that does
+nothing else.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
@@ -19,6 +22,7 @@ parser.add_argument("--posts", type=int, default=2500)
 parser.add_argument("--rounds", type=int, default=7)
 parser.add_argument("--store", action="append")
 parser.add_argument("--bench", nargs=2, metavar=("BENCH", "SCRATCH"))
+parser.add_argument("--slow-disk", action="store_true")
 options = parser.parse_args()
 program = os.path.abspath(options.program)
 stores = options.store or ["memory", "sqlite"]
@@ -102,8 +106,46 @@ def against_bench(bench, scratch, folder):
             failures.append(f"the ratio to bare yajl, {store}")
 
 
+SLOW = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+static void pause_(void) { struct timespec t = {0, 40000000}; nanosleep(&t, NULL); }
+#define SLOW(type, name, parameters, arguments) \\
+  type name parameters { \\
+    static type (*next) parameters; \\
+    if (!next) next = (type (*) parameters)dlsym(RTLD_NEXT, #name); \\
+    pause_(); \\
+    return next arguments; \\
+  }
+SLOW(int, fdatasync, (int file), (file))
+SLOW(int, fsync, (int file), (file))
+SLOW(ssize_t, pwrite64, (int file, const void *from, size_t size, off64_t at), (file, from, size, at))
+"""
+
+
+def slow_disk(folder):
+    with open(f"{folder}/slow.c", "w") as file:
+        file.write(SLOW)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", f"{folder}/slow.so", f"{folder}/slow.c", "-ldl"],
+                   check=True)
+    words = ["--generate", f"feed:{options.posts}", "--store", "sqlite", "--runs", "1", "--warmup",
+             "0", "--no-baselines", "--no-shape"]
+    fast = profile(words, f"{folder}/fast.json")["jobs"][0]
+    os.environ["LD_PRELOAD"] = f"{folder}/slow.so"
+    slow = profile(words, f"{folder}/slow.json")["jobs"][0]
+    del os.environ["LD_PRELOAD"]
+    for name, job in ("as it is", fast), ("slow", slow):
+        print(f"disk {name}: {job['seconds']['median']:.2f} s, {job['bottleneck']}")
+    if not slow["bottleneck"].startswith(("store write takes", "sync takes")):
+        failures.append("a slow disk is not the bottleneck")
+
+
 with tempfile.TemporaryDirectory() as folder:
-    if options.bench:
+    if options.slow_disk:
+        slow_disk(folder)
+    elif options.bench:
         against_bench(*options.bench, folder)
     else:
         # A response like that of --generate, kept so that both sides read the same file.
