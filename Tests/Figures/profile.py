@@ -91,7 +91,7 @@ def against_bench(bench, scratch, folder):
         workload = json.load(file)["workloads"][0]
     place = f"{scratch}/{workload['name']}"
     report = profile(["--file", f"{place}/response.json", "--document", f"{place}/document.graphql",
-                      "--var", "first=1", "--runs", str(options.rounds), "--no-shape",
+                      "--var", "first=1", "--runs", str(options.rounds), "--no-shape", "--no-baselines",
                       *[word for store in ("memory", "sqlite") for word in ("--store", store)]],
                      f"{folder}/report.json")
     for store, job in zip(("memory", "sqlite"), report["jobs"]):

@@ -18,10 +18,17 @@ extension ProfileReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
+  /// How sure the ranges of ratios are; `nil` where there is none to speak of.
+  private var confidence: Double? {
+    (jobs.compactMap(\.toFloor) + network.compactMap(\.toFirst)).map(\.confidence).min()
+      .flatMap { $0 > 0 ? $0 : nil }
+  }
+
   /// How often everything was measured, in words.
   var repeats: String {
     (runs == 1 ? "1 run" : "medians of \(runs) runs")
       + (warmUps > 0 ? " after \(warmUps) to warm up" : "")
+      + (confidence.map { "; ranges of ratios hold with \(Int(($0 * 100).rounded(.down))) %" } ?? "")
   }
 
   private func networkLines(_ report: NetworkReport) -> [String] {

@@ -1,6 +1,12 @@
 import Foundation
 import Profile
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// This program, started again for one measured run: what one run leaves in memory cannot help or hinder
 /// the next, and its peak memory is its own.
 struct MeasuredProcess {
