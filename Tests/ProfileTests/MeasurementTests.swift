@@ -138,7 +138,9 @@ struct MeasurementTests {
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).db").path
       defer { for end in ["", "-wal", "-shm"] { unlink(file + end) } }
       let store = try SQLiteStore(path: file)
-      let run = try await JobRun(operation, path: path, label: "sqlite", store: store) {
+      let run = try await JobRun(
+        operation, path: path, label: "sqlite", store: store, files: [file]
+      ) {
         try await store.checkpoint()
       }.run()
       try store.close()

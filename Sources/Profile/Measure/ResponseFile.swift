@@ -34,6 +34,12 @@ package final class ResponseFile {
     }
   }
 
+  /// The size of a file; 0 when it is not there.
+  static func size(of path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
+  }
+
   deinit {
     close(descriptor)
     buffer.deallocate()

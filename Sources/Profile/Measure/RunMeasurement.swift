@@ -21,6 +21,8 @@ package struct RunMeasurement: Codable, Sendable {
   package var workSeconds: Double
   /// Processor time of all threads in between.
   package var cpuSeconds: Double
+  /// Processor time of the process before that.
+  package var cpuSecondsBefore: Double
   /// Processor time of the whole process; 0 until it has ended.
   package var processCPUSeconds: Double
   /// When the first piece was asked for, and when the last part ended, on ``StageClock/wall()``, which is
@@ -66,6 +68,7 @@ package struct RunMeasurement: Codable, Sendable {
     seconds = 0
     workSeconds = 0
     cpuSeconds = 0
+    cpuSecondsBefore = 0
     processCPUSeconds = 0
     began = 0
     ended = 0
@@ -90,9 +93,12 @@ extension RunMeasurement {
   ///   - end: When it was gone.
   ///   - cpu: Its processor time, in seconds.
   package mutating func enclose(start: UInt64, end: UInt64, cpu: Double) {
-    let before = Double(began &- start) / 1e9
-    parts[.start] = PartTime(wall: max(before - (parts[.plan]?.wall ?? 0), 0))
-    parts[.end] = PartTime(wall: Double(end &- ended) / 1e9)
+    let plan = parts[.plan] ?? PartTime()
+    parts[.start] = PartTime(
+      wall: max(Double(began &- start) / 1e9 - plan.wall, 0),
+      cpu: max(cpuSecondsBefore - plan.cpu, 0))
+    parts[.end] = PartTime(
+      wall: Double(end &- ended) / 1e9, cpu: max(cpu - cpuSecondsBefore - cpuSeconds, 0))
     seconds = Double(end &- start) / 1e9
     processCPUSeconds = cpu
   }
@@ -110,6 +116,7 @@ struct RunClock {
     (run.began, run.ended) = (wall, StageClock.wall())
     run.workSeconds = Double(run.ended &- wall) / 1e9
     run.seconds = run.workSeconds
+    run.cpuSecondsBefore = Double(process) / 1e9
     run.cpuSeconds = Double(StageClock.process() &- process) / 1e9
     run.parts = watch.parts
     run.pieceTimes = watch.lapTimes

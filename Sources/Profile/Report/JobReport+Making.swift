@@ -58,7 +58,7 @@ struct StageSplit {
     let shares = FeedShares(stages)
     return StageReport.Name.allCases.compactMap { name in
       switch name {
-      case .start: report(name) { ($0.wall(.start), $0.wall(.start)) }
+      case .start: report(name) { ($0.wall(.start), $0.cpu(.start)) }
       case .plan: report(name) { ($0.wall(.plan), $0.cpu(.plan)) }
       case .input: withPieces(.input, report(name) { ($0.wall(.input), $0.cpu(.input)) })
       case .textGuard: feed(name, shares.textGuard, shares.guardPieces)
@@ -71,7 +71,7 @@ struct StageSplit {
       case .sync: report(name) { ($0.wall(.sync), $0.cpu(.sync)) }
       case .readBack: report(name) { ($0.wall(.readBack), $0.cpu(.readBack)) }
       case .output: report(name) { ($0.wall(.output), $0.cpu(.output)) }
-      case .end: report(name) { ($0.wall(.end), $0.wall(.end)) }
+      case .end: report(name) { ($0.wall(.end), $0.cpu(.end)) }
       }
     }
   }

@@ -36,10 +36,11 @@ struct ProfileRunCommand: AsyncParsableCommand {
       var watch = Stopwatch()
       let operation = try operation()
       watch.lap(.plan)
-      var run = try await store.withStore { store, sync in
+      var run = try await store.withStore { store, files, sync in
         try await counted {
           try await JobRun(
-            operation, path: file, label: self.store.label, store: store, sync: sync
+            operation, path: file, label: self.store.label, store: store, files: files,
+            sync: sync
           ).run()
         }
       }
