@@ -42,7 +42,7 @@ enum HTML {
       :root { --ink: #e6edf3; --soft: #9198a1; --paper: #0d1117; --card: #151b23; --line: #3d444d;
         --accent: #f0883e; } }
     * { box-sizing: border-box; }
-    body { margin: 0 auto; max-width: 76rem; padding: 2rem 1.5rem; background: var(--paper);
+    body { margin: 0 auto; max-width: 82rem; padding: 2rem 1.5rem; background: var(--paper);
       color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
     h1 { margin: 0; font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .75rem; }
     h3 { margin: 0; font-size: 1rem; } header p, footer { color: var(--soft); font-size: .9rem; }
@@ -53,7 +53,7 @@ enum HTML {
     svg text.soft { fill: var(--soft); font-size: 12px; }
     svg text.ondark { fill: #fff; } svg text.onlight { fill: #16191d; }
     svg .axis { stroke: var(--line); stroke-width: 1; }
-    .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(30rem, 100%), 1fr));
+    .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(36rem, 100%), 1fr));
       gap: 1rem; margin-top: 1.25rem; }
     .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
       padding: 1rem 1.25rem; overflow-x: auto; }
@@ -62,7 +62,7 @@ enum HTML {
     p.bottleneck, .card p.bottleneck { color: var(--accent); }
     table { border-collapse: collapse; width: 100%; font-size: .85rem; margin-top: .75rem;
       font-variant-numeric: tabular-nums; }
-    th, td { text-align: right; padding: .25rem .5rem; border-bottom: 1px solid var(--line);
+    th, td { text-align: right; padding: .25rem .4rem; border-bottom: 1px solid var(--line);
       white-space: nowrap; }
     th:first-child, td:first-child { text-align: left; } th { color: var(--soft); font-weight: 500; }
     td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 6.5rem; }

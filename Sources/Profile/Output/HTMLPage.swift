@@ -120,7 +120,7 @@ struct HTMLPage {
 
   private func stageTable(_ job: JobReport) -> String {
     HTML.table(
-      ["stage", "time", "cpu", "wait", "share", "MB/s", "p50 / p99 per 256 KiB"],
+      ["stage", "time", "cpu", "wait", "share", "MB/s", "per 256 KiB: p50 / p99"],
       job.stages.map { stage in
         [
           stage.name.rawValue, Quantities.time(stage.seconds.median),

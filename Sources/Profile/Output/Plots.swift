@@ -99,7 +99,8 @@ struct StackedBar {
     }
     var x = 0.0
     var seen: Set<String> = []
-    for part in rows.flatMap(\.parts) where seen.insert(part.name).inserted {
+    for part in rows.flatMap(\.parts).sorted(by: { $0.color < $1.color })
+    where seen.insert(part.name).inserted {
       let width = SVG.widthOf(part.name) + 32
       if x + width > SVG.width {
         x = 0
@@ -160,7 +161,7 @@ struct Axes {
   var xTicks: [(place: Double, text: String)]
   var yTicks: [(place: Double, text: String)]
 
-  var width: Double { SVG.width - left - 20 }
+  var width: Double { SVG.width - left - 40 }
   var height: Double { bottom - top }
 
   /// A point from shares of both axes.
