@@ -143,10 +143,11 @@ struct LoadText {
     for phase in load.phases { table.add(row("  · \(phase.name.rawValue)", phase.latencies)) }
     result += table.lines
     if let connections = load.connections {
-      let needed = load.phases.first { $0.name == .connect }?.latencies.count ?? 0
+      let waited = load.phases.first { $0.name == .connect }?.latencies.count ?? 0
       result.append(
-        "  \(connections) connections were made and kept open; "
-          + "\(Quantities.count(needed)) requests had to wait for theirs")
+        connections == 0
+          ? "  every request found an open connection"
+          : "  new connections: \(connections); requests that waited for one: \(waited)")
     }
     result += load.errors.map { "  \($0.count) x \($0.message)" }
     result += load.warnings.map { "  warning: \($0)" }
