@@ -39,7 +39,7 @@ struct HTMLPage {
     let size = report.workload.bytes > 0 ? ", \(Quantities.size(report.workload.bytes))" : ""
     return "\(report.workload.source)\(size). \(report.machine.processor), \(report.machine.cores) "
       + "cores, \(Quantities.size(report.machine.memoryBytes)), \(report.machine.system). "
-      + "\(report.repeats.prefix(1).uppercased() + report.repeats.dropFirst())."
+      + "\(report.repeats.prefix(1).uppercased() + report.repeats.dropFirst())"
   }
 
   private var date: String {
@@ -184,7 +184,8 @@ struct HTMLPage {
         .init(name: "from the intended start (corrected)", latencies: corrected, color: 0), at: 0)
     }
     let warnings = load.warnings.map { "<p class=bottleneck>\(HTML.escaped($0))</p>" }
-    let lines = LoadText(load).lines.dropFirst().joined(separator: "\n")
+    let lines = LoadText(load).lines.dropFirst()
+      .filter { !$0.hasPrefix("  warning: ") }.joined(separator: "\n")
     return HTML.section(
       "Latency of \(load.requests) requests",
       LatencyPlot(curves: curves).svg + warnings.joined() + "<pre>\(HTML.escaped(lines))</pre>")

@@ -8,7 +8,8 @@ extension ProfileReport {
       "\(workload.operation), \(workload.source)"
         + (workload.bytes > 0 ? ", \(Quantities.size(workload.bytes))" : ""))
     lines.append(
-      "\(machine.processor), \(machine.cores) cores; \(repeats)")
+      "\(machine.processor), \(machine.cores) cores"
+        + (repeats.isEmpty ? "" : "; \(repeats)"))
     for report in network { lines += networkLines(report) }
     for job in jobs { lines += jobLines(job) }
     lines += baselineLines
@@ -26,7 +27,8 @@ extension ProfileReport {
 
   /// How often everything was measured, in words.
   var repeats: String {
-    (runs == 1 ? "1 run" : "medians of \(runs) runs")
+    guard load == nil else { return "" }
+    return (runs == 1 ? "1 run" : "medians of \(runs) runs")
       + (warmUps > 0 ? " after \(warmUps) to warm up" : "")
       + (confidence.map { "; ranges of ratios hold with \(Int(($0 * 100).rounded(.down))) %" } ?? "")
   }
