@@ -1,12 +1,6 @@
 import Foundation
 import Profile
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// This program, started again for one measured run: what one run leaves in memory cannot help or hinder
 /// the next, and its peak memory is its own.
 struct MeasuredProcess {
@@ -77,8 +71,14 @@ struct MeasuredProcess {
     }
   }
 
+  /// Reads the seconds and microseconds by their place: which module their names belong to depends on
+  /// whether Swift's libraries are linked statically.
   private static func seconds(_ time: timeval) -> Double {
-    Double(time.tv_sec) + Double(time.tv_usec) / 1e6
+    withUnsafeBytes(of: time) { bytes in
+      let size = MemoryLayout<timeval>.size / 2
+      return Double(bytes.loadUnaligned(as: Int.self))
+        + Double(bytes.loadUnaligned(fromByteOffset: size, as: Int.self)) / 1e6
+    }
   }
 
   private func failure(_ code: Int32) -> Failure {
