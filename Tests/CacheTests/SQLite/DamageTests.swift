@@ -61,6 +61,17 @@ struct DamagedFile {
     try await CacheUnderTest(store: store).read(Self.document)
   }
 
+  /// A file with one response in the database and a second in the log, whose user did not end well.
+  static func afterACrash() async throws -> DamagedFile {
+    let file = try DamagedFile()
+    let store = try file.open()
+    try await file.write("old", to: store)
+    try await store.checkpoint()
+    try await file.write("new", to: store)
+    try file.leaveAsAfterACrash(store)
+    return file
+  }
+
   /// Copies the files as they are, as a crash would leave them.
   func leaveAsAfterACrash(_ store: SQLiteStore) throws {
     let aside = directory.path("crashed")
@@ -159,12 +170,7 @@ struct DamageTests {
 
   @Test("after an unclean end the file is checked: a sound one stays, with what its log holds")
   func unclean() async throws {
-    let file = try DamagedFile()
-    let first = try file.open()
-    try await file.write("old", to: first)
-    try await first.checkpoint()
-    try await file.write("new", to: first)
-    try file.leaveAsAfterACrash(first)
+    let file = try await DamagedFile.afterACrash()
     let notices = Notices()
     let store = try file.open(notices)
     #expect(try await file.read(store) == DamagedFile.data("new"))
@@ -175,12 +181,7 @@ struct DamageTests {
 
   @Test("after an unclean end a damaged file is set aside, and the cache begins empty")
   func setAside() async throws {
-    let file = try DamagedFile()
-    let first = try file.open()
-    try await file.write("old", to: first)
-    try await first.checkpoint()
-    try await file.write("new", to: first)
-    try file.leaveAsAfterACrash(first)
+    let file = try await DamagedFile.afterACrash()
     try file.overwrite(page: 4, with: 0x5a)
     let notices = Notices()
     let store = try file.open(notices)
@@ -196,12 +197,7 @@ struct DamageTests {
 
   @Test("a damaged file is an error, and stays, for those who want that and those who only read")
   func refusal() async throws {
-    let file = try DamagedFile()
-    let first = try file.open()
-    try await file.write("old", to: first)
-    try await first.checkpoint()
-    try await file.write("new", to: first)
-    try file.leaveAsAfterACrash(first)
+    let file = try await DamagedFile.afterACrash()
     try file.overwrite(page: 4, with: 0x5a)
     var refusing = SQLiteStore.Options()
     refusing.damage = .refuse
