@@ -199,7 +199,6 @@ bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BE
 	  $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
 	  --output "Benchmarks/results/$$(date +%Y%m%d-%H%M%S).json"
 
-.PHONY: bench-all
 .PHONY: bench-chain
 bench-chain: build ## Measure what the chain adds to a bare async-http-client on the same requests
 	cd Benchmarks && $(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun-bench-chain --scratch-path ../.build-bench-chain
@@ -207,6 +206,15 @@ bench-chain: build ## Measure what the chain adds to a bare async-http-client on
 	  trap "kill $$server" EXIT; sleep 1; \
 	  .build-bench-chain/release/gqlrun-bench-chain http://127.0.0.1:4790/graphql
 
+.PHONY: check-profile
+check-profile: build ## Hold the figures of gqlrun profile against others: /usr/bin/time's way, and the benchmark's if built
+	Tests/Figures/profile.py $(PROGRAM) --posts 2500
+	Tests/Figures/profile.py $(PROGRAM) --posts 25000 --rounds 5
+	Tests/Figures/profile.py $(PROGRAM) --posts 250 --slow-disk
+	$(if $(wildcard .build-bench/release/gqlrun-bench),Tests/Figures/profile.py $(PROGRAM) --posts 25000 \
+	  --bench .build-bench/release/gqlrun-bench $(BENCH_SCRATCH))
+
+.PHONY: bench-all
 bench-all: ## The same with responses of 1.1 GB
 	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
 

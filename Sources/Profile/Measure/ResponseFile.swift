@@ -25,6 +25,19 @@ package final class ResponseFile {
           + "run; save it to a file first")
     }
     size = Int(status.st_size)
+    var first: [UInt8] = [0, 0]
+    guard pread(descriptor, &first, 2, 0) < 2 || first != [0x1f, 0x8b] else {
+      close(descriptor)
+      throw ProfileError(
+        "the response \(path) is compressed with gzip; unpack it first: "
+          + "gunzip -c \(path) > response.json")
+    }
+  }
+
+  /// The size of a file; 0 when it is not there.
+  static func size(of path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
   deinit {
