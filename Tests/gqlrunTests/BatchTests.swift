@@ -133,7 +133,7 @@ struct BatchTests {
       let folder = try folder(400)
       let to = ["--endpoint", server.url + "?delay=20"]
       let first = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder) { id in
-        while server.requestCount < 40 { try await Task.sleep(for: .milliseconds(5)) }
+        await server.log.requests(40)
         kill(id, SIGINT)
       }
       #expect(first.status == 130 && first.errors.contains("--resume continues"), "\(first)")
