@@ -76,6 +76,7 @@ struct BatchTests {
       #expect(dry.status == 0 && dry.output.contains("users: 3 tasks"), "\(dry)")
       #expect(dry.output.contains(#""id":"U_1""#) && !dry.output.contains("canary"))
       #expect(server.requestCount == 0)
+      #expect(dry.output.contains("estimated cost: 3 requests, up to 6 objects"), "\(dry)")
       #expect(!folder.exists("runs"))
     }
   }

@@ -61,7 +61,6 @@ public final class ResponseNormalizer {
   private var spool = ResultSpool()
   private let shape: ResponseShape?
   private var transaction: (any RecordTransaction)?
-  private var gathering: RecordGathering?
   private var storeFailure: CacheError?
   private var keySpread = KeySpread()
   /// How many bytes of staged records go to the store at once.
@@ -147,7 +146,7 @@ public final class ResponseNormalizer {
   public func flush() async throws(CacheError) {
     guard let store, storeFailure == nil else { return state.pointee.staging.discard() }
     // A memory store holds everything in any case: it takes the whole response at once.
-    if store.takesWholeResponses { return await gather() }
+    if store.takesWholeResponses { return }
     do throws(CacheError) {
       if transaction == nil { transaction = try await store.begin() }
       let isScattered =
@@ -163,18 +162,6 @@ public final class ResponseNormalizer {
     } catch {
       try await goOn(after: error)
     }
-  }
-
-  /// Hands the staged records over to be kept until the response has ended.
-  private func gather() async {
-    let staging = state.pointee.staging.take(nullsAreFacts: options.errorPolicy != .skipErrored)
-    if gathering == nil {
-      gathering = RecordGathering(
-        segmentSeed: state.pointee.staging.segmentSeed, received: state.pointee.staging.received)
-    }
-    if let spent = await gathering?.add(staging) { state.pointee.staging.recycle(spent) }
-    // Fewer and larger ones: the last is waited for.
-    batchBytes = min(batchBytes * 2, 4 * options.flushThreshold)
   }
 
   /// How much larger batches are when keys are random.
@@ -240,7 +227,7 @@ public final class ResponseNormalizer {
       },
       warnings: (shape?.warnings ?? []) + guessWarnings)
     if options.wantsResult, state.pointee.hasData {
-      let finished = consumeSpool()
+      let finished = try consumeSpool()
       response.data = finished
     }
     do throws(CacheError) {
@@ -263,10 +250,10 @@ public final class ResponseNormalizer {
     }
   }
 
-  private func consumeSpool() -> ResultBody {
+  private func consumeSpool() throws(CacheError) -> ResultBody {
     var taken = ResultSpool()
     swap(&taken, &spool)
-    return taken.finish()
+    return try taken.finish()
   }
 
   private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
@@ -297,11 +284,6 @@ public final class ResponseNormalizer {
       }
       self.transaction = nil
       return PendingWrite(open: transaction, store: store, epoch: epoch)
-    }
-    if let gathering {
-      await gather()
-      let batch = await gathering.release(resolving: NullResolutionRequest(resolution))
-      return PendingWrite(store: store, batch: batch.noting(pagesOf: operation.plan), epoch: epoch)
     }
     if !resolution.isEmpty {
       resolution.run(
@@ -346,8 +328,7 @@ public final class ResponseNormalizer {
   }
 
   private func spoolResult() throws(CacheError) {
-    try spool.append(state.pointee.result.all)
-    state.pointee.result.truncate(to: 0)
+    try spool.take(&state.pointee.result)
   }
 
   /// What the response consisted of, so far.

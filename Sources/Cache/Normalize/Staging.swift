@@ -47,33 +47,6 @@ struct Staging: ~Copyable {
     table.insert(key, hash: hash, text: text, received: received)
   }
 
-  /// Joins records that were staged elsewhere after those that are here.
-  mutating func add(_ batch: RecordBatch) {
-    // Segments first: merging lists looks them up here.
-    if batch.table.segmentCount > 0 { add(batch.table, onlySegments: true) }
-    add(batch.table, onlySegments: false)
-    for key in batch.tentative {
-      if let index = key.withUnsafeBufferPointer({ table.find(Bytes($0)) }) {
-        tentative.insert(index)
-      }
-    }
-  }
-
-  private mutating func add(_ batch: RecordTable, onlySegments: Bool) {
-    for source in batch.live {
-      let key = batch.key(at: source)
-      guard Segments.isSegment(key: key) == onlySegments else { continue }
-      let (hash, text) = (batch.hash(at: source), batch.text(at: source))
-      guard let index = table.find(key, hash: hash) else {
-        table.insert(key, hash: hash, text: text, received: received)
-        continue
-      }
-      // Segments are named after what they hold: a known one is the same.
-      if onlySegments || table.text(at: index).equals(text) { continue }
-      join(index, text)
-    }
-  }
-
   /// Counts what was staged, and begins to remember it when there is much of it.
   @inline(never)
   private mutating func rememberFromNowOn() {

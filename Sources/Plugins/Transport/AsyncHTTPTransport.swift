@@ -38,6 +38,10 @@ public struct AsyncHTTPTransport: HTTPTransport {
     self.userAgent = userAgent
   }
 
+  public var executors: [any TaskExecutor] {
+    HTTPClient.defaultEventLoopGroup.makeIterator().map { LoopExecutor($0) }
+  }
+
   /// Closes all connections. The transport cannot be used afterwards.
   public func shutdown() async { await clients.shutdown() }
 

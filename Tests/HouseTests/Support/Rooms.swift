@@ -50,7 +50,7 @@ struct Room {
     Room("CZlib"),
     Room(
       "Batch", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib"],
-      modules: ["GRDB", "Yams", "Logging", "Crypto", "HTTPTypes"],
+      modules: ["GRDB", "Histogram", "Logging", "Crypto", "HTTPTypes"],
       system: ["Foundation", "Dispatch"]),
     Room(
       "Profile", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL"],
