@@ -22,6 +22,8 @@ BENCH_ROUNDS ?= 5
 # A folder with a generator and a document for the responses of the first kind; without it, they are
 # made by the benchmark itself.
 BENCH_FEED ?= ../shared/bench
+# The schema for `make bench-language`; without it, one is made by the benchmark itself.
+BENCH_SCHEMA ?= ../shared/real/github.graphql
 # Where responses and databases of the benchmark go: 0.6 GB, or 8 GB with those of 1.1 GB.
 BENCH_SCRATCH ?= .build-bench/scratch
 
@@ -181,7 +183,13 @@ bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BE
 	  $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
 	  --output "Benchmarks/results/$$(date +%Y%m%d-%H%M%S).json"
 
-.PHONY: bench-all
+.PHONY: bench-language
+bench-language: packages-bench ## Measure schemas and documents (BENCH_SCHEMA, BENCH_ROUNDS): read, build, print, validate, growth
+	@$(call prepare,.build-bench)
+	cd Benchmarks && GQLRUN_ROOMS=core $(SWIFT) build -c release $(RELEASE_FLAGS) --scratch-path ../.build-bench
+	.build-bench/release/gqlrun-bench language --rounds $(BENCH_ROUNDS) \
+	  $(if $(wildcard $(BENCH_SCHEMA)),--schema "$(BENCH_SCHEMA)")
+
 .PHONY: bench-chain
 bench-chain: build ## Measure what the chain adds to a bare async-http-client on the same requests
 	cd Benchmarks && $(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun-bench-chain --scratch-path ../.build-bench-chain
@@ -189,6 +197,7 @@ bench-chain: build ## Measure what the chain adds to a bare async-http-client on
 	  trap "kill $$server" EXIT; sleep 1; \
 	  .build-bench-chain/release/gqlrun-bench-chain http://127.0.0.1:4790/graphql
 
+.PHONY: bench-all
 bench-all: ## The same with responses of 1.1 GB
 	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
 
