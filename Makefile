@@ -31,6 +31,8 @@ CHAIN_ROUNDS ?= 11
 # A folder with a generator and a document for the responses of the first kind; without it, they are
 # made by the benchmark itself.
 BENCH_FEED ?= ../shared/bench
+# The schema for `make bench-language`; without it, one is made by the benchmark itself.
+BENCH_SCHEMA ?= ../shared/real/github.graphql
 # Where responses and databases of the benchmark go: 0.6 GB, or 8 GB with those of 1.1 GB.
 BENCH_SCRATCH ?= .build-bench/scratch
 
@@ -201,6 +203,13 @@ bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BE
 	  --rounds $(BENCH_ROUNDS) --scratch $(BENCH_SCRATCH) \
 	  $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
 	  --output "Benchmarks/results/$$(date +%Y%m%d-%H%M%S).json"
+
+.PHONY: bench-language
+bench-language: packages-bench ## Measure schemas and documents (BENCH_SCHEMA, BENCH_ROUNDS): read, build, print, validate, growth
+	@$(call prepare,.build-bench)
+	cd Benchmarks && GQLRUN_ROOMS=core $(SWIFT) build -c release $(RELEASE_FLAGS) --scratch-path ../.build-bench
+	.build-bench/release/gqlrun-bench language --rounds $(BENCH_ROUNDS) \
+	  $(if $(wildcard $(BENCH_SCHEMA)),--schema "$(BENCH_SCHEMA)")
 
 .PHONY: bench-chain
 bench-chain: build ## Measure what the chain adds to a bare async-http-client on the same requests
