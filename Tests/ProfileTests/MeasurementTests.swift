@@ -118,6 +118,26 @@ struct MeasurementTests {
     }
   }
 
+  @Test("what the first piece costs by being the first is not held against the stage that met it")
+  func firstPiece() throws {
+    var job = RunMeasurement(kind: .job, label: "memory")
+    job.seconds = 1
+    job.parts = [.feed: PartTime(wall: 1, cpu: 1)]
+    var stages = RunMeasurement(kind: .stages, label: "stages")
+    // Loading the parser's code took a hundred times what a piece takes.
+    stages.pieceTimes = [
+      .textGuard: [10, 10, 10, 10], .parse: [10_000, 40, 40, 40], .normalize: [100, 100, 100, 100],
+    ]
+    stages.parts = stages.pieceTimes.mapValues {
+      PartTime(wall: Double($0.reduce(0, +)) / 1e9, cpu: 0)
+    }
+    let report = try #require(JobReport(jobs: [job], stages: [stages], floor: [], lapCost: 0))
+    let shares = Dictionary(uniqueKeysWithValues: report.stages.map { ($0.name, $0.share) })
+    #expect(abs((shares[.textGuard] ?? 0) - 0.1) < 1e-9)
+    #expect(abs((shares[.parse] ?? 0) - 0.3) < 1e-9)
+    #expect(abs((shares[.normalize] ?? 0) - 0.6) < 1e-9)
+  }
+
   @Test("a store that is slow to make its file durable is named as the bottleneck")
   func slowStore() async throws {
     try await Self.withResponse(50) { operation, path in

@@ -63,7 +63,7 @@ private final class FileSpool: @unchecked Sendable {
     try check()
   }
 
-  /// A piece on its way to the other thread; the sender has forgotten it.
+  /// A piece on its way to the other thread. Sendable: the sender has forgotten it.
   private struct Handed: @unchecked Sendable {
     let piece: Piece
   }

@@ -12,6 +12,37 @@ extension Schema {
 }
 
 extension Schema {
+  /// The default values that their types do not allow, as newer versions of the reference
+  /// implementation refuse them; at most a hundred.
+  func defaultValueWarnings() -> [SchemaError.Issue] {
+    var warnings: [SchemaError.Issue] = []
+    func check(_ definition: InputValueDefinition, _ place: @autoclosure () -> String) {
+      guard warnings.count < 100, let value = definition.defaultValue,
+        !isAllowed(value, definition.type, 0)
+      else { return }
+      warnings.append(
+        SchemaError.Issue(
+          message: "The default value of \(place()) is not a value of its type "
+            + "\(definition.type.printed()), and is never used: \(value.printed())",
+          location: value.location))
+    }
+    for name in directiveNamesInOrder {
+      for argument in directiveDefinitions[name]?.arguments ?? [] {
+        check(argument, "@\(name)(\(argument.name.value):)")
+      }
+    }
+    for name in typeNames {
+      for field in types[name]?.fields ?? NamedList([]) {
+        for argument in field.arguments {
+          check(argument, "\(name).\(field.name.value)(\(argument.name.value):)")
+        }
+      }
+      guard case .inputObject(let input)? = types[name] else { continue }
+      for field in input.fields { check(field, "\(name).\(field.name.value)") }
+    }
+    return warnings
+  }
+
   /// Whether a constant is a value of the type.
   ///
   /// https://spec.graphql.org/September2025/#sec-Input-Values

@@ -3,8 +3,9 @@ extension Schema {
   /// valid.
   ///
   /// That is what can only be said of the types taken together: root types, names, the duties of those
-  /// who implement interfaces, empty types, input objects that contain themselves. Messages and places
-  /// are those of the reference implementation's `validate_schema`. At most a hundred issues.
+  /// who implement interfaces, empty types, input objects and default values that contain themselves.
+  /// Messages and places are those of the reference implementation's `validate_schema`. At most a
+  /// hundred issues.
   ///
   /// https://spec.graphql.org/September2025/#sec-Schema
   public func validate() -> [SchemaError.Issue] {
@@ -17,6 +18,7 @@ extension Schema {
       if let type = types[name] { validator.check(type) }
     }
     validator.checkInputCycles()
+    validator.checkDefaultCycles()
     return validator.issues.listed()
   }
 }

@@ -64,7 +64,11 @@ package struct JobRun {
     run.mark(clock)
     watch.lap(.marks)
     run.count(response, summary)
-    if response.hasData { try await readBack(&run, &watch) }
+    if response.hasData {
+      try await readBack(&run, &watch)
+      // The result is gone now, and its memory given back.
+      watch.lap(.output)
+    }
     clock.finish(&run, watch)
     if !files.isEmpty {
       // Asking the store would count its records, and take longer than everything else.
@@ -106,11 +110,11 @@ extension RunMeasurement {
   }
 }
 
-/// Where in a response the memory is looked at: 128 times, evenly.
+/// Where in a response the memory is looked at: 64 times, evenly.
 private struct MemoryMarks {
   private let interval: Int
 
-  init(size: Int) { interval = max(size / 128, 1) }
+  init(size: Int) { interval = max(size / 64, 1) }
 
   func isDue(at bytes: Int, after samples: [MemorySample]) -> Bool {
     bytes - (samples.last?.bytesRead ?? -interval) >= interval

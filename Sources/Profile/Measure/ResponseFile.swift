@@ -21,8 +21,10 @@ package final class ResponseFile {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
       throw ProfileError(
-        "cannot profile the response \(path): it is no regular file, and it is read once for every "
-          + "run; save it to a file first")
+        status.st_mode & S_IFMT == S_IFDIR
+          ? "cannot read the response \(path): it is a directory; name a file in it"
+          : "cannot profile the response \(path): it is no regular file, and it is read once for "
+            + "every run; save it to a file first")
     }
     size = Int(status.st_size)
     var first: [UInt8] = [0, 0]

@@ -64,8 +64,11 @@ enum HTML {
       font-variant-numeric: tabular-nums; }
     th, td { text-align: right; padding: .25rem .4rem; border-bottom: 1px solid var(--line);
       white-space: nowrap; }
-    th:first-child, td:first-child { text-align: left; } th { color: var(--soft); font-weight: 500; }
+    th:first-child, td:first-child { text-align: left; } th { color: var(--soft);
+      font-weight: 500; white-space: normal; vertical-align: bottom; }
     td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 6.5rem; }
+    .card table { font-size: .8rem; }
+    .card td:first-child { min-width: 0; white-space: nowrap; }
     pre { overflow-x: auto; background: var(--card); border: 1px solid var(--line);
       border-radius: 8px; padding: 1rem; font-size: .8rem; }
     .remarks p { color: var(--accent); }

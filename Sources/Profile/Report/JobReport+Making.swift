@@ -135,10 +135,10 @@ private struct FeedShares {
   var normalizePieces: Percentiles?
 
   init(_ runs: [RunMeasurement]) {
-    let whole = Spread.median(of: runs.map { $0.wall(.normalize) }.orZero)
+    let whole = Self.time(.normalize, runs)
     guard whole > 0 else { return }
-    let guardTime = Spread.median(of: runs.map { $0.wall(.textGuard) }.orZero)
-    let parseTime = Spread.median(of: runs.map { $0.wall(.parse) }.orZero)
+    let guardTime = Self.time(.textGuard, runs)
+    let parseTime = Self.time(.parse, runs)
     textGuard = min(guardTime / whole, 1)
     parse = min(max(parseTime - guardTime, 0) / whole, 1 - textGuard)
     normalize = 1 - textGuard - parse
@@ -151,8 +151,16 @@ private struct FeedShares {
     parsePieces = Percentiles(nanoseconds: zip(second, first).map { $0 > $1 ? $0 - $1 : 0 })
     normalizePieces = Percentiles(nanoseconds: zip(third, second).map { $0 > $1 ? $0 - $1 : 0 })
   }
-}
 
-extension [Double] {
-  fileprivate var orZero: [Double] { isEmpty ? [0] : self }
+  /// The time of a part over all pieces but the first: whoever reads that one first also loads code and
+  /// touches memory for those that follow.
+  private static func time(_ part: Part, _ runs: [RunMeasurement]) -> Double {
+    guard !runs.isEmpty else { return 0 }
+    return Spread.median(
+      of: runs.map { run in
+        let pieces = run.pieceTimes[part] ?? []
+        return pieces.count > 2
+          ? Double(pieces.dropFirst().reduce(0, +)) / 1e9 : run.wall(part)
+      })
+  }
 }

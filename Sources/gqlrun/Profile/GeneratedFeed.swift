@@ -76,7 +76,7 @@ struct ScratchFolder {
     } catch {
       throw Failure(
         .failed,
-        "cannot make a folder in \(folder.deletingLastPathComponent().path): \(error.localizedDescription)"
+        "cannot make the folder \(folder.path): \(error.localizedDescription)"
       )
     }
   }
