@@ -207,7 +207,7 @@ bench-chain: build ## Measure what the chain adds to a bare async-http-client on
 	  .build-bench-chain/release/gqlrun-bench-chain http://127.0.0.1:4790/graphql
 
 .PHONY: check-profile
-check-profile: build ## Hold the figures of gqlrun profile against outside measurements
+check-profile: packages-server build ## Hold the figures of gqlrun profile against outside measurements
 	Tests/Figures/profile.py $(PROGRAM) --posts 2500
 	Tests/Figures/profile.py $(PROGRAM) --posts 25000 --rounds 5
 	Tests/Figures/profile.py $(PROGRAM) --posts 250 --slow-disk
