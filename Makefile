@@ -25,9 +25,14 @@ BATCH_ROWS ?= 1000000
 BENCH_POSTS ?= 250 2500 25000
 BENCH_SHAPES ?= all
 BENCH_ROUNDS ?= 5
+# How many requests `make bench-chain` measures at a time, and how often.
+CHAIN_REQUESTS ?= 2000
+CHAIN_ROUNDS ?= 11
 # A folder with a generator and a document for the responses of the first kind; without it, they are
 # made by the benchmark itself.
 BENCH_FEED ?= ../shared/bench
+# The schema for `make bench-language`; without it, one is made by the benchmark itself.
+BENCH_SCHEMA ?= ../shared/real/github.graphql
 # Where responses and databases of the benchmark go: 0.6 GB, or 8 GB with those of 1.1 GB.
 BENCH_SCRATCH ?= .build-bench/scratch
 
@@ -199,12 +204,20 @@ bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BE
 	  $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
 	  --output "Benchmarks/results/$$(date +%Y%m%d-%H%M%S).json"
 
+.PHONY: bench-language
+bench-language: packages-bench ## Measure schemas and documents (BENCH_SCHEMA, BENCH_ROUNDS): read, build, print, validate, growth
+	@$(call prepare,.build-bench)
+	cd Benchmarks && GQLRUN_ROOMS=core $(SWIFT) build -c release $(RELEASE_FLAGS) --scratch-path ../.build-bench
+	.build-bench/release/gqlrun-bench language --rounds $(BENCH_ROUNDS) \
+	  $(if $(wildcard $(BENCH_SCHEMA)),--schema "$(BENCH_SCHEMA)")
+
 .PHONY: bench-chain
 bench-chain: build ## Measure what the chain adds to a bare async-http-client on the same requests
 	cd Benchmarks && $(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun-bench-chain --scratch-path ../.build-bench-chain
-	@$(PROGRAM) serve --port 4790 >/dev/null & server=$$!; \
-	  trap "kill $$server" EXIT; sleep 1; \
-	  .build-bench-chain/release/gqlrun-bench-chain http://127.0.0.1:4790/graphql
+	@coproc server { exec $(PROGRAM) serve --port 0; }; \
+	  trap "kill $$server_PID" EXIT; \
+	  read -r url <&$${server[0]} || { echo "the server did not start" >&2; exit 1; }; \
+	  .build-bench-chain/release/gqlrun-bench-chain "$$url" $(CHAIN_REQUESTS) $(CHAIN_ROUNDS)
 
 .PHONY: check-profile
 check-profile: packages-server build ## Hold the figures of gqlrun profile against outside measurements
@@ -218,6 +231,15 @@ check-profile: packages-server build ## Hold the figures of gqlrun profile again
 bench-all: ## The same with responses of 1.1 GB
 	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
 
+.PHONY: example
+example: build ## Build the example of an own plugin as its package says, and run it against the built-in server
+	cd Examples/OwnPlugin && $(SWIFT) build --scratch-path ../../.build-example
+	@coproc server { exec $(PROGRAM) serve --port 0; }; \
+	  trap "kill $$server_PID" EXIT; \
+	  read -r GQL_URL <&$${server[0]} || { echo "the server did not start" >&2; exit 1; }; \
+	  export GQL_URL; cd Examples/OwnPlugin; \
+	  ../../.build-example/debug/my-gqlrun tenant.pipeline.yaml country.graphql acme
+
 .PHONY: torture
 torture: packages-torture build ## Kill, cut the power and damage databases; as root, or without power cuts
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/kill.py $(PROGRAM) $(KILLS)
@@ -227,7 +249,8 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain Benchmarks/.build
+	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
+	  .build-example Benchmarks/.build Examples/OwnPlugin/.build
 
 .PHONY: packages packages-core packages-bench packages-bench-batch packages-torture packages-server
 packages:

@@ -3,13 +3,16 @@
 
 Usage: generate.py [--count N] [--seed N] [--shared FOLDER] > cases.jsonl
 
-One JSON object per line: {"kind", "source", "schema"?} and "text", "problem", "problems" or "changes". The kinds are parse, print, strip, sdl
-(rules of type system documents), schema (rules of the types taken together), printed (print_schema),
-introspection (build_client_schema of introspection_from_schema), validate, and changes.
+One JSON object per line: {"kind", "source", "schema"?} and "text", "problem", "problems", "changes" or "refused". The kinds are parse,
+print, strip, sdl (rules of type system documents), schema (rules of the types taken together), printed (print_schema),
+introspection (build_client_schema of introspection_from_schema), client (build_client_schema of a mutated introspection result),
+extend (rules of documents that extend a schema), extended (print_schema of both together), validate, deprecated, hidden (the two
+rules on request), and changes.
 Needs graphql-core of the version in requirements.txt.
 """
 
 import argparse
+import copy
 import json
 import os
 import random
@@ -25,6 +28,7 @@ from graphql import (
     TokenKind,
     build_ast_schema,
     build_client_schema,
+    concat_ast,
     introspection_from_schema,
     parse,
     print_ast,
@@ -34,7 +38,7 @@ from graphql import (
     validate_schema,
 )
 from graphql.utilities.find_breaking_changes import find_breaking_changes, find_dangerous_changes
-from graphql.validation import specified_rules
+from graphql.validation import NoDeprecatedCustomRule, NoSchemaIntrospectionCustomRule, specified_rules
 from graphql.validation.validate import validate_sdl
 
 SCHEMAS = [
@@ -79,6 +83,27 @@ extend schema { mutation: K }
 ''',
 ]
 
+EXTENSIONS = [
+    '''
+extend type User implements Resource @tag(name: "y") { url(size: Int = 3): String extra(by: Style = WIDE, key: Key): [Extra!] @deprecated }
+type Extra implements Node @tag(name: "e") { id: ID! of: User }
+extend interface Node { since: Date }
+extend union Pet = User | Extra
+extend enum Style @tag(name: "s") { NARROW @tag(name: "n") }
+extend input Range { step: Int = 1 wide: [Filter!] }
+extend scalar Date @specifiedBy(url: "x")
+directive @other(a: Int!, b: Extra2 = {}) on FIELD
+input Extra2 { a: Int = 3 }
+extend schema { subscription: Extra } extend schema @tag(name: "z")
+''',
+    '''
+extend type Root { more(a: A = {b: {}}): K @deprecated(reason: "x") }
+extend input B { d: [[E!]] = [[X], []] } extend interface I { k: K } extend type K { l: New } extend union U = New
+type New { u: U } enum E2 { A } scalar Time extend scalar Time @tag
+directive @cache on FIELD
+''',
+]
+
 QUERIES = [
     '''
 query One($id: ID!, $f: Filter = {text: "x", range: {from: 1}}, $n: Int, $on: Boolean = true) @cache(seconds: 3) {
@@ -116,6 +141,9 @@ def tokens(source):
         if token.kind == TokenKind.EOF:
             return result
         result.append((token.start, token.end))
+
+
+LENIENT = re.compile(r"must be a string|must be True or False|has no attribute|'name': '__|object is not|unhashable")
 
 
 class Mutator:
@@ -185,6 +213,36 @@ class Mutator:
             return text[:end] + "\n" + piece + text[end:]
         at = self.rng.choice(spans)[0]
         return text[:at] + piece + "\n" + text[at:]
+
+    def value(self, value):
+        """Changes, removes, repeats or exchanges parts of a JSON value, which is left as it is."""
+        value = copy.deepcopy(value)
+        for _ in range(self.rng.choice([1, 1, 1, 2, 3])):
+            places = []
+
+            def visit(inner):
+                for key in inner if isinstance(inner, dict) else range(len(inner)):
+                    places.append((inner, key))
+                    if isinstance(inner[key], (dict, list)):
+                        visit(inner[key])
+
+            visit(value)
+            if not places:
+                break
+            holder, key = self.rng.choice(places)
+            what = self.rng.random()
+            if what < 0.3:
+                del holder[key]
+            elif what < 0.5:
+                holder[key] = self.rng.choice([None, [], {}, "", "Int", "[", "Cat", True, 3])
+            elif what < 0.6 and isinstance(holder, list):
+                holder.append(copy.deepcopy(holder[key]))
+            else:
+                # Something else that stands under the same name, or in a list, too.
+                alike = [(a, b) for a, b in places if b == key or isinstance(a, list) and isinstance(holder, list)]
+                other, at = self.rng.choice(alike)
+                holder[key] = copy.deepcopy(other[at])
+        return value
 
     def mutate(self, text):
         what = self.rng.random()
@@ -301,11 +359,72 @@ class Cases:
         if errors:
             return None
         self.add("printed", source, "text", print_schema(schema))
-        client = build_client_schema(
-            introspection_from_schema(schema, descriptions=True, specified_by_url=True, input_value_deprecation=True,
-                                      schema_description=True, directive_is_repeatable=True, input_object_one_of=True))
-        self.add("introspection", source, "text", print_schema(client))
+        result = introspection_from_schema(schema, descriptions=True, specified_by_url=True, input_value_deprecation=True,
+                                           schema_description=True, directive_is_repeatable=True, input_object_one_of=True)
+        try:
+            self.add("introspection", source, "text", print_schema(build_client_schema(result)))
+        except TypeError:
+            # More lists around a type than the query follows.
+            pass
         return schema
+
+    def extension(self, schema_source, schema, source):
+        """A document that extends a schema; the schema is not part of it."""
+        try:
+            document = parse(source)
+        except (GraphQLSyntaxError, RecursionError):
+            return
+        errors = validate_sdl(document, schema)
+        if len(errors) > 100:
+            return
+        self.add("extend", source, "problems", problems(errors), schema=schema_source)
+        if errors:
+            return
+        try:
+            extended = build_ast_schema(concat_ast([parse(schema_source), document]), assume_valid_sdl=True)
+            if validate_schema(extended):
+                return
+        except (GraphQLError, TypeError, KeyError):
+            return
+        self.add("extended", source, "text", print_schema(extended), schema=schema_source)
+
+    def client(self, result):
+        """What becomes of an introspection result: a schema, or nothing."""
+        if re.search(r'"isOneOf": (?!true|false|null)', json.dumps(result)):
+            return
+        source = json.dumps(result, sort_keys=True)
+        try:
+            schema = build_client_schema(result)
+            refused = bool(validate_schema(schema))
+        except (GraphQLError, TypeError, KeyError, AttributeError, ValueError) as error:
+            # What is told of standard types does not matter, nor does text in Python's own words.
+            if LENIENT.search(str(error)):
+                return
+            refused = True
+        if refused:
+            self.add("client", source, "refused", True)
+            return
+        try:
+            self.add("client", source, "text", print_schema(schema))
+        except TypeError:
+            # A default value of one type where another is declared: Python prints none.
+            pass
+
+    def validated(self, schema_source, schema, source):
+        try:
+            parsed = parse(source)
+        except (GraphQLSyntaxError, RecursionError):
+            return
+        for kind, rules in (("validate", specified_rules), ("deprecated", [NoDeprecatedCustomRule]),
+                            ("hidden", [NoSchemaIntrospectionCustomRule])):
+            try:
+                errors = validate(schema, parsed, rules)
+            except (GraphQLError, KeyError):
+                # graphql-core's rules stumble over variables in @include of subscriptions, and over undefined
+                # ones in OneOf input objects.
+                continue
+            if kind == "validate" or errors or self.rng.random() < 0.05:
+                self.add(kind, source, "problems", problems(errors), schema=schema_source)
 
     def changes(self, old_source, old, new_source, new):
         if old is None or new is None:
@@ -317,7 +436,7 @@ class Cases:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20000)
+    parser.add_argument("--count", type=int, default=15000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shared", default=os.path.join(os.path.dirname(__file__), "../../../shared"))
     options = parser.parse_args()
@@ -333,26 +452,22 @@ def main():
         what = rng.random()
         if what < 0.25:
             cases.parsed(mutator.mutate(rng.choice(documents)))
-        elif what < 0.65:
+        elif what < 0.58:
             # The hand-written schemas have most to break.
             old = rng.choice(schemas if rng.random() < 0.4 else schemas[:2])
             new = mutator.mutate(old)
             cases.changes(old, built[old], new, cases.schema(new))
+        elif what < 0.65:
+            schema = rng.choice(schemas[:2])
+            cases.extension(schema, built[schema], mutator.mutate(rng.choice(EXTENSIONS)))
+        elif what < 0.7:
+            result = introspection_from_schema(built[rng.choice(schemas[:2])], input_value_deprecation=True, specified_by_url=True,
+                                               directive_is_repeatable=True, schema_description=True, input_object_one_of=True)
+            cases.client(mutator.value(result))
         else:
             schema, document = rng.choice(pairs if rng.random() < 0.6 else pairs[:3])
-            source = mutator.mutate(document)
-            try:
-                parsed = parse(source)
-            except (GraphQLSyntaxError, RecursionError):
-                continue
-            if built.get(schema) is None:
-                continue
-            try:
-                errors = validate(built[schema], parsed, specified_rules)
-            except GraphQLError:
-                # graphql-core's rule for subscriptions stumbles over variables in @include.
-                continue
-            cases.add("validate", source, "problems", problems(errors), schema=schema)
+            if built.get(schema) is not None:
+                cases.validated(schema, built[schema], mutator.mutate(document))
 
 
 if __name__ == "__main__":

@@ -42,6 +42,10 @@ private struct Case: Decodable {
   var problems: [Problem]?
   var text: String?
   var changes: [Change]?
+  /// The rules to be checked, by name; all when it is not given.
+  var rules: [String]?
+  /// Whether no schema comes out of it.
+  var refused: Bool?
 }
 
 @Suite(Cases.whenGiven) struct DifferentialTests {
@@ -76,6 +80,7 @@ private struct Judge {
 
   mutating func difference(_ test: Case) -> String? {
     do {
+      if test.refused == true { return refusal(test) }
       if let expected = test.text { return compare(expected, try text(test)) }
       if let expected = test.changes { return try changes(test, expected) }
       if let expected = test.problem { return try compare([expected], syntaxProblem(test)) }
@@ -94,8 +99,24 @@ private struct Judge {
     }
   }
 
+  private func refusal(_ test: Case) -> String? {
+    guard let schema = try? client(test.source) else { return nil }
+    // Places of directives that are not known are left out here.
+    if schema.warnings.contains(where: { $0.message.contains("newer than") }) { return nil }
+    return "--- expected to be refused, found\n\(schema.printed())"
+  }
+
+  private func client(_ source: String) throws -> Schema {
+    let json = try JSONSerialization.jsonObject(with: Data(source.utf8))
+    return try Schema(introspection: IntrospectionValue(json: json))
+  }
+
   private mutating func text(_ test: Case) throws -> String {
     switch test.kind {
+    case "client": return try client(test.source).printed()
+    case "extended":
+      let parts = try [test.schema ?? "", test.source].map { try Document(parsing: $0).definitions }
+      return try Schema(sdl: Document(definitions: Array(parts.joined()))).printed()
     case "print": return try Document(parsing: test.source).printed()
     case "strip": return try strippingIgnoredCharacters(of: test.source)
     case "printed": return try schema(test.source).printed()
@@ -106,15 +127,32 @@ private struct Judge {
   private mutating func problems(_ test: Case) throws -> [Problem] {
     let document = try Document(parsing: test.source)
     switch test.kind {
-    case "sdl": return document.validateTypeSystem().map { Problem($0.message, $0.locations) }
+    case "sdl":
+      return try document.validateTypeSystem(options: options(test, ValidationRule.typeSystem))
+        .map { Problem($0.message, $0.locations) }
     case "schema": return try typeProblems(test.source)
+    case "extend":
+      return try document.validateTypeSystem(
+        extending: schema(try #require(test.schema)),
+        options: options(test, ValidationRule.typeSystem)
+      ).map { Problem($0.message, $0.locations) }
+    case "deprecated", "hidden":
+      let rule: ValidationRule = test.kind == "hidden" ? .noSchemaIntrospection : .noDeprecated
+      return try document.validate(
+        against: schema(try #require(test.schema)), options: ValidationOptions(rules: [rule])
+      ).map { Problem($0.message, $0.locations) }
     default:
       let schema = try schema(try #require(test.schema))
       // graphql-core 3.2 does not have this rule of the specification yet.
       let rules = ValidationRule.specified.filter { $0 != .knownOperationTypes }
-      return document.validate(against: schema, options: ValidationOptions(rules: rules))
+      return try document.validate(against: schema, options: options(test, rules))
         .map { Problem($0.message, $0.locations) }
     }
+  }
+
+  private func options(_ test: Case, _ rules: [ValidationRule]) throws -> ValidationOptions {
+    ValidationOptions(
+      rules: try test.rules?.map { try #require(ValidationRule(rawValue: $0)) } ?? rules)
   }
 
   private mutating func schema(_ source: String) throws -> Schema {
@@ -138,10 +176,11 @@ private struct Judge {
       .map { Problem($0.message, $0.locations) }
   }
 
-  private mutating func changes(_ test: Case, _ wanted: [Change]) throws -> String? {
-    let old = try schema(try #require(test.schema))
+  private func changes(_ test: Case, _ wanted: [Change]) throws -> String? {
+    // Schemas are compared even where they are not valid.
+    let old = try Schema(unchecked: Document(parsing: try #require(test.schema)))
     let own: Set<SchemaChange.Kind> = [.rootTypeChanged, .oneOfAdded]
-    let found = try schema(test.source).changes(from: old)
+    let found = try Schema(unchecked: Document(parsing: test.source)).changes(from: old)
       .filter { $0.severity != .safe && !own.contains($0.kind) }
       .map { Change(kind: $0.kind.rawValue, description: $0.description) }
     return compare(

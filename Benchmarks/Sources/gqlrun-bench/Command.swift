@@ -5,6 +5,7 @@ enum Command {
   static let usage = """
     usage: gqlrun-bench run [--posts N,…] [--shapes all|none|NAME,…] [--shape-mb N] [--rounds N]
                             [--rows ID,…] [--feed FOLDER] [--scratch FOLDER] [--output FILE]
+           gqlrun-bench language [--schema FILE] [--rounds N] [--operations N]
            gqlrun-bench compare A.json B.json
            gqlrun-bench generate SHAPE MEGABYTES RESPONSE DOCUMENT
 
@@ -15,6 +16,7 @@ enum Command {
     let rest = Array(arguments.dropFirst())
     switch command {
     case "run": try await Suite(options: Options(rest)).run()
+    case "language": try LanguageSuite(options: LanguageOptions(rest)).run()
     case "compare":
       guard rest.count == 2 else {
         throw BenchError("compare needs two result files\n\(usage)", isUsage: true)
@@ -95,7 +97,7 @@ struct Options {
     }
   }
 
-  private static func number(_ text: String, of name: String) throws -> Int {
+  static func number(_ text: String, of name: String) throws -> Int {
     guard let number = Int(text), number > 0 else {
       throw BenchError("\(name) needs whole numbers above 0, not \"\(text)\"", isUsage: true)
     }

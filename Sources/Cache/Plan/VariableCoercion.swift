@@ -88,7 +88,8 @@ struct VariableCoercion {
     let found = value.shape
     switch (type, value) {
     case ("Int", .number(let number)):
-      return Int32(number.text) != nil
+      // JSON has one kind of number: 1.0 is an integer to servers, too.
+      return Int32(number.text) != nil || Double(number.text).flatMap(Int32.init(exactly:)) != nil
         ? nil : "expected Int (32-bit, without fraction), found \(number.text.prefix(40))"
     case ("Float", .number), ("String", .string), ("Boolean", .boolean), ("ID", .string):
       return nil

@@ -10,11 +10,8 @@ extension Parser {
     let start = token.location
     let description = try self.description()
     if peek(.braceLeft) {
-      if description != nil {
-        throw error(
-          "Unexpected description, descriptions are not supported on shorthand queries.",
-          at: start)
-      }
+      // Operations in the short form have no descriptions.
+      guard description == nil else { throw unexpected() }
       return .operation(
         OperationDefinition(
           type: .query, name: nil, variables: [], directives: [],

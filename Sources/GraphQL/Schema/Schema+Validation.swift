@@ -3,8 +3,9 @@ extension Schema {
   /// valid.
   ///
   /// That is what can only be said of the types taken together: root types, names, the duties of those
-  /// who implement interfaces, empty types, input objects that contain themselves. Messages and places
-  /// are those of the reference implementation's `validate_schema`. At most a hundred issues.
+  /// who implement interfaces, empty types, input objects and default values that contain themselves.
+  /// Messages and places are those of the reference implementation's `validate_schema`. At most a
+  /// hundred issues.
   ///
   /// https://spec.graphql.org/September2025/#sec-Schema
   public func validate() -> [SchemaError.Issue] {
@@ -17,6 +18,7 @@ extension Schema {
       if let type = types[name] { validator.check(type) }
     }
     validator.checkInputCycles()
+    validator.checkDefaultCycles()
     return validator.issues.listed()
   }
 }
@@ -156,8 +158,9 @@ struct SchemaValidator {
         "Union type \(union.name) must define one or more member types.", places(of: union.name))
     }
     var seen: Set<String> = []
+    let places = union.types.placesByName
     for member in union.types {
-      let all = union.types.filter { $0.value == member.value }.map(\.location)
+      let all = places[member.value] ?? []
       guard case .object? = schema.types[member.value] else {
         report(
           "Union type \(union.name) can only include Object types, it cannot include "

@@ -8,8 +8,9 @@ public struct Schema: Sendable {
   public let description: String?
   /// The directives applied to the schema itself.
   public let directives: [Directive]
-  /// What was wrong with the document, but harmless: the first definition counts.
-  public let warnings: [SchemaError.Issue]
+  /// What was wrong with the document, but harmless: of two equal definitions the first counts, and a
+  /// default value that its type does not allow is never used.
+  public internal(set) var warnings: [SchemaError.Issue]
   /// The names of the types the document defines, in source order, built-in ones left out.
   public let typeNames: [String]
 

@@ -7,14 +7,21 @@ extension Schema {
   /// directives replace them; those of standard scalars and of introspection types are left out.
   ///
   /// A field that is repeated with the same type and arguments is tolerated, against the letter
-  /// of the specification, and listed in `warnings`: published schemas have them (GitHub's did).
+  /// of the specification, and so is a default value that its type does not allow: published schemas
+  /// have them (GitHub's did). Both are listed in `warnings`.
   public init(sdl document: Document) throws(SchemaError) {
+    try self.init(sdl: document, ignoring: [])
+  }
+
+  /// - Parameter ignored: Rules for type system documents that the document need not keep.
+  init(sdl document: Document, ignoring ignored: Set<ValidationRule>) throws(SchemaError) {
     var builder = SchemaBuilder(document)
     builder.build()
-    try builder.checkDocument()
-    let schema = builder.schema()
+    try builder.checkDocument(ignoring: ignored)
+    var schema = builder.schema()
     let issues = schema.validate()
     guard issues.isEmpty else { throw SchemaError(issues: issues) }
+    schema.warnings += schema.defaultValueWarnings()
     self = schema
   }
 
@@ -67,9 +74,11 @@ struct SchemaBuilder {
   }
 
   /// Holds the document against the rules for type system documents.
-  func checkDocument() throws(SchemaError) {
+  func checkDocument(ignoring ignored: Set<ValidationRule> = []) throws(SchemaError) {
     let tolerated = Set(warnings.flatMap(\.locations))
-    let problems = document.validateTypeSystem().filter { error in
+    let rules = ValidationRule.typeSystem.filter { !ignored.contains($0) }
+    let problems = document.validateTypeSystem(options: ValidationOptions(rules: rules)).filter {
+      error in
       switch error.rule {
       case .limit: false
       case .uniqueFieldDefinitionNames:

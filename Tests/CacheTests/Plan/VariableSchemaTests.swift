@@ -34,6 +34,7 @@ struct VariableSchemaTests {
       ("[Role]", #""USER""#), ("Filter", #"{"name":"x"}"#),
       ("Filter", #"{"name":"x","tags":"one","and":[{"name":"y","role":"USER"}]}"#),
       ("Date", #"{"any":[1,"x"]}"#), ("By", #"{"id":3}"#),
+      ("Int", "1.0"), ("[Int!]", "[1e3, -0.0]"),
     ])
   func rightValues(type: String, json: String) throws {
     #expect(try problem(type, json) == nil)
@@ -57,6 +58,10 @@ struct VariableSchemaTests {
         "found a number"
       ),
       ("Filter", #"{"name":"x","tags":[null]}"#, "variables.v.tags[0]", "found null"),
+      (
+        "[Int!]", "[1, 1.5]", "variables.v[1]", "expected Int (32-bit, without fraction), found 1.5"
+      ),
+      ("Int", "2147483648.0", "variables.v", "found 2147483648.0"),
       ("By", "{}", "variables.v", "exactly one of id, name; 0 were given"),
       ("By", #"{"id":1,"name":"x"}"#, "variables.v", "exactly one of id, name; 2 were given"),
       ("By", #"{"id":null}"#, "variables.v.id", "must have a value, found null"),

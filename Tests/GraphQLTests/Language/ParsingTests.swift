@@ -73,8 +73,7 @@ import Testing
   @Test func `a description before a shorthand query or an extension is refused`() {
     #expect(
       syntaxError("\n \"x\" { a }")?.description
-        == "2:2: Syntax Error: Unexpected description, descriptions are not supported on "
-        + "shorthand queries.")
+        == "2:6: Syntax Error: Unexpected '{'.")
     #expect(
       syntaxError("\"x\" extend type A { b: C }")?.message
         == "Syntax Error: Unexpected description, descriptions are supported only on type "

@@ -124,6 +124,87 @@ struct SchemaValidationTests {
     #expect(cycle[0].contains("Cannot reference Input Object 'I0' within itself"))
   }
 
+  /// What graphql-core 3.3, of the newer specification, says of them.
+  @Test(arguments: [
+    (
+      "type Query { a(b: I = {}): Int } input I { c: I = {} }",
+      [
+        "1:51 Invalid circular reference. The default value of Input Object field I.c references "
+          + "itself."
+      ]
+    ),
+    (
+      "type Query { a(b: A = {}): Int } input A { b: B = {} } input B { a: A = {} x: Int}",
+      [
+        "1:51 1:73 Invalid circular reference. The default value of Input Object field A.b references "
+          + "itself via the default values of: B.a."
+      ]
+    ),
+    (
+      "type Query { a(b: A = {}): Int } input A { b: B = {} l: [A] = [{b: null, l: null}, {}] } "
+        + "input B { a: A = {b: null} x: Int}",
+      [
+        "1:51 1:107 1:63 Invalid circular reference. The default value of Input Object field A.b "
+          + "references itself via the default values of: B.a, A.l.",
+        "1:63 Invalid circular reference. The default value of Input Object field A.l references "
+          + "itself.",
+      ]
+    ),
+    ("type Query { a(b: A): Int } input A { x: A = {x: null} y: [A!] = [] z: A }", []),
+  ])
+  func `default values do not contain themselves`(source: String, expected: [String]) throws {
+    #expect(try issues(source) == expected)
+  }
+
+  @Test func `unions and implementations as long as a schema are checked in linear time`() throws {
+    let count = 30_000
+    let members = (0..<count).map { "T\($0)" }.joined(separator: " | ")
+    let interfaces = (0..<count).map { "I\($0)" }.joined(separator: " & ")
+    let types = (0..<count).map { "type T\($0) { a: Int } interface I\($0) { a: Int } " }
+    let document = try Document(
+      parsing: "type Query implements \(interfaces) { a: Int u: U } union U = \(members) "
+        + types.joined())
+    let schema = try Schema(unchecked: document)
+    var issues: [SchemaError.Issue] = []
+    // Comparing all with all would take minutes.
+    #expect(ContinuousClock().measure { issues = schema.validate() } < .seconds(20))
+    #expect(issues.isEmpty)
+  }
+
+  @Test func `a chain of default values as long as a schema is walked without recursion`() throws {
+    var source = "type Query { a(i: I0): Int }"
+    for index in 0..<20_000 { source += " input I\(index) { n: I\(index + 1) = {} }" }
+    #expect(try issues(source + " input I20000 { n: Int }").isEmpty)
+    let cycle = try issues(source + " input I20000 { n: I19999 = {} }")
+    #expect(cycle.count == 1)
+    #expect(
+      cycle[0].contains("field I19999.n references itself via the default values of: I20000.n."))
+  }
+
+  @Test func `a default value that its type does not allow is told, and not used`() throws {
+    let schema = try Schema(
+      sdl: Document(
+        parsing: """
+          type Query {
+            a(b: Int = "x", c: [Int!]! = [1, null], d: I = {y: 2}, e: [Int] = 1): Int
+          }
+          input I { x: String! y: Float = 3 }
+          directive @d(a: E = Z) on FIELD
+          enum E { A }
+          """))
+    #expect(
+      schema.warnings.map(\.description) == [
+        "5:21: The default value of @d(a:) is not a value of its type E, and is never used: Z",
+        "2:14: The default value of Query.a(b:) is not a value of its type Int, and is never used: "
+          + "\"x\"",
+        "2:32: The default value of Query.a(c:) is not a value of its type [Int!]!, and is never "
+          + "used: [1, null]",
+        "2:50: The default value of Query.a(d:) is not a value of its type I, and is never used: "
+          + "{y: 2}",
+      ])
+    #expect(schema.printed().contains("a(b: Int, c: [Int!]!, d: I, e: [Int] = [1]): Int"))
+  }
+
   @Test func `a schema that breaks these rules cannot be built`() throws {
     let document = try Document(parsing: "type Query { a: U } union U")
     let error = #expect(throws: SchemaError.self) { try Schema(sdl: document) }
