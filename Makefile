@@ -14,6 +14,12 @@ DESTDIR ?=
 KILLS ?= 300
 POWER_CUTS ?= 150
 DAMAGED ?= 2000
+# How often `make torture-batch` kills a run.
+BATCH_KILLS ?= 100
+# Tasks, servers and rows of `make bench-batch`; see Benchmarks/Batch/bench.py.
+BATCH_TASKS ?= 20000
+BATCH_SERVERS ?= demo delayed fixed
+BATCH_ROWS ?= 1000000
 # The sizes of the benchmark, in posts: 250 are 1.1 MB of JSON, 2500 are 11 MB, 25000 are 112 MB and
 # 250000 are 1.1 GB; the other shapes of responses (all, none, or names); how often each is measured.
 BENCH_POSTS ?= 250 2500 25000
@@ -42,6 +48,7 @@ CORE_PACKAGES := libyajl-dev libsqlite3-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs
+BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 
 SOURCES := Sources Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
@@ -143,8 +150,19 @@ format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
 .PHONY: torture-batch
-torture-batch: build packages-server ## Kill a batch run 100 times at random moments and look for lost or doubled results
-	Tests/Torture/batch-kill.py $(PROGRAM) 100
+torture-batch: packages-torture build ## Kill batch runs (BATCH_KILLS), let system calls fail, fill disks, cut the power; count every result
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-kill.py $(PROGRAM) $(BATCH_KILLS)
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-faults.py $(PROGRAM)
+
+.PHONY: bench-batch
+bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a Python script (BATCH_TASKS, BATCH_SERVERS; BATCH_ROWS=0: no million)
+	@[ -x .build-bench-batch/bin/python ] || { python3 -m venv .build-bench-batch && \
+	  .build-bench-batch/bin/pip -q install -r Benchmarks/Batch/requirements.txt; }
+	@for server in $(BATCH_SERVERS); do \
+	  .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) --tasks $(BATCH_TASKS) --server $$server; \
+	done
+	@[ $(BATCH_ROWS) = 0 ] || .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) \
+	  --million --rows $(BATCH_ROWS) --server fixed
 
 .PHONY: generated
 generated: embedded build ## Make again what is made from the sources: plugins.md, the schema of pipeline files
@@ -197,6 +215,14 @@ bench-chain: build ## Measure what the chain adds to a bare async-http-client on
 	  trap "kill $$server" EXIT; sleep 1; \
 	  .build-bench-chain/release/gqlrun-bench-chain http://127.0.0.1:4790/graphql
 
+.PHONY: check-profile
+check-profile: build ## Hold the figures of gqlrun profile against others: /usr/bin/time's way, and the benchmark's if built
+	Tests/Figures/profile.py $(PROGRAM) --posts 2500
+	Tests/Figures/profile.py $(PROGRAM) --posts 25000 --rounds 5
+	Tests/Figures/profile.py $(PROGRAM) --posts 250 --slow-disk
+	$(if $(wildcard .build-bench/release/gqlrun-bench),Tests/Figures/profile.py $(PROGRAM) --posts 25000 \
+	  --bench .build-bench/release/gqlrun-bench $(BENCH_SCRATCH))
+
 .PHONY: bench-all
 bench-all: ## The same with responses of 1.1 GB
 	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
@@ -210,15 +236,17 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-chain Benchmarks/.build
+	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain Benchmarks/.build
 
-.PHONY: packages packages-core packages-bench packages-torture packages-server
+.PHONY: packages packages-core packages-bench packages-bench-batch packages-torture packages-server
 packages:
 	@$(call install-packages,$(PACKAGES))
 packages-core:
 	@$(call install-packages,$(CORE_PACKAGES))
 packages-bench:
 	@$(call install-packages,$(BENCH_PACKAGES))
+packages-bench-batch:
+	@$(call install-packages,$(BENCH_BATCH_PACKAGES))
 packages-torture:
 	@$(call install-packages,$(TORTURE_PACKAGES))
 packages-server:

@@ -50,6 +50,7 @@ let networked: [Target] = [
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
+      .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
       .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -65,6 +66,7 @@ let networked: [Target] = [
       "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "Histogram", package: "hdrhistogram-swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],
@@ -88,9 +90,11 @@ let networked: [Target] = [
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
     swiftSettings: settings),
+  .target(name: "CAllocations"),
   .executableTarget(
     name: "gqlrun",
     dependencies: [
+      "CAllocations",
       "Batch", "Profile", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -34,6 +34,10 @@ public protocol RecordStore: Sendable {
 
   func statistics() async throws(CacheError) -> StoreStatistics
 
+  /// Returns when everything that was committed before would survive a power cut, where the store is
+  /// durable. Does nothing in a store that ends with the process.
+  func sync() async throws(CacheError)
+
   /// Removes every record and every optimistic layer. Responses that were asked for before are not
   /// written any more: after a logout, nothing of the former user comes back.
   func clear() async throws(CacheError)
@@ -58,6 +62,8 @@ extension RecordStore {
   public func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
     try await read(operation, options: ReadOptions()).result
   }
+
+  public func sync() async throws(CacheError) {}
 }
 
 /// One response on its way into a store.

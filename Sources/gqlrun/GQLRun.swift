@@ -10,7 +10,7 @@ struct GQLRun: AsyncParsableCommand {
       Results go to standard output as JSON, everything else to standard error.
 
       START HERE
-        gqlrun demo                             see what it does, without a server of your own
+        gqlrun demo                             see what it does, without a server
         gqlrun serve --port 4000                a server to try things on
         gqlrun run FILE.graphql --endpoint URL  run an operation
 

@@ -167,6 +167,77 @@ struct GovernorTests {
     #expect(clock.now.offset > .seconds(2) && clock.now.offset < .seconds(5))
   }
 
+  @Test(
+    "a refusal with status 200 is waited out like a 429",
+    arguments: [
+      #"{"errors":[{"message":"Throttled","extensions":{"code":"THROTTLED"}}]}"#,
+      #"{"data":null,"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#,
+    ])
+  func refusedWithSuccess(body: String) async throws {
+    let clock = JumpingClock()
+    let transport = ScriptedTransport { number in
+      number <= 6 ? ScriptedTransport.response(200, body) : ScriptedTransport.response()
+    }
+    let summary = try await Bench.run(
+      manifest(20), transport: transport, clock: ServiceClock(clock))
+    #expect(summary.counters.done == 20)
+    #expect(transport.count == 26)
+    #expect(clock.now.offset >= .milliseconds(250))
+  }
+
+  @Test("a 403 that says when to come back is a refusal, any other a failure")
+  func forbidden() async throws {
+    let clock = JumpingClock()
+    let reset = Int(Date().timeIntervalSince1970) + 90
+    let transport = ScriptedTransport { number in
+      switch number {
+      case 1: ScriptedTransport.response(403, "", headers: ["Retry-After": "30"])
+      case 2:
+        ScriptedTransport.response(
+          403, "", headers: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\(reset)"])
+      case 3: ScriptedTransport.response(403, "")
+      default: ScriptedTransport.response()
+      }
+    }
+    let summary = try await Bench.run(
+      manifest(10, run: "concurrency: 1"), transport: transport, clock: ServiceClock(clock))
+    #expect(summary.counters.done == 9)
+    #expect(summary.counters.failed == 1)
+    #expect(clock.now.offset >= .seconds(110) && clock.now.offset <= .seconds(125))
+  }
+
+  @Test("two runs in one process share the budget of their server, and a rate is kept by both")
+  func shared() async throws {
+    let clock = JumpingClock()
+    let services = Services(
+      transport: ScriptedTransport { _ in ScriptedTransport.response() },
+      clock: ServiceClock(clock))
+    let one = try manifest(20, "rate_limit: { rate: 10/s }", run: "concurrency: 2")
+    let other = try GovernorTests()
+    let two = try other.manifest(20, "rate_limit: { rate: 10/s }", run: "concurrency: 2")
+    async let first = Bench.run(one, services: services)
+    async let second = Bench.run(two, services: services)
+    #expect(try await first.counters.done + second.counters.done == 40)
+    #expect(clock.now.offset >= .milliseconds(3_900))
+  }
+
+  @Test("limits in the manifest and in the pipeline would count every request twice")
+  func twice() throws {
+    try place.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: none }
+      chain: [rate-limit: { requests: 5 }, fetch, response-code, parse]
+      """, to: "p.pipeline.yaml")
+    do {
+      _ = try manifest(1, "rate_limit: { rate: 10/s }")
+      Issue.record("no error")
+    } catch let found as PipelineDiagnostics {
+      #expect(found.errors.map(\.message).joined().contains("limited twice"), "\(found.errors)")
+    }
+  }
+
   @Test("a limit of failures ends the run")
   func failures() async throws {
     let transport = ScriptedTransport { _ in

@@ -100,7 +100,7 @@ struct InputTests {
           variables: { s: "{{row.s}}" }
       """, in: place)
     let source = try CSVSource(ByteReader(path: place.file("a.csv")))
-    let maker = TaskMaker(manifest.operations[0], types: manifest.types, state: [:])
+    let maker = TaskMaker(manifest.operations[0], state: [:])
     let item = try maker.item(try source.next()) { _ in [:] }
     #expect(JSONValue.object(item.variables).canonicalText == expected)
   }

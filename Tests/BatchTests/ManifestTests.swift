@@ -141,7 +141,7 @@ struct ManifestTests {
       ("query($n: Int!) { users(first: $n) { id } }", "n: 1.5", "expected Int"),
       ("query($n: Int!) { users(first: $n) { id } }", "m: 1", "declares no variable `m`"),
       ("query($n: Int!) { users(first: $n) { id } }", "", "no value for its variable `n`"),
-      ("query($b: Boolean) { users @skip(if: $b) { id } }", "b: yes", "expected true or false"),
+      ("query($b: Boolean) { users @skip(if: $b) { id } }", "b: yes", "expected Boolean"),
     ])
   func types(query: String, variables: String, message: String) throws {
     let findings = try Bench.findings(
@@ -165,7 +165,7 @@ struct ManifestTests {
           query: "query($i: Int, $s: String, $t: String, $l: [ID!], $f: Filter) { a(i: $i, s: $s, t: $t, l: $l, f: $f) }"
           variables: { i: 12, s: 012, t: "true", l: [1, "2"], f: { on: true, n: 5, text: "5" } }
       """, in: place)
-    let maker = TaskMaker(manifest.operations[0], types: manifest.types, state: [:])
+    let maker = TaskMaker(manifest.operations[0], state: [:])
     let item = try maker.item(nil) { _ in [:] }
     #expect(item.problem == nil)
     #expect(
@@ -215,7 +215,7 @@ struct ManifestTests {
             foreach: { inline: [{ c: "\(code)", k: "\(key)" }], key: "{{row.k}}" }
             variables: { code: "{{row.c}}" }
         """, in: place)
-      let maker = TaskMaker(manifest.operations[0], types: manifest.types, state: [:])
+      let maker = TaskMaker(manifest.operations[0], state: [:])
       let settings = try #require(manifest.operations[0].source)
       let rows = try TaskFeed.source(settings, manifest, nil, [])
       return try maker.item(try rows?.next()) { _ in [:] }.id

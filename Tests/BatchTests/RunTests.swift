@@ -50,6 +50,23 @@ struct RunTests {
     #expect(!place.exists("out/users.ndjson.part"))
   }
 
+  @Test("a second run that would write the same file is kept out, and harms nothing")
+  func twoRuns() async throws {
+    try place.write(Bench.ids(5), to: "ids.csv")
+    let manifest = try Bench.load(Self.users, in: place)
+    let part = place.file("out/users.ndjson.part")
+    try place.write("what the other run has", to: "out/users.ndjson.part")
+    let descriptor = open(part, O_WRONLY)
+    defer { close(descriptor) }
+    #expect(flock(descriptor, LOCK_EX) == 0)
+    let error = await #expect(throws: StoppedByStorage.self) {
+      _ = try await Bench.run(
+        manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
+    }
+    #expect(error?.message.contains("another run is writing") == true)
+    #expect(try place.text("out/users.ndjson.part") == "what the other run has")
+  }
+
   @Test("rows that ask for the same are one task")
   func duplicates() async throws {
     try place.write("id\nU_1\nU_2\nU_1\n", to: "ids.csv")
@@ -77,7 +94,7 @@ struct RunTests {
           """, in: place, url: server.url)
       }
       #expect(error?.problems.count == 1)
-      #expect(error?.description.contains("ids.csv:3: `a`: variable \"$n\": expected Int") == true)
+      #expect(error?.description.contains("ids.csv:3: `a`: variables.n: expected Int") == true)
       #expect(server.requestCount == 0)
     }
   }

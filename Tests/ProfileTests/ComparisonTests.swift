@@ -50,6 +50,20 @@ struct ComparisonTests {
     #expect(ratio.low <= ratio.value && ratio.value <= ratio.high)
     #expect(ratio.low < ratio.high)
     #expect(Ratio(values, to: values.map { _ in 1 }) == ratio)
+    // Of twenty, five on each side can be left out: P(Bin(20, 1/2) <= 5) is 2.07 %.
+    let sorted = values.sorted()
+    #expect((ratio.low, ratio.high) == (sorted[5], sorted[14]))
+    #expect(abs(ratio.confidence - 0.9586) < 0.0001)
+  }
+
+  @Test(
+    "few runs make a range less sure", arguments: [(1, 0.0), (3, 0.75), (5, 0.9375), (6, 0.96875)])
+  func confidence(count: Int, confidence: Double) throws {
+    let values = (1...count).map { Double($0) }
+    let ratio = try #require(Ratio(values, to: values.map { _ in 1 }))
+    #expect(ratio.confidence == confidence)
+    #expect(ratio.low == 1)
+    #expect(ratio.high == Double(count))
   }
 
   @Test("a difference within the spread of the runs is none")

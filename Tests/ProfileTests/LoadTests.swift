@@ -1,3 +1,4 @@
+import Foundation
 import Pipeline
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 /// A clock that only goes on when somebody sleeps.
 private final class TestClock: Clock, @unchecked Sendable {
-  // `@unchecked Sendable`: used from one task at a time.
+  // `@unchecked Sendable`: `time` is reached with the lock held only.
   struct Instant: InstantProtocol {
     var offset: Swift.Duration
     func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
@@ -13,10 +14,16 @@ private final class TestClock: Clock, @unchecked Sendable {
     static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
   }
 
-  private(set) var now = Instant(offset: .zero)
+  private let lock = NSLock()
+  private var time = Instant(offset: .zero)
   let minimumResolution = Swift.Duration.zero
-  func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws { now = deadline }
-  func advance(by duration: Swift.Duration) { now = now.advanced(by: duration) }
+  var now: Instant { lock.withLock { time } }
+  func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
+    lock.withLock { time = max(time, deadline) }
+  }
+  func advance(by duration: Swift.Duration) {
+    lock.withLock { time = time.advanced(by: duration) }
+  }
 }
 
 @Suite("Many requests")
@@ -58,6 +65,21 @@ struct LoadTests {
     #expect(report.warnings.contains { $0.contains("had to wait") })
   }
 
+  @Test("places in flight are used again: nobody waits for requests that have ended")
+  func placesAreGivenBack() async {
+    let places = Places(2)
+    for _ in 0..<100 {
+      #expect(await !places.take())
+      await places.give()
+    }
+    #expect(await !places.take())
+    #expect(await !places.take())
+    async let third = places.take()
+    await places.give()
+    // Whether the third asks before or after the place is free, it gets it.
+    _ = await third
+  }
+
   @Test("failures are counted by their message")
   func failures() async {
     let clock = TestClock()
@@ -89,6 +111,23 @@ struct LoadTests {
     #expect(abs(report.uncorrected.p50 - 0.1) < 0.001)
   }
 
+  @Test("a machine that is busy with others says so, one that is not does not")
+  func busyMachine() async {
+    for (busy, isBusy) in [(95.0, true), (50, false)] {
+      let times = TimeSource(step: 1)
+      let report = await LoadRun(
+        model: .open(rate: 10, inFlight: 1), duration: .seconds(1),
+        clock: ServiceClock(TestClock()), processTime: { 0 },
+        machineTime: {
+          let time = times.next()
+          return MachineTime(busy: time * busy, all: time * 100)
+        }
+      ) { RequestOutcome() }.run()
+      #expect(report.machineLoad == busy / 100)
+      #expect(report.warnings.contains { $0.contains("of this machine were busy 95 %") } == isBusy)
+    }
+  }
+
   @Test("a client that is busy all the time says that the figures may be its own")
   func clientBound() async {
     let clock = TestClock()
@@ -110,14 +149,17 @@ private actor Counter {
   }
 }
 
-/// A thousand seconds of processor time between two readings.
+/// A thousand seconds of processor time between two readings, or another step.
 ///
 /// `@unchecked Sendable`: read by one task, one time after the other.
 private final class TimeSource: @unchecked Sendable {
   private var time = 0.0
+  private let step: Double
+
+  init(step: Double = 1000) { self.step = step }
 
   func next() -> Double {
-    time += 1000
+    time += step
     return time
   }
 }

@@ -70,7 +70,7 @@ struct MeasurementTests {
       let job = try await JobRun(operation, path: path, label: "memory", store: MemoryStore()).run()
       let floor = try BaselineRun(path: path).floor()
       let report = try #require(
-        JobReport(jobs: [job], stages: [stages], floor: [floor], lapCost: 50))
+        JobReport(jobs: [job], stages: [stages], floor: [floor], lapCost: 50e-9))
       let feeding = report.stages
         .filter { [.textGuard, .parse, .normalize].contains($0.name) }
         .reduce(0) { $0 + $1.seconds.median }
@@ -79,6 +79,63 @@ struct MeasurementTests {
       #expect(report.toFloor != nil)
       #expect(report.timerShare < 0.03)
     }
+  }
+
+  @Test("the stages and the profiler's own work add up to the time of the whole process")
+  func sumOfStages() async throws {
+    try await Self.withResponse(200) { operation, path in
+      var run = try await JobRun(
+        operation, path: path, label: "memory", store: MemoryStore()
+      ).run()
+      run.parts[.plan] = PartTime(wall: 0.004)
+      run.enclose(
+        start: run.began &- 10_000_000, end: run.ended &+ 20_000_000, cpu: run.cpuSeconds + 0.02)
+      let report = try #require(JobReport(jobs: [run], stages: [], floor: [], lapCost: 0))
+      #expect(report.seconds.median == run.workSeconds + 0.03)
+      #expect(report.cpuSeconds.median == run.cpuSeconds + 0.02)
+      let stages = Dictionary(
+        uniqueKeysWithValues: report.stages.map { ($0.name, $0.seconds.median) })
+      #expect(abs((stages[.start] ?? 0) - 0.006) < 1e-9)
+      #expect(stages[.plan] == 0.004)
+      #expect(abs((stages[.end] ?? 0) - 0.02) < 1e-9)
+      let sum = stages.values.reduce(0, +) + run.wall(.marks)
+      #expect(sum <= report.seconds.median)
+      // What is left is between the clocks: the counts after the commit, the making of the parser.
+      #expect(sum > report.seconds.median * 0.9)
+    }
+  }
+
+  @Test("reading and storing, too, are told per piece")
+  func pieces() async throws {
+    try await Self.withResponse(500) { operation, path in
+      let run = try await JobRun(operation, path: path, label: "memory", store: MemoryStore()).run()
+      let report = try #require(JobReport(jobs: [run], stages: [], floor: [], lapCost: 0))
+      let pieces = (run.counts.bytes + ResponseFile.pieceSize - 1) / ResponseFile.pieceSize
+      for name in [StageReport.Name.input, .storeWrite] {
+        let stage = try #require(report.stages.first { $0.name == name })
+        #expect(stage.perPiece?.count == pieces, "\(name)")
+      }
+    }
+  }
+
+  @Test("what the first piece costs by being the first is not held against the stage that met it")
+  func firstPiece() throws {
+    var job = RunMeasurement(kind: .job, label: "memory")
+    job.seconds = 1
+    job.parts = [.feed: PartTime(wall: 1, cpu: 1)]
+    var stages = RunMeasurement(kind: .stages, label: "stages")
+    // Loading the parser's code took a hundred times what a piece takes.
+    stages.pieceTimes = [
+      .textGuard: [10, 10, 10, 10], .parse: [10_000, 40, 40, 40], .normalize: [100, 100, 100, 100],
+    ]
+    stages.parts = stages.pieceTimes.mapValues {
+      PartTime(wall: Double($0.reduce(0, +)) / 1e9, cpu: 0)
+    }
+    let report = try #require(JobReport(jobs: [job], stages: [stages], floor: [], lapCost: 0))
+    let shares = Dictionary(uniqueKeysWithValues: report.stages.map { ($0.name, $0.share) })
+    #expect(abs((shares[.textGuard] ?? 0) - 0.1) < 1e-9)
+    #expect(abs((shares[.parse] ?? 0) - 0.3) < 1e-9)
+    #expect(abs((shares[.normalize] ?? 0) - 0.6) < 1e-9)
   }
 
   @Test("a store that is slow to make its file durable is named as the bottleneck")
@@ -101,7 +158,9 @@ struct MeasurementTests {
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).db").path
       defer { for end in ["", "-wal", "-shm"] { unlink(file + end) } }
       let store = try SQLiteStore(path: file)
-      let run = try await JobRun(operation, path: path, label: "sqlite", store: store) {
+      let run = try await JobRun(
+        operation, path: path, label: "sqlite", store: store, files: [file]
+      ) {
         try await store.checkpoint()
       }.run()
       try store.close()
@@ -146,7 +205,8 @@ struct MeasurementTests {
   @Test("a fetch tells waiting from parsing, and keeps the body for the stages")
   func fetch() async throws {
     try await DemoServer.withServer { server in
-      let transport = AsyncHTTPTransport()
+      let meter = ConnectionMeter()
+      let transport = AsyncHTTPTransport(meter: meter)
       let source = """
         version: 1
         endpoint: { url: "\(server.url)" }
@@ -159,11 +219,24 @@ struct MeasurementTests {
       let copy = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).json")
       defer { try? FileManager.default.removeItem(at: copy) }
       let operation = try Self.operation(200)
-      let fetch = try await FetchRun(runner, GraphQLRequest(operation), copy: copy.path).run()
+      let request = GraphQLRequest(operation)
+      let fetch = try await FetchRun(runner, request, copy: copy.path, meter: meter).run()
+      let again = try await FetchRun(runner, request, meter: meter).run()
       await transport.shutdown()
       #expect(fetch.bytes == (try ResponseFile(copy.path).size))
       #expect(fetch.firstByte > 0)
-      #expect(fetch.firstByte + fetch.download + fetch.parse + fetch.write <= fetch.seconds * 1.001)
+      // The first request makes the connection, the second finds it open.
+      #expect(fetch.connect > 0)
+      #expect(again.connect == 0)
+      #expect(meter.count == 1)
+      // Bytes of the network: the body in chunks with their lengths, and the head.
+      #expect(try #require(fetch.wireBytes) > fetch.bytes)
+      #expect(abs(try #require(again.wireBytes) - (try #require(fetch.wireBytes))) < 100)
+      for fetch in [fetch, again] {
+        let sum = fetch.connect + fetch.firstByte + fetch.download + fetch.parse + fetch.write
+        #expect(sum <= fetch.seconds * 1.001)
+        #expect(sum > fetch.seconds * 0.5)
+      }
       let run = try await JobRun(
         operation, path: copy.path, label: "memory", store: MemoryStore()
       ).run()

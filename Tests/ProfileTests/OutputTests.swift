@@ -49,6 +49,30 @@ struct OutputTests {
     #expect(text.hasSuffix("\n"))
   }
 
+  @Test("latencies are a summary, as their quantiles ask")
+  func prometheusSummary() async throws {
+    var report = try report()
+    let latencies = Latencies(
+      mean: 0.5, p50: 0.5, p75: 0.5, p90: 0.5, p99: 0.5, p999: 0.5, p9999: 0.5, highest: 0.5,
+      count: 4, curve: [.init(percentile: 50, seconds: 0.5)])
+    report.load = LoadReport(
+      model: .closed(concurrency: 1), seconds: 2, requests: 4, failures: 1, errors: [],
+      achievedRate: 2, corrected: nil, uncorrected: latencies,
+      phases: [.init(name: .firstByte, latencies: latencies)], receivedBytes: 10, clientLoad: 0,
+      warnings: [])
+    let text = report.prometheus
+    #expect(
+      text.contains(
+        """
+        # TYPE gqlrun_profile_request_seconds summary
+        gqlrun_profile_request_seconds{quantile="0.5"} 0.5
+        gqlrun_profile_request_seconds_sum 2.0
+        gqlrun_profile_request_seconds_count 4
+
+        """))
+    #expect(text.contains(#"gqlrun_profile_request_phase_seconds{phase="first byte"} 0.5"#))
+  }
+
   @Test("folded stacks have one line per stage, in microseconds")
   func folded() throws {
     let lines = try report().foldedStacks.split(separator: "\n")

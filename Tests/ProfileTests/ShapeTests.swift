@@ -63,6 +63,26 @@ struct ShapeTests {
     #expect(report.paths.first { $0.path == "data.l" }?.longestList == 2)
   }
 
+  @Test("predicts what a normalized cache would have had, and what it can give to others")
+  func cachePrediction() throws {
+    let author = #"{"__typename":"User","id":"1","name":"n"}"#
+    let report = try shape(
+      #"{"data":{"l":[{"by":\#(author)},{"by":\#(author)},{"by":\#(author)},{"by":\#(author)}]}}"#)
+    #expect(report.hitShare == 0.75)
+    #expect(report.types.first?.hitShare == 0.75)
+    #expect(report.identifiedBytes == 4 * author.utf8.count)
+    #expect(report.cachePrediction.hasPrefix("cache: 75.0 % of the objects"))
+    #expect(try shape(#"{"data":{"a":1}}"#).hitShare == nil)
+    #expect(try shape(#"{"data":{"a":1}}"#).cachePrediction.contains("no object has an identity"))
+  }
+
+  @Test("half of the bytes of strings are in strings of that size and more")
+  func middleString() throws {
+    let long = String(repeating: "x", count: 1000)
+    #expect(try shape(#"{"data":{"a":"b","c":"\#(long)","d":"e"}}"#).middleString == 512)
+    #expect(try shape(#"{"data":{"a":1}}"#).middleString == nil)
+  }
+
   @Test("names the place that takes the most bytes")
   func places() throws {
     let long = String(repeating: "x", count: 1000)

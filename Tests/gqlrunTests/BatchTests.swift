@@ -76,6 +76,7 @@ struct BatchTests {
       #expect(dry.status == 0 && dry.output.contains("users: 3 tasks"), "\(dry)")
       #expect(dry.output.contains(#""id":"U_1""#) && !dry.output.contains("canary"))
       #expect(server.requestCount == 0)
+      #expect(dry.output.contains("estimated cost: 3 requests, up to 6 objects"), "\(dry)")
       #expect(!folder.exists("runs"))
     }
   }
@@ -133,7 +134,7 @@ struct BatchTests {
       let folder = try folder(400)
       let to = ["--endpoint", server.url + "?delay=20"]
       let first = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder) { id in
-        while server.requestCount < 40 { try await Task.sleep(for: .milliseconds(5)) }
+        await server.log.requests(40)
         kill(id, SIGINT)
       }
       #expect(first.status == 130 && first.errors.contains("--resume continues"), "\(first)")

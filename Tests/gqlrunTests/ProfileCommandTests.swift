@@ -55,7 +55,7 @@ struct ProfileCommandTests {
     "a response that cannot be used ends with 65 and the reason",
     arguments: [
       ("", "the response is empty"), ("<html>", "not valid JSON"),
-      (#"{"data":{"feed":"#, "cut off"), (#"{"x":1}"#, "neither \"data\" nor \"errors\""),
+      (#"{"data":{"feed":"#, "cut off"), ("\u{feff}{}", "byte order mark"), (#"{"x":1}"#, "neither \"data\" nor \"errors\""),
     ])
   func badResponses(text: String, reason: String) async throws {
     let folder = try Folder()
@@ -65,6 +65,104 @@ struct ProfileCommandTests {
       ["profile", "--file", "response.json", "--document", "q.graphql"], in: folder)
     #expect(result.status == 65, "\(result)")
     #expect(result.errors.contains(reason), "\(result)")
+  }
+
+  @Test("a response and a document are read from standard input and from pipes")
+  func standardInput() async throws {
+    let folder = try Folder()
+    let response = #"{"data":{"feed":{"__typename":"PostConnection","totalCount":1}}}"#
+    try folder.write("{ feed(first: 1) { totalCount } }", to: "q.graphql")
+    try folder.write(response, to: "r.json")
+    let options = ["--runs", "1", "--warmup", "0", "--no-baselines"]
+    let piped = try await Program.run(
+      ["profile", "--file", "-", "--document", "q.graphql"] + options, in: folder, input: response)
+    #expect(piped.status == 0, "\(piped)")
+    #expect(piped.output.hasPrefix("the anonymous query, stdin, 64 B"))
+    let document = try await Program.run(
+      ["profile", "--file", "r.json", "--document", "-"] + options, in: folder,
+      input: "{ feed(first: 1) { totalCount } }")
+    #expect(document.status == 0, "\(document)")
+    let fifo = try await Program.shell(
+      #""$GQLRUN" profile --file <(cat r.json) -d q.graphql --runs 1 --warmup 0"#, in: folder)
+    #expect(fifo.status == 0, "\(fifo)")
+  }
+
+  @Test("a compressed response says how to unpack it")
+  func compressed() async throws {
+    let folder = try Folder()
+    try folder.write("{ feed(first: 1) { totalCount } }", to: "q.graphql")
+    let result = try await Program.shell(
+      #"echo '{"data":{}}' | gzip > r.gz; "$GQLRUN" profile --file r.gz -d q.graphql"#, in: folder)
+    #expect(result.status == 65, "\(result)")
+    #expect(result.errors.contains("gunzip -c r.gz"))
+  }
+
+  @Test("the peak of the memory is that of the measured process, however large its parent is")
+  func peakIsItsOwn() async throws {
+    let folder = try Folder()
+    try folder.write(#"{"data":{"a":1}}"#, to: "r.json")
+    // Every page is touched, so that all of it is resident when the program is started.
+    let large = [UInt8](repeating: 1, count: 300 << 20)
+    let result = try await Program.run(
+      ["profile-run", "--kind", "floor", "--file", "r.json"], in: folder)
+    #expect(large.last == 1)
+    #expect(result.status == 0, "\(result)")
+    let peak = try JSONValue(parsing: result.output)["peakBytes"]?.intValue
+    #expect(try #require(peak) < 200 << 20)
+  }
+
+  @Test("reports that cannot be written are refused before anything is measured")
+  func outputsAreTried() async throws {
+    let folder = try Folder()
+    for option in ["--json", "--html", "--trace", "--folded", "--prometheus"] {
+      let result = try await Program.run(
+        ["profile", "--generate", "feed:5", option, "none/report"], in: folder)
+      #expect(result.status == 1, "\(result)")
+      #expect(result.output.isEmpty)
+      #expect(result.errors.contains("cannot write none/report"))
+    }
+    let both = try await Program.run(
+      ["profile", "--generate", "feed:5", "--json", "-", "--folded", "-"], in: folder)
+    #expect(both.status == 64, "\(both)")
+  }
+
+  @Test("standard output holds one report and nothing else, when asked for")
+  func standardOutput() async throws {
+    let folder = try Folder()
+    let options = ["--generate", "feed:5", "--runs", "1", "--warmup", "0", "--no-baselines"]
+    let json = try await Program.run(["profile"] + options + ["--json", "-"], in: folder)
+    let job = try JSONValue(parsing: json.output)["jobs"]?[0]
+    #expect(job?["allocations"]?["median"]?.intValue ?? 0 > 0)
+    let folded = try await Program.run(["profile"] + options + ["--folded", "-"], in: folder)
+    #expect(folded.output.split(separator: "\n").allSatisfy { $0.hasPrefix("gqlrun;memory;") })
+  }
+
+  @Test("what was made is kept where it is asked for, and measured again from there")
+  func keeping() async throws {
+    let folder = try Folder()
+    let made = try await Program.run(
+      [
+        "profile", "--generate", "feed:5", "--keep", "kept", "--runs", "1", "--warmup", "0",
+        "--no-baselines",
+      ], in: folder)
+    #expect(made.status == 0, "\(made)")
+    let again = try await Program.run(
+      [
+        "profile", "--file", "kept/response.json", "--document", "kept/feed.graphql", "--var",
+        "first=5", "--runs", "1", "--warmup", "0", "--no-baselines",
+      ], in: folder)
+    #expect(again.status == 0, "\(again)")
+    #expect(!again.output.contains("note:"))
+  }
+
+  @Test("a server that is not there ends with 69", arguments: [[], ["--rate", "5"]])
+  func unreachable(load: [String]) async throws {
+    let folder = try Folder()
+    try folder.write("{ feed(first: 1) { totalCount } }", to: "q.graphql")
+    let result = try await Program.run(
+      ["profile", "--endpoint", "http://127.0.0.1:1/graphql", "-d", "q.graphql"] + load, in: folder)
+    #expect(result.status == 69, "\(result)")
+    #expect(result.errors.contains("connection refused"))
   }
 
   @Test("a response with errors only is profiled, and the report says so")

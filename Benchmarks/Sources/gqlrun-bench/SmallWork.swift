@@ -1,4 +1,4 @@
-import CAllocations
+import CBenchAllocations
 import Cache
 import Foundation
 import Histogram

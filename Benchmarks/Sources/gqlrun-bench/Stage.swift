@@ -1,4 +1,4 @@
-import CAllocations
+import CBenchAllocations
 import CBaselines
 import Cache
 import Foundation
@@ -110,6 +110,7 @@ enum Stage: String, CaseIterable {
   }
 
   func run(_ files: Files) async throws -> StageReport {
+    gqlrun_count_allocations()
     let text = try String(contentsOfFile: files.document, encoding: .utf8)
     var variables = JSONObject()
     if text.contains("$first") { variables = ["first": .number(JSONNumber(1))] }

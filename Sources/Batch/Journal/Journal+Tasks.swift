@@ -70,13 +70,14 @@ extension Journal {
     }
   }
 
-  /// The ids of all tasks.
-  func allTasks() throws -> [TaskID] {
+  /// Calls `body` with the id of every task, and when it ended in seconds since 1970.
+  func forEachTask(_ body: (TaskID, Double) -> Void) throws {
     try read { db in
-      var ids: [TaskID] = []
-      let rows = try Data.fetchCursor(db, sql: "SELECT id FROM tasks")
-      while let data = try rows.next() { ids.append(TaskID(data)) }
-      return ids
+      let rows = try GRDB.Row.fetchCursor(db, sql: "SELECT id, ended FROM tasks")
+      while let row = try rows.next() {
+        let id: Data = row[0]
+        body(TaskID(id), row[1])
+      }
     }
   }
 

@@ -3,6 +3,7 @@ import Crypto
 public import GraphQL
 import JSONStream
 public import Pipeline
+import Plugins
 
 /// A batch of operations: what runs, over which rows, through which pipeline, and where results go.
 ///
@@ -27,7 +28,8 @@ public struct Manifest: Sendable {
   /// How many operations there are, each of which may have many tasks.
   public var operationCount: Int { operations.count }
 
-  var types: TypedText { TypedText(schema: schema) }
+  /// Whether the cache is a sink, so that what it keeps is as safe as the journal.
+  var keepsInCache: Bool { sinks.contains { $0.kind == .cache } }
 }
 
 /// How a manifest is run.
@@ -59,14 +61,11 @@ public struct RunSettings: Sendable {
 
 /// How fast requests may be sent.
 struct RateSettings: Sendable {
-  enum Adapter: String, Sendable {
-    case github, shopify
-  }
-
   /// Requests per second; `nil` leaves it to the adapter.
   var perSecond: Double?
   var burst = 1
-  var adapter: Adapter?
+  /// Whose account of what is left is heeded.
+  var adapter: RequestBudget.Kind?
   /// The share of the server's budget that is left to others.
   var reserve = 0.0
 }
@@ -148,7 +147,8 @@ struct InputSettings: Sendable {
 
   var kind: Kind
   var rowName = "row"
-  var empty = EmptyCells.omit
+  /// What an empty cell of a CSV file means.
+  var empty = VariableReader.Empty.omit
 
   var readsStandardInput: Bool {
     switch kind {

@@ -35,17 +35,19 @@ extension ManifestLoader {
         index[draft.id] = number
       }
     }
+    let needs = drafts.map { self.needs(of: $0, drafts, index) }
+    checkCycles(needs, drafts)
     let facts = schema.map { TypeFacts($0) }
     var result: [BatchOperation] = []
     for (number, draft) in drafts.enumerated() {
-      if let operation = operation(draft, number, drafts, index, schema, facts, keys) {
+      if let operation = operation(
+        draft, number, drafts, index, needs[number], schema, facts, keys)
+      {
         result.append(operation)
       }
     }
     // Indices are places in the list: with one missing they would lead elsewhere.
-    guard result.count == drafts.count, drafts.count == nodes.count else { return [] }
-    checkCycles(result, drafts)
-    return result
+    return result.count == drafts.count && drafts.count == nodes.count ? result : []
   }
 
   private mutating func draft(_ node: YAMLNode, number: Int) -> Draft? {
@@ -70,31 +72,23 @@ extension ManifestLoader {
   }
 
   private mutating func operation(
-    _ draft: Draft, _ number: Int, _ drafts: [Draft], _ index: [String: Int], _ schema: Schema?,
-    _ facts: TypeFacts?, _ keys: KeyRules
+    _ draft: Draft, _ number: Int, _ drafts: [Draft], _ index: [String: Int], _ needs: [Int],
+    _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules
   ) -> BatchOperation? {
     let options = draft.options
-    guard let template = template(draft, schema, facts, keys) else { return nil }
+    guard let template = template(draft, schema, facts, keys) else {
+      checkWithoutDocument(draft, number, drafts, index, needs)
+      return nil
+    }
     var operation = BatchOperation(
       index: number, id: draft.id, place: draft.node.place, template: template)
-    for element in options.values.first(where: { $0.name == "needs" })?.value.elements ?? [] {
-      guard case .string(let id) = element.content else { continue }
-      if let need = index[id] {
-        operation.needs.append(need)
-      } else {
-        report(
-          .needs, "`\(draft.id)` needs `\(id)`, and there is no such operation", element.place,
-          suggestion(for: id, in: drafts.map(\.id)).map { "did you mean `\($0)`?" })
-      }
-    }
+    operation.needs = needs
     readForeach(draft, index, &operation)
     readPaths(draft, schema, facts, keys, &operation)
     readVariables(draft, drafts, schema, &operation)
     operation.timeout = options.duration(ifGiven: "timeout")
     operation.policy = options.string(ifGiven: "policy").flatMap { CachePolicy(rawValue: $0) }
-    operation.expect = conditions(
-      "expect", options,
-      roots: ["errors", "data", "emit", "http", "ms", "bytes", "records", "page", "attempt"])
+    operation.expect = conditions("expect", options, roots: Self.expectRoots)
     if let name = options.string(ifGiven: "idempotency") {
       operation.idempotency = name
       let declared = template.definition.variables.map(\.name.value)
@@ -116,6 +110,38 @@ extension ManifestLoader {
     }
     return operation
   }
+
+  /// What can be said of an operation whose document cannot be used: its rows, and what its templates
+  /// refer to.
+  private mutating func checkWithoutDocument(
+    _ draft: Draft, _ number: Int, _ drafts: [Draft], _ index: [String: Int], _ needs: [Int]
+  ) {
+    guard let document = try? Document(parsingUTF8: Array("{ __typename }".utf8)),
+      let template = try? OperationTemplate(document: document)
+    else { return }
+    var operation = BatchOperation(
+      index: number, id: draft.id, place: draft.node.place, template: template)
+    operation.needs = needs
+    readForeach(draft, index, &operation)
+    let known = names(draft, operation, drafts)
+    func check(_ node: YAMLNode, _ loader: inout Self) {
+      switch node.content {
+      case .sequence(let nodes): for node in nodes { check(node, &loader) }
+      case .mapping(let members): for member in members { check(member.value, &loader) }
+      case .scalar(let text, _):
+        if text.contains("{{") { _ = loader.textTemplate(text, node.place, known: known) }
+      }
+    }
+    if let variables = draft.members.first(where: { $0.key == "variables" })?.value {
+      check(variables, &self)
+    }
+    _ = conditions("expect", draft.options, roots: Self.expectRoots)
+  }
+
+  /// What conditions on a result may look at.
+  private static let expectRoots = [
+    "errors", "data", "emit", "http", "ms", "bytes", "records", "page", "attempt",
+  ]
 
   // MARK: The document
 
@@ -180,12 +206,30 @@ extension ManifestLoader {
 
   // MARK: Needs
 
-  private mutating func checkCycles(_ operations: [BatchOperation], _ drafts: [Draft]) {
+  /// The places of the operations that one needs.
+  private mutating func needs(
+    of draft: Draft, _ drafts: [Draft], _ index: [String: Int]
+  ) -> [Int] {
+    var needs: [Int] = []
+    for element in draft.options.values.first(where: { $0.name == "needs" })?.value.elements ?? [] {
+      guard case .string(let id) = element.content else { continue }
+      if let need = index[id] {
+        needs.append(need)
+      } else {
+        report(
+          .needs, "`\(draft.id)` needs `\(id)`, and there is no such operation", element.place,
+          suggestion(for: id, in: drafts.map(\.id)).map { "did you mean `\($0)`?" })
+      }
+    }
+    return needs
+  }
+
+  private mutating func checkCycles(_ needs: [[Int]], _ drafts: [Draft]) {
     // Remove what needs nothing that is left, until nothing changes: the rest goes in circles.
-    var open = operations.map { Set($0.needs) }
+    var open = needs.map { Set($0) }
     var dependents: [[Int]] = Array(repeating: [], count: open.count)
-    for operation in operations {
-      for need in operation.needs { dependents[need].append(operation.index) }
+    for (operation, needs) in needs.enumerated() {
+      for need in needs { dependents[need].append(operation) }
     }
     var ready = open.indices.filter { open[$0].isEmpty }
     var done = 0
@@ -196,7 +240,7 @@ extension ManifestLoader {
         if open[dependent].isEmpty { ready.append(dependent) }
       }
     }
-    guard done < operations.count, let start = open.firstIndex(where: { !$0.isEmpty }) else {
+    guard done < drafts.count, let start = open.firstIndex(where: { !$0.isEmpty }) else {
       return
     }
     var path = [start]
@@ -211,7 +255,7 @@ extension ManifestLoader {
     report(
       .needs,
       "these operations need each other: "
-        + path.map { operations[$0].id }.joined(separator: " → "),
+        + path.map { drafts[$0].id }.joined(separator: " → "),
       options.place(of: "needs"), "remove one `needs` of the circle")
   }
 }

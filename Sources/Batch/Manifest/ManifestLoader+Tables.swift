@@ -33,7 +33,7 @@ extension ManifestLoader {
         OptionDescription("rate", .string, "Requests per time, such as 50/s or 5000/h"),
         OptionDescription("burst", .int(in: 1...100_000), default: "1", "How many at once"),
         OptionDescription(
-          "adapter", .choice(["github", "shopify"]), "Whose budget the answers tell"),
+          "adapter", .choice(["headers", "github", "shopify"]), "Whose budget the answers tell"),
         OptionDescription("reserve", .percentage, default: "0%", "The share left to others"),
       ]), "How fast requests are sent"),
     OptionDescription(

@@ -116,7 +116,7 @@ extension ManifestLoader {
   private func json(_ node: YAMLNode) -> JSONValue {
     switch node.content {
     case .scalar(let text, let isPlain):
-      return (try? TypedText().value(ofScalar: text, isPlain: isPlain, nil)) ?? .string(text)
+      return TypedText.value(ofScalar: text, isPlain: isPlain)
     case .sequence(let nodes): return .array(nodes.map { json($0) })
     case .mapping(let members):
       var object = JSONObject()
@@ -233,7 +233,7 @@ extension ManifestLoader {
     }
     let declared = operation.template.definition.variables
     let known = names(draft, operation, drafts)
-    let types = TypedText(schema: schema)
+    let types = TypedText(reader: operation.template.reader, schema: schema)
     for member in members {
       guard let variable = declared.first(where: { $0.name.value == member.key }) else {
         report(
@@ -249,12 +249,15 @@ extension ManifestLoader {
         operation.variables.append((member.key, value))
       }
     }
-    checkRequired(operation, member.keyPlace)
+    // One that cannot be read is reported as that, and not as missing.
+    checkRequired(operation, member.keyPlace, given: members.map(\.key))
     checkConstants(operation, member.keyPlace)
   }
 
-  private mutating func checkRequired(_ operation: BatchOperation, _ place: SourcePlace) {
-    let given = Set(operation.variables.map(\.name) + paging(operation))
+  private mutating func checkRequired(
+    _ operation: BatchOperation, _ place: SourcePlace, given: [String] = []
+  ) {
+    let given = Set(given + paging(operation))
     for variable in operation.template.definition.variables {
       guard case .nonNull(let inner) = variable.type, variable.defaultValue == nil,
         !given.contains(variable.name.value)
@@ -262,7 +265,7 @@ extension ManifestLoader {
       report(
         .variable,
         "`\(operation.id)` is given no value for its variable `\(variable.name.value)`", place,
-        "add `\(variable.name.value): …`, of type \(inner.leaf)")
+        "add `\(variable.name.value): …`, of type \(inner.namedType.value)")
     }
   }
 
@@ -298,15 +301,18 @@ extension ManifestLoader {
   ) -> ValueTemplate? {
     switch node.content {
     case .sequence(let nodes):
-      let elements = nodes.compactMap { value($0, type?.element, types, known, name) }
+      let elements = nodes.enumerated().compactMap {
+        value($1, type?.element, types, known, "\(name)[\($0)]")
+      }
       let constants = elements.compactMap {
         if case .constant(let value) = $0 { value } else { nil }
       }
       return constants.count == elements.count ? .constant(.array(constants)) : .list(elements)
     case .mapping(let members):
       let fields = members.compactMap { member in
-        value(member.value, types.field(member.key, of: type), types, known, member.key)
-          .map { (key: member.key, value: $0) }
+        value(
+          member.value, types.field(member.key, of: type), types, known, "\(name).\(member.key)"
+        ).map { (key: member.key, value: $0) }
       }
       var object = JSONObject()
       for field in fields {
@@ -321,9 +327,9 @@ extension ManifestLoader {
         return template.whole.map { .reference($0, type) } ?? .text(template, type)
       }
       do {
-        return .constant(try types.value(ofScalar: text, isPlain: isPlain, type))
+        return .constant(try types.value(ofScalar: text, isPlain: isPlain, type, name))
       } catch {
-        report(.variable, "the variable `\(name)`: \(error.message)", node.place)
+        report(.variable, error.message, node.place)
         return nil
       }
     }

@@ -1,3 +1,4 @@
+import Cache
 import JSONStream
 
 /// The names of the columns of an input.
@@ -34,7 +35,7 @@ struct Row: Sendable {
     case value(JSONValue)
   }
 
-  func find(_ path: [String], empty: EmptyCells) -> Found {
+  func find(_ path: [String], empty: VariableReader.Empty) -> Found {
     switch content {
     case .cells(let columns, let cells):
       guard let name = path.first, let place = columns.place(of: name), place < cells.count else {
@@ -55,9 +56,4 @@ struct Row: Sendable {
       return .value(value)
     }
   }
-}
-
-/// What an empty cell of a CSV file means.
-enum EmptyCells: String, Sendable {
-  case omit, null, string
 }

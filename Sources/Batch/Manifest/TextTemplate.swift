@@ -1,3 +1,4 @@
+import Cache
 import JSONStream
 
 /// A name in a template: `row.login`, `state.since`, `op`.
@@ -97,7 +98,7 @@ struct Scope: Sendable {
   /// The name of the row, as `foreach` has it.
   var rowName = "row"
   var row: Row?
-  var empty = EmptyCells.omit
+  var empty = VariableReader.Empty.omit
   var operation = ""
   var state = JSONObject()
   /// Values captured from the operations that this one needs.

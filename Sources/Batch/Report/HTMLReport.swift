@@ -101,7 +101,7 @@ struct HTMLReport {
   }
 
   private var throughputChart: String {
-    let part = max(data.seconds, 0.001) / Double(ReportData.parts)
+    let part = max(data.seconds, 0.001) / Double(data.parts)
     let columns = data.throughput.map {
       [(Double($0.done) / part, "a"), (Double($0.failed) / part, "b")]
     }
@@ -199,10 +199,12 @@ struct HTMLReport {
   }
 
   private func duration(_ seconds: Double) -> String {
-    seconds < 120
-      ? String(format: "%.1f s", seconds)
-      : seconds < 7_200
-        ? String(format: "%.1f min", seconds / 60) : String(format: "%.1f h", seconds / 3_600)
+    seconds < 1
+      ? String(format: "%.0f ms", seconds * 1000)
+      : seconds < 120
+        ? String(format: "%.1f s", seconds)
+        : seconds < 7_200
+          ? String(format: "%.1f min", seconds / 60) : String(format: "%.1f h", seconds / 3_600)
   }
 
   private func size(_ bytes: Int) -> String {

@@ -34,7 +34,8 @@ struct ReportData {
   private(set) var throughput: [(done: Int, failed: Int)] = []
   private(set) var slowest: [ReportedTask] = []
   private(set) var failed: [ReportedTask] = []
-  static let parts = 60
+  /// As many as there are tenths of a second, within what a page shows.
+  private(set) var parts = 60
   private static let shown = 50
 
   init(_ journal: Journal, manifest: Manifest) throws {
@@ -51,8 +52,13 @@ struct ReportData {
         db, sql: "SELECT min(ended), max(ended) FROM tasks WHERE ended > 0")
       return (row?[0] ?? .infinity, row?[1] ?? 0)
     }
+    // The first task has not ended at the moment when the run began.
+    if let started = try journal.meta("started").flatMap({ Double($0) }) {
+      first = min(first, started)
+    }
     let span = max(last - first, 0.001)
-    throughput = Array(repeating: (0, 0), count: Self.parts)
+    parts = min(max(Int(min(span * 10, 60)), 1), 60)
+    throughput = Array(repeating: (0, 0), count: parts)
     var places: [String: Int] = [:]
     var found = self
     for number in names.keys.sorted() {
@@ -72,7 +78,7 @@ struct ReportData {
       if let place = places[task.operation] {
         found.byOperation[place].latency.add(milliseconds: task.milliseconds)
       }
-      let part = min(Int((task.ended - found.first) / span * Double(Self.parts)), Self.parts - 1)
+      let part = min(Int((task.ended - found.first) / span * Double(found.parts)), found.parts - 1)
       if part >= 0 {
         if task.state == .done {
           found.throughput[part].done += 1

@@ -85,8 +85,12 @@ public struct BatchRun: Sendable {
     let numbers = try journal.register(manifest.operations.map(\.id))
     let feed = try TaskFeed(
       manifest, state: state, numbers: numbers, journal: journal, options: options)
-    let governor = Governor(manifest.settings, rate: manifest.rate, clock: services.clock)
-    let stage = try SinkStage(manifest, journal: journal, plan: plan)
+    let governor = Governor(
+      manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
+      services: services)
+    let stage = try SinkStage(
+      manifest, journal: journal, plan: plan,
+      cache: manifest.keepsInCache ? services.store : nil)
     let recorder = Recorder(stage) { await feed.settle($0) }
     let runner = TaskRunner(
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
@@ -102,6 +106,7 @@ public struct BatchRun: Sendable {
     let clock = ContinuousClock()
     let start = clock.now
     do {
+      try await stage.open()
       try await work(runner, check, isChecked)
       try await recorder.barrier()
       let seconds = (clock.now - start).seconds
@@ -157,8 +162,11 @@ public struct BatchRun: Sendable {
         }
       }
       try await withThrowingTaskGroup(of: Void.self) { workers in
-        for _ in 0..<manifest.settings.concurrency {
-          workers.addTask {
+        let executors = services.transport?.executors ?? []
+        for number in 0..<manifest.settings.concurrency {
+          workers.addTask(
+            executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
+          ) {
             while let item = try await feed.next({ try await runner.recorder.barrier() }) {
               try await runner.run(item)
             }
@@ -201,9 +209,30 @@ public actor RunControl {
   }
 
   /// `nil` before the first task.
-  public func counters() async -> (RunCounters, inFlight: Int, limit: Int)? {
+  public func standing() async -> RunStanding? {
     guard let feed, let governor else { return nil }
-    return (await feed.counters, await governor.inFlight, await governor.currentLimit)
+    return RunStanding(
+      counters: await feed.counters, inFlight: await governor.inFlight,
+      limit: await governor.currentLimit, budget: await governor.budgetLeft)
+  }
+}
+
+/// How a run stands at one moment.
+public struct RunStanding: Sendable {
+  public var counters: RunCounters
+  /// Requests under way, and how many may be.
+  public var inFlight: Int
+  public var limit: Int
+  /// What the server says is left of its budget, and how much there is; `nil` when it does not say.
+  public var budget: (left: Double, all: Double?)?
+
+  public init(
+    counters: RunCounters, inFlight: Int, limit: Int, budget: (left: Double, all: Double?)? = nil
+  ) {
+    self.counters = counters
+    self.inFlight = inFlight
+    self.limit = limit
+    self.budget = budget
   }
 }
 

@@ -2,6 +2,7 @@ import Cache
 import Foundation
 import JSONStream
 import Pipeline
+import Plugins
 
 /// What a run would do, without doing it.
 public struct DryRun: Sendable {
@@ -12,6 +13,10 @@ public struct DryRun: Sendable {
     public var tasks: Int?
     /// The first requests, without credentials.
     public var requests: [String]
+    /// Of the tasks that are known.
+    public var cost = EstimatedCost()
+    /// Whether further requests follow the first of each task.
+    public var hasPages = false
   }
 
   public var entries: [Entry] = []
@@ -19,6 +24,10 @@ public struct DryRun: Sendable {
   public var problems: [String] = []
   /// Requests per second at most, when the manifest says.
   public var rate: Double?
+  /// Whether the server counts as GitHub does.
+  public var countsPoints: Bool
+
+  public var cost: EstimatedCost { entries.reduce(EstimatedCost()) { $0 + $1.cost } }
 
   public var total: Int? {
     entries.reduce(0) { sum, entry in sum.flatMap { sum in entry.tasks.map { sum + $0 } } }
@@ -30,10 +39,13 @@ public struct DryRun: Sendable {
   public init(_ manifest: Manifest, shard: Shard? = nil, shown: Int = 2) throws {
     endpoint = manifest.pipeline.endpoint?.shownURL ?? "(none)"
     rate = manifest.rate?.perSecond
+    countsPoints = manifest.rate?.adapter == .github
     let state = try StateFile.read(manifest.stateFile)
     for operation in manifest.operations {
-      let maker = TaskMaker(operation, types: manifest.types, state: state)
+      let maker = TaskMaker(operation, state: state)
       var entry = Entry(operation: operation.id, tasks: 0, requests: [])
+      entry.hasPages = operation.pagination != nil
+      let tree = SelectionTree(operation.template.callerDocument, operation.template.definition)
       func take(_ row: Row?) throws {
         let item = try maker.item(row) { _ in [:] }
         if let problem = item.problem {
@@ -42,6 +54,7 @@ public struct DryRun: Sendable {
         }
         if let shard, !item.id.belongs(to: shard) { return }
         entry.tasks = entry.tasks.map { $0 + 1 }
+        entry.cost = entry.cost + EstimatedCost(tree, item.variables)
         if entry.requests.count < shown { entry.requests.append(Self.request(operation, item)) }
       }
       if operation.needs.isEmpty || operation.source == nil {

@@ -26,6 +26,9 @@ enum FailureKind: Sendable {
     if let http = chain.http {
       switch http.status {
       case 429: self = .refused(after: Self.wish(http.headers, now))
+      // GitHub's way of saying 429.
+      case 403 where Self.wish(http.headers, now) != nil:
+        self = .refused(after: Self.wish(http.headers, now))
       case 503 where mayRepeat: self = .refused(after: Self.wish(http.headers, now))
       case 401: self = .unauthorized
       case 502, 504: self = mayRepeat ? .tooCostly : .unknown
@@ -44,15 +47,40 @@ enum FailureKind: Sendable {
     }
   }
 
-  private static func wish(_ headers: HTTPFields, _ now: Double) -> Duration? {
-    headers[.retryAfter].flatMap { RetryAfter.delay($0, now: now) }
+  /// How long the server wants to be left alone; `nil` when it does not say.
+  ///
+  /// - Parameter now: In seconds since 1970.
+  static func wish(_ headers: HTTPFields, _ now: Double) -> Duration? {
+    if let text = headers[.retryAfter], let delay = RetryAfter.delay(text, now: now) {
+      return delay
+    }
+    func number(_ name: String) -> Double? {
+      HTTPField.Name(name).flatMap { headers[$0] }.flatMap { Double($0) }
+    }
+    guard number("x-ratelimit-remaining") == 0, let reset = number("x-ratelimit-reset"),
+      reset.isFinite
+    else { return nil }
+    return .seconds(min(max(reset - now, 1), 86_400))
+  }
+
+  /// What a result without data says that stands for a refusal: GitHub and Shopify answer with status
+  /// 200 when a budget is used up. `nil` for other results.
+  ///
+  /// https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+  /// https://shopify.dev/docs/api/usage/limits
+  static func refusal(in response: GraphQLResponse) -> String? {
+    guard (response.data?.count ?? 0) <= 4 else { return nil }
+    return response.errors.first { error in
+      [error.code, error.type]
+        .contains { ["THROTTLED", "RATE_LIMITED", "RATE_LIMIT"].contains($0) }
+    }?.message
   }
 
   /// Whether a server's own errors say that a page was too costly.
   static func isTooCostly(_ errors: [GraphQLError]) -> Bool {
     errors.contains { error in
       let text =
-        "\(error.code ?? "") \(error.extensions?["type"]?.stringValue ?? "") \(error.message)"
+        "\(error.code ?? "") \(error.type ?? "") \(error.message)"
         .lowercased()
       return [
         "complexity", "node limit", "node_limit", "max_node", "query cost", "max_cost",

@@ -1,14 +1,14 @@
-import Foundation
 import HTTPTypes
 import JSONStream
 import Pipeline
+import Plugins
 
 /// Decides when the next request may be sent: how many at a time, how many per second, and not while the
 /// server asks to be left alone.
 ///
 /// Concurrency follows what the server bears: halved when it refuses (429, 503), one more for each full
-/// round of answers, up to what the manifest allows. All tasks of a run share one governor, so one
-/// credential has one budget.
+/// round of answers, up to what the manifest allows. How much may be sent in a time is decided by the
+/// budget that the plugin `rate-limit` uses, too: one per server and credential, whoever asks.
 actor Governor {
   /// What an attempt says about the server.
   enum Signal: Sendable {
@@ -25,17 +25,25 @@ actor Governor {
     case unreachable
   }
 
-  private let clock: ServiceClock
+  /// What was taken from the budget for a request, to be given back with its answer.
+  struct Pass: Sendable {
+    fileprivate var label: String
+    fileprivate var cost = 0.0
+  }
+
+  private let services: Services
+  private var clock: ServiceClock { services.clock }
   private let maximum: Int
   private let patience: Duration
-  private let rate: RateSettings?
+  private let limits: RateSettings?
+  private let rate: RequestBudget.Rate?
+  /// `nil` without limits.
+  private let budget: RequestBudget?
   private var limit: Double
   private var running = 0
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var pausedUntil = Duration.zero
   private var lastDecrease = Duration.zero
-  private var tokens: Double
-  private var refilled: Duration
   /// Since when nothing but refusals came.
   private var troubleSince: Duration?
   private var hasSucceeded = false
@@ -44,55 +52,79 @@ actor Governor {
   /// The most that a server's wish is waited for at a time.
   private static let longestPause = Duration.seconds(3_600)
 
-  init(_ settings: RunSettings, rate: RateSettings?, clock: ServiceClock) {
-    self.clock = clock
-    self.rate = rate
+  init(_ settings: RunSettings, limits: RateSettings?, endpoint: Endpoint?, services: Services) {
+    self.services = services
+    self.limits = limits
     maximum = settings.concurrency
     patience = settings.patience
     limit = Double(settings.concurrency)
-    tokens = Double(rate?.burst ?? 1)
-    refilled = clock.now()
+    rate = limits?.perSecond.map {
+      RequestBudget.Rate(interval: .seconds(1 / $0), burst: limits?.burst ?? 1)
+    }
+    budget = limits.map { _ in
+      // All requests of a pipeline carry the same credential.
+      RequestBudget.shared(
+        in: services, origin: endpoint.map { "\($0.scheme)://\($0.authority)" } ?? "",
+        credential: "")
+    }
   }
 
   var currentLimit: Int { max(1, Int(limit)) }
   var inFlight: Int { running }
+  /// What the server says is left of the budget.
+  var budgetLeft: (left: Double, all: Double?)? { budget?.left(now: clock.now()) }
 
   /// Waits until a request may be sent.
-  func enter() async throws {
+  ///
+  /// - Parameter label: The operation, whose cost is learned from answers.
+  func enter(_ label: String) async throws -> Pass {
     while running >= currentLimit, !isStopped {
       await withCheckedContinuation { waiting.append($0) }
       try Task.checkCancellation()
     }
     running += 1
+    var pass = Pass(label: label)
     do {
-      // In short waits, so that a run that is stopped does not wait for the server's.
-      while !isStopped, let delay = delay() {
-        try await clock.sleep(for: min(delay, .seconds(1)))
+      while !isStopped, pausedUntil > clock.now() { try await sleep(until: pausedUntil) }
+      while !isStopped, let budget {
+        let now = clock.now()
+        switch budget.admit(
+          label, rate, reserve: .share(limits?.reserve ?? 0), now: now, until: .seconds(.max / 2))
+        {
+        case .granted(let delay, let cost):
+          pass.cost = cost
+          try await sleep(until: now + delay)
+          return pass
+        case .later(let delay), .tooLong(let delay, _): try await sleep(until: now + delay)
+        }
       }
     } catch {
-      leave()
+      _ = leave(pass, nil)
       throw error
     }
+    return pass
   }
 
-  /// How long to wait still; `nil` takes a token.
-  private func delay() -> Duration? {
-    let now = clock.now()
-    if pausedUntil > now { return pausedUntil - now }
-    guard let perSecond = rate?.perSecond else { return nil }
-    tokens = min(Double(rate?.burst ?? 1), tokens + (now - refilled).seconds * perSecond)
-    refilled = now
-    // A hair of rounding must not make a waiter sleep again for nothing.
-    guard tokens < 0.999_999 else {
-      tokens -= 1
-      return nil
+  /// In short waits, so that a run that is stopped does not wait for the server's.
+  private func sleep(until end: Duration) async throws {
+    while !isStopped {
+      let left = end - clock.now()
+      guard left > .zero else { return }
+      try await clock.sleep(for: min(left, .seconds(1)))
     }
-    return .seconds((1 - tokens) / perSecond)
   }
 
   /// The request has ended. Says when there is no use in going on.
-  func leave(_ signal: Signal? = nil) -> Verdict? {
+  ///
+  /// - Parameters:
+  ///   - head: The head of the answer, accepted or not, which may tell what is left of a budget.
+  ///   - response: The result, which may tell as well.
+  func leave(
+    _ pass: Pass, _ signal: Signal?, head: HTTPResponse? = nil, _ response: GraphQLResponse? = nil
+  ) -> Verdict? {
     running -= 1
+    budget?.noteEnd(cost: pass.cost)
+    note(head ?? response?.http, response, pass)
     defer { wake() }
     let now = clock.now()
     switch signal {
@@ -101,7 +133,12 @@ actor Governor {
       troubleSince = nil
       hasSucceeded = true
       pause = .milliseconds(250)
-      if limit < Double(maximum) { limit = min(Double(maximum), limit + 1 / limit) }
+      if let response, response.attempt > 1 {
+        // Answers that came only after retries say that the server is at its limit.
+        slowDown(now)
+      } else if limit < Double(maximum) {
+        limit = min(Double(maximum), limit + 1 / limit)
+      }
       return nil
     case .refused(let wish):
       slowDown(now)
@@ -117,41 +154,19 @@ actor Governor {
     }
   }
 
-  private func leave() {
-    running -= 1
-    wake()
-  }
-
-  /// Answers that came only after retries say that the server is at its limit.
-  func noteRetried() { slowDown(clock.now()) }
-
-  /// What is left of a budget that the server told; pauses when it is used up.
-  func note(_ response: GraphQLResponse) {
-    guard let rate, let adapter = rate.adapter else { return }
-    let now = clock.now()
-    switch adapter {
-    case .github:
-      guard let fields = response.http?.headerFields,
-        let left = Self.number(fields, "x-ratelimit-remaining"),
-        let all = Self.number(fields, "x-ratelimit-limit"),
-        let reset = Self.number(fields, "x-ratelimit-reset"), left <= all * rate.reserve
-      else { return }
-      let wait = reset - Date().timeIntervalSince1970
-      if wait > 0 { pausedUntil = max(pausedUntil, now + .seconds(min(wait, 3_600))) }
-    case .shopify:
-      guard let status = response.extensions?["cost"]?["throttleStatus"],
-        let left = status["currentlyAvailable"]?.doubleValue,
-        let all = status["maximumAvailable"]?.doubleValue,
-        let perSecond = status["restoreRate"]?.doubleValue, perSecond > 0
-      else { return }
-      let cost = response.extensions?["cost"]?["requestedQueryCost"]?.doubleValue ?? 0
-      let missing = all * rate.reserve + cost * Double(running + 1) - left
-      if missing > 0 { pausedUntil = max(pausedUntil, now + .seconds(missing / perSecond)) }
+  private func note(_ head: HTTPResponse?, _ response: GraphQLResponse?, _ pass: Pass) {
+    guard let budget, let limits else { return }
+    let (now, time) = (clock.now(), services.secondsSince1970())
+    if let head { budget.note(head, now: now, time: time) }
+    guard let adapter = limits.adapter, let response else { return }
+    var told = JSONObject()
+    if let extensions = response.extensions { told["extensions"] = .object(extensions) }
+    if adapter == .github, let path = ResultPath("rateLimit") {
+      try? response.data?.forEachValue(at: path) { bytes in
+        told["data"] = .object(["rateLimit": try JSONValue(parsing: bytes)])
+      }
     }
-  }
-
-  private static func number(_ fields: HTTPFields, _ name: String) -> Double? {
-    HTTPField.Name(name).flatMap { fields[$0] }.flatMap { Double($0) }
+    budget.note(.object(told), adapter, label: pass.label, now: now, time: time)
   }
 
   private func slowDown(_ now: Duration) {

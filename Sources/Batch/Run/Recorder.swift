@@ -67,7 +67,8 @@ actor Recorder {
   private func startTimer() {
     guard !isTimerSet, !isFlushing else { return }
     isTimerSet = true
-    // Bound to the outcomes that wait, not to whoever submitted: it ends by itself.
+    // Set by the first outcome of a group, once; nothing is asked again and again. Bound to the outcomes
+    // that wait, not to whoever submitted: it ends by itself.
     Task {
       try? await Task.sleep(for: Self.gathering)
       timerFired()

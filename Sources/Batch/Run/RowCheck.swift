@@ -19,7 +19,7 @@ actor RowCheck {
 
   init(_ manifest: Manifest, state: JSONObject) {
     self.manifest = manifest
-    makers = manifest.operations.map { TaskMaker($0, types: manifest.types, state: state) }
+    makers = manifest.operations.map { TaskMaker($0, state: state) }
   }
 
   /// Goes on for `time`, or to the end. Returns whether it is there.

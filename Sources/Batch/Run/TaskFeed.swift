@@ -24,7 +24,7 @@ actor TaskFeed {
   private let shard: Shard?
   private let onlyFailed: Bool
   private var states: [Progress]
-  private var seen = SeenFilter()
+  private var seen: SeenFilter
   private var open: Set<TaskID> = []
   private let dependents: [[Int]]
   private var doneCount = 0
@@ -35,8 +35,9 @@ actor TaskFeed {
   private var stopReason: StopReason?
   /// What the server or the network said when it came to that.
   private(set) var stopDetail: String?
-  /// What ended later, in seconds since 1970, ended in this run.
-  private let started = Date().timeIntervalSince1970
+  /// What ended later, in seconds since 1970, ended in this run. Never before what ended in an earlier
+  /// one, although the time of day may have been set back since.
+  private let started: Double
 
   init(
     _ manifest: Manifest, state: JSONObject, numbers: [Int], journal: Journal, options: RunOptions
@@ -46,14 +47,21 @@ actor TaskFeed {
     self.journal = journal
     shard = options.shard
     onlyFailed = options.onlyFailed
-    makers = manifest.operations.map { TaskMaker($0, types: manifest.types, state: state) }
+    makers = manifest.operations.map { TaskMaker($0, state: state) }
     states = manifest.operations.map { Progress(openNeeds: Set($0.needs)) }
     var dependents: [[Int]] = Array(repeating: [], count: manifest.operations.count)
     for operation in manifest.operations {
       for need in operation.needs { dependents[need].append(operation.index) }
     }
     self.dependents = dependents
-    for id in try journal.allTasks() { seen.insert(id) }
+    var seen = SeenFilter()
+    var last = Date().timeIntervalSince1970
+    try journal.forEachTask { id, ended in
+      seen.insert(id)
+      last = max(last, ended)
+    }
+    self.seen = seen
+    started = last
   }
 
   var reason: StopReason? { stopReason }
@@ -163,7 +171,7 @@ actor TaskFeed {
           case .done, .skipped: false
           }
         guard isRerun else {
-          if record.ended >= started {
+          if record.ended > started {
             counters.duplicates += 1
           } else {
             counters.alreadyDone += 1

@@ -22,14 +22,14 @@ struct TaskItem: Sendable {
 /// Makes tasks of rows.
 struct TaskMaker: Sendable {
   let operation: BatchOperation
-  let types: TypedText
+  private let types: TypedText
   let state: JSONObject
   /// The SHA-256 of what all tasks of the operation share.
   private let common: SHA256
 
-  init(_ operation: BatchOperation, types: TypedText, state: JSONObject) {
+  init(_ operation: BatchOperation, state: JSONObject) {
     self.operation = operation
-    self.types = types
+    types = TypedText(reader: operation.template.reader)
     self.state = state
     var common = SHA256()
     Self.add(operation.id, to: &common)
@@ -57,11 +57,7 @@ struct TaskMaker: Sendable {
   func variables(in scope: Scope) throws(TaskProblem) -> JSONObject {
     var given = JSONObject()
     for variable in operation.variables {
-      do throws(TaskProblem) {
-        given[variable.name] = try variable.value.value(in: scope, types: types)
-      } catch {
-        throw TaskProblem("variable \"$\(variable.name)\": \(error.message)")
-      }
+      given[variable.name] = try variable.value.value(in: scope, types: types, variable.name)
     }
     for (name, value) in firstPage where given[name] == nil { given[name] = value }
     do throws(CacheError) {

@@ -44,14 +44,24 @@ final class FileSink {
       records = recorded.records
       try reopen(mayBePublished: recorded.isPublished)
     } else {
-      descriptor = Foundation.open(
-        partPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      descriptor = Foundation.open(partPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
       guard descriptor >= 0 else { throw Errno.last("cannot make \(partPath)") }
+      try lock(partPath)
+      guard ftruncate(descriptor, 0) == 0 else { throw Errno.last("cannot begin \(partPath)") }
       switch format {
       case .csv(let header): try write(Array(header.utf8))
       case .json: try write(Array("[".utf8))
       default: break
       }
+    }
+  }
+
+  /// Keeps out a second run that writes the same file: each has a journal of its own, and they would
+  /// write over each other. Held until the file is closed.
+  private func lock(_ name: String) throws {
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw StoppedByStorage(
+        message: "another run is writing \(name); wait for it, or give this run outputs of its own")
     }
   }
 
@@ -70,6 +80,7 @@ final class FileSink {
           "cannot continue \(name): \(String(cString: strerror(errno))); the journal says that "
           + "\(position) bytes of it are written: put it back, or start without --resume")
     }
+    try lock(name)
     guard fstat(descriptor, &status) == 0, Int(status.st_size) >= position else {
       throw StoppedByStorage(
         message:

@@ -78,6 +78,9 @@ struct SinkFormat: Sendable {
   let kind: Kind
   let emit: ResultPath?
 
+  /// Whether a record can be one that the sink does not take.
+  var mayRefuse: Bool { if case .rows(_, let key) = kind { !key.isEmpty } else { false } }
+
   /// Where records of this operation have their columns.
   static func paths(_ columns: [String]) -> [ResultPath?] { columns.map { ResultPath($0) } }
 

@@ -1,3 +1,4 @@
+import Cache
 import Dispatch
 import Foundation
 import JSONStream
@@ -28,6 +29,8 @@ actor SinkStage {
   private let journal: Journal
   private let plan: SinkPlan
   private let base: OutputPath
+  /// Where the pipeline has put the results before they come here, when that is one of the sinks.
+  private let cache: (any RecordStore)?
   private var files: [String: FileSink] = [:]
   private var databases: [String: TableFile] = [:]
   private var tables: [String: TableSink] = [:]
@@ -37,7 +40,10 @@ actor SinkStage {
   private(set) var journalTime = Duration.zero
   private(set) var fileTime = Duration.zero
 
-  init(_ manifest: Manifest, journal: Journal, plan: SinkPlan) throws {
+  init(
+    _ manifest: Manifest, journal: Journal, plan: SinkPlan, cache: (any RecordStore)? = nil
+  ) throws {
+    self.cache = cache
     self.manifest = manifest
     self.journal = journal
     self.plan = plan
@@ -46,8 +52,27 @@ actor SinkStage {
     for (name, bookmark) in try journal.bookmarks() { bookmarks[name] = bookmark }
   }
 
-  /// Makes the outcomes durable, in this order.
-  func commit(_ outcomes: [Outcome]) throws {
+  /// Opens the sinks, so that one that cannot be written is known before anything is sent. Where there
+  /// are very many, each is opened with its first record.
+  func open() throws {
+    guard plan.entries.count <= 256 else {
+      // As many files as there are outputs: up to what the system allows, not what shells begin with.
+      var limit = rlimit()
+      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      if getrlimit(files, &limit) == 0 {
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(files, &limit)
+      }
+      return
+    }
+    for entry in plan.entries {
+      if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
+    }
+    for database in databases.values { try database.sync() }
+  }
+
+  /// Makes the outcomes durable, in this order. One step at a time.
+  func commit(_ outcomes: [Outcome]) async throws {
     let clock = ContinuousClock()
     let start = clock.now
     var step = JournalStep()
@@ -72,6 +97,11 @@ actor SinkStage {
     }
     for table in tables.values { table.endStep() }
     for database in databases.values { try database.sync() }
+    do throws(CacheError) {
+      try await cache?.sync()
+    } catch {
+      throw StoppedByStorage(message: error.message)
+    }
     let written = clock.now
     try journal.record(step)
     fileTime += written - start

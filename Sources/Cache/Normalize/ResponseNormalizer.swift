@@ -227,7 +227,7 @@ public final class ResponseNormalizer {
       },
       warnings: (shape?.warnings ?? []) + guessWarnings)
     if options.wantsResult, state.pointee.hasData {
-      let finished = consumeSpool()
+      let finished = try consumeSpool()
       response.data = finished
     }
     do throws(CacheError) {
@@ -250,10 +250,10 @@ public final class ResponseNormalizer {
     }
   }
 
-  private func consumeSpool() -> ResultBody {
+  private func consumeSpool() throws(CacheError) -> ResultBody {
     var taken = ResultSpool()
     swap(&taken, &spool)
-    return taken.finish()
+    return try taken.finish()
   }
 
   private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
@@ -328,8 +328,7 @@ public final class ResponseNormalizer {
   }
 
   private func spoolResult() throws(CacheError) {
-    try spool.append(state.pointee.result.all)
-    state.pointee.result.truncate(to: 0)
+    try spool.take(&state.pointee.result)
   }
 
   /// What the response consisted of, so far.

@@ -47,6 +47,9 @@ public struct OperationTemplate: Sendable {
     self.facts = facts
   }
 
+  /// Reads values of its variables from text.
+  public var reader: VariableReader { VariableReader(coercion) }
+
   /// The variables to send for those given: checked, with the defaults of those that are absent.
   ///
   /// - Throws: ``CacheError`` with code `invalidVariables`.

@@ -1,88 +1,6 @@
 import GraphQL
 import JSONStream
 
-/// What one response key of an object becomes. Plain data behind pointers, for the hot paths.
-struct FieldPlan {
-  /// The response key's bytes, and its first and last 8 for comparing without a call.
-  var key: Bytes
-  var head: UInt64
-  var tail: UInt64
-  /// `"storedKey":` as record text.
-  var storedPrefix: Bytes
-  /// `"responseKey":` as result text.
-  var resultPrefix: Bytes
-  /// For root fields, the key of the record that holds the field alone.
-  var rootKey: Bytes
-  /// The selection of its value, or -1 for leaf fields.
-  var child: Int32
-  /// Its place among the values that may identify the object, or -1.
-  var candidate: Int32
-  /// The conditional fragments that ask for it while it is not known whether they apply; empty when
-  /// the field is required. An index into ``PlanTable/fragmentLists``, or -1.
-  var fragments: Int32
-  var isTypename: Bool
-  /// Whether the caller asked for it.
-  var isAsked: Bool
-  /// Whether it is a leaf whose key in the result is the stored one.
-  var isVerbatim: Bool
-
-  /// The quoted key under which its value is stored.
-  var storedKey: [UInt8] { storedPrefix[0..<(storedPrefix.count - 1)].array }
-}
-
-/// Which of an object's candidate values make its key, for one type.
-struct KeyEntry {
-  var typename: Bytes
-  /// `User:` as plain bytes.
-  var prefix: Bytes
-  /// Candidate numbers in the order of the rule.
-  var parts: [Int32]
-  /// A key field that the selection does not ask for, so that there is no identity.
-  var missingField: String?
-  /// The last use of the table in which it was told; all uses count as such when nothing is missing.
-  var toldIn = UInt64.max
-  /// The last use of the table in which there was an object of the type.
-  var usedIn: UInt64
-}
-
-/// The fields an object of one type has under one selection.
-struct ObjectPlan {
-  var fields: UnsafeMutablePointer<FieldPlan>
-  var fieldCount: Int
-  var candidateCount: Int
-  var seenWords: Int
-  /// Two response keys share a stored key, so that the object's text must be folded at its end.
-  var hasStoredDuplicates: Bool
-  /// Some field stands in a fragment that may not apply.
-  var hasFragments: Bool
-  var keyEntries: [KeyEntry] = []
-  var lastKeyEntry = 0
-  /// Where the entries are that a short scan does not reach.
-  var keyEntryIndex: [[UInt8]: Int] = [:]
-}
-
-/// A flattened selection set, as a part of a merged one.
-struct SelectionPart: Hashable {
-  var set: Int
-  /// The fragment that asks for the set while it is not known whether it applies, or -1.
-  var fragment: Int32 = -1
-}
-
-/// One merged selection set: which flattened sets it consists of, and its variants by type.
-struct SelectionNode {
-  var parts: [SelectionPart]
-  /// A plan that holds whatever the type is, or -1 when two types give one key different meanings.
-  var union: Int32
-  /// Whether the type decides which fields there are.
-  var isConditional: Bool
-  var variants: [(typename: [UInt8], plan: Int32)] = []
-  var lastVariant = 0
-  /// Where the variants are that a short scan does not reach.
-  var variantIndex: [[UInt8]: Int] = [:]
-  /// Plans by which contributions apply: most types are like others.
-  var plansByShape: [[UInt8]: Int32] = [:]
-}
-
 /// The variants of a plan, compiled as a response or a store shows the types of its objects.
 ///
 /// Owned by one normalizer or reader. Everything that the hot paths read stands in memory that does not
@@ -97,12 +15,7 @@ struct PlanTable: ~Copyable {
   private(set) var planCount = 0
   var nodes: [SelectionNode] = []
   private var nodesByParts: [[SelectionPart]: Int32] = [:]
-  private var conflicts: [SetPair: Bool] = [:]
-
-  private struct SetPair: Hashable {
-    var sets: [Int]
-    var isWhateverType: Bool
-  }
+  private var meanings = KeyMeanings()
   var fragmentLists: [[Int32]] = []
   /// Without a schema: type conditions that some object's type may or may not satisfy, and those that
   /// are the name of some object's type.
@@ -278,7 +191,7 @@ struct PlanTable: ~Copyable {
     nodes[Int(index)].isConditional = isConditional
     // Without conditions the type decides nothing; if a key has two meanings even so, which no
     // server accepts, the first counts.
-    if !isConditional || !isRuled && isUnambiguous(all) {
+    if !isConditional || !isRuled && meanings.areUnambiguous(all, in: plan) {
       let union = compile(
         all.map {
           Applicable(contribution: $0, isCertain: $0.conditions.isEmpty ? true : nil, fragment: -1)
@@ -286,57 +199,6 @@ struct PlanTable: ~Copyable {
       nodes[Int(index)].union = union
     }
     return index
-  }
-
-  /// Whether every response key means the same for every type, also further down, and is shown for all.
-  private mutating func isUnambiguous(_ all: [OperationPlan.Contribution]) -> Bool {
-    var meanings: [String: [OperationPlan.Contribution]] = [:]
-    for contribution in all {
-      for other in meanings[contribution.responseKey] ?? [] {
-        if conflict(contribution, other, isWhateverType: true) { return false }
-      }
-      meanings[contribution.responseKey, default: []].append(contribution)
-    }
-    // What the cache asks for, and the caller only of some types, is shown for these alone.
-    return meanings.values.allSatisfy { same in
-      let asked = same.filter { !$0.isAdded }
-      return asked.count == same.count || asked.isEmpty
-        || asked.contains { $0.conditions.isEmpty }
-    }
-  }
-
-  /// Whether two contributions with the same response key mean different things.
-  ///
-  /// Under conditions that differ they may be those of two types, which the type will tell apart; that
-  /// is no conflict unless the key shall mean the same whatever the type is.
-  private mutating func conflict(
-    _ one: OperationPlan.Contribution, _ other: OperationPlan.Contribution, isWhateverType: Bool
-  ) -> Bool {
-    let mayBeApart =
-      !one.conditions.isEmpty && !other.conditions.isEmpty
-      && !one.conditions.contains { other.conditions.contains($0) }
-    if mayBeApart && !isWhateverType { return false }
-    if one.storedKey != other.storedKey { return true }
-    guard let child = one.childSet, let otherChild = other.childSet else { return false }
-    return conflict(child, otherChild, isWhateverType: isWhateverType)
-  }
-
-  /// Whether a key means something else in one set than in the other.
-  private mutating func conflict(_ one: Int, _ other: Int, isWhateverType: Bool) -> Bool {
-    if one == other { return false }
-    let pair = SetPair(sets: [min(one, other), max(one, other)], isWhateverType: isWhateverType)
-    if let known = conflicts[pair] { return known }
-    var result = false
-    for left in plan.sets[one] where !result {
-      for right in plan.sets[other] where left.responseKey == right.responseKey {
-        if conflict(left, right, isWhateverType: isWhateverType) {
-          result = true
-          break
-        }
-      }
-    }
-    conflicts[pair] = result
-    return result
   }
 
   private mutating func variant(of node: Int32, typename: [UInt8]) -> Int32 {
@@ -414,7 +276,7 @@ struct PlanTable: ~Copyable {
       for entry in contributions where (entry.isCertain == true) == certain {
         guard let set = entry.contribution.childSet, accepted[set] == nil else { continue }
         let known = Array(accepted.keys)
-        if !certain, known.contains(where: { conflict($0, set, isWhateverType: false) }) {
+        if !certain, known.contains(where: { meanings.conflict($0, set, in: plan) }) {
           continue
         }
         accepted[set] = hasCertain && !certain ? entry.fragment : -1
@@ -505,46 +367,5 @@ struct PlanTable: ~Copyable {
     blob.initialize(from: bytes, count: bytes.count)
     blobs.append(blob)
     return Bytes(start: UnsafePointer(blob), count: bytes.count)
-  }
-}
-
-/// The first and last 8 bytes of a key; of shorter keys, all bytes in two overlapping words.
-@inline(__always)
-func keyWords(_ key: Bytes) -> (head: UInt64, tail: UInt64) {
-  let raw = UnsafeRawPointer(key.start)
-  if key.count >= 8 {
-    return (
-      raw.loadUnaligned(as: UInt64.self),
-      raw.loadUnaligned(fromByteOffset: key.count &- 8, as: UInt64.self)
-    )
-  }
-  if key.count >= 4 {
-    return (
-      UInt64(raw.loadUnaligned(as: UInt32.self)),
-      UInt64(raw.loadUnaligned(fromByteOffset: key.count &- 4, as: UInt32.self))
-    )
-  }
-  if key.count == 0 { return (0, 0) }
-  return (
-    UInt64(key.start[0]) << 8 | UInt64(key.start[key.count &>> 1]),
-    UInt64(key.start[key.count &- 1])
-  )
-}
-
-/// The records of the operation roots.
-///
-/// Every root field is a record of its own, `QUERY_ROOT.country({"code":"DE"})`, so that ten thousand
-/// different queries do not rewrite one ever larger record. Dumps and lookups join them again.
-package enum RootRecord {
-  package static let queryKey = "QUERY_ROOT"
-
-  /// What stands before the field in the keys of root fields. Those of mutations and subscriptions
-  /// are not stored, and must not pass for those of queries.
-  static func prefix(of operation: OperationType) -> String {
-    switch operation {
-    case .query: "QUERY_ROOT."
-    case .mutation: "MUTATION_ROOT."
-    case .subscription: "SUBSCRIPTION_ROOT."
-    }
   }
 }

@@ -42,6 +42,8 @@ public struct VariableReader: Sendable {
     coercion = VariableCoercion(operation: operation, schema: schema)
   }
 
+  init(_ coercion: VariableCoercion) { self.coercion = coercion }
+
   /// The variables that the operation declares, in its order.
   public var names: [String] { coercion.operation.variables.map(\.name.value) }
 
@@ -65,6 +67,17 @@ public struct VariableReader: Sendable {
     ofText text: String, for name: String, empty: Empty = .omit
   ) throws(CacheError) -> JSONValue? {
     guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
+    return try value(ofText: text, as: type, for: name, empty: empty)
+  }
+
+  /// The value that `text` denotes for a part of a variable: a field of its input object, an element.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the part.
+  ///   - name: The path of the part, for errors.
+  public func value(
+    ofText text: String, as type: TypeReference, for name: String, empty: Empty = .omit
+  ) throws(CacheError) -> JSONValue? {
     if text.isEmpty {
       switch empty {
       case .omit: return nil

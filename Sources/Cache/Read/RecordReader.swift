@@ -23,24 +23,24 @@ extension RecordSource {
 /// that is missing ends the read.
 struct RecordReader<Source: RecordSource>: ~Copyable {
   private(set) var source: Source
-  private var table: PlanTable
+  var table: PlanTable
   private var out = ByteStack(capacity: 4096)
   private var spool = ResultSpool()
-  private var keyScratch = ByteStack(capacity: 128)
-  private var path = ReadPath()
+  var keyScratch = ByteStack(capacity: 128)
+  var path = ReadPath()
   private var rendered = RenderedRecords()
   /// How often ``out`` was emptied.
   private var flushes = 0
-  private(set) var miss: CacheMiss?
+  var miss: CacheMiss?
   private(set) var failure: CacheError?
   private let isTracking: Bool
-  private var dependencies: Dependencies
+  var dependencies: Dependencies
   // Ages, for sources that tell times.
-  private var limits: AgeLimits
+  var limits: AgeLimits
   /// The times of the object that is read next.
-  private var times = RecordTimes(received: 0)
+  var times = RecordTimes(received: 0)
   /// The first field that is stale and accepted.
-  private var stale: CacheMiss?
+  var stale: CacheMiss?
 
   init(_ plan: OperationPlan, source: Source, options: ReadOptions = ReadOptions()) {
     self.source = source
@@ -62,9 +62,9 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       if let miss { return StoreAnswer(.miss(miss), dependencies: dependencies) }
       throw CacheError(.damagedDatabase, "a record of the cache cannot be read")
     }
-    try spool.append(out.all)
+    try spool.take(&out)
     let stale = stale
-    return StoreAnswer(.hit(spool.finish()), stale: stale, dependencies: dependencies)
+    return StoreAnswer(.hit(try spool.finish()), stale: stale, dependencies: dependencies)
   }
 
   private mutating func readRoot() -> Bool {
@@ -424,68 +424,11 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     return true
   }
 
-  // MARK: Ages
-
-  /// Whether a field of an object with the given times is fresh enough. What stands in the field has
-  /// its time. Without a record key, the field is one of the query root.
-  private mutating func checkAge(
-    _ index: Int, of plan: Int32, typename: Bytes, _ ownTimes: RecordTimes, recordKey: Bytes?
-  ) -> Bool {
-    let field = table.plans[Int(plan)].fields + index
-    let stored = field.pointee.storedPrefix
-    let time = ownTimes.time(of: stored[0..<(stored.count - 1)])
-    times = RecordTimes(received: time)
-    let limit = limits.limit(
-      of: index, in: table.plans[Int(plan)], numbered: plan, typename: typename)
-    guard let limit, let found = limits.options.staleness(of: time, limit: limit) else {
-      return true
-    }
-    if found.isAccepted && stale != nil { return true }
-    path.append(.field(field.pointee.key))
-    let name = RecordText.withUnescaped(stored[0..<(stored.count - 1)], &keyScratch) { $0.string }
-    var miss = CacheMiss(
-      path: path.text, recordKey: recordKey?.string ?? RootRecord.queryKey, field: name)
-    miss.staleness = found.staleness
-    if found.isAccepted {
-      path.removeLast()
-      stale = miss
-    } else if self.miss == nil {
-      self.miss = miss
-    }
-    return found.isAccepted
-  }
-
-  // MARK: Dependencies
-
-  @inline(never)
-  private mutating func noteRoot(_ field: UnsafeMutablePointer<FieldPlan>) {
-    let key = field.pointee.rootKey
-    let dot = (0..<key.count).first { key.start[$0] == UInt8(ascii: ".") } ?? 0
-    dependencies.add(record: key[0..<dot], field: key[(dot + 1)..<key.count])
-  }
-
-  /// Notes all fields that are asked of a record, there or not, and what decides which ones they are.
-  @inline(never)
-  private mutating func noteRecord(
-    _ key: Bytes, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int
-  ) {
-    let typename: StaticString = "__typename"
-    dependencies.add(
-      record: key, field: Bytes(start: typename.utf8Start, count: typename.utf8CodeUnitCount))
-    for index in 0..<count where (fields + index).pointee.isAsked {
-      let prefix = (fields + index).pointee.storedPrefix
-      var scratch = ByteStack(capacity: 64)
-      let name = RecordText.withUnescaped(prefix[0..<(prefix.count - 1)], &scratch) { $0.array }
-      name.withUnsafeBufferPointer { dependencies.add(record: key, field: Bytes($0)) }
-    }
-  }
-
   // MARK: Failures
 
   private mutating func flush() -> Bool {
     do throws(CacheError) {
-      try spool.append(out.all)
-      out.truncate(to: 0)
+      try spool.take(&out)
       flushes &+= 1
       return true
     } catch {

@@ -71,6 +71,26 @@ enum SQLiteFile {
     close(descriptor)
   }
 
+  /// Returns when the disk has a file, and its folder the name. A file that is not there has nothing to
+  /// be waited for.
+  ///
+  /// Not for database files themselves: closing one gives up the locks that SQLite holds on it.
+  /// https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+  static func sync(_ path: String) throws {
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    for (name, flags) in [
+      (path, O_RDONLY), (folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY),
+    ] {
+      let descriptor = open(name, flags | O_CLOEXEC)
+      if descriptor < 0, errno == ENOENT { return }
+      defer { if descriptor >= 0 { close(descriptor) } }
+      guard descriptor >= 0, fsync(descriptor) == 0 else {
+        throw CacheError(
+          .storage, "cannot make \(name) durable: \(String(cString: strerror(errno)))", place: path)
+      }
+    }
+  }
+
   /// The error in the words of this room.
   static func describe(_ error: any Error, _ action: String, _ path: String) -> CacheError {
     if let error = error as? CacheError { return error }

@@ -16,6 +16,7 @@ struct SQLiteHousekeeping {
   // MARK: Selected records
 
   mutating func remove(_ selection: RecordSelection, from db: Database) throws {
+    try SQLiteSchema.noteRemovals(in: db)
     let prefix = selection.commonPrefix
     let page = try db.makeStatement(
       sql: "SELECT key, data, checksum, received, ages FROM records WHERE key > ?1 ORDER BY key")
@@ -136,6 +137,7 @@ struct SQLiteHousekeeping {
   // MARK: Size
 
   mutating func trim(to limit: Int, in db: Database) throws {
+    try SQLiteSchema.noteRemovals(in: db)
     try removeLostSegments(in: db)
     while true {
       let (total, sizes) = try sizes(in: db)

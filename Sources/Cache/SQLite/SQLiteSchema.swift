@@ -121,6 +121,20 @@ enum SQLiteSchema {
     return isOnDisk && rename(fresh, path) == 0
   }
 
+  /// Says in the file that records were removed to which others may refer.
+  static func noteRemovals(in db: Database) throws {
+    try db.execute(sql: "INSERT OR IGNORE INTO meta VALUES ('removals', 1)")
+  }
+
+  static func forgetRemovals(in db: Database) throws {
+    try db.execute(sql: "DELETE FROM meta WHERE name = 'removals'")
+  }
+
+  /// Whether a reference to a record that is not there is nothing to wonder about.
+  static func mayHaveRemovals(in db: Database) throws -> Bool {
+    try Int.fetchOne(db, sql: "SELECT 1 FROM meta WHERE name = 'removals'") != nil
+  }
+
   /// SQL that makes a file of an older version readable as one of today for one connection, when the
   /// file may not be changed; `nil` when nothing is needed.
   static func standIn(forVersion version: Int) -> String? {

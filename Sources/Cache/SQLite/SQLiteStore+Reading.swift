@@ -11,11 +11,12 @@ extension SQLiteStore {
       guard let front = activity.front, !options.checksAges else {
         return try await pool.read { [damage] db in
           let edits = activity.hasLayers ? try Self.snapshot(db, activity) { $0 } : []
-          if options.checksAges {
-            let source = TimedSQLiteSource(db, damage)
-            return try Self.answer(operation, source, edits, options, seed)
-          }
-          return try Self.answer(operation, SQLiteSource(db, damage), edits, options, seed)
+          let answer =
+            options.checksAges
+            ? try Self.answer(operation, TimedSQLiteSource(db, damage), edits, options, seed)
+            : try Self.answer(operation, SQLiteSource(db, damage), edits, options, seed)
+          if edits.isEmpty { Self.wonder(about: answer, damage, db) }
+          return answer
         }
       }
       // All from memory, or all from the file: both are one state of the file.
@@ -27,12 +28,20 @@ extension SQLiteStore {
         let source = PromotingSource(
           SQLiteSource(db, damage), into: records, limit: front.maxSize / 2)
         let answer = try Self.answer(operation, source, edits, options, seed)
+        if edits.isEmpty { Self.wonder(about: answer, damage, db) }
         activity.changing { front.promote(records, version: version) }
         return answer
       }
     } catch {
       throw SQLiteFile.describe(error, "read the cache", path)
     }
+  }
+
+  /// A response brings every record that it refers to. One that is not there, though nobody removed any,
+  /// may be there under a damaged key.
+  private static func wonder(about answer: StoreAnswer, _ damage: DamageLog, _ db: Database) {
+    guard case .miss(let miss) = answer.result, miss.field == nil else { return }
+    if (try? SQLiteSchema.mayHaveRemovals(in: db)) == false { damage.noteLostRecord() }
   }
 
   private static func answer<Source: RecordSource>(

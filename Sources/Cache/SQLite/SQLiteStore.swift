@@ -208,6 +208,7 @@ public final class SQLiteStore: RecordStore {
       sql: "SELECT key, data, checksum FROM records ORDER BY key")
     let handle = statement.sqliteStatement
     defer { sqlite3_reset(handle) }
+    var last = ByteStack(capacity: 256)
     while true {
       let code = sqlite3_step(handle)
       if code == SQLITE_DONE { return }
@@ -215,6 +216,9 @@ public final class SQLiteStore: RecordStore {
         throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
       }
       let key = SQLiteText.column(handle, 0)
+      if compareKeys(key, last.all) { damage?.noteOrder(key) }
+      last.truncate(to: 0)
+      last.append(key)
       let text = SQLiteText.column(handle, 1)
       guard sqlite3_column_int64(handle, 2) == SQLiteText.checksum(key: key, text: text) else {
         damage?.note(key)
@@ -233,6 +237,7 @@ public final class SQLiteStore: RecordStore {
         try db.inTransaction(.immediate) {
           try TypeViews.removeAll(db)
           try db.execute(sql: "DELETE FROM records")
+          try SQLiteSchema.forgetRemovals(in: db)
           return .commit
         }
         // What was cleared shall not be readable in the file: it is written anew.
@@ -248,6 +253,19 @@ public final class SQLiteStore: RecordStore {
     }
     activity.noteCleared()
     await gate.release()
+  }
+
+  /// Returns when everything that was committed before would survive a power cut.
+  ///
+  /// A commit itself does not wait for the disk (`synchronous=NORMAL`). It stands in the write-ahead log
+  /// until a checkpoint, which waits for the disk before and after it moves a page: so waiting for the
+  /// log is enough, and stands in nobody's way. https://sqlite.org/pragma.html#pragma_synchronous
+  public func sync() async throws(CacheError) {
+    do {
+      try SQLiteFile.sync(place.name + "-wal")
+    } catch {
+      throw SQLiteFile.describe(error, "make durable what was written to the cache", path)
+    }
   }
 
   /// Moves what was committed from the write-ahead log into the database file, as far as readers allow.

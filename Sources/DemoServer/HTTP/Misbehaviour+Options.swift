@@ -28,7 +28,7 @@ extension Misbehaviour {
     },
     Option(
       name: "times", placeholder: "N",
-      help: "Misbehave only for the first N requests with the same key."
+      help: "Misbehave only for the first N requests with that key."
     ) { value, result in
       assign(count(value), to: &result.times)
     },
@@ -50,7 +50,7 @@ extension Misbehaviour {
     },
     Option(
       name: "auth", placeholder: "TOKEN",
-      help: "Answer with 401 unless the request is authorized by this bearer token."
+      help: "Answer 401 unless the request has this bearer token."
     ) { value, result in
       assign(value.isEmpty ? nil : value, to: &result.auth)
     },
@@ -82,7 +82,7 @@ extension Misbehaviour {
     },
     Option(
       name: "errors", placeholder: "",
-      help: "Make the first nullable field fail: partial data and an error."
+      help: "Make the first nullable field fail: partial data."
     ) { value, result in
       assign(flag(value), to: &result.errors)
     },

@@ -32,6 +32,7 @@ public final class RequestLog: Sendable {
     var entries: [Entry] = []
     var bytesWritten = 0
     var largestChunk = 0
+    var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
   private let contents = NIOLockedValueBox(Contents())
@@ -50,20 +51,40 @@ public final class RequestLog: Sendable {
   /// The largest piece in which a response body was written, in bytes: what is held at a time.
   public var largestChunk: Int { contents.withLockedValue { $0.largestChunk } }
 
-  /// Forgets everything.
+  /// Waits until there were so many requests to GraphQL.
+  public func requests(_ count: Int) async {
+    await withCheckedContinuation { continuation in
+      let isThere = contents.withLockedValue { contents in
+        if contents.count < count { contents.waiting.append((count, continuation)) }
+        return contents.count >= count
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  /// Forgets everything that was asked; who waits goes on waiting.
   public func clear() {
-    contents.withLockedValue { $0 = Contents() }
+    contents.withLockedValue { contents in
+      let waiting = contents.waiting
+      contents = Contents()
+      contents.waiting = waiting
+    }
   }
 
   func add(_ entry: Entry) {
-    contents.withLockedValue { contents in
+    let reached = contents.withLockedValue { contents in
       contents.count += 1
       // Half of them at once, so that the array is not moved for every request.
       if contents.entries.count >= 2 * Self.keptEntries {
         contents.entries.removeFirst(Self.keptEntries)
       }
       contents.entries.append(entry)
+      guard !contents.waiting.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+      let reached = contents.waiting.filter { $0.count <= contents.count }
+      contents.waiting.removeAll { $0.count <= contents.count }
+      return reached.map(\.continuation)
     }
+    for continuation in reached { continuation.resume() }
   }
 
   func noteWritten(_ count: Int) {

@@ -58,12 +58,20 @@ public protocol ServiceKey {
 
 /// Sends HTTP requests.
 public protocol HTTPTransport: Sendable {
+  /// Where tasks that send many requests run best: in the threads that the answers come in on. Empty
+  /// when it makes no difference. Nothing that makes a thread wait belongs there.
+  var executors: [any TaskExecutor] { get }
+
   /// Sends a request and returns when the head of its response has arrived.
   ///
   /// - Throws: ``ChainError`` of the layer `transport`, with ``ChainError/delivery`` set.
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage
+}
+
+extension HTTPTransport {
+  public var executors: [any TaskExecutor] { [] }
 }
 
 /// The bounds of one HTTP exchange.
@@ -93,7 +101,11 @@ public struct ServiceClock: Sendable {
   public init<Base: Clock>(_ clock: Base) where Base.Duration == Duration {
     let start = clock.now
     reading = { start.duration(to: clock.now) }
-    wait = { try await clock.sleep(for: $0) }
+    if clock is ContinuousClock {
+      wait = { duration in try await SharedTimer.shared.sleep(for: duration) }
+    } else {
+      wait = { duration in try await clock.sleep(for: duration) }
+    }
   }
 
   /// The time since this value was made; never goes back.

@@ -10,6 +10,8 @@ public struct GraphQLError: Error, Sendable, Hashable {
   /// Where in the document; line and column are counted from 1.
   public var locations: [Location]
   public var extensions: JSONObject?
+  /// What GitHub says beside the members of the specification: `RATE_LIMITED`, `NOT_FOUND`.
+  public var type: String?
 
   public init(
     message: String, path: [PathElement]? = nil, locations: [Location] = [],
@@ -35,6 +37,7 @@ public struct GraphQLError: Error, Sendable, Hashable {
         return Location(line: line, column: column)
       },
       extensions: value["extensions"]?.objectValue)
+    type = value["type"]?.stringValue
   }
 
   /// `extensions.code`

@@ -65,9 +65,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
   ) async throws -> HTTPResponseMessage {
     let services = context.services
     let origin = "\(request.head.scheme ?? "")://\(request.head.authority ?? "")"
-    let budget = services.shared.value(RequestBudget.self, named: "\(origin) \(credential)") {
-      RequestBudget()
-    }
+    let budget = RequestBudget.shared(in: services, origin: origin, credential: credential)
     let cost = try await admission(budget, origin, context)
     let response: HTTPResponseMessage
     do {
@@ -98,7 +96,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
     let end = clock.now() + maxWait
     while true {
       let label = context.operationLabel
-      switch budget.admit(label, rate, reserve: reserve, now: clock.now(), until: end) {
+      switch budget.admit(label, rate, reserve: .count(reserve), now: clock.now(), until: end) {
       case .granted(let delay, let cost):
         guard delay > .zero else { return cost }
         do {

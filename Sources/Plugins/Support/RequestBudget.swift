@@ -1,25 +1,44 @@
 import Foundation
-import HTTPTypes
-import JSONStream
-import Pipeline
+package import HTTPTypes
+package import JSONStream
+package import Pipeline
 
 /// What may still be sent to one server with one credential, by a fixed rate and by what the server
 /// says.
 ///
 /// Sendable: `state` is reached with `lock` held only.
-final class RequestBudget: @unchecked Sendable {
+package final class RequestBudget: @unchecked Sendable {
   /// Whose way of counting is understood.
-  enum Kind: String, Sendable, CaseIterable {
+  package enum Kind: String, Sendable, CaseIterable {
     case headers, github, shopify
   }
 
   /// A fixed rate: one request every `interval`, after a pause `burst` at once.
-  struct Rate: Sendable, Hashable {
-    var interval: Duration
-    var burst: Int
+  package struct Rate: Sendable, Hashable {
+    package var interval: Duration
+    package var burst: Int
+
+    package init(interval: Duration, burst: Int) {
+      self.interval = interval
+      self.burst = burst
+    }
   }
 
-  enum Admission: Sendable, Equatable {
+  /// How much of the server's account is left to others: a number, or a share of all there is.
+  package enum Reserve: Sendable, Hashable {
+    case count(Int)
+    case share(Double)
+
+    /// - Parameter all: How much there is when the account is full; `nil` when the server does not say.
+    fileprivate func amount(of all: Double?) -> Double {
+      switch self {
+      case .count(let count): Double(count)
+      case .share(let share): share * (all ?? 0)
+      }
+    }
+  }
+
+  package enum Admission: Sendable, Equatable {
     /// The request is counted, and is sent after the delay.
     case granted(after: Duration, cost: Double)
     /// Look again after the delay.
@@ -34,7 +53,7 @@ final class RequestBudget: @unchecked Sendable {
     /// When the next request of a rate is due, if requests come evenly.
     var due: [Rate: Duration] = [:]
     /// What is left until the account is filled up again.
-    var window: (left: Double, reset: Duration)?
+    var window: (left: Double, reset: Duration, all: Double?)?
     /// What is left of an account that fills up steadily.
     var bucket: (left: Double, since: Duration, perSecond: Double, most: Double)?
     /// What operations cost the last time.
@@ -46,24 +65,45 @@ final class RequestBudget: @unchecked Sendable {
   private let lock = NSLock()
   private var state = State()
 
+  /// The budget of a server and a credential: one for all requests and pipelines of `services`, whoever
+  /// holds them back.
+  ///
+  /// - Parameter origin: Scheme and authority: `https://example.com`.
+  package static func shared(
+    in services: Services, origin: String, credential: String
+  ) -> RequestBudget {
+    services.shared.value(RequestBudget.self, named: "\(origin) \(credential)") { RequestBudget() }
+  }
+
   /// - Parameters:
   ///   - reserve: How much of the server's account is not used.
   ///   - until: Until when somebody waits.
-  func admit(
-    _ label: String, _ rate: Rate?, reserve: Int, now: Duration, until: Duration
+  package func admit(
+    _ label: String, _ rate: Rate?, reserve: Reserve, now: Duration, until: Duration
   ) -> Admission {
-    lock.withLock { state.admit(label, rate, Double(reserve), now, until) }
+    lock.withLock { state.admit(label, rate, reserve, now, until) }
+  }
+
+  /// What the server says is left, and how much there is when its account is full; `nil` when it has not
+  /// said so.
+  package func left(now: Duration) -> (left: Double, all: Double?)? {
+    lock.withLock {
+      if let window = state.window, window.reset > now { return (max(window.left, 0), window.all) }
+      return state.bucket.map {
+        (min($0.left + (now - $0.since).inSeconds * $0.perSecond, $0.most), $0.most)
+      }
+    }
   }
 
   /// A request has been answered, or has failed.
-  func noteEnd(cost: Double) {
+  package func noteEnd(cost: Double) {
     lock.withLock { state.underway = max(state.underway - cost, 0) }
   }
 
   /// Heeds the fields of a response: `Retry-After` of a refusal, and what is left.
   ///
   /// - Parameter time: In seconds since 1970, for dates when the server does not say its own.
-  func note(_ head: HTTPResponse, now: Duration, time: Double) {
+  package func note(_ head: HTTPResponse, now: Duration, time: Double) {
     let account = RateFields(head, time: time)
     lock.withLock {
       if let pause = account.pause {
@@ -71,13 +111,15 @@ final class RequestBudget: @unchecked Sendable {
       }
       if let left = account.left, let reset = account.reset {
         // The request answered just now is still among those under way.
-        state.window = (left, now + reset)
+        state.window = (left, now + reset, account.all)
       }
     }
   }
 
   /// Heeds what a response says about costs.
-  func note(_ response: JSONValue, _ kind: Kind, label: String, now: Duration, time: Double) {
+  package func note(
+    _ response: JSONValue, _ kind: Kind, label: String, now: Duration, time: Double
+  ) {
     switch kind {
     case .headers: break
     case .github:
@@ -90,7 +132,9 @@ final class RequestBudget: @unchecked Sendable {
           })
         {
           let delay = min(max(date.timeIntervalSince1970 - time, 0), 86_400)
-          state.window = (left - state.underway, now + .seconds(delay))
+          state.window = (
+            left - state.underway, now + .seconds(delay), limit["limit"]?.doubleValue
+          )
         }
       }
     case .shopify:
@@ -116,8 +160,8 @@ extension RequestBudget.State {
   private static let maximumCosts = 10_000
 
   fileprivate mutating func admit(
-    _ label: String, _ rate: RequestBudget.Rate?, _ reserve: Double, _ now: Duration,
-    _ until: Duration
+    _ label: String, _ rate: RequestBudget.Rate?, _ reserve: RequestBudget.Reserve,
+    _ now: Duration, _ until: Duration
   ) -> RequestBudget.Admission {
     if costs.count > Self.maximumCosts { costs = [:] }
     let cost = costs[label] ?? 1
@@ -130,14 +174,14 @@ extension RequestBudget.State {
     if let open = window {
       if open.reset <= now {
         window = nil
-      } else if open.left - reserve < cost {
+      } else if open.left - reserve.amount(of: open.all) < cost {
         return wait(open.reset - now, now, until, "has no requests left for now")
       }
     }
     if let full = bucket {
       let left = min(full.left + (now - full.since).inSeconds * full.perSecond, full.most)
       // What costs more than there ever is, is for the server to refuse.
-      let needed = min(cost + reserve, full.most)
+      let needed = min(cost + reserve.amount(of: full.most), full.most)
       guard left >= needed else {
         return wait(
           .seconds((needed - left) / full.perSecond) + .milliseconds(1), now, until,
@@ -180,6 +224,8 @@ private struct RateFields {
   /// How much is left, and until when.
   var left: Double?
   var reset: Duration?
+  /// How much there is when it is filled up.
+  var all: Double?
 
   /// The longest time that is believed; a field is text from outside.
   private static let longest = 86_400.0
@@ -198,10 +244,12 @@ private struct RateFields {
     }
     if let left = number("X-RateLimit-Remaining"), let reset = number("X-RateLimit-Reset") {
       self.left = left
+      all = number("X-RateLimit-Limit")
       // A moment, or how long from now: no server counts years ahead.
       self.reset = Self.delay(reset > 1e8 ? reset - now : reset)
     } else if let left = number("RateLimit-Remaining"), let reset = number("RateLimit-Reset") {
       self.left = left
+      all = number("RateLimit-Limit")
       self.reset = Self.delay(reset)
     }
   }

@@ -21,9 +21,21 @@ public struct AsyncHTTPTransport: HTTPTransport {
   public init(
     clock: ServiceClock = ServiceClock(ContinuousClock()), userAgent: String = "gqlrun"
   ) {
-    clients = Clients()
+    self.init(clock: clock, userAgent: userAgent, meter: nil)
+  }
+
+  /// - Parameter meter: Watches the connections.
+  package init(
+    clock: ServiceClock = ServiceClock(ContinuousClock()), userAgent: String = "gqlrun",
+    meter: ConnectionMeter?
+  ) {
+    clients = Clients(meter: meter)
     self.clock = clock
     self.userAgent = userAgent
+  }
+
+  public var executors: [any TaskExecutor] {
+    HTTPClient.defaultEventLoopGroup.makeIterator().map { LoopExecutor($0) }
   }
 
   /// Closes all connections. The transport cannot be used afterwards.
@@ -100,10 +112,13 @@ private actor Clients {
     var proxy: HTTPProxy?
   }
 
+  private let meter: ConnectionMeter?
   private var clients: [Key: HTTPClient] = [:]
   private var isShutDown = false
   /// Where a connection was left open after an answer.
   private var keptOrigins: Set<String> = []
+
+  init(meter: ConnectionMeter?) { self.meter = meter }
 
   /// `nil` after the shutdown.
   func client(
@@ -140,6 +155,10 @@ private actor Clients {
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
       }
+    }
+    if let meter {
+      configuration.http1_1ConnectionDebugInitializer = { meter.watch($0) }
+      configuration.http2ConnectionDebugInitializer = { meter.watch($0) }
     }
     configuration.connectionPool.idleTimeout = .nanoseconds(connection.keepAlive.nanoseconds)
     let client = HTTPClient(

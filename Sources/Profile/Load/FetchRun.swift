@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTypes
 package import Pipeline
+package import Plugins
 
 /// Fetches a response through a pipeline, measures it, and keeps a copy of its body in a file for the
 /// stages to be measured on.
@@ -9,8 +9,14 @@ package struct FetchRun: Sendable {
   package var request: GraphQLRequest
   /// Where the body is copied to.
   package var copy: String?
+  /// Watches the connections of the runner's transport.
+  package var meter: ConnectionMeter?
 
-  package init(_ runner: PipelineRunner, _ request: GraphQLRequest, copy: String? = nil) {
+  package init(
+    _ runner: PipelineRunner, _ request: GraphQLRequest, copy: String? = nil,
+    meter: ConnectionMeter? = nil
+  ) {
+    self.meter = meter
     self.runner = runner
     self.request = request
     self.copy = copy
@@ -23,22 +29,21 @@ package struct FetchRun: Sendable {
     if let transport = services.transport, let tap {
       services.transport = TappedTransport(base: transport, tap: tap)
     }
-    let measured = PipelineRequest(PipelineRunner(runner.pipeline, services: services), request)
+    let measured = PipelineRequest(
+      PipelineRunner(runner.pipeline, services: services), request, meter: meter)
+    let wireBefore = meter?.receivedBytes ?? 0
     let clock = services.clock
     let start = clock.now()
     let outcome = await measured.perform()
     let seconds = (clock.now() - start).inSeconds
-    if let failure = outcome.failure,
-      !failure.hasPrefix("GraphQL error") || outcome.receivedBytes == 0
-    {
-      throw ProfileError("cannot fetch the response: \(failure)")
-    }
+    if let error = outcome.error { throw error }
     try await tap?.finish()
     return FetchMeasurement(
-      seconds: seconds, firstByte: outcome.phases[.firstByte] ?? 0,
+      seconds: seconds, connect: outcome.phases[.connect] ?? 0,
+      firstByte: outcome.phases[.firstByte] ?? 0,
       download: outcome.phases[.download] ?? 0, parse: outcome.phases[.parse] ?? 0,
       write: outcome.phases[.write] ?? 0, bytes: outcome.receivedBytes,
-      wireBytes: await tap?.wireBytes)
+      wireBytes: meter.map { $0.receivedBytes - wireBefore })
   }
 }
 
@@ -47,15 +52,13 @@ actor BodyTap {
   private let path: String
   private var descriptor: Int32 = -1
   private var failure: ProfileError?
-  private(set) var wireBytes: Int?
 
   init(_ path: String) { self.path = path }
 
-  func begin(_ head: HTTPResponse) {
+  func begin() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     if descriptor < 0 { fail() }
-    wireBytes = head.headerFields[.contentLength].flatMap { Int($0) }
   }
 
   func add(_ piece: any BodyChunk) {
@@ -94,7 +97,7 @@ private struct TappedTransport: HTTPTransport {
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     let response = try await base.send(request, limits: limits)
-    await tap.begin(response.head)
+    await tap.begin()
     return response.mapChunks { piece in
       await tap.add(piece)
       return piece

@@ -9,15 +9,16 @@ actor LatencyRecorder {
   private(set) var requests = 0
   private(set) var failures = 0
   private(set) var receivedBytes = 0
-  /// The longest time between the intended and the actual start.
-  private(set) var latestStart = 0.0
+  /// How many requests started more than ``Self/lateness`` after their time.
+  private(set) var lateStarts = 0
+  static let lateness = 0.01
 
   func add(_ outcome: RequestOutcome, intended: Double?, started: Double, ended: Double) {
     requests += 1
     uncorrected.record(Self.nanoseconds(ended - started))
     if let intended {
       corrected.record(Self.nanoseconds(ended - intended))
-      latestStart = max(latestStart, started - intended)
+      if started - intended > Self.lateness { lateStarts += 1 }
     }
     receivedBytes += outcome.receivedBytes
     for (phase, seconds) in outcome.phases {
@@ -75,6 +76,8 @@ package struct RequestOutcome: Sendable {
   package var receivedBytes: Int
   /// Why it failed, in few words; `nil` when it did not.
   package var failure: String?
+  /// What was thrown, if anything was.
+  package var error: (any Error)?
 
   package init(phases: [Phase: Double] = [:], receivedBytes: Int = 0, failure: String? = nil) {
     self.phases = phases

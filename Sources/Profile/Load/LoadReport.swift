@@ -24,11 +24,13 @@ package struct LoadReport: Codable, Sendable {
   package var uncorrected: Latencies
   package var phases: [PhaseReport]
   package var receivedBytes: Int
-  /// What setting up a TCP connection takes, in seconds, by connections made before the requests: theirs
-  /// are kept open, so that only the first of them pays it. `nil` when it could not be tried.
-  package var connectSeconds: Spread?
+  /// How many connections the requests needed beside the one that was open before; `nil` in reports
+  /// without a network.
+  package var connections: Int?
   /// Processor time of this program per second; 2 is two cores.
   package var clientLoad: Double
+  /// The share of the time in which the processors of the machine were busy, with whatever.
+  package var machineLoad: Double?
   /// Why the figures may be the client's rather than the server's.
   package var warnings: [String]
 
@@ -45,7 +47,9 @@ package struct LoadReport: Codable, Sendable {
 
 /// What a request spends its time on.
 package enum Phase: String, Codable, Sendable, Hashable, CaseIterable {
-  /// From sending until the head of the answer was there; holds the connection's set-up, if there was one.
+  /// Waiting for a new connection, with TLS; only for requests that needed one.
+  case connect
+  /// From then until the head of the answer was there.
   case firstByte = "first byte"
   /// Waiting for the rest of the body.
   case download

@@ -8,25 +8,29 @@ package struct LoadRun: Sendable {
   package var clock: ServiceClock
   /// Processor time of the program so far, in seconds.
   package var processTime: @Sendable () -> Double
+  /// Time of all processors of the machine so far, in any unit.
+  package var machineTime: @Sendable () -> MachineTime?
   package var perform: @Sendable () async -> RequestOutcome
 
   package init(
     model: LoadReport.Model, duration: Duration,
     clock: ServiceClock = ServiceClock(ContinuousClock()),
     processTime: @escaping @Sendable () -> Double = { Double(StageClock.process()) / 1e9 },
+    machineTime: @escaping @Sendable () -> MachineTime? = { .current() },
     perform: @escaping @Sendable () async -> RequestOutcome
   ) {
     self.model = model
     self.duration = duration
     self.clock = clock
     self.processTime = processTime
+    self.machineTime = machineTime
     self.perform = perform
   }
 
   /// Starts requests until the duration is over or the task is cancelled, and waits for those that run.
   package func run() async -> LoadReport {
     let recorder = LatencyRecorder()
-    let (start, processStart) = (now, processTime())
+    let (start, processStart, machineStart) = (now, processTime(), machineTime())
     var waits = 0
     switch model {
     case .open(let rate, let inFlight):
@@ -34,8 +38,16 @@ package struct LoadRun: Sendable {
     case .closed(let concurrency): await closed(recorder, concurrency: concurrency)
     }
     let seconds = max(now - start, 1e-9)
-    return await report(
+    var report = await report(
       recorder, seconds: seconds, processSeconds: processTime() - processStart, waits: waits)
+    if let machineStart, let machineEnd = machineTime() {
+      report.machineLoad = machineEnd.load(since: machineStart)
+    }
+    report.warnings =
+      LoadWarnings(
+        report: report, lateStarts: await recorder.lateStarts, waits: waits
+      ).lines
+    return report
   }
 
   private var now: Double { clock.now().inSeconds }
@@ -45,21 +57,19 @@ package struct LoadRun: Sendable {
     let start = now
     var waits = 0
     let count = Int((duration.inSeconds * rate).rounded())
-    await withTaskGroup(of: Void.self) { group in
-      var running = 0
+    let places = Places(inFlight)
+    await withDiscardingTaskGroup { group in
       for number in 0..<count {
         let intended = start + Double(number) / rate
         let early = intended - now
         if early > 0 { try? await clock.sleep(for: .seconds(early)) }
         if Task.isCancelled { break }
         // A request that has to wait for another is late, and its latency says so.
-        if running == inFlight {
-          await group.next()
-          running -= 1
-          waits += 1
+        if await places.take() { waits += 1 }
+        group.addTask {
+          await record(recorder, intended: intended)
+          await places.give()
         }
-        running += 1
-        group.addTask { await record(recorder, intended: intended) }
       }
     }
     return waits
@@ -87,45 +97,40 @@ package struct LoadRun: Sendable {
     _ recorder: LatencyRecorder, seconds: Double, processSeconds: Double, waits: Int
   ) async -> LoadReport {
     let requests = await recorder.requests
-    var report = LoadReport(
+    return LoadReport(
       model: model, seconds: seconds, requests: requests, failures: await recorder.failures,
       errors: await recorder.errorCounts, achievedRate: Double(requests) / seconds,
       corrected: await recorder.correctedLatencies,
       uncorrected: await recorder.uncorrectedLatencies, phases: await recorder.phaseReports,
       receivedBytes: await recorder.receivedBytes, clientLoad: processSeconds / seconds,
       warnings: [])
-    report.warnings = warnings(report, latestStart: await recorder.latestStart, waits)
-    return report
+  }
+}
+
+/// The places of requests in flight. One task takes them, many give them back.
+actor Places {
+  private var free: Int
+  private var waiter: CheckedContinuation<Void, Never>?
+
+  init(_ count: Int) { free = count }
+
+  /// Returns whether none was free at once.
+  func take() async -> Bool {
+    guard free == 0 else {
+      free -= 1
+      return false
+    }
+    await withCheckedContinuation { waiter = $0 }
+    return true
   }
 
-  private func warnings(
-    _ report: LoadReport, latestStart: Double, _ waits: Int
-  ) -> [String] {
-    var warnings: [String] = []
-    let cores = Double(Machine.current().cores)
-    if report.clientLoad > 0.8 * cores {
-      warnings.append(
-        "this program used \(Int(report.clientLoad * 100)) % of a core on a machine of "
-          + "\(Int(cores)): the figures may be the client's; use a lower rate, or another machine")
+  func give() {
+    guard let waiter else {
+      free += 1
+      return
     }
-    if case .open(let rate, let inFlight) = report.model {
-      if report.achievedRate < 0.95 * rate {
-        warnings.append(
-          "\(Int(report.achievedRate)) requests per second were answered where \(Int(rate)) were asked "
-            + "for: the latencies grow with the length of the run and say that the rate is too high"
-        )
-      }
-      if waits > 0 {
-        warnings.append(
-          "\(waits) requests had to wait for one of \(inFlight) in flight to end; "
-            + "--concurrency allows more")
-      } else if latestStart > 0.01 {
-        warnings.append(
-          "a request started \(Int(latestStart * 1e3)) ms after its time, because this program or the "
-            + "machine was busy")
-      }
-    }
-    return warnings
+    self.waiter = nil
+    waiter.resume()
   }
 }
 

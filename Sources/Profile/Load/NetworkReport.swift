@@ -3,6 +3,8 @@ package struct NetworkReport: Codable, Sendable {
   /// The pipeline's name or file.
   package var label: String
   package var seconds: Spread
+  /// Making the connection, with TLS.
+  package var connect: Spread
   package var firstByte: Spread
   /// Waiting for the body.
   package var download: Spread
@@ -11,9 +13,10 @@ package struct NetworkReport: Codable, Sendable {
   package var write: Spread
   /// Bytes after decompression.
   package var bytes: Int
-  /// Bytes as the server counted them, when it did: `Content-Length` of a compressed body.
+  /// Bytes as they came over the network: with heads, compressed, encrypted.
   package var wireBytes: Int?
   package var megabytesPerSecond: Double
+  package var wireMegabytesPerSecond: Double?
   package var toFirst: Ratio?
   package var bottleneck: String
   package var times: [Double]
@@ -22,6 +25,7 @@ package struct NetworkReport: Codable, Sendable {
 /// One fetch, measured.
 package struct FetchMeasurement: Codable, Sendable {
   package var seconds: Double
+  package var connect: Double
   package var firstByte: Double
   package var download: Double
   package var parse: Double
@@ -34,12 +38,14 @@ extension NetworkReport {
   /// - Parameter fetches: At least one.
   package init?(_ fetches: [FetchMeasurement], label: String, first: [FetchMeasurement]?) {
     guard let last = fetches.last, let seconds = Spread(fetches.map(\.seconds)),
+      let connect = Spread(fetches.map(\.connect)),
       let firstByte = Spread(fetches.map(\.firstByte)),
       let download = Spread(fetches.map(\.download)), let parse = Spread(fetches.map(\.parse)),
       let write = Spread(fetches.map(\.write))
     else { return nil }
     self.label = label
     self.seconds = seconds
+    self.connect = connect
     self.firstByte = firstByte
     self.download = download
     self.parse = parse
@@ -47,16 +53,30 @@ extension NetworkReport {
     bytes = last.bytes
     wireBytes = last.wireBytes
     megabytesPerSecond = Double(last.bytes) / 1e6 / seconds.median
+    wireMegabytesPerSecond = last.wireBytes.map { Double($0) / 1e6 / seconds.median }
     toFirst = first.flatMap { Ratio(fetches.map(\.seconds), to: $0.map(\.seconds)) }
     times = fetches.map(\.seconds)
-    let phases: [(String, Double)] = [
-      ("the server's thinking, before its first byte", firstByte.median),
-      ("waiting for the body, the server or the network", download.median),
-      ("this program's parsing", parse.median), ("this program's store", write.median),
+    bottleneck = "nothing was measured"
+    guard let slowest = phases.max(by: { $0.time.median < $1.time.median }) else { return }
+    let share = Int((slowest.time.median / seconds.median * 100).rounded())
+    bottleneck = "\(share) % of the time is \(Self.words(slowest.phase))"
+  }
+
+  /// The phases in their order.
+  package var phases: [(phase: Phase, time: Spread)] {
+    [
+      (.connect, connect), (.firstByte, firstByte), (.download, download), (.parse, parse),
+      (.write, write),
     ]
-    let slowest = phases.max { $0.1 < $1.1 }
-    bottleneck =
-      slowest.map { "\(Int(($0.1 / seconds.median * 100).rounded())) % of the time is \($0.0)" }
-      ?? "nothing was measured"
+  }
+
+  private static func words(_ phase: Phase) -> String {
+    switch phase {
+    case .connect: "making the connection"
+    case .firstByte: "the server's thinking, before its first byte"
+    case .download: "waiting for the body, the server or the network"
+    case .parse: "this program's parsing"
+    case .write: "this program's store"
+    }
   }
 }

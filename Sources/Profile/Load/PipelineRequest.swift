@@ -1,16 +1,22 @@
 import Cache
 package import Pipeline
+package import Plugins
 
 /// One operation through a pipeline, with its phases measured.
 package struct PipelineRequest: Sendable {
   package var runner: PipelineRunner
   package var request: GraphQLRequest
+  /// Watches the connections of the runner's transport.
+  private let meter: ConnectionMeter?
 
-  package init(_ runner: PipelineRunner, _ request: GraphQLRequest) {
+  package init(
+    _ runner: PipelineRunner, _ request: GraphQLRequest, meter: ConnectionMeter? = nil
+  ) {
     var services = runner.services
     services.transport = services.transport.map { PhaseTransport($0, clock: runner.services.clock) }
     self.runner = PipelineRunner(runner.pipeline, services: services)
     self.request = request
+    self.meter = meter
   }
 
   /// Runs the request to its last result.
@@ -25,27 +31,34 @@ package struct PipelineRequest: Sendable {
         if let result {
           outcome.receivedBytes = result.timing.receivedBytes
           if let error = result.errors.first { outcome.failure = "GraphQL error: \(error.message)" }
-          await split(result, (clock.now() - start).inSeconds, &outcome)
+          await split(result, start, clock.now(), &outcome)
         }
       } catch {
         outcome.failure = "\(error)"
+        outcome.error = error
       }
       return outcome
     }
   }
 
   private func split(
-    _ result: GraphQLResponse, _ total: Double, _ outcome: inout RequestOutcome
+    _ result: GraphQLResponse, _ start: Duration, _ end: Duration,
+    _ outcome: inout RequestOutcome
   ) async {
+    let total = (end - start).inSeconds
     guard let first = result.timing.firstByte?.inSeconds, let times = PhaseTimes.current else {
       return
     }
+    let connect = meter?.takeConnection(from: start, to: end)
+      .map { min(($0 - start).inSeconds, first) }
     let download = await times.download
     let written = max(total - result.timing.total.inSeconds, 0)
     outcome.phases = [
-      .firstByte: first, .download: download, .write: written,
+      .firstByte: first - (connect ?? 0), .download: download, .write: written,
       .parse: max(total - first - download - written, 0),
     ]
+    // Most requests find a connection that is open.
+    if let connect { outcome.phases[.connect] = connect }
   }
 }
 

@@ -9,12 +9,15 @@ package struct JobRun {
   package var store: any RecordStore
   /// What makes the commit durable; nothing for a store in memory.
   package var sync: (@Sendable () async throws -> Void)?
+  /// The files of the store, for their size.
+  package var files: [String]
   package var keys: ResponseNormalizer.Options
 
   package init(
     _ operation: PreparedOperation, path: String, label: String, store: any RecordStore,
-    sync: (@Sendable () async throws -> Void)? = nil
+    files: [String] = [], sync: (@Sendable () async throws -> Void)? = nil
   ) {
+    self.files = files
     self.operation = operation
     self.path = path
     self.label = label
@@ -31,43 +34,53 @@ package struct JobRun {
     let marks = MemoryMarks(size: file.size)
     let clock = RunClock()
     var watch = Stopwatch()
+    run.mark(clock)
+    watch.lap(.marks)
     while let piece = try file.next() {
-      watch.lap(.input)
+      watch.lap(.input, isKept: true)
       try normalizer.feed(piece)
       watch.lap(.feed, isKept: true)
-      if normalizer.needsFlush {
-        try await normalizer.flush()
-        watch.lap(.handOver, isSuspending: true)
-      }
+      if normalizer.needsFlush { try await normalizer.flush() }
+      watch.lap(.handOver, cpu: 0, isKept: true)
       if run.firstRecordSeconds == nil, normalizer.hasStagedRecords {
         run.firstRecordSeconds = clock.elapsed
       }
       run.counts.bytes += piece.count
-      if marks.isDue(at: run.counts.bytes, after: run.memory), let now = ProcessMemory.resident() {
-        run.memory.append(
-          MemorySample(seconds: clock.elapsed, bytesRead: run.counts.bytes, resident: now))
+      if marks.isDue(at: run.counts.bytes, after: run.memory) {
+        run.mark(clock)
+        watch.lap(.marks)
       }
-      watch.start()
     }
+    watch.lap(.input)
     let response = try await normalizer.finish()
-    watch.lap(.handOver, isSuspending: true)
+    watch.lap(.handOver, cpu: 0)
     let summary = try await response.write?.commit() ?? WriteSummary()
-    watch.lap(.commit, isSuspending: true)
+    watch.lap(.commit, cpu: 0)
     if let sync {
+      let before = StageClock.process()
       try await sync()
-      watch.lap(.sync, isSuspending: true)
+      watch.lap(.sync, cpu: StageClock.process() &- before)
     }
+    run.mark(clock)
+    watch.lap(.marks)
     run.count(response, summary)
-    if response.hasData { try await readBack(&run, &watch) }
+    if response.hasData {
+      try await readBack(&run, &watch)
+      // The result is gone now, and its memory given back.
+      watch.lap(.output)
+    }
     clock.finish(&run, watch)
-    run.counts.fileBytes = try await store.statistics().fileBytes
+    if !files.isEmpty {
+      // Asking the store would count its records, and take longer than everything else.
+      run.counts.fileBytes = files.reduce(0) { $0 + ResponseFile.size(of: $1) }
+    }
     return run
   }
 
   private func readBack(_ run: inout RunMeasurement, _ watch: inout Stopwatch) async throws {
-    watch.start()
+    let before = StageClock.process()
     let result = try await store.read(operation)
-    watch.lap(.readBack, isSuspending: true)
+    watch.lap(.readBack, cpu: StageClock.process() &- before)
     // A response with errors leaves fields that cannot be read back.
     guard case .hit(let body) = result else { return }
     let sink = try NullDevice()
@@ -78,6 +91,13 @@ package struct JobRun {
 }
 
 extension RunMeasurement {
+  /// Notes how much memory there is at this point of the response.
+  mutating func mark(_ clock: RunClock) {
+    guard let resident = ProcessMemory.resident() else { return }
+    memory.append(
+      MemorySample(seconds: clock.elapsed, bytesRead: counts.bytes, resident: resident))
+  }
+
   mutating func count(_ response: NormalizedResponse, _ summary: WriteSummary) {
     let statistics = response.statistics
     counts.events = statistics.events
@@ -90,11 +110,11 @@ extension RunMeasurement {
   }
 }
 
-/// Where in a response the memory is looked at: 128 times, evenly.
+/// Where in a response the memory is looked at: 64 times, evenly.
 private struct MemoryMarks {
   private let interval: Int
 
-  init(size: Int) { interval = max(size / 128, 1) }
+  init(size: Int) { interval = max(size / 64, 1) }
 
   func isDue(at bytes: Int, after samples: [MemorySample]) -> Bool {
     bytes - (samples.last?.bytesRead ?? -interval) >= interval

@@ -21,10 +21,25 @@ package final class ResponseFile {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
       throw ProfileError(
-        "cannot profile the response \(path): it is no regular file, and it is read once for every "
-          + "run; save it to a file first")
+        status.st_mode & S_IFMT == S_IFDIR
+          ? "cannot read the response \(path): it is a directory; name a file in it"
+          : "cannot profile the response \(path): it is no regular file, and it is read once for "
+            + "every run; save it to a file first")
     }
     size = Int(status.st_size)
+    var first: [UInt8] = [0, 0]
+    guard pread(descriptor, &first, 2, 0) < 2 || first != [0x1f, 0x8b] else {
+      close(descriptor)
+      throw ProfileError(
+        "the response \(path) is compressed with gzip; unpack it first: "
+          + "gunzip -c \(path) > response.json")
+    }
+  }
+
+  /// The size of a file; 0 when it is not there.
+  static func size(of path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
   deinit {

@@ -14,10 +14,21 @@ package struct RunMeasurement: Codable, Sendable {
   package var kind: Kind
   /// What the job was measured with: `memory`, `sqlite:cache.db`.
   package var label: String
-  /// From the first piece to the end of the last part, in seconds.
+  /// From the start of the process to its end, as somebody outside sees it; before
+  /// ``enclose(start:end:cpu:)`` that of the work alone.
   package var seconds: Double
+  /// From the first piece to the end of the last part, in seconds.
+  package var workSeconds: Double
   /// Processor time of all threads in between.
   package var cpuSeconds: Double
+  /// Processor time of the process before that.
+  package var cpuSecondsBefore: Double
+  /// Processor time of the whole process; 0 until it has ended.
+  package var processCPUSeconds: Double
+  /// When the first piece was asked for, and when the last part ended, on ``StageClock/wall()``, which is
+  /// the same for all processes.
+  package var began: UInt64
+  package var ended: UInt64
   package var parts: [Part: PartTime]
   /// The time of each piece, in nanoseconds.
   package var pieceTimes: [Part: [UInt64]]
@@ -26,6 +37,8 @@ package struct RunMeasurement: Codable, Sendable {
   package var firstRecordSeconds: Double?
   package var memory: [MemorySample]
   package var peakBytes: Int
+  /// Calls of the allocator; `nil` where they cannot be counted.
+  package var allocations: Int?
   package var minorFaults: Int
   package var majorFaults: Int
   /// How often the clocks were read for a lap.
@@ -53,7 +66,12 @@ package struct RunMeasurement: Codable, Sendable {
     self.kind = kind
     self.label = label
     seconds = 0
+    workSeconds = 0
     cpuSeconds = 0
+    cpuSecondsBefore = 0
+    processCPUSeconds = 0
+    began = 0
+    ended = 0
     parts = [:]
     pieceTimes = [:]
     counts = Counts()
@@ -67,6 +85,25 @@ package struct RunMeasurement: Codable, Sendable {
 
 extension Part: CodingKeyRepresentable {}
 
+extension RunMeasurement {
+  /// Counts the process around the run, too, so that the parts add up to what somebody outside sees.
+  ///
+  /// - Parameters:
+  ///   - start: When the process was started, on ``StageClock/wall()``.
+  ///   - end: When it was gone.
+  ///   - cpu: Its processor time, in seconds.
+  package mutating func enclose(start: UInt64, end: UInt64, cpu: Double) {
+    let plan = parts[.plan] ?? PartTime()
+    parts[.start] = PartTime(
+      wall: max(Double(began &- start) / 1e9 - plan.wall, 0),
+      cpu: max(cpuSecondsBefore - plan.cpu, 0))
+    parts[.end] = PartTime(
+      wall: Double(end &- ended) / 1e9, cpu: max(cpu - cpuSecondsBefore - cpuSeconds, 0))
+    seconds = Double(end &- start) / 1e9
+    processCPUSeconds = cpu
+  }
+}
+
 /// Begins with the first piece of a run and ends after its last part.
 struct RunClock {
   private let wall = StageClock.wall()
@@ -76,7 +113,10 @@ struct RunClock {
   var elapsed: Double { Double(StageClock.wall() &- wall) / 1e9 }
 
   func finish(_ run: inout RunMeasurement, _ watch: Stopwatch) {
-    run.seconds = elapsed
+    (run.began, run.ended) = (wall, StageClock.wall())
+    run.workSeconds = Double(run.ended &- wall) / 1e9
+    run.seconds = run.workSeconds
+    run.cpuSecondsBefore = Double(process) / 1e9
     run.cpuSeconds = Double(StageClock.process() &- process) / 1e9
     run.parts = watch.parts
     run.pieceTimes = watch.lapTimes

@@ -17,19 +17,6 @@ package enum StageClock {
   /// Processor time of all threads of the process.
   package static func process() -> UInt64 { read(CLOCK_PROCESS_CPUTIME_ID) }
 
-  /// What a ``Stopwatch`` lap costs, in nanoseconds: the median of many.
-  package static func costOfLap() -> Double {
-    let rounds = (0..<31).map { _ in
-      let start = wall()
-      for _ in 0..<100 {
-        _ = wall()
-        _ = thread()
-      }
-      return Double(wall() - start) / 100
-    }
-    return rounds.sorted()[15]
-  }
-
   @inline(__always)
   private static func read(_ clock: clockid_t) -> UInt64 {
     var time = timespec()
@@ -40,7 +27,8 @@ package enum StageClock {
 
 /// Splits the time of one thread of work into parts, lap by lap.
 ///
-/// A lap reads two clocks; at one lap per piece of 256 KiB that is far below a thousandth of the time.
+/// A lap reads two clocks. Some laps per piece of 256 KiB are far below a hundredth of the time; see
+/// ``costOfLap()``.
 package struct Stopwatch {
   package private(set) var parts: [Part: PartTime] = [:]
   /// How many laps were taken.
@@ -60,29 +48,41 @@ package struct Stopwatch {
 
   /// Ends a lap and counts it for `part`.
   ///
-  /// - Parameter isSuspending: Whether the work may have moved to another thread, so that this
-  ///   thread's processor time says nothing.
-  @discardableResult
-  package mutating func lap(
-    _ part: Part, isSuspending: Bool = false, isKept: Bool = false
-  ) -> UInt64 {
+  /// - Parameters:
+  ///   - cpu: Processor time that the work took on whatever threads; without it, what this thread took.
+  ///   - isKept: Whether the time of this lap is kept beside the sum.
+  package mutating func lap(_ part: Part, cpu: UInt64? = nil, isKept: Bool = false) {
     let nowWall = StageClock.wall()
     let nowThread = StageClock.thread()
     let elapsed = nowWall &- wall
+    // After a suspension the work may go on in another thread, whose clock says nothing here.
+    let worked = cpu ?? (nowThread > thread ? min(nowThread &- thread, elapsed) : 0)
     parts[part, default: PartTime()].wall += Double(elapsed) / 1e9
-    if !isSuspending, nowThread >= thread {
-      parts[part, default: PartTime()].cpu += Double(nowThread &- thread) / 1e9
-    }
+    parts[part, default: PartTime()].cpu += Double(worked) / 1e9
     if isKept { lapTimes[part, default: []].append(elapsed) }
     laps += 1
     wall = nowWall
     thread = nowThread
-    return elapsed
+  }
+
+  /// What a lap costs, in seconds: the median of many.
+  package static func costOfLap() -> Double {
+    let rounds = (0..<31).map { _ in
+      var watch = Stopwatch()
+      let start = StageClock.wall()
+      for _ in 0..<100 { watch.lap(.input, isKept: true) }
+      return Double(StageClock.wall() &- start) / 1e11
+    }
+    return Spread.median(of: rounds)
   }
 }
 
 /// A part of a measured run, as far as clocks can tell it from others.
 package enum Part: String, Codable, Sendable, Hashable, CaseIterable {
+  /// From the start of the process until the operation is read.
+  case start
+  /// Reading the document and planning the operation.
+  case plan
   /// Reading the bytes from a file, or waiting for them from the network.
   case input
   /// Guard, yajl and normalizer together.
@@ -100,6 +100,10 @@ package enum Part: String, Codable, Sendable, Hashable, CaseIterable {
   case sync
   case readBack = "read-back"
   case output
+  /// Looking at the memory between pieces: the profiler's own work.
+  case marks
+  /// From the last part to the end of the process: closing files and giving memory back.
+  case end
 }
 
 /// Time in seconds.

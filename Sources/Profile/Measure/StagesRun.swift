@@ -26,7 +26,7 @@ package struct StagesRun {
     let clock = RunClock()
     var watch = Stopwatch()
     while let piece = try file.next() {
-      watch.start()
+      watch.lap(.input)
       guard textGuard.feed(piece) else { break }
       watch.lap(.textGuard, isKept: true)
       try parser.feed(piece)

@@ -39,7 +39,7 @@ struct HTMLPage {
     let size = report.workload.bytes > 0 ? ", \(Quantities.size(report.workload.bytes))" : ""
     return "\(report.workload.source)\(size). \(report.machine.processor), \(report.machine.cores) "
       + "cores, \(Quantities.size(report.machine.memoryBytes)), \(report.machine.system). "
-      + "\(report.runs) runs after \(report.warmUps) to warm up; medians."
+      + "\(report.repeats.prefix(1).uppercased() + report.repeats.dropFirst())"
   }
 
   private var date: String {
@@ -103,6 +103,9 @@ struct HTMLPage {
       "processor \(Quantities.time(job.cpuSeconds.median))",
       "peak memory \(Quantities.size(job.peakBytes.median))",
     ]
+    if let allocations = job.allocations {
+      parts.append("\(Quantities.count(Int(allocations.median))) allocations")
+    }
     if let first = job.firstRecordSeconds {
       parts.append("first record after \(Quantities.time(first.median))")
     }
@@ -117,11 +120,12 @@ struct HTMLPage {
 
   private func stageTable(_ job: JobReport) -> String {
     HTML.table(
-      ["stage", "time", "cpu", "share", "MB/s", "p50 / p99 per 256 KiB"],
+      ["stage", "time", "cpu", "wait", "share", "MB/s", "per 256 KiB: p50 / p99"],
       job.stages.map { stage in
         [
           stage.name.rawValue, Quantities.time(stage.seconds.median),
           stage.cpuSeconds > 0 ? Quantities.time(stage.cpuSeconds) : "",
+          stage.waitSeconds > 0 ? Quantities.time(stage.waitSeconds) : "",
           Quantities.percent(stage.share),
           stage.megabytesPerSecond.map { String(format: "%.0f", $0) } ?? "",
           stage.perPiece.map { "\(Quantities.time($0.p50)) / \(Quantities.time($0.p99))" } ?? "",
@@ -162,12 +166,9 @@ struct HTMLPage {
     let bars = report.network.map { fetch in
       StackedBar.Row(
         label: fetch.label, detail: Quantities.time(fetch.seconds.median),
-        parts: [
-          .init(name: "first byte", value: fetch.firstByte.median, color: 0),
-          .init(name: "download", value: fetch.download.median, color: 1),
-          .init(name: "parse", value: fetch.parse.median, color: 2),
-          .init(name: "store write", value: fetch.write.median, color: 4),
-        ])
+        parts: fetch.phases.map {
+          .init(name: $0.phase.rawValue, value: $0.time.median, color: $0.phase.color)
+        })
     }
     let notes = report.network.map { "<p>\(HTML.escaped("\($0.label): \($0.bottleneck)"))</p>" }
     return HTML.section("Fetching", StackedBar(rows: bars).svg + notes.joined())
@@ -183,10 +184,24 @@ struct HTMLPage {
         .init(name: "from the intended start (corrected)", latencies: corrected, color: 0), at: 0)
     }
     let warnings = load.warnings.map { "<p class=bottleneck>\(HTML.escaped($0))</p>" }
-    let lines = LoadText(load).lines.dropFirst().joined(separator: "\n")
+    let lines = LoadText(load).lines.dropFirst()
+      .filter { !$0.hasPrefix("  warning: ") }.joined(separator: "\n")
     return HTML.section(
       "Latency of \(load.requests) requests",
       LatencyPlot(curves: curves).svg + warnings.joined() + "<pre>\(HTML.escaped(lines))</pre>")
+  }
+}
+
+extension Phase {
+  /// The same as that of the stage it resembles.
+  fileprivate var color: Int {
+    switch self {
+    case .connect: StageColor.index(.start)
+    case .firstByte: StageColor.index(.plan)
+    case .download: StageColor.index(.input)
+    case .parse: StageColor.index(.parse)
+    case .write: StageColor.index(.storeWrite)
+    }
   }
 }
 

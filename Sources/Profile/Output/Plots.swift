@@ -5,8 +5,9 @@ enum SVG {
   static let width = 1000.0
 
   static func drawing(height: Double, label: String, _ content: String) -> String {
-    "<svg viewBox=\"0 0 \(number(width)) \(number(height))\" role=img aria-label=\"\(HTML.escaped(label))\">\n"
-      + content + "\n</svg>"
+    HTML.wide(
+      "<svg viewBox=\"0 0 \(number(width)) \(number(height))\" role=img aria-label=\"\(HTML.escaped(label))\">\n"
+        + content + "\n</svg>")
   }
 
   static func number(_ value: Double) -> String {
@@ -20,11 +21,16 @@ enum SVG {
       + HTML.escaped(text) + "</text>"
   }
 
+  /// The kind of text that can be read on a colour.
+  static func ink(on color: Int) -> String {
+    [0, 1, 6, 7].contains(color % 10) ? "onlight" : "ondark"
+  }
+
   static func box(
     x: Double, y: Double, width: Double, height: Double, color: Int, title: String
   ) -> String {
     "<rect x=\"\(number(x))\" y=\"\(number(y))\" width=\"\(number(max(width, 0)))\" "
-      + "height=\"\(number(max(height, 0)))\" rx=\"2\" fill=\"var(--c\(color % 8))\">"
+      + "height=\"\(number(max(height, 0)))\" rx=\"2\" fill=\"var(--c\(color % 10))\">"
       + "<title>\(HTML.escaped(title))</title></rect>"
   }
 
@@ -37,7 +43,7 @@ enum SVG {
       "\(index == 0 ? "M" : "L")\(number(point.x)) \(number(point.y))"
     }
     return
-      "<path d=\"\(steps.joined(separator: " "))\" fill=\"none\" stroke=\"var(--c\(color % 8))\" "
+      "<path d=\"\(steps.joined(separator: " "))\" fill=\"none\" stroke=\"var(--c\(color % 10))\" "
       + "stroke-width=\"2.5\" stroke-linejoin=\"round\"/>"
   }
 
@@ -84,7 +90,8 @@ struct StackedBar {
             x: x, y: y + 22, width: max(width - 1, 0.5), height: 34, color: part.color,
             title: "\(part.name): \(Quantities.time(part.value))"))
         if width > SVG.widthOf(part.name) + 12 {
-          content.append(SVG.text(part.name, x: x + 8, y: y + 43, kind: "inside"))
+          content.append(
+            SVG.text(part.name, x: x + 8, y: y + 43, kind: SVG.ink(on: part.color)))
         }
         x += width
       }
@@ -92,7 +99,8 @@ struct StackedBar {
     }
     var x = 0.0
     var seen: Set<String> = []
-    for part in rows.flatMap(\.parts) where seen.insert(part.name).inserted {
+    for part in rows.flatMap(\.parts).sorted(by: { $0.color < $1.color })
+    where seen.insert(part.name).inserted {
       let width = SVG.widthOf(part.name) + 32
       if x + width > SVG.width {
         x = 0
@@ -153,7 +161,7 @@ struct Axes {
   var xTicks: [(place: Double, text: String)]
   var yTicks: [(place: Double, text: String)]
 
-  var width: Double { SVG.width - left - 20 }
+  var width: Double { SVG.width - left - 40 }
   var height: Double { bottom - top }
 
   /// A point from shares of both axes.

@@ -26,7 +26,9 @@ struct ShapeHTML {
   }
 
   private var advice: String {
-    shape.advice.map { "<p class=bottleneck>\(HTML.escaped($0))</p>" }.joined()
+    ([shape.cachePrediction.prefix(1).uppercased() + shape.cachePrediction.dropFirst() + "."]
+      .map { "<p>\(HTML.escaped($0))</p>" }
+      + shape.advice.map { "<p class=bottleneck>\(HTML.escaped($0))</p>" }).joined()
   }
 
   /// Types, and in each the fields; a field that holds other objects is drawn with those types.
@@ -49,7 +51,8 @@ struct ShapeHTML {
       if area.width > SVG.widthOf(type.name) + 12, area.height > 20 {
         let isLong = SVG.widthOf(label) + 12 > area.width
         content.append(
-          SVG.text(isLong ? type.name : label, x: area.x + 6, y: area.y + 16, kind: "inside"))
+          SVG.text(
+            isLong ? type.name : label, x: area.x + 6, y: area.y + 16, kind: SVG.ink(on: index)))
       }
     }
     return SVG.drawing(
@@ -64,11 +67,11 @@ struct ShapeHTML {
       var parts = [
         "<rect x=\"\(SVG.number(area.x))\" y=\"\(SVG.number(area.y))\" "
           + "width=\"\(SVG.number(max(area.width - 1, 0)))\" "
-          + "height=\"\(SVG.number(max(area.height - 1, 0)))\" fill=\"#000\" fill-opacity=\"0.22\">"
+          + "height=\"\(SVG.number(max(area.height - 1, 0)))\" fill=\"#000\" fill-opacity=\"0.4\">"
           + "<title>\(HTML.escaped(title))</title></rect>"
       ]
       if area.width > SVG.widthOf(field.name) + 8, area.height > 18 {
-        parts.append(SVG.text(field.name, x: area.x + 5, y: area.y + 15, kind: "inside"))
+        parts.append(SVG.text(field.name, x: area.x + 5, y: area.y + 15, kind: "ondark"))
       }
       return parts
     }
@@ -76,11 +79,12 @@ struct ShapeHTML {
 
   private var typeTable: String {
     HTML.table(
-      ["type", "objects", "different", "bytes", "share", "largest fields"],
+      ["type", "objects", "different", "hits", "bytes", "share", "largest fields"],
       shape.types.prefix(40).map { type in
         [
           type.name, Quantities.count(type.objects),
-          type.distinct.map { Quantities.count($0) } ?? "", Quantities.size(type.bytes),
+          type.distinct.map { Quantities.count($0) } ?? "",
+          type.hitShare.map { Quantities.percent($0) } ?? "", Quantities.size(type.bytes),
           Quantities.percent(Double(type.bytes) / Double(max(shape.bytes, 1))),
           type.fields.prefix(3).map(\.name).joined(separator: ", "),
         ]

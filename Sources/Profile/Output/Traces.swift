@@ -86,6 +86,9 @@ extension ProfileReport {
       metrics.add(
         "job_cpu_seconds", "Processor time of the job, median.", store, job.cpuSeconds.median)
       metrics.add("job_peak_bytes", "Most resident memory, median.", store, job.peakBytes.median)
+      if let allocations = job.allocations {
+        metrics.add("job_allocations", "Calls of the allocator, median.", store, allocations.median)
+      }
       if let ratio = job.toFloor {
         metrics.add(
           "job_floor_ratio", "Time up to the commit against bare yajl.", store, ratio.value)
@@ -100,14 +103,29 @@ extension ProfileReport {
         "baseline_seconds", "Time of others for the same bytes.", [("name", baseline.label)],
         baseline.seconds.median)
     }
+    for fetch in network {
+      for (phase, seconds) in fetch.phases {
+        metrics.add(
+          "fetch_seconds", "Time of a phase of fetching the response, median.",
+          [("pipeline", fetch.label), ("phase", phase.rawValue)], seconds.median)
+      }
+    }
     if let load {
       metrics.add("requests_per_second", "Answers per second.", [], load.achievedRate)
       let times = load.corrected ?? load.uncorrected
       for point in times.curve {
         metrics.add(
           "request_seconds", "Latency of requests.",
-          [("quantile", String(format: "%g", point.percentile / 100))], point.seconds)
+          [("quantile", String(format: "%g", point.percentile / 100))], point.seconds,
+          type: "summary")
       }
+      metrics.close("request_seconds", sum: times.mean * Double(times.count), count: times.count)
+      for phase in load.phases {
+        metrics.add(
+          "request_phase_seconds", "Mean time of a phase of requests.",
+          [("phase", phase.name.rawValue)], phase.latencies.mean)
+      }
+      metrics.add("failed_requests", "Requests that failed.", [], Double(load.failures))
     }
     return metrics.text
   }
@@ -115,14 +133,23 @@ extension ProfileReport {
 
 private struct PrometheusText {
   private var names: [String] = []
-  private var samples: [String: (help: String, lines: [String])] = [:]
+  private var samples: [String: (help: String, type: String, lines: [String])] = [:]
 
-  mutating func add(_ name: String, _ help: String, _ labels: [(String, String)], _ value: Double) {
+  mutating func add(
+    _ name: String, _ help: String, _ labels: [(String, String)], _ value: Double,
+    type: String = "gauge"
+  ) {
     let full = "gqlrun_profile_\(name)"
     if samples[full] == nil { names.append(full) }
     let list = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
     let line = "\(full)\(list.isEmpty ? "" : "{\(list)}") \(value)"
-    samples[full, default: (help, [])].lines.append(line)
+    samples[full, default: (help, type, [])].lines.append(line)
+  }
+
+  /// The end of a summary.
+  mutating func close(_ name: String, sum: Double, count: Int) {
+    let full = "gqlrun_profile_\(name)"
+    samples[full]?.lines += ["\(full)_sum \(sum)", "\(full)_count \(count)"]
   }
 
   private static func escaped(_ text: String) -> String {
@@ -132,8 +159,8 @@ private struct PrometheusText {
 
   var text: String {
     names.map { name in
-      let sample = samples[name] ?? ("", [])
-      return "# HELP \(name) \(sample.help)\n# TYPE \(name) gauge\n"
+      let sample = samples[name] ?? ("", "gauge", [])
+      return "# HELP \(name) \(sample.help)\n# TYPE \(name) \(sample.type)\n"
         + sample.lines.map { $0 + "\n" }.joined()
     }.joined()
   }

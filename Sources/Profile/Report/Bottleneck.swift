@@ -15,6 +15,11 @@ struct Bottleneck {
 
   private func advice(_ stage: StageReport) -> String {
     switch stage.name {
+    case .start:
+      return
+        "the response is so small that starting a program takes longer than reading it; with a new "
+        + "database that is mostly making the file"
+    case .plan: return "the document is large; a long-running client plans it once"
     case .input:
       return "the file or the network is slower than everything that follows"
     case .textGuard:
@@ -37,6 +42,7 @@ struct Bottleneck {
       return
         "reading the result back is the largest part; ask for the result while the response is "
         + "read, or for fewer fields"
+    case .end: return "closing files and giving memory back is the largest part"
     case .output: return "whoever takes the output is slower than everything before"
     }
   }

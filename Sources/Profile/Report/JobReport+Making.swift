@@ -6,13 +6,13 @@ extension JobReport {
   ///   - stages: Runs of the stages side by side, which say how the time of feeding divides.
   ///   - floor: The runs of yajl alone, in the same order as the jobs.
   ///   - first: The runs of the report's first job, for a ratio.
-  ///   - processSeconds: The times of the processes, as seen from outside.
+  ///   - lapCost: What a lap of the clocks takes, in seconds.
   package init?(
     jobs: [RunMeasurement], stages: [RunMeasurement], floor: [RunMeasurement],
-    first: [RunMeasurement]? = nil, processSeconds: [Double] = [], lapCost: Double
+    first: [RunMeasurement]? = nil, lapCost: Double
   ) {
     guard let any = jobs.first, let seconds = Spread(jobs.map(\.seconds)),
-      let cpu = Spread(jobs.map(\.cpuSeconds)),
+      let cpu = Spread(jobs.map { max($0.processCPUSeconds, $0.cpuSeconds) }),
       let peak = Spread(jobs.map { Double($0.peakBytes) }),
       let faults = Spread(jobs.map { Double($0.minorFaults + $0.majorFaults) })
     else { return nil }
@@ -21,15 +21,16 @@ extension JobReport {
     cpuSeconds = cpu
     peakBytes = peak
     pageFaults = faults
-    self.processSeconds = Spread(processSeconds)
+    allocations = Spread(jobs.compactMap(\.allocations).map { Double($0) })
     firstRecordSeconds = Spread(jobs.compactMap(\.firstRecordSeconds))
     counts = any.counts
     let middle = jobs.min { abs($0.seconds - seconds.median) < abs($1.seconds - seconds.median) }
     memory = middle?.memory ?? []
     times = jobs.map(\.seconds)
-    toFloor = Ratio(jobs.map(\.writeSeconds), to: floor.map(\.seconds))
+    toFloor = Ratio(jobs.map(\.writeSeconds), to: floor.map(\.workSeconds))
     toFirst = first.flatMap { Ratio(jobs.map(\.seconds), to: $0.map(\.seconds)) }
-    timerShare = Spread.median(of: jobs.map { Double($0.laps) * lapCost / 1e9 / $0.seconds })
+    timerShare = Spread.median(
+      of: jobs.map { (Double($0.laps) * lapCost + $0.wall(.marks)) / $0.seconds })
     self.stages = StageSplit(jobs: jobs, stages: stages).reports
     bottleneck = Bottleneck(stages: self.stages, seconds: seconds.median).text
   }
@@ -57,17 +58,31 @@ struct StageSplit {
     let shares = FeedShares(stages)
     return StageReport.Name.allCases.compactMap { name in
       switch name {
-      case .input: report(name) { ($0.wall(.input), $0.cpu(.input)) }
+      case .start: report(name) { ($0.wall(.start), $0.cpu(.start)) }
+      case .plan: report(name) { ($0.wall(.plan), $0.cpu(.plan)) }
+      case .input: withPieces(.input, report(name) { ($0.wall(.input), $0.cpu(.input)) })
       case .textGuard: feed(name, shares.textGuard, shares.guardPieces)
       case .parse: feed(name, shares.parse, shares.parsePieces)
       case .normalize: feed(name, shares.normalize, shares.normalizePieces)
       case .storeWrite:
-        report(name) { ($0.wall(.handOver) + $0.wall(.commit), $0.storeCPU) }
-      case .sync: report(name) { ($0.wall(.sync), 0) }
-      case .readBack: report(name) { ($0.wall(.readBack), $0.wall(.readBack)) }
+        withPieces(
+          .handOver,
+          report(name) { ($0.wall(.handOver) + $0.wall(.commit), $0.storeCPU) })
+      case .sync: report(name) { ($0.wall(.sync), $0.cpu(.sync)) }
+      case .readBack: report(name) { ($0.wall(.readBack), $0.cpu(.readBack)) }
       case .output: report(name) { ($0.wall(.output), $0.cpu(.output)) }
+      case .end: report(name) { ($0.wall(.end), $0.cpu(.end)) }
       }
     }
+  }
+
+  /// Adds the times per piece of the run that was in the middle.
+  private func withPieces(_ part: Part, _ report: StageReport?) -> StageReport? {
+    var report = report
+    let total = Spread.median(of: jobs.map(\.seconds))
+    let middle = jobs.min { abs($0.seconds - total) < abs($1.seconds - total) }
+    report?.perPiece = Percentiles(nanoseconds: middle?.pieceTimes[part] ?? [])
+    return report
   }
 
   private func feed(_ name: StageReport.Name, _ share: Double, _ pieces: Percentiles?)
@@ -87,14 +102,15 @@ struct StageSplit {
     let total = Spread.median(of: jobs.map(\.seconds))
     let counts = jobs[0].counts
     let bytes = name == .readBack || name == .output ? counts.resultBytes : counts.bytes
+    let hasRate = ![.start, .plan, .sync, .end].contains(name)
     let isParsing = [.textGuard, .parse, .normalize].contains(name)
     func rate(_ amount: Int, _ applies: Bool) -> Double? {
       applies && amount > 0 && seconds.median > 0 ? Double(amount) / seconds.median : nil
     }
     return StageReport(
       name: name, seconds: seconds, cpuSeconds: cpu, share: total > 0 ? seconds.median / total : 0,
-      waitSeconds: max(seconds.median - cpu, 0),
-      megabytesPerSecond: rate(bytes, name != .sync).map { $0 / 1e6 },
+      waitSeconds: name == .storeWrite ? seconds.median : max(seconds.median - cpu, 0),
+      megabytesPerSecond: rate(bytes, hasRate).map { $0 / 1e6 },
       eventsPerSecond: rate(counts.events, isParsing),
       recordsPerSecond: rate(counts.records, name == .normalize || name == .storeWrite))
   }
@@ -104,7 +120,8 @@ extension RunMeasurement {
   /// Processor time of the store's own threads: what all threads took, less what the parser's did.
   fileprivate var storeCPU: Double {
     max(
-      cpuSeconds - cpu(.input) - cpu(.feed) - wall(.readBack) - cpu(.output), 0)
+      cpuSeconds - cpu(.input) - cpu(.feed) - cpu(.sync) - cpu(.readBack) - cpu(.output)
+        - cpu(.marks), 0)
   }
 }
 
@@ -118,10 +135,10 @@ private struct FeedShares {
   var normalizePieces: Percentiles?
 
   init(_ runs: [RunMeasurement]) {
-    let whole = Spread.median(of: runs.map { $0.wall(.normalize) }.orZero)
+    let whole = Self.time(.normalize, runs)
     guard whole > 0 else { return }
-    let guardTime = Spread.median(of: runs.map { $0.wall(.textGuard) }.orZero)
-    let parseTime = Spread.median(of: runs.map { $0.wall(.parse) }.orZero)
+    let guardTime = Self.time(.textGuard, runs)
+    let parseTime = Self.time(.parse, runs)
     textGuard = min(guardTime / whole, 1)
     parse = min(max(parseTime - guardTime, 0) / whole, 1 - textGuard)
     normalize = 1 - textGuard - parse
@@ -134,8 +151,16 @@ private struct FeedShares {
     parsePieces = Percentiles(nanoseconds: zip(second, first).map { $0 > $1 ? $0 - $1 : 0 })
     normalizePieces = Percentiles(nanoseconds: zip(third, second).map { $0 > $1 ? $0 - $1 : 0 })
   }
-}
 
-extension [Double] {
-  fileprivate var orZero: [Double] { isEmpty ? [0] : self }
+  /// The time of a part over all pieces but the first: whoever reads that one first also loads code and
+  /// touches memory for those that follow.
+  private static func time(_ part: Part, _ runs: [RunMeasurement]) -> Double {
+    guard !runs.isEmpty else { return 0 }
+    return Spread.median(
+      of: runs.map { run in
+        let pieces = run.pieceTimes[part] ?? []
+        return pieces.count > 2
+          ? Double(pieces.dropFirst().reduce(0, +)) / 1e9 : run.wall(part)
+      })
+  }
 }

@@ -49,11 +49,14 @@ package struct ProfileReport: Codable, Sendable {
 /// The job with one store.
 package struct JobReport: Codable, Sendable {
   package var label: String
+  /// Of the whole process, from its start to its end, as `/usr/bin/time` sees it: the sum of the stages
+  /// and of the profiler's own work.
   package var seconds: Spread
   package var cpuSeconds: Spread
+  /// The most resident memory of the process.
   package var peakBytes: Spread
-  /// Of the whole process, from its start to its end, as seen from outside.
-  package var processSeconds: Spread?
+  /// Calls of the allocator, by whomever; `nil` where they cannot be counted.
+  package var allocations: Spread?
   package var stages: [StageReport]
   package var firstRecordSeconds: Spread?
   package var counts: RunMeasurement.Counts
@@ -64,7 +67,7 @@ package struct JobReport: Codable, Sendable {
   package var toFloor: Ratio?
   /// Time of the whole job against the first job of the report.
   package var toFirst: Ratio?
-  /// The share of the time that reading the clocks took.
+  /// The share of the time that the profiler took itself: reading clocks, and looking at the memory.
   package var timerShare: Double
   /// The slowest stage and what would help, in words.
   package var bottleneck: String
@@ -75,6 +78,8 @@ package struct JobReport: Codable, Sendable {
 /// One stage of a job.
 package struct StageReport: Codable, Sendable, Hashable {
   package enum Name: String, Codable, Sendable, Hashable, CaseIterable {
+    case start
+    case plan
     case input
     case textGuard = "guard"
     case parse
@@ -83,6 +88,7 @@ package struct StageReport: Codable, Sendable, Hashable {
     case sync
     case readBack = "read back"
     case output
+    case end
   }
 
   package var name: Name
@@ -91,7 +97,8 @@ package struct StageReport: Codable, Sendable, Hashable {
   package var cpuSeconds: Double
   /// The share of the whole time.
   package var share: Double
-  /// Time in which the job did nothing but wait for this stage.
+  /// Time in which the thread that reads and parses did not work: it waited for the disk, for the store's
+  /// threads, or for a processor.
   package var waitSeconds: Double
   package var megabytesPerSecond: Double?
   package var eventsPerSecond: Double?
@@ -103,19 +110,26 @@ package struct StageReport: Codable, Sendable, Hashable {
 /// What others need for the same bytes.
 package struct BaselineReport: Codable, Sendable, Hashable {
   package var label: String
+  /// Of the work alone, without the start of a process and its end.
   package var seconds: Spread
   package var peakBytes: Spread
+  package var allocations: Spread?
   package var megabytesPerSecond: Double
   /// Its time against yajl alone.
   package var toFloor: Ratio?
 
-  package init(
-    label: String, seconds: Spread, peakBytes: Spread, megabytesPerSecond: Double, toFloor: Ratio?
-  ) {
-    self.label = label
+  /// - Parameters:
+  ///   - runs: Its runs, in order; at least one.
+  ///   - floor: The runs of yajl alone, in the same order.
+  package init?(_ runs: [RunMeasurement], floor: [RunMeasurement]) {
+    guard let any = runs.first, let seconds = Spread(runs.map(\.workSeconds)),
+      let peak = Spread(runs.map { Double($0.peakBytes) })
+    else { return nil }
+    label = any.label
     self.seconds = seconds
-    self.peakBytes = peakBytes
-    self.megabytesPerSecond = megabytesPerSecond
-    self.toFloor = toFloor
+    peakBytes = peak
+    allocations = Spread(runs.compactMap(\.allocations).map { Double($0) })
+    megabytesPerSecond = Double(any.counts.bytes) / 1e6 / seconds.median
+    toFloor = Ratio(runs.map(\.workSeconds), to: floor.map(\.workSeconds))
   }
 }

@@ -17,6 +17,8 @@ package struct ShapeReport: Codable, Sendable, Hashable {
   package var isEstimated = false
   /// Bytes that said again what was said before, entities within entities counted once.
   package var repeatedBytes = 0
+  /// Bytes of objects with an identity: what other operations, too, can be answered from.
+  package var identifiedBytes = 0
   /// The largest first.
   package var types: [TypeShape] = []
   /// Places in the response, list positions left out, the largest first.
@@ -26,6 +28,21 @@ package struct ShapeReport: Codable, Sendable, Hashable {
   /// in none before.
   package var strings: [SizeCount] = []
 
+  /// The share of objects with an identity that a normalized cache would have had already; `nil` without any.
+  package var hitShare: Double? {
+    identified > 0 ? Double(max(identified - distinct, 0)) / Double(identified) : nil
+  }
+
+  /// The size of strings, in bytes, of which half of all bytes of strings are at least.
+  package var middleString: Int? {
+    let half = strings.reduce(0) { $0 + $1.bytes } / 2
+    var sum = 0
+    return strings.first {
+      sum += $0.bytes
+      return sum > half
+    }.map { $0.below / 2 }
+  }
+
   package struct TypeShape: Codable, Sendable, Hashable {
     package var name: String
     package var objects: Int
@@ -33,6 +50,11 @@ package struct ShapeReport: Codable, Sendable, Hashable {
     /// Without the objects inside that have a type of their own.
     package var bytes: Int
     package var fields: [FieldShape]
+
+    /// The share of its objects that came before; `nil` where they cannot be told apart.
+    package var hitShare: Double? {
+      distinct.map { Double(max(objects - $0, 0)) / Double(max(objects, 1)) }
+    }
   }
 
   package struct FieldShape: Codable, Sendable, Hashable {

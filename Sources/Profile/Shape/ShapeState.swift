@@ -16,6 +16,7 @@ struct ShapeState {
   private var nulls = 0
   private var objects = 0
   private var identified = 0
+  private var identifiedBytes = 0
   private var deepest = 0
   private var strings = (0...32).map { ShapeReport.SizeCount(below: 1 << $0, count: 0, bytes: 0) }
 
@@ -150,6 +151,7 @@ struct ShapeState {
     types.note(type, bytes: count - frame.typedBytes, fields: frame.fields, names: paths)
     guard let identity = identity(frame, type) else { return false }
     identified += 1
+    identifiedBytes += own
     entities.note(identity, type: type, bytes: own)
     if records.wants(own) {
       let values = frame.keyValues.map { String(decoding: $0.text, as: UTF8.self) }
@@ -189,6 +191,7 @@ struct ShapeState {
     report.objects = objects
     report.depth = deepest
     report.identified = identified
+    report.identifiedBytes = identifiedBytes
     report.distinct = entities.distinct
     report.isEstimated = entities.isEstimated
     report.repeatedBytes = entities.repeatedBytes

@@ -28,7 +28,10 @@ enum BatchOutcome {
   /// The failure of a run that could not go on.
   static func failure(_ error: any Error, _ manifest: String) -> any Error {
     switch error {
-    case let error as RowProblems: return Failure(.badInput, error.description)
+    case let error as RowProblems:
+      // The last one is told by the end of the program.
+      for problem in error.problems.dropLast() { Terminal.error(problem) }
+      return Failure(.badInput, error.problems.last ?? "")
     case let error as InputProblem: return Failure(.badInput, error.description)
     case let error as JournalError: return Failure(.badInput, error.description)
     case let error as StoppedByStorage:

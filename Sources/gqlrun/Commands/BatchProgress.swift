@@ -13,15 +13,17 @@ final class BatchProgress: Sendable {
   }
 
   /// Goes on until it is cancelled.
+  ///
+  /// Looks at the numbers at even times, and is not told of changes: thousands come in a second, and a
+  /// rate and the time left change without any.
   func show() async {
     guard !isQuiet else { return }
     let start = ContinuousClock.now
     let interval: Duration = Terminal.isErrorTerminal ? .milliseconds(200) : .seconds(30)
     while !Task.isCancelled {
       do { try await Task.sleep(for: interval) } catch { return }
-      guard let (counters, inFlight, limit) = await control.counters() else { continue }
-      let seconds = (ContinuousClock.now - start).seconds
-      let line = Self.line(counters, seconds: seconds, inFlight: inFlight, limit: limit)
+      guard let standing = await control.standing() else { continue }
+      let line = Self.line(standing, seconds: (ContinuousClock.now - start).seconds)
       if Terminal.isErrorTerminal {
         hasBar.withLock { $0 = true }
         Self.write("\r\u{1b}[K\(line)")
@@ -36,9 +38,8 @@ final class BatchProgress: Sendable {
     if hasBar.withLock({ $0 }) { Self.write("\r\u{1b}[K") }
   }
 
-  static func line(
-    _ counters: RunCounters, seconds: Double, inFlight: Int, limit: Int
-  ) -> String {
+  static func line(_ standing: RunStanding, seconds: Double) -> String {
+    let counters = standing.counters
     let ended = counters.ended + counters.alreadyDone
     let rate = seconds > 0 ? Double(counters.ended) / seconds : 0
     var parts: [String] = []
@@ -58,7 +59,11 @@ final class BatchProgress: Sendable {
     if counters.failed + counters.unknown > 0 {
       parts.append("\(counters.failed + counters.unknown) failed")
     }
-    parts.append("\(inFlight) of \(limit) in flight")
+    if let budget = standing.budget {
+      let all = budget.all.map { String(format: " of %.0f", $0) } ?? ""
+      parts.append(String(format: "budget %.0f", budget.left) + all)
+    }
+    parts.append("\(standing.inFlight) of \(standing.limit) in flight")
     return parts.joined(separator: "  ")
   }
 

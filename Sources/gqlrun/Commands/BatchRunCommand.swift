@@ -146,26 +146,42 @@ struct BatchRunCommand: AsyncParsableCommand {
     for threshold in summary.missedThresholds {
       Terminal.error("threshold not kept: \(threshold)")
     }
+    if summary.stop == nil, counters.failed > 0 {
+      Terminal.hint(
+        "gqlrun batch report \(source.manifest) tells why; gqlrun batch run \(source.manifest) "
+          + "--only failed runs them again")
+    }
     Terminal.note("journal: \(Terminal.safe(summary.journal))")
   }
 
   private func show(_ dry: DryRun) throws {
     var lines: [String] = []
     for entry in dry.entries {
+      let tasks = entry.tasks.map { Format.count($0, "task") } ?? "known when it runs"
       lines.append(
-        "\(entry.operation): \(entry.tasks.map { Format.count($0, "task") } ?? "known when it runs")"
-      )
+        "\(entry.operation): \(tasks)\(entry.hasPages ? ", each with further pages" : "")")
       for request in entry.requests { lines.append("  POST \(dry.endpoint) \(request)") }
     }
-    if let total = dry.total {
-      lines.append("\(Format.count(total, "task")) in all")
-      if let rate = dry.rate {
-        lines.append(
-          String(format: "at least %.0f s at %.2f requests per second", Double(total) / rate, rate))
-      }
-    }
+    if let total = dry.total { lines.append("\(Format.count(total, "task")) in all") }
+    lines.append(estimate(dry))
     for problem in dry.problems { Terminal.error(problem) }
     try Terminal.write(Terminal.safe(lines.joined(separator: "\n")) + "\n")
     if !dry.problems.isEmpty { throw Failure(.badInput, "") }
+  }
+
+  /// What the run will cost, as far as that can be told.
+  private func estimate(_ dry: DryRun) -> String {
+    let cost = dry.cost
+    let isLeast = dry.total == nil || dry.entries.contains { $0.hasPages }
+    var parts = [
+      Format.count(cost.requests, "request"),
+      "up to \(Format.count(cost.objects, "object"))\(isLeast ? " in them" : "")",
+    ]
+    if dry.countsPoints { parts.append("about \(Format.count(cost.points, "point"))") }
+    if let rate = dry.rate {
+      parts.append(
+        String(format: "%.0f s at %.2f requests per second", Double(cost.requests) / rate, rate))
+    }
+    return "estimated cost: \(isLeast ? "at least " : "")" + parts.joined(separator: ", ")
   }
 }

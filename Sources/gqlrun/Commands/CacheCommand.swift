@@ -8,7 +8,8 @@ struct CacheCommand: AsyncParsableCommand {
     abstract: "Look into a cache, fill it from a file, answer an operation from it.",
     discussion: """
       EXAMPLES
-        gqlrun cache import feed.graphql response.json --var first=250 --store sqlite:cache.db
+        gqlrun cache import feed.graphql response.json --var first=250 \\
+          --store sqlite:cache.db
         gqlrun cache read feed.graphql --var first=250 --store sqlite:cache.db
         gqlrun cache explain feed.graphql --var first=250 --store sqlite:cache.db
         gqlrun cache get User:1 --store sqlite:cache.db
@@ -89,11 +90,11 @@ struct CacheCommand: AsyncParsableCommand {
         The same facts give the same dump, byte for byte, whatever brought them.
 
         EXAMPLE
-          gqlrun cache dump --store sqlite:cache.db | jq -c 'select(.key | startswith("User:"))'
+          gqlrun cache dump --store sqlite:cache.db | \\
+            jq -c 'select(.key | startswith("User:"))'
         """)
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var operationOptions: OperationOptions
 
     func run() async throws {
       try await reporting {
@@ -121,7 +122,6 @@ struct CacheCommand: AsyncParsableCommand {
     @Argument(help: "The record's key.")
     var key: String
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var operationOptions: OperationOptions
 
     func run() async throws {
       try await reporting {
@@ -146,7 +146,6 @@ struct CacheCommand: AsyncParsableCommand {
         """)
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var operationOptions: OperationOptions
 
     func run() async throws {
       try await reporting {
@@ -189,7 +188,6 @@ struct CacheCommand: AsyncParsableCommand {
         """)
 
     @OptionGroup var storeOptions: StoreOptions
-    @OptionGroup var operationOptions: OperationOptions
 
     func run() async throws {
       try await reporting {

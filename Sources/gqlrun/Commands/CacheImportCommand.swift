@@ -13,7 +13,8 @@ struct CacheImportCommand: AsyncParsableCommand {
       the cache as it was.
 
       EXAMPLES
-        gqlrun cache import feed.graphql response.json --var first=250 --store sqlite:cache.db
+        gqlrun cache import feed.graphql response.json --var first=250 \\
+          --store sqlite:cache.db
         curl … | gqlrun cache import country.graphql - --var 'code="DE"' \\
           --keys Country=code --store sqlite:cache.db
       """)

@@ -18,8 +18,10 @@ struct RunCommand: AsyncParsableCommand {
       it does not allow is not sent.
 
       EXAMPLES
-        gqlrun run country.graphql --endpoint http://127.0.0.1:4000/graphql --var code=DE
-        gqlrun run country.graphql --pipeline offline.pipeline.yaml --variables de.json -v
+        gqlrun run country.graphql --var code=DE \\
+          --endpoint http://127.0.0.1:4000/graphql
+        gqlrun run country.graphql --pipeline offline.pipeline.yaml \\
+          --variables de.json -v
         gqlrun run country.graphql --endpoint URL --var code=DE \\
           --store sqlite:cache.db --keys Country=code --policy cache-and-network
         gqlrun run country.graphql --endpoint URL --curl --har country.har

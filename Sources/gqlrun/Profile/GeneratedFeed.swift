@@ -58,12 +58,17 @@ struct GeneratedFeed {
   }
 }
 
-/// A folder for what a profile makes, gone when it ends.
+/// A folder for what a profile makes, gone when it ends unless it is to be kept.
 struct ScratchFolder {
   private let folder: URL
+  private let isKept: Bool
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory
+  /// - Parameter kept: A folder that stays; it is made when it is not there.
+  init(_ kept: String? = nil) throws {
+    isKept = kept != nil
+    folder =
+      kept.map { URL(fileURLWithPath: $0) }
+      ?? FileManager.default.temporaryDirectory
       .appendingPathComponent("gqlrun-profile-\(UUID().uuidString)")
     do {
       try FileManager.default.createDirectory(
@@ -71,14 +76,30 @@ struct ScratchFolder {
     } catch {
       throw Failure(
         .failed,
-        "cannot make a folder in \(folder.deletingLastPathComponent().path): \(error.localizedDescription)"
+        "cannot make the folder \(folder.path): \(error.localizedDescription)"
       )
     }
   }
 
   func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-  func remove() { try? FileManager.default.removeItem(at: folder) }
+  /// What `path` names as a file that can be read many times: standard input and pipes are copied.
+  func kept(_ path: String, _ what: String) throws -> String {
+    var status = stat()
+    let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
+    guard path == "-" || [S_IFIFO, S_IFSOCK, S_IFCHR].contains(kind) else { return path }
+    let input = try InputFile(path, what)
+    let name = path == "-" ? "stdin" : String(path.split(separator: "/").last ?? "copy")
+    let copy = try OutputFile(self.path(name))
+    while let piece = try input.next() { try copy.write(piece) }
+    try copy.finish()
+    return self.path(name)
+  }
+
+  func remove() {
+    guard !isKept else { return }
+    try? FileManager.default.removeItem(at: folder)
+  }
 }
 
 extension Terminal {

@@ -1,4 +1,5 @@
 import Foundation
+import Profile
 
 /// This program, started again for one measured run: what one run leaves in memory cannot help or hinder
 /// the next, and its peak memory is its own.
@@ -8,9 +9,11 @@ struct MeasuredProcess {
   struct Outcome {
     var status: Int32
     var output: [UInt8]
-    /// From its start to its end, as seen from outside.
-    var seconds: Double
-    var peakBytes: Int
+    /// When it was started and when it had ended, as seen from outside.
+    var start: UInt64
+    var end: UInt64
+    /// User and system time of all its threads, in seconds.
+    var cpuSeconds: Double
   }
 
   /// Runs it to its end. Its standard error is ours. Cancelling the task ends it.
@@ -40,7 +43,7 @@ struct MeasuredProcess {
     var words = (["gqlrun"] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
     var pid: pid_t = 0
-    let start = ContinuousClock.now
+    let start = StageClock.wall()
     let code = posix_spawn(&pid, "/proc/self/exe", &actions, nil, &words, environ)
     close(pipe[1])
     guard code == 0 else { throw failure(code) }
@@ -53,7 +56,8 @@ struct MeasuredProcess {
     let isExit = status & 0x7f == 0
     return Outcome(
       status: isExit ? (status >> 8) & 0xff : 128 + (status & 0x7f), output: output,
-      seconds: (ContinuousClock.now - start).seconds, peakBytes: Int(usage.ru_maxrss) << 10)
+      start: start, end: StageClock.wall(),
+      cpuSeconds: Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime))
   }
 
   private func readToEnd(_ descriptor: Int32) -> [UInt8] {
@@ -64,6 +68,16 @@ struct MeasuredProcess {
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return output }
       output += buffer[..<count]
+    }
+  }
+
+  /// Reads the seconds and microseconds by their place: which module their names belong to depends on
+  /// whether Swift's libraries are linked statically.
+  private static func seconds(_ time: timeval) -> Double {
+    withUnsafeBytes(of: time) { bytes in
+      let size = MemoryLayout<timeval>.size / 2
+      return Double(bytes.loadUnaligned(as: Int.self))
+        + Double(bytes.loadUnaligned(fromByteOffset: size, as: Int.self)) / 1e6
     }
   }
 

@@ -16,16 +16,21 @@ struct ProfileCommand: AsyncParsableCommand {
 
       EXAMPLES
         gqlrun profile --generate feed:25000 --store memory --store sqlite
-        gqlrun profile --file response.json --document feed.graphql --var first=250 --html report.html
-        gqlrun profile --endpoint http://127.0.0.1:4000/graphql --document feed.graphql \\
-          --var first=10000
-        gqlrun profile --pipeline a.pipeline.yaml --pipeline b.pipeline.yaml --document feed.graphql
-        gqlrun profile --endpoint URL --document country.graphql --rate 200 --duration 10s
-        gqlrun profile … --json new.json --compare old.json --fail-above 10 --budget 'peak<=64MiB'
+        gqlrun profile --file response.json --document feed.graphql \\
+          --var first=250 --html report.html
+        gqlrun profile --endpoint URL --document feed.graphql --var first=10000
+        gqlrun profile --pipeline a.pipeline.yaml --pipeline b.pipeline.yaml \\
+          --document feed.graphql
+        gqlrun profile --endpoint URL --document country.graphql \\
+          --rate 200 --duration 10s
+        gqlrun profile … --json new.json --compare old.json --fail-above 10 \\
+          --budget 'peak<=64MiB'
       """)
 
   @Option(
-    name: .long, help: ArgumentHelp("A recorded response, a JSON file.", valueName: "response"))
+    name: .long,
+    help: ArgumentHelp(
+      "A recorded response, a JSON file; - is standard input.", valueName: "response"))
   var file: String?
   @Option(
     name: .long,
@@ -65,6 +70,13 @@ struct ProfileCommand: AsyncParsableCommand {
   var baselines = true
   @Flag(name: .long, inversion: .prefixedNo, help: "Whether the shape of the response is told.")
   var shape = true
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Keep the response that was made or fetched (response.json) in this folder, and the document "
+        + "of a made one (feed.graphql).",
+      valueName: "folder"))
+  var keep: String?
   @OptionGroup var load: LoadOptions
   @OptionGroup var outputs: ProfileOutputs
   @OptionGroup var operationOptions: OperationOptions
@@ -78,8 +90,17 @@ struct ProfileCommand: AsyncParsableCommand {
         "name one response to profile: --file FILE, --generate feed:N, or --endpoint URL or "
           + "--pipeline FILE")
     }
+    let inputs = [file, document, operationOptions.variables] + operationOptions.schema
+    guard inputs.count(where: { $0 == "-" }) < 2 else {
+      throw ValidationError("only one file can be - (standard input); name the others")
+    }
+    if file == "" { throw ValidationError("--file needs the name of a file") }
     if generate == nil, document == nil {
       throw ValidationError("--document FILE names the operation the response belongs to")
+    }
+    if keep != nil, file != nil || load.isGiven {
+      throw ValidationError(
+        "--keep needs a response that is made or fetched: --generate, --endpoint")
     }
     if load.isGiven, endpoint == nil, pipeline.isEmpty {
       throw ValidationError("--rate and --concurrency need --endpoint URL or --pipeline FILE")
@@ -98,12 +119,24 @@ struct ProfileCommand: AsyncParsableCommand {
   }
 
   private func makeReport() async throws -> ProfileReport {
-    let scratch = try ScratchFolder()
+    let scratch = try ScratchFolder(keep)
     defer { scratch.remove() }
-    if let generate { return try await generated(generate, scratch) }
-    guard let document else { throw Failure(.usage, "--document is missing") }
-    if let file { return try await ladder(document, file, source: Input.label(file)) }
-    return try await fetched(document, scratch)
+    var command = self
+    // Everything is read again for every run.
+    command.operationOptions.variables = try operationOptions.variables.map {
+      try scratch.kept($0, "the variables file")
+    }
+    command.operationOptions.schema = try operationOptions.schema.map {
+      try scratch.kept($0, "the schema")
+    }
+    command.document = try document.map { try scratch.kept($0, "the document") }
+    if let generate { return try await command.generated(generate, scratch) }
+    guard let document = command.document else { throw Failure(.usage, "--document is missing") }
+    if let file {
+      let kept = try scratch.kept(file, "the response")
+      return try await command.ladder(document, kept, source: Input.label(file))
+    }
+    return try await command.fetched(document, scratch)
   }
 
   // MARK: Where the response comes from

@@ -78,17 +78,19 @@ struct ProfileFetch {
 
   /// Opens everything for a pipeline, and closes it when the work is done.
   private func withSession<Result>(
-    _ pipeline: String?, _ body: (PipelineRunner, GraphQLRequest) async throws -> Result
+    _ pipeline: String?,
+    _ body: (PipelineRunner, GraphQLRequest, ConnectionMeter) async throws -> Result
   ) async throws -> Result {
     let loaded = try load(pipeline)
     let operation = try options.prepare(
       document, keys: loaded.keys, schema: loaded.schema, isSent: true)
+    let meter = ConnectionMeter()
     let session = try Session(
       loaded, keys: options.keyRules(loaded.keys), facts: nil,
-      logger: RunLog.logger(verbosity: 0, isQuiet: true))
+      logger: RunLog.logger(verbosity: 0, isQuiet: true), meter: meter)
     do {
       let result = try await body(
-        session.runner, GraphQLRequest(operation, cachePolicy: .networkOnly))
+        session.runner, GraphQLRequest(operation, cachePolicy: .networkOnly), meter)
       try await session.close()
       return result
     } catch {
@@ -106,8 +108,8 @@ struct ProfileFetch {
         try Task.checkCancellation()
         Terminal.progress("fetching, \(round + 1) of \(warmUps + runs)")
         let isLast = round == warmUps + runs - 1 && index == 0
-        let fetch = try await withSession(pipeline) { runner, request in
-          try await FetchRun(runner, request, copy: isLast ? copy : nil).run()
+        let fetch = try await withSession(pipeline) { runner, request, meter in
+          try await FetchRun(runner, request, copy: isLast ? copy : nil, meter: meter).run()
         }
         if round >= warmUps { fetches[index].append(fetch) }
       }
@@ -122,21 +124,16 @@ struct ProfileFetch {
 
   /// Sends many requests.
   func load(_ options: LoadOptions) async throws -> LoadReport {
-    try await withSession(pipelines.first) { runner, request in
-      let measured = PipelineRequest(runner, request)
+    try await withSession(pipelines.first) { runner, request, meter in
+      let measured = PipelineRequest(runner, request, meter: meter)
       // The first request opens a connection, and says whether the rest makes sense.
-      let first = await measured.perform()
-      if first.receivedBytes == 0, let failure = first.failure {
-        throw Failure(.failed, "the first request failed: \(failure)")
-      }
+      if let error = await measured.perform().error { throw error }
+      let before = meter.count
       Terminal.progress("sending requests")
-      let connect = runner.pipeline.endpoint.flatMap {
-        ConnectProbe("\($0.scheme)://\($0.authority)")?.times(5)
-      }
       var report = await LoadRun(model: options.model, duration: options.time) {
         await measured.perform()
       }.run()
-      report.connectSeconds = connect.flatMap { Spread($0) }
+      report.connections = meter.count - before
       Terminal.progress(nil)
       return report
     }

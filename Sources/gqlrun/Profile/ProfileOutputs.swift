@@ -6,7 +6,8 @@ import Profile
 struct ProfileOutputs: ParsableArguments {
   @Option(
     name: .long,
-    help: ArgumentHelp("Write the report as JSON; - is standard output.", valueName: "file"))
+    help: ArgumentHelp(
+      "Write the report as JSON; here and below, - is standard output.", valueName: "file"))
   var json: String?
   @Option(
     name: .long, help: ArgumentHelp("Write the report as one page with plots.", valueName: "file"))
@@ -40,6 +41,10 @@ struct ProfileOutputs: ParsableArguments {
   var budget: [String] = []
 
   func validate() throws {
+    guard files.count(where: { $0 == "-" }) < 2 else {
+      throw ValidationError(
+        "only one report can go to - (standard output); name files for the others")
+    }
     if failAbove != nil, compare == nil {
       throw ValidationError("--fail-above needs an earlier report: --compare before.json")
     }
@@ -52,7 +57,13 @@ struct ProfileOutputs: ParsableArguments {
   func check() throws {
     _ = try budgets()
     _ = try earlier()
+    for path in files where path != "-" { try OutputFile.check(path) }
   }
+
+  private var files: [String] { [json, html, trace, folded, prometheus].compactMap { $0 } }
+
+  /// Standard output belongs to a report for machines.
+  private var isQuiet: Bool { files.contains("-") }
 
   private func budgets() throws -> [Budget] {
     try budget.map { text in
@@ -70,16 +81,8 @@ struct ProfileOutputs: ParsableArguments {
   }
 
   func write(_ report: ProfileReport) throws {
-    if json != "-" { try Terminal.write(Terminal.safe(report.text)) }
-    if let json {
-      let data = try report.json()
-      if json == "-" {
-        try data.withUnsafeBytes { try Terminal.write($0) }
-        try Terminal.write("\n")
-      } else {
-        try save(data, json)
-      }
-    }
+    if !isQuiet { try Terminal.write(Terminal.safe(report.text)) }
+    if let json { try save(report.json() + Data("\n".utf8), json) }
     if let html { try save(Data(report.html.utf8), html) }
     if let trace { try save(report.chromeTrace(), trace) }
     if let folded { try save(Data(report.foldedStacks.utf8), folded) }
@@ -88,7 +91,7 @@ struct ProfileOutputs: ParsableArguments {
     if let earlier = try earlier() {
       let comparison = ReportComparison(before: earlier, after: report)
       let text = Terminal.safe(comparison.text(title: compare ?? ""))
-      if json == "-" { Terminal.note(text) } else { try Terminal.write("\n" + text) }
+      if isQuiet { Terminal.note(text) } else { try Terminal.write("\n" + text) }
       if let failAbove {
         violations += comparison.regressions(above: failAbove).map {
           String(format: "%@ became worse by %.0f %%", $0.name, ($0.ratio - 1) * 100)
@@ -102,6 +105,7 @@ struct ProfileOutputs: ParsableArguments {
   }
 
   private func save(_ data: Data, _ path: String) throws {
+    guard path != "-" else { return try data.withUnsafeBytes { try Terminal.write($0) } }
     let file = try OutputFile(path)
     try data.withUnsafeBytes { try file.write($0) }
     try file.finish()

@@ -10,22 +10,16 @@ struct ProfileRounds {
   var options: OperationOptions
   var hasBaselines: Bool
 
-  private struct Runs {
-    var measurements: [RunMeasurement] = []
-    var processSeconds: [Double] = []
-    var peaks: [Double] = []
-  }
-
   func measure(runs: Int, warmUps: Int, into report: inout ProfileReport) async throws {
     let canHoldTree = hasBaselines && report.workload.bytes < report.machine.memoryBytes / 24
     if hasBaselines && !canHoldTree {
       report.remarks.append(
         "JSONSerialization was left out: its tree of this response would not fit into memory")
     }
-    var floor = Runs()
-    var stages = Runs()
-    var foundation = Runs()
-    var jobs = [Runs](repeating: Runs(), count: stores.count)
+    var floor: [RunMeasurement] = []
+    var stages: [RunMeasurement] = []
+    var foundation: [RunMeasurement] = []
+    var jobs = [[RunMeasurement]](repeating: [], count: stores.count)
     for round in 0..<(warmUps + runs) {
       let isKept = round >= warmUps
       Terminal.progress(
@@ -37,30 +31,16 @@ struct ProfileRounds {
       if canHoldTree { try await run(.foundation, nil, isKept, &foundation) }
     }
     Terminal.progress(nil)
-    let lapCost = StageClock.costOfLap()
+    let lapCost = Stopwatch.costOfLap()
     report.jobs = jobs.compactMap { job in
       JobReport(
-        jobs: job.measurements, stages: stages.measurements, floor: floor.measurements,
-        first: jobs.first?.measurements, processSeconds: job.processSeconds, lapCost: lapCost)
-    }
-    for index in report.jobs.indices {
-      // What the kernel says of the whole process, not of its measured part.
-      if let peak = Spread(jobs[index].peaks) { report.jobs[index].peakBytes = peak }
+        jobs: job, stages: stages, floor: floor, first: jobs.first, lapCost: lapCost)
     }
     if hasBaselines {
-      report.baselines = [floor, foundation].compactMap { baseline($0, floor, report) }
+      report.baselines = [floor, foundation].compactMap { BaselineReport($0, floor: floor) }
     }
     report.workload.counts = report.jobs.first?.counts ?? .init()
     report.remarks += remarks(report.workload.counts)
-  }
-
-  private func baseline(_ runs: Runs, _ floor: Runs, _ report: ProfileReport) -> BaselineReport? {
-    guard let seconds = Spread(runs.measurements.map(\.seconds)), let peak = Spread(runs.peaks)
-    else { return nil }
-    return BaselineReport(
-      label: runs.measurements[0].label, seconds: seconds, peakBytes: peak,
-      megabytesPerSecond: Double(report.workload.bytes) / 1e6 / seconds.median,
-      toFloor: Ratio(runs.measurements.map(\.seconds), to: floor.measurements.map(\.seconds)))
   }
 
   private func remarks(_ counts: RunMeasurement.Counts) -> [String] {
@@ -87,7 +67,8 @@ struct ProfileRounds {
   }
 
   private func run(
-    _ kind: RunMeasurement.Kind, _ store: ProfileStore?, _ isKept: Bool, _ runs: inout Runs
+    _ kind: RunMeasurement.Kind, _ store: ProfileStore?, _ isKept: Bool,
+    _ runs: inout [RunMeasurement]
   ) async throws {
     try Task.checkCancellation()
     var arguments = [
@@ -107,15 +88,13 @@ struct ProfileRounds {
       throw Failure(status, "")
     }
     guard isKept else { return }
-    let measurement: RunMeasurement
     do {
-      measurement = try JSONDecoder().decode(RunMeasurement.self, from: Data(outcome.output))
+      var measurement = try JSONDecoder().decode(RunMeasurement.self, from: Data(outcome.output))
+      measurement.enclose(start: outcome.start, end: outcome.end, cpu: outcome.cpuSeconds)
+      runs.append(measurement)
     } catch {
       throw Failure(.failed, "cannot read what a measured run printed: \(error)")
     }
-    runs.measurements.append(measurement)
-    runs.processSeconds.append(outcome.seconds)
-    runs.peaks.append(Double(outcome.peakBytes))
   }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CAllocations
 import Cache
 import Foundation
 import Pipeline
@@ -28,16 +29,35 @@ struct ProfileRunCommand: AsyncParsableCommand {
   private func measure() async throws -> RunMeasurement {
     let baseline = BaselineRun(path: file)
     switch kind {
-    case .floor: return try baseline.floor()
-    case .foundation: return try baseline.foundation()
+    case .floor: return try await counted { try baseline.floor() }
+    case .foundation: return try await counted { try baseline.foundation() }
     case .stages: return try await StagesRun(operation(), path: file).run()
     case .job:
+      var watch = Stopwatch()
       let operation = try operation()
-      return try await store.withStore { store, sync in
-        try await JobRun(operation, path: file, label: self.store.label, store: store, sync: sync)
-          .run()
+      watch.lap(.plan)
+      var run = try await store.withStore { store, files, sync in
+        try await counted {
+          try await JobRun(
+            operation, path: file, label: self.store.label, store: store, files: files,
+            sync: sync
+          ).run()
+        }
       }
+      run.parts[.plan] = watch.parts[.plan]
+      return run
     }
+  }
+
+  /// Counts the allocations of a run, without those of the program around it.
+  private func counted(
+    _ run: () async throws -> RunMeasurement
+  ) async rethrows -> RunMeasurement {
+    gqlrun_count_allocations()
+    let before = gqlrun_allocation_count()
+    var measurement = try await run()
+    if before >= 0 { measurement.allocations = gqlrun_allocation_count() - before }
+    return measurement
   }
 
   private func operation() throws -> PreparedOperation {

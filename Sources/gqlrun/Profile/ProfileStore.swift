@@ -41,19 +41,23 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
 
   /// Opens a new store for one run, and closes and removes it afterwards.
   func withStore<Result>(
-    _ body: (any RecordStore, (@Sendable () async throws -> Void)?) async throws -> Result
+    _ body: (
+      _ store: any RecordStore, _ files: [String], _ sync: (@Sendable () async throws -> Void)?
+    )
+      async throws -> Result
   ) async throws -> Result {
-    guard let path = scratchPath() else { return try await body(MemoryStore(), nil) }
-    for suffix in Self.suffixes { PartialFiles.add(path + suffix) }
+    guard let path = scratchPath() else { return try await body(MemoryStore(), [], nil) }
+    let files = Self.suffixes.map { path + $0 }
+    for file in files { PartialFiles.add(file) }
     defer {
-      for suffix in Self.suffixes {
-        unlink(path + suffix)
-        PartialFiles.remove(path + suffix)
+      for file in files {
+        unlink(file)
+        PartialFiles.remove(file)
       }
     }
     let store = try StoreChoice.open(path)
     do {
-      let result = try await body(store) { try await store.checkpoint() }
+      let result = try await body(store, files) { try await store.checkpoint() }
       try store.close()
       return result
     } catch {

@@ -44,6 +44,16 @@ final class OutputFile {
     discard()
   }
 
+  /// Finds out whether the file can be written, without writing to it.
+  static func check(_ path: String) throws {
+    var status = stat()
+    // A pipe's reader would see its end.
+    if stat(resolved(path), &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) {
+      return
+    }
+    _ = try OutputFile(path)
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer) throws {
     let code = Terminal.writeAll(bytes, to: descriptor)
     if code == EPIPE { throw ClosedOutput() }

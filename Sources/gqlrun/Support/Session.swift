@@ -18,10 +18,12 @@ struct Session {
 
   /// Opens what `pipeline` names.
   ///
-  /// - Parameter recorder: Keeps what is sent and answered.
+  /// - Parameters:
+  ///   - recorder: Keeps what is sent and answered.
+  ///   - meter: Watches the connections.
   init(
     _ pipeline: Pipeline, store choice: StoreChoice? = nil, keys: KeyRules, facts: TypeFacts?,
-    logger: Logger, recorder: ExchangeRecorder? = nil
+    logger: Logger, recorder: ExchangeRecorder? = nil, meter: ConnectionMeter? = nil
   ) throws {
     self.pipeline = pipeline
     self.keys = keys
@@ -30,7 +32,8 @@ struct Session {
     store =
       try choice?.open(ageGranularity: granularity, report: Self.report(logger))
       ?? Self.store(pipeline.store, ageGranularity: granularity, logger)
-    let transport = AsyncHTTPTransport(userAgent: "gqlrun/\(Version.current)")
+    let transport = AsyncHTTPTransport(
+      userAgent: "gqlrun/\(Version.current)", meter: meter)
     self.transport = transport
     let network: any HTTPTransport
     if let recorder {

@@ -1,3 +1,4 @@
+import Cache
 import DemoServer
 import Foundation
 import JSONStream
@@ -32,12 +33,14 @@ enum Bench {
 
   static func run(
     _ manifest: Manifest, _ options: RunOptions = RunOptions(), control: RunControl = RunControl(),
-    transport: (any HTTPTransport)? = nil, stopAt: Int? = nil,
-    clock: ServiceClock = ServiceClock(ContinuousClock())
+    transport: (any HTTPTransport)? = nil, store: (any RecordStore)? = nil, stopAt: Int? = nil,
+    clock: ServiceClock = ServiceClock(ContinuousClock()),
+    services given: Services? = nil
   ) async throws -> RunSummary {
     let network = AsyncHTTPTransport()
     let counting = stopAt.map { CountingTransport(network, stopAt: $0, control) }
-    let services = Services(transport: transport ?? counting ?? network, clock: clock)
+    let services =
+      given ?? Services(transport: transport ?? counting ?? network, store: store, clock: clock)
     do {
       let summary = try await BatchRun(manifest, options: options, services: services).run(control)
       await network.shutdown()

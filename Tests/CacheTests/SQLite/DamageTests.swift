@@ -258,6 +258,56 @@ struct DamageTests {
     try again.close()
   }
 
+  @Test("a damaged key is found when the file is opened after the record was missed")
+  func key() async throws {
+    let file = try DamagedFile()
+    let first = try file.open()
+    try await file.write("old", to: first)
+    try first.close()
+    // The key of the row, not one of the references to it: four bytes of time, and then the record.
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: file.path))
+    let places = bytes.indices.filter { place in
+      bytes[place...].starts(with: Data("User:5".utf8))
+        && bytes.dropFirst(place + 10).starts(with: Data("{".utf8))
+    }
+    let place = try #require(places.count == 1 ? places.first : nil)
+    bytes[place] ^= 0x20
+    try bytes.write(to: URL(fileURLWithPath: file.path))
+
+    let notices = Notices()
+    let store = try file.open(notices)
+    #expect(try await file.read(store) == "miss at users[5]")
+    #expect(notices.codes == [])
+    try store.close()
+    let again = try file.open(notices)
+    #expect(notices.codes == [.rebuilt], "\(notices.text)")
+    #expect(notices.text.contains("not in PRIMARY KEY order"))
+    try await file.write("new", to: again)
+    #expect(try await file.read(again) == DamagedFile.data("new"))
+    try again.close()
+  }
+
+  @Test(
+    "a record that is missing is wondered about only where none was ever removed",
+    .enabled(if: SQLiteTool.isThere, "needs sqlite3"), arguments: [true, false])
+  func lost(_ isRemoved: Bool) async throws {
+    let file = try DamagedFile()
+    let first = try file.open()
+    try await file.write("old", to: first)
+    if isRemoved { _ = try await first.remove(RecordSelection("User:3")) }
+    try first.close()
+    if !isRemoved { try SQLiteTool.run("DELETE FROM records WHERE key = 'User:3'", on: file.path) }
+    let store = try file.open()
+    #expect(try await file.read(store) == "miss at users[3]")
+    try store.close()
+    let lock = try #require(FileLock(of: OpenFiles.canonical(file.path)))
+    #expect(lock.isSuspect == !isRemoved)
+    // The check finds nothing wrong with the file.
+    let notices = Notices()
+    try file.open(notices).close()
+    #expect(notices.codes == [] && !lock.isSuspect)
+  }
+
   @Test(
     "a file without its metadata begins anew", .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
   func metadata() async throws {

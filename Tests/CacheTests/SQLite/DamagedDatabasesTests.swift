@@ -4,11 +4,16 @@ import Testing
 @testable import Cache
 
 /// Databases damaged at random: whatever is read from them was true once, or is missing, or the error is
-/// clear. `make torture` damages 2,000; `GQLRUN_DAMAGED` says how many.
+/// clear. `make torture` damages 2,000; `GQLRUN_DAMAGED` says how many, `GQLRUN_DAMAGED_FROM` with
+/// which seed to begin.
 @Suite("Damaged databases")
 struct DamagedDatabasesTests {
-  private static let count =
-    ProcessInfo.processInfo.environment["GQLRUN_DAMAGED"].flatMap { Int($0) } ?? 24
+  private static let count = number("GQLRUN_DAMAGED") ?? 24
+  private static let first = number("GQLRUN_DAMAGED_FROM") ?? 0
+
+  private static func number(_ name: String) -> Int? {
+    ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+  }
 
   private struct Verdicts {
     var right = 0, missing = 0, refused = 0, rebuilt = 0
@@ -33,7 +38,7 @@ struct DamagedDatabasesTests {
       try await Self.original(isClosed: true), try await Self.original(isClosed: false),
     ]
     var verdicts = Verdicts()
-    for seed in 0..<Self.count {
+    for seed in Self.first..<(Self.first + Self.count) {
       try await Self.examine(originals[seed % 2], seed, &verdicts)
     }
     print("damaged databases: \(Self.count) in all; \(verdicts.text)")

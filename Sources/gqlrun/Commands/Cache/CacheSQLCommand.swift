@@ -14,9 +14,9 @@ extension CacheCommand {
         shown in hexadecimal.
 
         EXAMPLES
-          gqlrun cache sql 'SELECT login, followers FROM User ORDER BY 2 DESC LIMIT 10' \\
+          gqlrun cache sql 'SELECT login, followers FROM User ORDER BY 2 LIMIT 10' \\
             --store sqlite:cache.db
-          gqlrun cache sql "SELECT key, datetime(received, 'unixepoch') AS at FROM records" \\
+          gqlrun cache sql "SELECT key, datetime(received, 'unixepoch') FROM records" \\
             --format csv --store sqlite:cache.db
         """)
 

@@ -10,7 +10,8 @@ extension PipelineCommand {
       discussion: """
         EXAMPLES
           gqlrun pipeline graph --mermaid pipelines/offline.pipeline.yaml
-          gqlrun pipeline graph --dot pipelines/offline.pipeline.yaml | dot -Tsvg > offline.svg
+          gqlrun pipeline graph --dot pipelines/offline.pipeline.yaml | \\
+            dot -Tsvg > offline.svg
         """)
 
     enum Format: String, EnumerableFlag {

@@ -14,7 +14,8 @@ extension PipelineCommand {
         default pipeline is explained.
 
         EXAMPLE
-          gqlrun pipeline explain country.graphql --pipeline offline.pipeline.yaml --var 'code="DE"'
+          gqlrun pipeline explain country.graphql \\
+            --pipeline offline.pipeline.yaml --var 'code="DE"'
         """)
 
     @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")

@@ -1,0 +1,97 @@
+import JSONStream
+import Pipeline
+
+/// From bytes to the nodes of a manifest.
+extension ManifestLoader {
+  mutating func manifest(_ bytes: [UInt8], endpoint: String?) -> Manifest? {
+    let start = SourcePlace(file: file, line: 1, column: 1)
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      report(.unreadable, "the manifest is not UTF-8 text", start, "save it as UTF-8")
+      return nil
+    }
+    let isLines = text.first { !$0.isWhitespace } == "{"
+    guard bytes.count <= (isLines ? Self.largestLines : Self.largestYAML) else {
+      report(
+        .unreadable, "the manifest is larger than \(isLines ? "256" : "1") MiB", start,
+        isLines ? "put rows into a file for `foreach`" : "long manifests are written as JSON lines")
+      return nil
+    }
+    source = SourceText(file: file, text: text)
+    source.kind = .manifest
+    let root: YAMLNode?
+    if isLines {
+      root = lines(text)
+    } else {
+      var composer = YAMLComposer(text, source: source)
+      root = composer.compose()
+      decoder.findings += composer.findings
+    }
+    guard let root else { return nil }
+    guard case .mapping(let members) = root.content else {
+      report(
+        .wrongValue, "a manifest is a mapping, not \(root.kind)", root.place,
+        "begin with `version: 1`")
+      return nil
+    }
+    return manifest(members, root, endpoint)
+  }
+
+  /// JSON lines: the first holds the manifest but for its operations, each other one an operation.
+  private mutating func lines(_ text: String) -> YAMLNode? {
+    var members: [YAMLNode.Member] = []
+    var operations: [YAMLNode] = []
+    var number = 0
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      number += 1
+      guard line.contains(where: { !$0.isWhitespace }) else { continue }
+      let place = SourcePlace(
+        file: file, line: number, column: 1, length: max(1, line.unicodeScalars.count))
+      do {
+        let node = Self.node(try JSONValue(parsing: String(line)), place)
+        guard case .mapping(let found) = node.content else {
+          report(.wrongValue, "a line of a manifest is a JSON object, not \(node.kind)", place)
+          continue
+        }
+        if members.isEmpty, found.contains(where: { $0.key == "version" }) {
+          members = found
+        } else {
+          operations.append(node)
+        }
+      } catch {
+        report(
+          .unreadable, "not valid JSON: \(error.message)",
+          SourcePlace(file: file, line: number, column: error.offset + 1))
+      }
+    }
+    let start = SourcePlace(file: file, line: 1, column: 1)
+    if let place = members.firstIndex(where: { $0.key == "operations" }) {
+      guard case .sequence(let own) = members[place].value.content else {
+        return YAMLNode(content: .mapping(members), place: start)
+      }
+      members[place].value.content = .sequence(own + operations)
+    } else {
+      members.append(
+        YAMLNode.Member(
+          key: "operations", keyPlace: start,
+          value: YAMLNode(content: .sequence(operations), place: start)))
+    }
+    return YAMLNode(content: .mapping(members), place: start)
+  }
+
+  private static func node(_ value: JSONValue, _ place: SourcePlace) -> YAMLNode {
+    let content: YAMLNode.Content =
+      switch value {
+      case .null: .scalar("null", isPlain: true)
+      case .boolean(let flag): .scalar(flag ? "true" : "false", isPlain: true)
+      case .number(let number): .scalar(number.text, isPlain: true)
+      case .string(let text): .scalar(text, isPlain: false)
+      case .array(let elements): .sequence(elements.map { node($0, place) })
+      case .object(let object):
+        .mapping(
+          object.map {
+            YAMLNode.Member(key: $0.key, keyPlace: place, value: node($0.value, place))
+          })
+      }
+    return YAMLNode(content: content, place: place)
+  }
+}

@@ -1,0 +1,118 @@
+import JSONStream
+import Pipeline
+
+/// What a page that came means for its task.
+extension TaskRunner {
+  /// Judges a page that came.
+  func finish(
+    _ item: TaskItem, _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?,
+    _ pager: inout Pager, _ update: inout TaskUpdate
+  ) throws -> (Outcome?, isLast: Bool) {
+    var records = 0
+    if operation.emit != nil {
+      try data?.forEachValue(at: operation.emit) { _ in records += 1 }
+    } else if data != nil {
+      records = 1
+    }
+    if let problem = try problem(operation, page, data, update, records) {
+      update.state = .failed
+      update.error = problem
+      return (outcome(item, operation, page, data, update, records: records), true)
+    }
+    var pageUpdate = update
+    pageUpdate.page += 1
+    pageUpdate.records += records
+    pageUpdate.error = nil
+    let hasMore = try data.map { try pager.advance(over: $0, page: pageUpdate.page) } ?? false
+    pageUpdate.cursor = hasMore ? pager.position : nil
+    pageUpdate.state = hasMore ? .running : .done
+    var outcome = outcome(item, operation, page, data, pageUpdate, records: records)
+    // A record that a sink cannot take: the page counts as not written, and none follows.
+    guard outcome.update.state != .failed else { return (outcome, true) }
+    update = pageUpdate
+    if !operation.capture.isEmpty, let data {
+      var captured = JSONObject()
+      for capture in operation.capture {
+        var values: [JSONValue] = []
+        try data.forEachValue(at: capture.path) { values.append(try JSONValue(parsing: $0)) }
+        captured[capture.name] =
+          capture.path.steps.contains(.each) ? .array(values) : values.first ?? .null
+      }
+      outcome.capture = captured
+    }
+    for bookmark in operation.bookmarks {
+      guard let data else { continue }
+      var folded: JSONValue?
+      let path = ResultPath(
+        [operation.emit?.description, bookmark.path.description].compactMap { $0 }
+          .joined(separator: "."))
+      try data.forEachValue(at: path) { bytes in
+        let value = try JSONValue(parsing: bytes)
+        folded = folded.map { SinkStage.folded(bookmark.fold, $0, value) } ?? value
+      }
+      if let folded { outcome.bookmarks.append((bookmark.name, bookmark.fold, folded)) }
+    }
+    if operation.snapshot != nil, let data { try compareSnapshot(operation, item, data) }
+    return (outcome, !hasMore)
+  }
+
+  /// Why a result is a failure; `nil` when it is none.
+  private func problem(
+    _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?, _ update: TaskUpdate,
+    _ records: Int
+  ) throws -> String? {
+    let errors = page.response?.errors ?? []
+    let judgesErrors = operation.expect.contains { $0.roots.contains("errors") }
+    if !errors.isEmpty, !judgesErrors {
+      let first = errors.prefix(3).map { "\($0)" }.joined(separator: "; ")
+      return "the response has \(errors.count) error\(errors.count == 1 ? "" : "s"): \(first)"
+    }
+    guard !operation.expect.isEmpty else { return nil }
+    let facts = try facts(operation, page, data, update, records)
+    for condition in operation.expect where !condition.holds(for: facts) {
+      return "expected \(condition), found \(condition.found(in: facts))"
+    }
+    return nil
+  }
+
+  /// The most data that expectations look into.
+  private static let mostExpected = 64 << 20
+
+  private func facts(
+    _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?, _ update: TaskUpdate,
+    _ records: Int
+  ) throws -> JSONValue {
+    var facts = JSONObject()
+    let errors = page.response?.errors ?? []
+    facts["errors"] = errors.isEmpty ? .null : .array(errors.map { .string($0.message) })
+    facts["http"] = update.http.map { .number(JSONNumber($0)) } ?? .null
+    facts["ms"] = JSONNumber(page.milliseconds).map { .number($0) } ?? .null
+    facts["bytes"] = .number(JSONNumber(page.response?.timing.receivedBytes ?? 0))
+    facts["records"] = .number(JSONNumber(records))
+    facts["page"] = .number(JSONNumber(update.page + 1))
+    facts["attempt"] = .number(JSONNumber(update.attempts))
+    let roots = Set(operation.expect.flatMap(\.roots))
+    if roots.contains("emit") {
+      // Counted, never held.
+      facts["emit"] = .array(Array(repeating: .boolean(true), count: min(records, 1_000_000)))
+    }
+    if roots.contains("data"), let data {
+      guard data.count <= Self.mostExpected else {
+        throw TaskProblem(
+          "expectations look into at most 64 MiB of data; this is \(data.count) bytes")
+      }
+      facts["data"] = try JSONValue(parsing: data.bytes())
+    }
+    return .object(facts)
+  }
+}
+
+extension ResultData {
+  /// All bytes. Only for data known to be small.
+  func bytes() throws -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(count)
+    try forEachChunk { result += $0 }
+    return result
+  }
+}

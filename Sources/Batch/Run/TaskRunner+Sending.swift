@@ -1,0 +1,100 @@
+import Cache
+import HTTPTypes
+import JSONStream
+import Pipeline
+import Plugins
+
+/// Requests, until there is an answer that is one.
+extension TaskRunner {
+  func request(
+    _ operation: BatchOperation, _ template: OperationTemplate, _ variables: JSONObject
+  ) throws(CacheError) -> GraphQLRequest {
+    var request = GraphQLRequest(
+      try template.prepared(variables), cachePolicy: operation.policy)
+    request.timeout = operation.timeout
+    if operation.idempotency != nil { request.isIdempotent = true }
+    return request
+  }
+
+  /// Sends a request until there is an answer that is one; `nil` when the run stops before.
+  func send(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page? {
+    while true {
+      if await feed.reason != nil { return nil }
+      let pass = try await governor.enter(operation.id)
+      if await feed.reason != nil {
+        _ = await governor.leave(pass, nil)
+        return nil
+      }
+      let page: Page
+      do {
+        page = try await attempt(request, operation)
+      } catch {
+        _ = await governor.leave(pass, nil)
+        throw error
+      }
+      guard page.error != nil else {
+        _ = await governor.leave(pass, .answered, page.response)
+        return page
+      }
+      let head = (page.error as? ChainError)?.http.map {
+        HTTPResponse(status: .init(code: $0.status), headerFields: $0.headers)
+      }
+      switch page.kind {
+      case .refused(let wish):
+        if let verdict = await governor.leave(
+          pass, .refused(after: wish), head: head, page.response)
+        {
+          await give(up: verdict, page)
+        }
+      case .unreachable:
+        if let verdict = await governor.leave(pass, .unreachable) { await give(up: verdict, page) }
+      case .unauthorized:
+        _ = await governor.leave(pass, nil)
+        await feed.stop(.unauthorized, page.error.map { "\($0)" })
+        await governor.wakeAll()
+        return nil
+      case .unknown, .failed, .tooCostly:
+        _ = await governor.leave(pass, .answered, head: head)
+        return page
+      }
+      try Task.checkCancellation()
+    }
+  }
+
+  private func give(up verdict: Governor.Verdict, _ page: Page) async {
+    await feed.stop(
+      verdict == .refused ? .throttled : .unreachable, page.error.map { "\($0)" })
+    await governor.wakeAll()
+  }
+
+  /// One pass through the chain.
+  private func attempt(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page
+  {
+    let clock = ContinuousClock()
+    let start = clock.now
+    var time: Double { runner.services.secondsSince1970() }
+    var page = Page()
+    do {
+      for try await response in runner.execute(request) { page.response = response }
+      page.milliseconds = (clock.now - start).milliseconds
+      guard let response = page.response else {
+        page.error = ChainError(.chain, .noResult, "the chain brought no result")
+        return page
+      }
+      if let message = FailureKind.refusal(in: response) {
+        // The status is 200, and what it says is that of a 429.
+        page.error = ChainError(.transport, .rateLimited, message)
+        page.kind = .refused(after: FailureKind.wish(response.http?.headerFields ?? [:], time))
+      }
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      if Task.isCancelled { throw CancellationError() }
+      page.response = nil
+      page.milliseconds = (clock.now - start).milliseconds
+      page.error = error
+      page.kind = FailureKind(error, mayRepeat: operation.mayRepeat, now: time)
+    }
+    return page
+  }
+}

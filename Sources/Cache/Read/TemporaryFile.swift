@@ -1,0 +1,50 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A file without a name, readable by this process only, gone with its last user.
+final class TemporaryFile: Sendable {
+  private let descriptor: Int32
+
+  init() throws(CacheError) {
+    let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(directory)/gqlrun.XXXXXX".utf8CString)
+    descriptor = mkstemp(&template)
+    guard descriptor >= 0 else {
+      throw CacheError(
+        .storage,
+        "cannot create a temporary file in \(directory): \(String(cString: strerror(errno))); "
+          + "set TMPDIR to a directory with room", place: directory)
+    }
+    unlink(template)
+  }
+
+  deinit { close(descriptor) }
+
+  func write(_ bytes: Bytes) throws(CacheError) {
+    var offset = 0
+    while offset < bytes.count {
+      let written = Glibc.write(descriptor, bytes.start + offset, bytes.count - offset)
+      if written < 0 && errno == EINTR { continue }
+      guard written > 0 else {
+        throw CacheError(
+          .storage, "cannot write a temporary file: \(String(cString: strerror(errno)))")
+      }
+      offset += written
+    }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(CacheError) -> Int {
+    while true {
+      let read = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+      if read < 0 && errno == EINTR { continue }
+      guard read > 0 else {
+        throw CacheError(
+          .storage, "cannot read a temporary file: \(String(cString: strerror(errno)))")
+      }
+      return read
+    }
+  }
+}

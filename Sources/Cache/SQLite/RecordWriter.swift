@@ -1,0 +1,254 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// Writes staged records into the records table, on the writer connection.
+struct RecordWriter {
+  private let db: Database
+  private let functions: MergeFunctions
+  private let upsert: OpaquePointer
+  private let select: OpaquePointer
+  private let collection: ChangeCollection
+  private let nullsAreTentative: Bool
+  private let times: TimeMerge
+  private let damage: DamageLog
+  let seed: UInt64
+  /// Keeps the prepared statements.
+  private let statements: [Statement]
+
+  init(
+    _ db: Database, _ store: SQLiteStore, _ collection: ChangeCollection, nullsAreTentative: Bool,
+    received: UInt32
+  ) throws {
+    self.db = db
+    self.nullsAreTentative = nullsAreTentative
+    self.collection = collection
+    seed = store.segmentSeed
+    damage = store.damage
+    functions = try MergeFunctions.state(of: db)
+    functions.collectsChanges = collection != .none
+    functions.nullsAreTentative = nullsAreTentative
+    times = TimeMerge(received: received, granularity: UInt32(clamping: store.ageGranularity))
+    functions.times = times
+    // Unchanged records whose times are near enough are not even merged.
+    let upsert = try db.cachedStatement(
+      sql: """
+        INSERT INTO records (key, received, data, checksum) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (key) DO UPDATE SET
+          received = gqlrun_merged_received(),
+          data = gqlrun_merged(),
+          checksum = gqlrun_merged_checksum(),
+          ages = gqlrun_merged_ages()
+        WHERE (
+          data IS NOT excluded.data OR checksum IS NOT excluded.checksum OR ages IS NOT NULL
+          OR received NOT BETWEEN ?5 AND ?6
+        ) AND gqlrun_merge(key, data, excluded.data, checksum, received, ages)
+        """)
+    let select = try db.cachedStatement(
+      sql: "SELECT data, checksum, received, ages FROM records WHERE key = ?1")
+    statements = [upsert, select]
+    self.upsert = upsert.sqliteStatement
+    self.select = select.sqliteStatement
+    let near = Int64(max(times.granularity, 1) - 1)
+    sqlite3_bind_int64(self.upsert, 5, Int64(received) - near)
+    sqlite3_bind_int64(self.upsert, 6, Int64(received) + near)
+  }
+
+  /// Writes a batch in key order, so that neighbours land on the same pages.
+  func write(_ batch: RecordBatch) throws -> TransactionLog {
+    var log = TransactionLog(collection)
+    let table = batch.table
+    for index in table.sortedByKey() {
+      try write(table.key(at: index), table.text(at: index), &log)
+    }
+    for key in batch.tentative { log.noteTentative(key) }
+    return log
+  }
+
+  private func write(_ key: Bytes, _ text: Bytes, _ log: inout TransactionLog) throws {
+    functions.prepare()
+    // Segments are named after what they hold: a known one is the same.
+    if Segments.isSegment(key: key) { return try put(key, text) }
+    let before = sqlite3_total_changes(db.sqliteConnection)
+    try put(key, text)
+    let isWritten = sqlite3_total_changes(db.sqliteConnection) != before
+    if functions.needsSegments { return try mergeWithSegments(key, text, &log) }
+    if functions.hasTentativeNulls { log.noteTentative(key.array) }
+    if functions.differs {
+      log.noteChanged(key, functions.changed)
+    } else if isWritten && !functions.wasMerged {
+      log.noteNew(key, text)
+    } else {
+      log.noteUnchanged(key)
+    }
+  }
+
+  /// Inserts or merges one record.
+  func put(_ key: Bytes, _ text: Bytes) throws {
+    SQLiteText.bind(upsert, 1, key)
+    sqlite3_bind_int64(upsert, 2, Int64(times.received))
+    SQLiteText.bind(upsert, 3, text)
+    sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
+    let code = sqlite3_step(upsert)
+    sqlite3_reset(upsert)
+    if functions.isDamaged { damage.note(key) }
+    guard code == SQLITE_DONE else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
+    }
+  }
+
+  /// The stored text of a record, its checksum verified: a damaged record counts as missing.
+  func text(of key: Bytes) throws -> [UInt8]? {
+    SQLiteText.bind(select, 1, key)
+    defer { sqlite3_reset(select) }
+    let code = sqlite3_step(select)
+    if code == SQLITE_DONE { return nil }
+    guard code == SQLITE_ROW else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
+    }
+    let text = SQLiteText.column(select, 0)
+    guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
+      damage.note(key)
+      return nil
+    }
+    return text.array
+  }
+
+  /// The times of a record; those of this response when it is not there.
+  func times(of key: Bytes) throws -> RecordTimes {
+    SQLiteText.bind(select, 1, key)
+    defer { sqlite3_reset(select) }
+    guard sqlite3_step(select) == SQLITE_ROW else { return RecordTimes(received: times.received) }
+    return SQLiteText.times(select, 2)
+  }
+
+  /// Replaces a record's text; its times stay as they are unless others are given.
+  func replace(_ key: Bytes, _ text: Bytes, _ times: RecordTimes? = nil) throws {
+    try db.execute(
+      sql: "UPDATE records SET data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
+      arguments: [
+        Data(text.buffer), SQLiteText.checksum(key: key, text: text), Data(key.buffer),
+      ])
+    if let times { try setTimes(key, times) }
+  }
+
+  func setTimes(_ key: Bytes, _ times: RecordTimes) throws {
+    try db.execute(
+      sql: """
+        UPDATE records SET received = ?, ages = CAST(NULLIF(?, x'') AS TEXT)
+        WHERE key = CAST(? AS TEXT)
+        """,
+      arguments: [Int64(times.received), Data(times.ages), Data(key.buffer)])
+  }
+
+  /// Removes records and fields.
+  func remove(_ targets: [(key: [UInt8], field: [UInt8]?)]) throws -> TransactionLog {
+    try SQLiteSchema.noteRemovals(in: db)
+    var log = TransactionLog(collection)
+    for (key, field) in targets {
+      try key.withUnsafeBufferPointer { bytes in
+        guard let text = try text(of: Bytes(bytes)) else { return }
+        guard let field else {
+          try remove(Bytes(bytes))
+          return log.noteRemoved(key, text)
+        }
+        let rest = RecordText.removing(field, from: text)
+        if rest == text { return }
+        let times = try times(of: Bytes(bytes))
+        try rest.withUnsafeBufferPointer { rest in
+          try replace(
+            Bytes(bytes), Bytes(rest), times.replacing([], in: Bytes(rest)))
+        }
+        log.noteChanged(Bytes(bytes), [field])
+      }
+    }
+    return log
+  }
+
+  /// Removes a record.
+  func remove(_ key: Bytes) throws {
+    try db.execute(
+      sql: "DELETE FROM records WHERE key = CAST(? AS TEXT)", arguments: [Data(key.buffer)])
+  }
+
+  private func mergeWithSegments(
+    _ key: Bytes, _ text: Bytes, _ log: inout TransactionLog
+  ) throws {
+    guard let old = try self.text(of: key) else {
+      try replace(key, text, RecordTimes(received: times.received))
+      return log.noteNew(key, text)
+    }
+    let oldTimes = try times(of: key)
+    let segments = StoredSegments(self, seed: seed)
+    var merge = Merge(nullsAreTentative: nullsAreTentative, access: segments)
+    var merged = ByteStack(capacity: text.count + 64)
+    var changed: [[UInt8]] = []
+    let differs = old.withUnsafeBufferPointer { old in
+      merge.records(old: Bytes(old), new: text, into: &merged) { changed.append($0.array) }
+    }
+    if let failure = segments.failure { throw failure }
+    let newTimes = old.withUnsafeBufferPointer { old in
+      times.times(
+        old: Bytes(old), oldTimes, new: text, merged: merged.all, differs: differs)
+    }
+    guard differs else {
+      if let newTimes { try setTimes(key, newTimes) }
+      return log.noteUnchanged(key)
+    }
+    if merge.hasTentativeNulls { log.noteTentative(key.array) }
+    try replace(key, merged.all, newTimes)
+    log.noteChanged(key, changed)
+  }
+}
+
+/// Segments in the records table.
+final class StoredSegments: SegmentAccess {
+  private let writer: RecordWriter
+  private let seed: UInt64
+  private(set) var failure: (any Error)?
+
+  init(_ writer: RecordWriter, seed: UInt64) {
+    self.writer = writer
+    self.seed = seed
+  }
+
+  func segment(key: [UInt8]) -> [UInt8]? {
+    do {
+      return try key.withUnsafeBufferPointer { try writer.text(of: Bytes($0)) }
+    } catch {
+      failure = failure ?? error
+      return nil
+    }
+  }
+
+  func removeSegment(key: [UInt8]) {
+    do {
+      try key.withUnsafeBufferPointer { try writer.remove(Bytes($0)) }
+    } catch {
+      failure = failure ?? error
+    }
+  }
+
+  func addSegment(elements: Bytes) -> UInt64 {
+    var name = hashBytes(elements.start, elements.count, seed: seed)
+    var text = ByteStack(capacity: elements.count + 2)
+    text.append(UInt8(ascii: "["))
+    text.append(elements)
+    text.append(UInt8(ascii: "]"))
+    do {
+      while true {
+        var key = ByteStack(capacity: 64)
+        Segments.appendKey(name, to: &key)
+        guard let known = try writer.text(of: key.all) else {
+          try writer.put(key.all, text.all)
+          return name
+        }
+        if text.all.equals(known) { return name }
+        name &+= 1
+      }
+    } catch {
+      failure = failure ?? error
+      return name
+    }
+  }
+}

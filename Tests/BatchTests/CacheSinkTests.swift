@@ -1,0 +1,110 @@
+import Cache
+import DemoServer
+import Foundation
+import Pipeline
+import Testing
+
+@testable import Batch
+
+@Suite("The cache as a sink")
+struct CacheSinkTests {
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.user, to: "u.graphql")
+    try place.write(Bench.ids(60), to: "ids.csv")
+    try place.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: sqlite, path: cache.db }
+      chain: [fetch, response-code, parse, cache-write]
+      """, to: "p.pipeline.yaml")
+  }
+
+  private static let yaml = """
+    version: 1
+    pipeline: p.pipeline.yaml
+    run: { concurrency: 4 }
+    sinks: [cache]
+    operations:
+      - id: users
+        document: u.graphql
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+        policy: network-only
+    """
+
+  /// The tasks that the newest journal has as done.
+  private func done() throws -> Int {
+    let folder = place.file("runs")
+    let name = try FileManager.default.contentsOfDirectory(atPath: folder)
+      .filter { $0.hasSuffix(".journal") }.max()
+    let journal = try Journal(path: "\(folder)/\(try #require(name))", isReadOnly: true)
+    defer { journal.close() }
+    return try journal.counts()[.done]
+  }
+
+  @Test("a task is done only when the cache would keep its result through a power cut")
+  func order() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      #expect(manifest.pipeline.store.isRequired)
+      let counts = Counts()
+      let base = try SQLiteStore(path: place.file("cache.db"))
+      let store = WatchedStore(base: base) { () throws(CacheError) in
+        await counts.add((try? done()) ?? -1)
+      }
+      let summary = try await Bench.run(manifest, store: store)
+      #expect(summary.counters.done == 60)
+      // Whenever the cache was made durable, what it had got since the last time was not done yet.
+      let seen = await counts.values
+      #expect(seen.first == 0)
+      #expect(seen.allSatisfy { (0..<60).contains($0) }, "\(seen)")
+      #expect(try await base.statistics().types["User"]?.records == 60)
+      try base.close()
+    }
+  }
+
+  @Test("a cache that cannot be made durable stops the run, with nothing done")
+  func failure() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let base = try SQLiteStore(path: place.file("cache.db"))
+      let store = WatchedStore(base: base) { () throws(CacheError) in
+        throw CacheError(.storage, "no room")
+      }
+      let error = await #expect(throws: StoppedByStorage.self) {
+        _ = try await Bench.run(manifest, store: store)
+      }
+      #expect(error?.message.contains("no room") == true)
+      #expect(try done() == 0)
+      let second = try await Bench.run(manifest, Bench.resuming, store: base)
+      #expect(second.counters.done == 60)
+      try base.close()
+    }
+  }
+
+  @Test(
+    "a pipeline that keeps nothing in a file is refused",
+    arguments: [
+      "store: { kind: memory }\nchain: [fetch, response-code, parse, cache-write]",
+      "store: { kind: sqlite, path: cache.db }\nchain: [fetch, response-code, parse]",
+    ])
+  func refused(_ pipeline: String) throws {
+    try place.write(
+      "version: 1\nendpoint: { url: \"http://127.0.0.1:9/\" }\n\(pipeline)\n",
+      to: "p.pipeline.yaml")
+    let found = try Bench.findings(Self.yaml, in: place)
+    #expect(found.count == 1, "\(found)")
+    #expect(found[0].hasPrefix("4:1 "), "\(found)")
+    #expect(found[0].contains("the sink `cache` needs a pipeline that keeps results in a file"))
+  }
+}
+
+private actor Counts {
+  private(set) var values: [Int] = []
+
+  func add(_ value: Int) { values.append(value) }
+}

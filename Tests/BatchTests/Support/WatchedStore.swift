@@ -1,0 +1,54 @@
+import Cache
+
+/// A store that tells when it is made durable.
+struct WatchedStore: RecordStore {
+  let base: SQLiteStore
+  let onSync: @Sendable () async throws(CacheError) -> Void
+
+  var segmentSeed: UInt64 { base.segmentSeed }
+  var takesWholeResponses: Bool { base.takesWholeResponses }
+  var activity: StoreActivity { base.activity }
+
+  func sync() async throws(CacheError) {
+    try await onSync()
+    try await base.sync()
+  }
+
+  func begin() async throws(CacheError) -> any RecordTransaction { try await base.begin() }
+
+  func read(
+    _ operation: PreparedOperation, options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer {
+    try await base.read(operation, options: options)
+  }
+
+  func explain(
+    _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
+  ) async throws(CacheError) -> CacheExplanation {
+    try await base.explain(operation, options: options, showing: detail)
+  }
+
+  func record(forKey key: String) async throws(CacheError) -> String? {
+    try await base.record(forKey: key)
+  }
+
+  func dump(_ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) async throws {
+    try await base.dump(write)
+  }
+
+  func statistics() async throws(CacheError) -> StoreStatistics { try await base.statistics() }
+
+  func clear() async throws(CacheError) { try await base.clear() }
+
+  func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
+    try await base.remove(selection)
+  }
+
+  func collectGarbage(rootsBefore date: Int?) async throws(CacheError) -> RemovalSummary {
+    try await base.collectGarbage(rootsBefore: date)
+  }
+
+  func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
+    try await base.trim(to: bytes)
+  }
+}

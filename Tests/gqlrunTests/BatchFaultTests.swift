@@ -1,0 +1,183 @@
+import DemoServer
+import Foundation
+import JSONStream
+import TestSupport
+import Testing
+
+/// What a batch does when something outside of it fails: signals, files, descriptors, credentials.
+@Suite("gqlrun batch and what can go wrong", .serialized, .timeLimit(.minutes(5)))
+struct BatchFaultTests {
+  private func folder(_ count: Int) throws -> Folder {
+    let folder = try Folder()
+    try folder.write(BatchTests.users, to: "m.batch.yaml")
+    try folder.write("id\n" + (1...count).map { "U_\($0)\n" }.joined(), to: "ids.csv")
+    return folder
+  }
+
+  private func expectAll(_ count: Int, in folder: Folder, _ server: LiveDemoServer) async throws {
+    let rest = try await Program.run(
+      ["batch", "run", "m.batch.yaml", "--resume", "--endpoint", server.url], in: folder)
+    #expect(rest.status == 0, "\(rest)")
+    let records = try folder.text("out/users.ndjson").split(separator: "\n")
+    #expect(records.count == count && Set(records).count == count)
+  }
+
+  /// Returns when `text` was written into a pipe.
+  private static func read(_ descriptor: Int32, until text: String) async {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        var seen: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: 4096)
+        while !String(decoding: seen, as: UTF8.self).contains(text) {
+          let count = Foundation.read(descriptor, &block, block.count)
+          guard count > 0 else { break }
+          seen += block.prefix(count)
+        }
+        continuation.resume()
+      }
+    }
+  }
+
+  @Test("a second interrupt ends at once, and --resume finds everything that was written")
+  func secondInterrupt() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try folder(200)
+      // What is in flight takes a minute: nobody wants to wait for it.
+      let clock = ContinuousClock()
+      let start = clock.now
+      let pipe = folder.file("errors")
+      #expect(mkfifo(pipe, 0o600) == 0)
+      // Open for both, so that nobody waits for the other end.
+      let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
+      defer { close(descriptor) }
+      var program = ChildProcess(
+        Program.path,
+        ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=60000"],
+        in: folder.path)
+      program.errors = pipe
+      let status = try await program.run { id in
+        await server.log.requests(4)
+        kill(id, SIGINT)
+        // Signals of one number that wait are one signal: the second is sent when the first was heard.
+        await Self.read(descriptor, until: "interrupt again to end at once")
+        kill(id, SIGINT)
+      }
+      #expect(status == 130)
+      #expect(clock.now - start < .seconds(40))
+      try await expectAll(200, in: folder, server)
+    }
+  }
+
+  @Test("a termination is an interrupt: what is in flight ends, and --resume does the rest")
+  func termination() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try folder(300)
+      let first = try await Program.run(
+        ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20"], in: folder
+      ) { id in
+        await server.log.requests(20)
+        kill(id, SIGTERM)
+      }
+      #expect(first.status == 130 && first.errors.contains("--resume continues"), "\(first)")
+      try await expectAll(300, in: folder, server)
+      #expect(server.requestCount == 300)
+    }
+  }
+
+  @Test("outputs that cannot be written are told before anything is sent")
+  func unwritable() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try folder(5)
+      try folder.write("", to: "out")
+      let result = try await Program.run(
+        ["batch", "run", "m.batch.yaml", "--endpoint", server.url], in: folder)
+      #expect(result.status == 75 && result.errors.contains("cannot make the folder"), "\(result)")
+      #expect(server.requestCount == 0)
+    }
+  }
+
+  @Test("with fewer descriptors than requests at a time, every task is done, if later")
+  func descriptors() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try folder(100)
+      let result = try await Program.shell(
+        "ulimit -n 24; \"$GQLRUN\" batch run m.batch.yaml --concurrency 64 --endpoint \(server.url)",
+        in: folder)
+      // Connections that cannot be made are a server that is not there, and waited for.
+      #expect([0, 69].contains(result.status), "\(result)")
+      try await expectAll(100, in: folder, server)
+    }
+  }
+
+  @Test("a server that is restarted in the middle of a run is waited for")
+  func restart() async throws {
+    let folder = try folder(400)
+    var configuration = DemoServer.Configuration()
+    let live = try await DemoServer.withServer(configuration) { $0.port }
+    configuration.port = live
+    let settings = configuration
+    // The first server goes away after some requests, the second one comes on the same port.
+    let run = Task {
+      try await Program.run(
+        ["batch", "run", "m.batch.yaml", "--endpoint", "http://127.0.0.1:\(live)/graphql?delay=5"],
+        in: folder)
+    }
+    let first = try await DemoServer.withServer(settings) { server in
+      await server.log.requests(50)
+      return server.requestCount
+    }
+    #expect(first >= 50)
+    let result = try await DemoServer.withServer(settings) { _ in try await run.value }
+    #expect(result.status == 0, "\(result)")
+    let records = try folder.text("out/users.ndjson").split(separator: "\n")
+    #expect(records.count == 400 && Set(records).count == 400)
+  }
+
+  @Test("a token that expires during a run is renewed once, and no task fails")
+  func expiry() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try folder(200)
+      // The program that makes tokens counts how often it was asked.
+      try folder.write(
+        """
+        #!/bin/sh
+        echo asked >> asked
+        if [ -e expired ]; then echo '{"access_token":"second","expires_in":3600}'
+        else echo '{"access_token":"first","expires_in":3600}'; fi
+        """, to: "token.sh")
+      try folder.write(
+        """
+        version: 1
+        endpoint: { url: "${env:GQL_URL}" }
+        store: { kind: none }
+        chain:
+          - max-retry: { max_retries: 2 }
+          - token-refresh: { command: "sh token.sh" }
+          - fetch
+          - response-code
+          - parse
+        """, to: "p.pipeline.yaml")
+      try folder.write(
+        BatchTests.users.replacingOccurrences(
+          of: "name: users\n", with: "name: users\npipeline: p.pipeline.yaml\n"),
+        to: "m.batch.yaml")
+      @Sendable func accept(_ token: String) {
+        var misbehaviour = Misbehaviour()
+        misbehaviour.auth = token
+        misbehaviour.delay = .milliseconds(5)
+        server.misbehave(misbehaviour)
+      }
+      accept("first")
+      let result = try await Program.run(
+        ["batch", "run", "m.batch.yaml"], in: folder, environment: ["GQL_URL": server.url]
+      ) { _ in
+        await server.log.requests(60)
+        try folder.write("", to: "expired")
+        accept("second")
+      }
+      #expect(result.status == 0 && result.errors.contains("200 done"), "\(result)")
+      #expect(try folder.text("asked") == "asked\nasked\n")
+      #expect(!result.errors.contains("second"))
+    }
+  }
+}
