@@ -25,6 +25,9 @@ BATCH_ROWS ?= 1000000
 BENCH_POSTS ?= 250 2500 25000
 BENCH_SHAPES ?= all
 BENCH_ROUNDS ?= 5
+# How many requests `make bench-chain` measures at a time, and how often.
+CHAIN_REQUESTS ?= 2000
+CHAIN_ROUNDS ?= 11
 # A folder with a generator and a document for the responses of the first kind; without it, they are
 # made by the benchmark itself.
 BENCH_FEED ?= ../shared/bench
@@ -111,7 +114,7 @@ endef
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: build ## Build, and watch the main job run against the built-in server
@@ -211,12 +214,13 @@ bench-language: packages-bench ## Measure schemas and documents (BENCH_SCHEMA, B
 .PHONY: bench-chain
 bench-chain: build ## Measure what the chain adds to a bare async-http-client on the same requests
 	cd Benchmarks && $(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun-bench-chain --scratch-path ../.build-bench-chain
-	@$(PROGRAM) serve --port 4790 >/dev/null & server=$$!; \
-	  trap "kill $$server" EXIT; sleep 1; \
-	  .build-bench-chain/release/gqlrun-bench-chain http://127.0.0.1:4790/graphql
+	@coproc server { exec $(PROGRAM) serve --port 0; }; \
+	  trap "kill $$server_PID" EXIT; \
+	  read -r url <&$${server[0]} || { echo "the server did not start" >&2; exit 1; }; \
+	  .build-bench-chain/release/gqlrun-bench-chain "$$url" $(CHAIN_REQUESTS) $(CHAIN_ROUNDS)
 
 .PHONY: check-profile
-check-profile: build ## Hold the figures of gqlrun profile against others: /usr/bin/time's way, and the benchmark's if built
+check-profile: packages-server build ## Hold the figures of gqlrun profile against outside measurements
 	Tests/Figures/profile.py $(PROGRAM) --posts 2500
 	Tests/Figures/profile.py $(PROGRAM) --posts 25000 --rounds 5
 	Tests/Figures/profile.py $(PROGRAM) --posts 250 --slow-disk
@@ -227,6 +231,15 @@ check-profile: build ## Hold the figures of gqlrun profile against others: /usr/
 bench-all: ## The same with responses of 1.1 GB
 	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
 
+.PHONY: example
+example: build ## Build the example of an own plugin as its package says, and run it against the built-in server
+	cd Examples/OwnPlugin && $(SWIFT) build --scratch-path ../../.build-example
+	@coproc server { exec $(PROGRAM) serve --port 0; }; \
+	  trap "kill $$server_PID" EXIT; \
+	  read -r GQL_URL <&$${server[0]} || { echo "the server did not start" >&2; exit 1; }; \
+	  export GQL_URL; cd Examples/OwnPlugin; \
+	  ../../.build-example/debug/my-gqlrun tenant.pipeline.yaml country.graphql acme
+
 .PHONY: torture
 torture: packages-torture build ## Kill, cut the power and damage databases; as root, or without power cuts
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/kill.py $(PROGRAM) $(KILLS)
@@ -236,7 +249,8 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain Benchmarks/.build
+	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
+	  .build-example Benchmarks/.build Examples/OwnPlugin/.build
 
 .PHONY: packages packages-core packages-bench packages-bench-batch packages-torture packages-server
 packages:

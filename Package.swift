@@ -55,6 +55,7 @@ let networked: [Target] = [
       .product(name: "NIOHTTP1", package: "swift-nio"),
       .product(name: "NIOHTTP2", package: "swift-nio-http2"),
       .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+      .product(name: "NIOSOCKS", package: "swift-nio-extras"),
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ],
@@ -101,6 +102,14 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
     ],
     swiftSettings: settings),
+  // The example is a package of its own; here it is compiled and tested with everything else.
+  .executableTarget(
+    name: "my-gqlrun",
+    dependencies: [
+      "Plugins", "Pipeline", "Cache", "GraphQL",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+    ],
+    path: "Examples/OwnPlugin/Sources/my-gqlrun"),
   .testTarget(
     name: "PipelineTests",
     dependencies: ["Pipeline", "Cache", "JSONStream", "GraphQL"], swiftSettings: settings),
@@ -143,7 +152,7 @@ let networked: [Target] = [
     name: "gqlrunTests",
     dependencies: [
       "TestSupport",
-      "gqlrun", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      "gqlrun", "my-gqlrun", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "Logging", package: "swift-log"),
     ],

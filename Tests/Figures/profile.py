@@ -14,7 +14,7 @@ within the spread of both. With --slow-disk, every write and sync of a SQLite fi
 in LD_PRELOAD, made with cc), and the store must be named as the bottleneck. Run it on a machine that does
 nothing else.
 """
-import argparse, json, os, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, shutil, statistics, subprocess, sys, tempfile, time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
@@ -138,7 +138,7 @@ SLOW(ssize_t, pwrite64, (int file, const void *from, size_t size, off64_t at), (
 def slow_disk(folder):
     with open(f"{folder}/slow.c", "w") as file:
         file.write(SLOW)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", f"{folder}/slow.so", f"{folder}/slow.c", "-ldl"],
+    subprocess.run([shutil.which("cc") or "clang", "-shared", "-fPIC", "-o", f"{folder}/slow.so", f"{folder}/slow.c", "-ldl"],
                    check=True)
     words = ["--generate", f"feed:{options.posts}", "--store", "sqlite", "--runs", "1", "--warmup",
              "0", "--no-baselines", "--no-shape"]

@@ -83,6 +83,35 @@ struct DocumentationTests {
     #expect(violations == [])
   }
 
+  @Test("no document has a section twice")
+  func sections() {
+    for document in Self.documents where document.path.hasPrefix("docs/") {
+      let repeated = Dictionary(grouping: document.headings) { $0 }.filter { $0.value.count > 1 }
+      #expect(repeated.keys.sorted() == [], "\(document.path)")
+    }
+  }
+
+  @Test("every test that the table of faults names exists")
+  func faults() throws {
+    let table = try #require(Repository.text("docs/faults.md")).lines.filter { $0.hasPrefix("| ") }
+    let tests = Repository.files(in: "Tests", suffix: ".swift")
+      .filter { !$0.path.hasPrefix("Tests/HouseTests/") }.map(\.text)
+    var faults: Set<Int> = []
+    for row in table {
+      let cells = row.split(separator: "|")
+      guard cells.count == 3, let number = Int(cells[0].split(separator: " ").first ?? "") else {
+        continue
+      }
+      faults.insert(number)
+      let names = cells[2].split(separator: "`").filter { $0.count > 3 }
+      #expect(!names.isEmpty, "fault \(number)")
+      for name in names {
+        #expect(tests.contains { $0.contains(name) }, "fault \(number): no test \(name)")
+      }
+    }
+    #expect(faults == Set(1...40).union(57...63))
+  }
+
   @Test("every decision says context, choice, cost, and how we would notice that it was wrong")
   func decisions() {
     let decisions = Self.documents.filter { $0.path.hasPrefix("docs/decisions/") }

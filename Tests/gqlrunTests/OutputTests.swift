@@ -105,7 +105,7 @@ struct OutputTests {
         ["run", "germany.graphql", "-e", server.url + "?delay=60000", "-o", "x.json"], in: folder
       ) { process in
         // The request has arrived: the program waits for its answer.
-        while server.requestCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        await server.log.requests(1)
         kill(process, signal)
       }
       #expect(result.status == 130, "\(result)")

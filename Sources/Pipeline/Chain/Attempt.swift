@@ -20,7 +20,9 @@ import Logging
 /// 10. The result is delivered.
 ///
 /// Steps 1 to 8 are here; 9, 10 and what follows from an error or a retry are in ``Execution``.
-struct Attempt: Sendable {
+///
+/// A class, though it does not change: every step of the walk refers to it.
+final class Attempt: Sendable {
   let pipeline: Pipeline
   let services: Services
   let route: Route
@@ -28,6 +30,19 @@ struct Attempt: Sendable {
   let number: Int
   let retryCause: (any Error)?
   let start: Duration
+
+  init(
+    pipeline: Pipeline, services: Services, route: Route, state: ExecutionState, number: Int,
+    retryCause: (any Error)?, start: Duration
+  ) {
+    self.pipeline = pipeline
+    self.services = services
+    self.route = route
+    self.state = state
+    self.number = number
+    self.retryCause = retryCause
+    self.start = start
+  }
 
   /// Walks down from the first interceptor; results and errors come out of the stream.
   func run(_ request: GraphQLRequest) async -> ResponseStream {
@@ -60,7 +75,7 @@ extension Attempt {
       guard index < route.links.count else { return try await network(request) }
       switch route.links[index] {
       case .graphQL(let stop):
-        let next = NextGraphQL { request in
+        let next = NextGraphQL { [self] request in
           // Reading the first result here keeps the interceptors below within the task-local values
           // that the one above has set around its call.
           await run(numbered(request), from: index + 1).withFirstResultRead()
@@ -68,7 +83,7 @@ extension Attempt {
         return try await stop.interceptor.intercept(
           request, context: context(stop.id, request), next: next)
       case .cacheRead(let stop):
-        return try await readCache(stop, request) { await run($0, from: index + 1) }
+        return try await readCache(stop, request) { [self] in await run($0, from: index + 1) }
       }
     } catch {
       return ResponseStream(failing: error)
@@ -93,17 +108,17 @@ extension Attempt {
     case .only:
       return ResponseStream(try await onlyCached(stop, request))
     case .first:
-      if let response = await cached(stop, request) { return ResponseStream(response) }
+      if let response = try await cached(stop, request) { return ResponseStream(response) }
       return await network(request)
     case .firstAndNetwork:
-      guard await state.consultCacheOnce(), let response = await cached(stop, request) else {
+      guard await state.consultCacheOnce(), let response = try await cached(stop, request) else {
         return await network(request)
       }
       return ResponseStream(response).followed { await network(request) }
     case .afterFailure:
-      return await network(request).mapErrors { error in
+      return await network(request).mapErrors { [self] error in
         guard (error as? ChainError)?.isNetworkFailure == true,
-          let response = await cached(stop, request, isAfterFailure: true)
+          let response = try await cached(stop, request, isAfterFailure: true)
         else { throw error }
         return response
       }
@@ -137,12 +152,14 @@ extension Attempt {
   private func cached(
     _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest,
     isAfterFailure: Bool = false
-  ) async -> GraphQLResponse? {
+  ) async throws -> GraphQLResponse? {
     do {
       guard
         case .hit(let response) = try await read(stop, request, isAfterFailure: isAfterFailure)
       else { return nil }
       return response
+    } catch let retry as ChainRetry {
+      throw retry
     } catch {
       services.logger.warning(
         "the cache could not be read", metadata: ["entry": "\(stop.id)", "error": "\(error)"])
@@ -177,6 +194,8 @@ extension Attempt {
       response.attempt = number
       response.timing.total = services.clock.now() - start
       return .hit(response)
+    } catch let retry as ChainRetry {
+      throw retry
     } catch let error as ChainError {
       throw error
     } catch let error as CancellationError {
@@ -218,7 +237,7 @@ extension Attempt {
       response, for: request, target: target, context: context(parser.id, request))
     return
       results
-      .map { result in
+      .map { [self] result in
         var result = result
         result.attempt = number
         result.http = result.http ?? response.head
@@ -242,9 +261,12 @@ extension Attempt {
     let stop = route.http[index]
     var response = try await stop.interceptor.intercept(
       message, context: context(stop.id, request),
-      next: NextHTTP { try await http($0, request, from: index + 1) })
+      next: NextHTTP { [self] in try await http($0, request, from: index + 1) })
     // The innermost interceptor knows what was sent.
-    if response.secrets.isEmpty { response.secrets = message.secrets }
+    if !response.knowsSecrets {
+      response.secrets = message.secrets
+      response.knowsSecrets = true
+    }
     return response
   }
 
@@ -288,7 +310,7 @@ extension ResponseStream {
     let first = ElementQueue([true])
     return ResponseStream(pull: {
       let response = try await next()
-      if await first.next() != nil, response == nil {
+      if first.next() != nil, response == nil {
         throw ChainError(
           .chain, .noResult, "the parsing stage ended without a result for \(request.label)",
           place: place)

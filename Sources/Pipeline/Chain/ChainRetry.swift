@@ -1,6 +1,6 @@
 /// Starts the chain again at its first interceptor, with the request it carries.
 ///
-/// Thrown by a ``GraphQLInterceptor``, before or after the network. `mapErrors` of interceptors
+/// Thrown by an interceptor of any stage, before or after the network. `mapErrors` of interceptors
 /// above does not see it.
 public struct ChainRetry: Error, Sendable {
   public var request: GraphQLRequest

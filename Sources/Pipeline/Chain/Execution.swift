@@ -136,6 +136,8 @@ extension Execution {
       try Task.checkCancellation()
       try await stop.interceptor.write(
         response, for: request, context: attempt.context(stop.id, request))
+    } catch let retry as ChainRetry {
+      throw retry
     } catch let error as ChainError {
       throw error
     } catch let error as CancellationError {

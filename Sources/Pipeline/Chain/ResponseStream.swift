@@ -1,3 +1,5 @@
+import Foundation
+
 /// The results of an operation, read once and at the reader's pace.
 ///
 /// One result normally, several for `cache-and-network` and subscriptions. Mapping composes
@@ -13,13 +15,13 @@ public struct ResponseStream: AsyncSequence, Sendable {
   public init(pull: @escaping @Sendable () async throws -> GraphQLResponse?) {
     let end = StreamEnd()
     self.init(unguarded: {
-      guard await !end.isReached else { return nil }
+      guard !end.isReached else { return nil }
       do {
         let response = try await pull()
-        if response == nil { await end.reach() }
+        if response == nil { end.reach() }
         return response
       } catch {
-        await end.reach()
+        end.reach()
         throw error
       }
     })
@@ -32,7 +34,7 @@ public struct ResponseStream: AsyncSequence, Sendable {
   /// A stream of results that are there already.
   public init(_ responses: GraphQLResponse...) {
     let queue = ElementQueue(responses)
-    self.init(unguarded: { await queue.next() })
+    self.init(unguarded: { queue.next() })
   }
 
   /// A stream that fails at once.
@@ -114,17 +116,22 @@ extension ResponseStream {
     }
     let queue = ElementQueue([first])
     return ResponseStream(unguarded: { [pull] in
-      if let first = await queue.next() { return try first.get() }
+      if let first = queue.next() { return try first.get() }
       return try await pull()
     })
   }
 }
 
 /// Remembers that a stream has ended.
-private actor StreamEnd {
-  private(set) var isReached = false
+///
+/// Sendable: `hasEnded` is reached with `lock` held only.
+private final class StreamEnd: @unchecked Sendable {
+  private let lock = NSLock()
+  private var hasEnded = false
+
+  var isReached: Bool { lock.withLock { hasEnded } }
 
   func reach() {
-    isReached = true
+    lock.withLock { hasEnded = true }
   }
 }

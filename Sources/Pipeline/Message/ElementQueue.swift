@@ -1,5 +1,12 @@
+import Foundation
+
 /// Elements that are handed out one by one, each to one reader.
-actor ElementQueue<Element: Sendable> {
+///
+/// Behind a lock and not an actor: a result passes several of these, and is not to wait at each.
+///
+/// Sendable: `elements` is reached with `lock` held only, and holds Sendable values.
+final class ElementQueue<Element: Sendable>: @unchecked Sendable {
+  private let lock = NSLock()
   private var elements: ArraySlice<Element>
 
   init(_ elements: [Element]) {
@@ -7,6 +14,6 @@ actor ElementQueue<Element: Sendable> {
   }
 
   func next() -> Element? {
-    elements.popFirst()
+    lock.withLock { elements.popFirst() }
   }
 }

@@ -21,7 +21,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
   /// A body that is there already.
   public init(_ chunks: [any BodyChunk]) {
     let queue = ElementQueue(chunks)
-    self.init { await queue.next() }
+    self.init { queue.next() }
   }
 
   public func makeAsyncIterator() -> AsyncIterator {

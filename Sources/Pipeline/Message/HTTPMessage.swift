@@ -15,8 +15,12 @@ public struct HTTPRequestMessage: Sendable {
 public struct HTTPResponseMessage: Sendable {
   public var head: HTTPResponse
   public var body: HTTPBody
+  /// The version of HTTP that was spoken, as archives have it.
+  public var version = "HTTP/1.1"
   /// The secrets that the request carried in its fields, which a server may repeat; set by the chain.
   public var secrets: [SecretString] = []
+  /// Whether the chain has set the secrets; they are looked for once.
+  var knowsSecrets = false
 
   public init(head: HTTPResponse, body: HTTPBody) {
     self.head = head

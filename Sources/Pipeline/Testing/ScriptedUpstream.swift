@@ -83,7 +83,7 @@ actor ScriptedUpstream: HTTPTransport {
     return HTTPResponseMessage(
       head: head,
       body: HTTPBody {
-        if let chunk = await start.next() { return chunk }
+        if let chunk = start.next() { return chunk }
         throw ChainError(
           .transport, .truncatedResponse, "the connection broke in the body", delivery: .answered)
       })

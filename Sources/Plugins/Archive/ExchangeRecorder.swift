@@ -18,7 +18,7 @@ public struct RecordingTransport: HTTPTransport {
     let number = await recorder.begin(request)
     do {
       let response = try await base.send(request, limits: limits)
-      await recorder.note(response.head, of: number)
+      await recorder.note(response, of: number)
       let body = response.body
       return HTTPResponseMessage(
         head: response.head,
@@ -51,6 +51,8 @@ public actor ExchangeRecorder {
     var wait: Duration?
     var total: Duration?
     var head: HTTPResponse?
+    /// The version of HTTP that was spoken; asked for when nothing was answered.
+    var version = "HTTP/1.1"
     /// The beginning of the body.
     var body: [UInt8] = []
     var bodySize = 0
@@ -85,8 +87,9 @@ public actor ExchangeRecorder {
     return exchanges.count - 1
   }
 
-  func note(_ head: HTTPResponse, of number: Int) {
-    exchanges[number].head = head
+  func note(_ response: HTTPResponseMessage, of number: Int) {
+    exchanges[number].head = response.head
+    exchanges[number].version = response.version
     exchanges[number].wait = clock.now() - starts[number]
     exchanges[number].total = exchanges[number].wait
   }

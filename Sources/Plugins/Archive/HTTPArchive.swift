@@ -50,7 +50,8 @@ private struct HTTPArchive {
     let message = exchange.request
     var request: JSONObject = [
       "method": .string(message.head.method.rawValue), "url": .string(message.shownURL),
-      "httpVersion": "HTTP/1.1", "cookies": [], "headers": headers(message.head.headerFields),
+      "httpVersion": .string(exchange.version), "cookies": [],
+      "headers": headers(message.head.headerFields),
       "queryString": query(message.shownURL), "headersSize": -1,
       "bodySize": .number(JSONNumber(message.body?.count ?? 0)),
     ]
@@ -77,7 +78,7 @@ private struct HTTPArchive {
     return [
       "status": .number(JSONNumber(exchange.head?.status.code ?? 0)),
       "statusText": .string(exchange.head?.status.reasonPhrase ?? ""),
-      "httpVersion": "HTTP/1.1", "cookies": [], "headers": headers(fields),
+      "httpVersion": .string(exchange.version), "cookies": [], "headers": headers(fields),
       "content": .object(content), "redirectURL": .string(redirect(fields)),
       "headersSize": -1, "bodySize": -1,
     ]

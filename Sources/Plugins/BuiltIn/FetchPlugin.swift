@@ -41,11 +41,14 @@ public struct FetchPlugin: Plugin {
       OptionDescription("tls", .object(tls), default: "{}", "What secure connections ask for"),
       OptionDescription(
         "proxy", .string, default: "environment",
-        "The URL of the HTTP proxy that connections are tunnelled through; `environment` takes "
-          + "https_proxy, http_proxy, all_proxy and no_proxy as curl does, `none` takes no proxy"),
+        "The proxy, as http://host:port or socks5h://host:port; `environment` takes https_proxy, "
+          + "http_proxy, all_proxy and no_proxy as curl does, `none` takes no proxy. Secure "
+          + "connections are tunnelled (CONNECT), plain requests handed to an HTTP proxy as they are; "
+          + "the way to the proxy itself is not encrypted"),
       OptionDescription(
         "no_proxy", .list(.string),
-        "Hosts that are asked without a proxy, with their subdomains; * stands for all"),
+        "Hosts that are asked without a proxy, with their subdomains, and addresses or ranges such as "
+          + "10.0.0.0/8; * stands for all"),
       OptionDescription(
         "http2", .bool, default: "true", "Whether HTTP/2 is spoken where the server offers it"),
       OptionDescription(
@@ -69,6 +72,10 @@ public struct FetchPlugin: Plugin {
     OptionDescription(
       "client_certificate", .path, "The certificate chain that is shown to the server (PEM)"),
     OptionDescription("client_key", .path, "The key of that certificate (PEM)"),
+    OptionDescription(
+      "server_name", .string,
+      "The name that is asked for and must stand in the server's certificate, in the place of the "
+        + "URL's host"),
     OptionDescription(
       "min_version", .choice(TLSSettings.Version.allCases.map(\.rawValue)), default: "1.2",
       "The oldest version of TLS that is spoken"),
@@ -102,6 +109,12 @@ public struct FetchPlugin: Plugin {
     tls.certificateFile = options.string(ifGiven: "client_certificate")
     tls.keyFile = options.string(ifGiven: "client_key")
     tls.minimumVersion = options.choice("min_version")
+    tls.serverName = options.string(ifGiven: "server_name")
+    if let name = tls.serverName, !name.utf8.allSatisfy(isHostCharacter) || name.isEmpty {
+      throw PluginOptionError(
+        option: "tls.server_name", "this is no name of a host",
+        remedy: "write the name that stands in the certificate, such as api.example.com")
+    }
     if (tls.certificateFile == nil) != (tls.keyFile == nil) {
       throw PluginOptionError(
         option: tls.keyFile == nil ? "tls.client_certificate" : "tls.client_key",
@@ -109,6 +122,16 @@ public struct FetchPlugin: Plugin {
         remedy: "give both client_certificate and client_key")
     }
     return tls
+  }
+
+  private static func isHostCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+      UInt8(ascii: "_"):
+      true
+    default: false
+    }
   }
 
   private static func proxies(
@@ -129,7 +152,7 @@ public struct FetchPlugin: Plugin {
     } catch {
       throw PluginOptionError(
         option: "proxy", "no proxy can be used: \(error.reason)",
-        remedy: "write http://host:port, `environment` or `none`")
+        remedy: "write http://host:port, socks5h://host:port, `environment` or `none`")
     }
   }
 }

@@ -1,3 +1,5 @@
+import GraphQL
+import NIOConcurrencyHelpers
 public import Pipeline
 
 /// Bounds the time of an operation, retries and body included.
@@ -33,12 +35,24 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     let deadline = await OperationTime.of(&request, clock).bound(total)
     let bound = TimeBound(
       deadline: deadline, clock: clock,
+      watch: context.services.shared.value(Watch.self, named: "timeout") { Watch(clock) },
       error: ChainError(
         .transport, .timedOut,
         "\(request.label) took longer than \(total.optionText) in all; raise the option total of "
           + "timeout, or ask for less at a time", place: context.entryID, delivery: .unknown))
     let sent = request
     let stream = try await bound.run { await next(sent) }
-    return ResponseStream(pull: { try await bound.run { try await stream.next() } })
+    // The first result came with the stream. After one of the server there is only the end, as a rule.
+    let mayWait = NIOLockedValueBox(false)
+    return ResponseStream(pull: {
+      guard mayWait.withLockedValue({ $0 }) else {
+        let response = try await stream.next()
+        mayWait.withLockedValue {
+          $0 = response?.source == .cache || sent.operationType == .subscription
+        }
+        return response
+      }
+      return try await bound.run { try await stream.next() }
+    })
   }
 }

@@ -11,8 +11,12 @@ enum ResponseCheck {
   static func mediaType(_ head: HTTPResponse) -> String? { mediaType(head.headerFields) }
 
   private static func mediaType(_ fields: HTTPFields) -> String? {
-    fields[.contentType]?.prefix { $0 != ";" }.lowercased()
-      .filter { !$0.isWhitespace }
+    guard let text = fields[.contentType] else { return nil }
+    let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
+    // As nearly every server writes it.
+    let isPlain = type.allSatisfy { (0x21...0x7E).contains($0) && !(0x41...0x5A).contains($0) }
+    if isPlain { return String(Substring(type)) }
+    return Substring(type).lowercased().filter { !$0.isWhitespace }
   }
 
   /// Whether a body is meant for people, by its type.

@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import Pipeline
 
 /// Ends work that is not done at its deadline.
@@ -5,7 +6,16 @@ struct TimeBound: Sendable {
   /// On the clock.
   let deadline: Duration
   let clock: ServiceClock
+  let watch: Watch
   let error: ChainError
+
+  /// - Parameter watch: Shared by whoever bounds much; a new one when not given.
+  init(deadline: Duration, clock: ServiceClock, watch: Watch? = nil, error: ChainError) {
+    self.deadline = deadline
+    self.clock = clock
+    self.watch = watch ?? Watch(clock)
+    self.error = error
+  }
 
   func run<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
@@ -16,15 +26,22 @@ struct TimeBound: Sendable {
       error.delivery = .notSent
       throw error
     }
-    return try await withThrowingTaskGroup(of: Value?.self) { group in
-      group.addTask { try await work() }
-      group.addTask {
-        try await clock.sleep(for: max(deadline - clock.now(), .zero))
-        return nil
-      }
-      defer { group.cancelAll() }
-      guard let first = try await group.next(), let value = first else { throw error }
-      return value
+    let isOver = NIOLockedValueBox(false)
+    let task = Task { try await work() }
+    let number = watch.add { [deadline, clock] in
+      let rest = deadline - clock.now()
+      guard rest <= .zero else { return rest }
+      isOver.withLockedValue { $0 = true }
+      task.cancel()
+      return nil
     }
+    defer { watch.remove(number) }
+    let result = await withTaskCancellationHandler {
+      await task.result
+    } onCancel: {
+      task.cancel()
+    }
+    guard !isOver.withLockedValue({ $0 }) || Task.isCancelled else { throw error }
+    return try result.get()
   }
 }

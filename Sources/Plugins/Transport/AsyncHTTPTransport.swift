@@ -9,9 +9,11 @@ public import Pipeline
 ///
 /// Redirects are not followed: its way of following them turns POST into GET and takes secret fields
 /// along. Its limits of time are not used: one ends with the head of the response, the other counts
-/// the time in which we are busy with what came; ``Exchange`` keeps ours.
+/// the time in which we are busy with what came; ``Exchange`` keeps ours. What comes goes from its event
+/// loop straight to the reader (``Reception``), without a task in between.
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients
+  private let register: ExchangeRegister
   private let clock: ServiceClock
   private let userAgent: String
 
@@ -31,6 +33,8 @@ public struct AsyncHTTPTransport: HTTPTransport {
   ) {
     clients = Clients(meter: meter)
     self.clock = clock
+    register = ExchangeRegister(
+      clock: clock, loops: Array(HTTPClient.defaultEventLoopGroup.makeIterator()))
     self.userAgent = userAgent
   }
 
@@ -44,53 +48,41 @@ public struct AsyncHTTPTransport: HTTPTransport {
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    let failures = TransportFailures(request: request, limits: limits)
+    let passage = Passage(request, limits.connection)
+    let failures = TransportFailures(request: request, limits: limits, passage: passage)
     let client: HTTPClient
     do {
-      guard let found = try await clients.client(for: limits, proxy: failures.proxy) else {
+      guard let found = try clients.client(for: limits, passage: passage) else {
         throw failures.shutDown()
       }
       client = found
     } catch let error as TLSSettings.UnusableFile {
       throw failures.unusable(error)
     }
-    let origin = failures.origin
-    let mayMeetKeptConnection = await clients.keepsConnection(to: origin)
-    let exchange = Exchange(limits: limits, clock: clock, failures: failures) { [clients] in
-      await clients.note(connectionIsKept: $0, to: origin)
+    let peer = passage.peer
+    let mayMeetKeptConnection = clients.keepsConnection(to: peer)
+    let exchange = Exchange(
+      limits: limits, clock: clock, failures: failures, register: register
+    ) { [clients] in
+      clients.note(connectionIsKept: $0, to: peer)
     }
-    let outgoing = outgoing(request, decompresses: limits.connection.decompresses)
     do {
-      let head = try await exchange.head {
-        try await client.execute(outgoing, deadline: .distantFuture)
-      }
-      return HTTPResponseMessage(
+      let (head, version) = try await exchange.head(
+        client,
+        try passage.outgoing(
+          request, userAgent: userAgent, decompresses: limits.connection.decompresses))
+      if let refusal = failures.refusal(by: head) { throw refusal }
+      var response = HTTPResponseMessage(
         head: head, body: HTTPBody(pull: { try await exchange.next() }))
+      response.version = version
+      return response
     } catch var error as ChainError where error.code == .connectionClosed {
-      await clients.note(connectionIsKept: false, to: origin)
+      clients.note(connectionIsKept: false, to: peer)
       if mayMeetKeptConnection { error.cause = KeptConnectionClosed() }
       throw error
     } catch let error as ChainError where error.cause is CertificateRefused {
       throw await failures.explained(error)
     }
-  }
-
-  private func outgoing(_ request: HTTPRequestMessage, decompresses: Bool) -> HTTPClientRequest {
-    let head = request.head
-    var outgoing = HTTPClientRequest(
-      url: "\(head.scheme ?? "http")://\(head.authority ?? "")\(head.path ?? "/")")
-    outgoing.method = HTTPMethod(rawValue: head.method.rawValue)
-    for field in head.headerFields {
-      outgoing.headers.add(name: field.name.rawName, value: field.value)
-    }
-    if !outgoing.headers.contains(name: "User-Agent") {
-      outgoing.headers.add(name: "User-Agent", value: userAgent)
-    }
-    if decompresses, !outgoing.headers.contains(name: "Accept-Encoding") {
-      outgoing.headers.add(name: "Accept-Encoding", value: "gzip, deflate")
-    }
-    if let body = request.body { outgoing.body = .bytes(ByteBuffer(bytes: body)) }
-    return outgoing
   }
 }
 
@@ -100,85 +92,6 @@ public struct AsyncHTTPTransport: HTTPTransport {
 /// https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
 struct KeptConnectionClosed: Error, CustomStringConvertible {
   var description: String { "the connection was kept from an earlier request" }
-}
-
-/// One client per combination of what async-http-client keeps per client.
-private actor Clients {
-  private struct Key: Hashable {
-    var connect: Duration
-    var bodyBytes: Int
-    var ratio: Int?
-    var connection: HTTPConnection
-    var proxy: HTTPProxy?
-  }
-
-  private let meter: ConnectionMeter?
-  private var clients: [Key: HTTPClient] = [:]
-  private var isShutDown = false
-  /// Where a connection was left open after an answer.
-  private var keptOrigins: Set<String> = []
-
-  init(meter: ConnectionMeter?) { self.meter = meter }
-
-  /// `nil` after the shutdown.
-  func client(
-    for limits: HTTPLimits, proxy: HTTPProxy?
-  ) throws(TLSSettings.UnusableFile) -> HTTPClient? {
-    guard !isShutDown else { return nil }
-    let key = Key(
-      connect: limits.connect, bodyBytes: limits.bodyBytes.bytes, ratio: limits.decompressionRatio,
-      connection: limits.connection, proxy: proxy)
-    if let client = clients[key] { return client }
-    let connection = limits.connection
-    var configuration = HTTPClient.Configuration()
-    configuration.redirectConfiguration = .disallow
-    configuration.timeout.connect = .nanoseconds(limits.connect.nanoseconds)
-    configuration.tlsConfiguration = try connection.tls.configuration()
-    configuration.httpVersion = connection.usesHTTP2 ? .automatic : .http1Only
-    configuration.proxy = proxy.map { proxy in
-      .server(
-        host: proxy.host, port: proxy.port,
-        authorization: proxy.user.map {
-          .basic(username: $0, password: proxy.password?.reveal() ?? "")
-        })
-    }
-    if connection.decompresses {
-      // The size is measured by the exchange, too; here it stops a bomb before it is unpacked.
-      configuration.decompression = .enabled(
-        limit: limits.decompressionRatio.map { .ratio($0) } ?? .size(limits.bodyBytes.bytes))
-    }
-    // A refused connection is told at once; waiting is the business of max-retry.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
-      connection.maximumPerHost
-    configuration.http2StreamChannelDebugInitializer = { channel in
-      channel.eventLoop.makeCompletedFuture {
-        try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
-      }
-    }
-    if let meter {
-      configuration.http1_1ConnectionDebugInitializer = { meter.watch($0) }
-      configuration.http2ConnectionDebugInitializer = { meter.watch($0) }
-    }
-    configuration.connectionPool.idleTimeout = .nanoseconds(connection.keepAlive.nanoseconds)
-    let client = HTTPClient(
-      eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
-    clients[key] = client
-    return client
-  }
-
-  func keepsConnection(to origin: String) -> Bool { keptOrigins.contains(origin) }
-
-  func note(connectionIsKept: Bool, to origin: String) {
-    if connectionIsKept { keptOrigins.insert(origin) } else { keptOrigins.remove(origin) }
-  }
-
-  func shutdown() async {
-    isShutDown = true
-    let open = clients.values
-    clients = [:]
-    for client in open { try? await client.shutdown() }
-  }
 }
 
 extension ByteBuffer: BodyChunk {

@@ -8,8 +8,10 @@ import NIOSSL
 /// One handshake more, in which nothing is sent and which is never completed.
 enum CertificateProbe {
   /// What is wrong with the certificate's time; `nil` when that is right, or the server shows none.
+  ///
+  /// - Parameter name: The name that is asked for, when it is not the host's.
   static func complaint(
-    host: String, port: Int, connect: TimeAmount, now: Double
+    host: String, name: String?, port: Int, connect: TimeAmount, now: Double
   ) async -> String? {
     guard let context = try? NIOSSLContext(configuration: .makeClientConfiguration()) else {
       return nil
@@ -20,7 +22,7 @@ enum CertificateProbe {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let handler = try NIOSSLClientHandler(
-            context: context, serverHostname: isAddress(host) ? nil : host,
+            context: context, serverHostname: name ?? (isAddress(host) ? nil : host),
             customVerificationCallback: { certificates, result in
               seen.succeed(
                 certificates.map {

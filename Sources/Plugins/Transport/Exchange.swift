@@ -1,194 +1,139 @@
 import AsyncHTTPClient
 import HTTPTypes
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import Pipeline
 
 /// One request and its response, under limits of time and size.
 ///
-/// A watch sleeps until the next limit is due and ends the reading that passes it. The total time
-/// always counts; silence counts only while somebody reads: a server is not slow when we are. Dropping
-/// an exchange whose body was not read to its end closes the connection.
-actor Exchange {
-  private enum Expiry {
-    case total, silence
+/// The total time always counts; silence counts only while somebody reads: a server is not slow when we
+/// are. Dropping an exchange whose body was not read to its end closes the connection.
+final class Exchange: Sendable {
+  private struct Progress {
+    var keepsConnection = true
+    /// The length of the body where it is known before.
+    var announced = 0
+    var received = 0
+    var hasEnded = false
   }
 
-  private struct Waiting {
-    var since: Duration
-    var cancel: @Sendable () -> Void
-  }
-
+  private let reception: Reception
   private let limits: HTTPLimits
-  private let clock: ServiceClock
   private let failures: TransportFailures
-  private let deadline: Duration
+  private let progress = NIOLockedValueBox(Progress())
+  private let register: ExchangeRegister
+  private let ticket: ExchangeRegister.Ticket
   /// Told at the end of the body whether the connection stays open.
-  private let onEnd: @Sendable (_ connectionIsKept: Bool) async -> Void
-
-  private var iterator: HTTPClientResponse.Body.AsyncIterator?
-  private var hasHead = false
-  private var keepsConnection = true
-  /// The length of the body where it is known before.
-  private var announced = 0
-  private var received = 0
-  /// The time spent waiting for the body.
-  private var waited = Duration.zero
-  private var waiting: Waiting?
-  private var expiry: Expiry?
-  private var watch: Task<Void, Never>?
+  private let onEnd: @Sendable (_ connectionIsKept: Bool) -> Void
 
   init(
     limits: HTTPLimits, clock: ServiceClock, failures: TransportFailures,
-    onEnd: @escaping @Sendable (_ connectionIsKept: Bool) async -> Void
+    register: ExchangeRegister, onEnd: @escaping @Sendable (_ connectionIsKept: Bool) -> Void
   ) {
     self.limits = limits
-    self.clock = clock
     self.failures = failures
     self.onEnd = onEnd
-    deadline = clock.now() + limits.total
+    self.register = register
+    reception = Reception(limits: limits, clock: clock)
+    ticket = register.add(reception)
   }
 
-  deinit { watch?.cancel() }
+  deinit { end() }
 
   /// Sends the request and waits for the head of its response.
   func head(
-    _ execute: @escaping @Sendable () async throws -> HTTPClientResponse
-  ) async throws -> HTTPTypes.HTTPResponse {
-    watch = Task { [weak self, clock] in
-      while let pause = await self?.nextLook() {
-        do { try await clock.sleep(for: pause) } catch { return }
-      }
-    }
+    _ client: HTTPClient, _ request: HTTPClient.Request
+  ) async throws -> (head: HTTPTypes.HTTPResponse, version: String) {
     do {
-      let response = try await guarded(execute)
-      let head = try checkedHead(of: response)
-      iterator = response.body.makeAsyncIterator()
-      hasHead = true
-      return head
+      try Task.checkCancellation()
+      reception.begin(client, request, on: ticket.loop)
+      switch try await reception.next() {
+      case .head(let head):
+        return (try checked(head), head.version.major == 2 ? "HTTP/2" : "HTTP/1.1")
+      case .expired(.total): throw failures.noHeadInTime()
+      case .expired(.silence): throw failures.noHead(for: reception.silence)
+      case .failed(let error): throw error
+      // Never before a head.
+      case .piece, .end: throw HTTPClientError.remoteConnectionClosed
+      }
     } catch {
       end()
-      switch expiry {
-      case .total: throw failures.noHeadInTime()
-      case .silence: throw failures.noHead(for: silence)
-      case nil: throw failures.beforeHead(error)
-      }
+      throw failures.beforeHead(error)
     }
   }
 
-  private func checkedHead(of response: HTTPClientResponse) throws -> HTTPTypes.HTTPResponse {
-    let code = Int(response.status.code)
+  private func checked(_ head: HTTPResponseHead) throws -> HTTPTypes.HTTPResponse {
+    let code = Int(head.status.code)
     guard (100...999).contains(code) else { throw failures.badStatus(code) }
-    var head = HTTPTypes.HTTPResponse(
-      status: .init(code: code, reasonPhrase: response.status.reasonPhrase))
+    var checked = HTTPTypes.HTTPResponse(
+      status: .init(code: code, reasonPhrase: head.status.reasonPhrase))
     var bytes = 0
-    for (name, value) in response.headers {
+    for (name, value) in head.headers {
       bytes += name.utf8.count + value.utf8.count + 4
       guard let name = HTTPField.Name(name) else { continue }
-      head.headerFields.append(HTTPField(name: name, value: value))
+      checked.headerFields.append(HTTPField(name: name, value: value))
     }
     guard bytes <= limits.headerBytes.bytes else { throw failures.headTooLarge() }
-    keepsConnection = head.headerFields[.connection]?.lowercased() != "close"
-    if head.headerFields[.contentEncoding] == nil {
-      announced = head.headerFields[.contentLength].flatMap { Int($0) } ?? 0
+    let fields = checked.headerFields
+    progress.withLockedValue { progress in
+      progress.keepsConnection = fields[.connection]?.lowercased() != "close"
+      if fields[.contentEncoding] == nil {
+        progress.announced = fields[.contentLength].flatMap { Int($0) } ?? 0
+      }
     }
-    return head
+    return checked
   }
 
   /// The next piece of the body, or `nil` at its end.
   func next() async throws -> ByteBuffer? {
-    if expiry != nil, iterator != nil {
-      end()
-      throw failures.tookTooLong(received: received)
-    }
-    guard iterator != nil else { return nil }
+    let before = progress.withLockedValue { $0 }
+    guard !before.hasEnded else { return nil }
+    var received = before.received
     do {
-      guard announced <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
-      guard let chunk = try await guarded({ try await self.pull() }) else {
+      guard before.announced <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
+      switch try await reception.next() {
+      case .piece(let piece):
+        received += piece.readableBytes
+        progress.withLockedValue { $0.received = received }
+        guard received <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
+        guard !reception.isOverdue else { throw failures.tookTooLong(received: received) }
+        try checkThroughput(received)
+        return piece
+      case .end:
         end()
-        await onEnd(keepsConnection)
+        onEnd(before.keepsConnection)
         return nil
+      case .expired(.total): throw failures.tookTooLong(received: received)
+      case .expired(.silence): throw failures.fellSilent(received: received)
+      case .failed(let error): throw error
+      case .head: return nil
       }
-      received += chunk.readableBytes
-      guard received <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
-      guard clock.now() < deadline else { throw failures.tookTooLong(received: received) }
-      try checkThroughput()
-      return chunk
     } catch {
       end()
-      switch expiry {
-      case .total: throw failures.tookTooLong(received: received)
-      case .silence: throw failures.fellSilent(received: received)
-      case nil: throw failures.inBody(error, received: received)
-      }
+      throw failures.inBody(error, received: received)
     }
   }
 
-  /// The iterator is out while it runs, so that nobody else disturbs it.
-  private func pull() async throws -> ByteBuffer? {
-    guard var iterator = iterator.take() else { return nil }
-    guard let chunk = try await iterator.next(isolation: self) else { return nil }
-    self.iterator = iterator
-    return chunk
-  }
-
-  private func checkThroughput() throws {
+  private func checkThroughput(_ received: Int) throws {
     let fewest = limits.minimumThroughput.bytes
+    guard fewest > 0 else { return }
+    let waited = reception.waited
     // As long as a server may be silent, it may also be slow.
-    guard fewest > 0, waited > limits.idle else { return }
+    guard waited > limits.idle else { return }
     guard Double(received) >= Double(fewest) * (waited / .seconds(1)) else {
       throw failures.tooSlow(received: received)
     }
   }
-}
-
-// MARK: Time
-
-extension Exchange {
-  /// Runs a piece of work that the watch can end.
-  private func guarded<Value: Sendable>(
-    _ work: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    let task = Task { try await work() }
-    let start = clock.now()
-    waiting = Waiting(since: start, cancel: { task.cancel() })
-    defer {
-      waiting = nil
-      if hasHead { waited += clock.now() - start }
-    }
-    return try await withTaskCancellationHandler {
-      try await task.value
-    } onCancel: {
-      task.cancel()
-    }
-  }
-
-  /// How long nothing may come. Before the head, the time to connect is part of it; that has its own
-  /// limit, which tells more.
-  private var silence: Duration {
-    hasHead ? limits.idle : max(limits.idle, limits.connect + .seconds(1))
-  }
-
-  /// Ends what is over its time. Returns how long there is nothing to do; `nil` when it is over.
-  private func nextLook() -> Duration? {
-    let now = clock.now()
-    if now >= deadline { return expire(.total) }
-    guard let waiting else { return min(deadline - now, limits.idle) }
-    let silenceEnd = waiting.since + silence
-    if now >= silenceEnd { return expire(.silence) }
-    return min(deadline, silenceEnd) - now
-  }
-
-  private func expire(_ reason: Expiry) -> Duration? {
-    expiry = reason
-    waiting?.cancel()
-    return nil
-  }
 
   /// Gives the connection back, or up.
   private func end() {
-    iterator = nil
-    watch?.cancel()
-    watch = nil
+    let isFirst = progress.withLockedValue { progress in
+      defer { progress.hasEnded = true }
+      return !progress.hasEnded
+    }
+    guard isFirst else { return }
+    reception.abandon()
+    register.remove(ticket)
   }
 }

@@ -18,7 +18,11 @@ extension TransportFailures {
     case let error as BoringSSLError: return handshake("\(error)")
     case let error as NIOSSLExtraError where error == .failedToValidateHostname:
       return insecure(
-        "its certificate is for another name; is the URL right, and is it the server you mean?")
+        "its certificate is for another name"
+          + (limits.connection.tls.serverName.map {
+            " than \($0), the option tls.server_name of fetch"
+          }
+            ?? "; is the URL right, and is it the server you mean?"))
     case let error as NIOSSLExtraError: return insecure("\(error)")
     default: return nil
     }
@@ -72,7 +76,8 @@ extension TransportFailures {
     // Through a tunnel there is no second look.
     guard proxy == nil, let (host, port) = address,
       let complaint = await CertificateProbe.complaint(
-        host: host, port: port, connect: .nanoseconds(limits.connect.nanoseconds),
+        host: host, name: limits.connection.tls.serverName, port: port,
+        connect: .nanoseconds(limits.connect.nanoseconds),
         now: Date().timeIntervalSince1970)
     else { return explained }
     explained.message =

@@ -13,6 +13,7 @@ import Pipeline
 struct TransportFailures: Sendable {
   let request: HTTPRequestMessage
   let limits: HTTPLimits
+  let passage: Passage
 
   /// Scheme and authority.
   var origin: String {
@@ -20,10 +21,7 @@ struct TransportFailures: Sendable {
   }
 
   /// The proxy that the request goes through, or `nil`.
-  var proxy: HTTPProxy? {
-    limits.connection.proxies.proxy(
-      scheme: request.head.scheme ?? "http", authority: request.head.authority ?? "")
-  }
+  var proxy: HTTPProxy? { passage.proxy }
 
   func failure(
     _ code: ChainError.Code, _ message: String, _ delivery: ChainError.Delivery
@@ -54,7 +52,7 @@ extension TransportFailures {
           + "answered this", .unknown)
     default: break
     }
-    if let failure = secure(error) ?? multiplexed(error) { return failure }
+    if let failure = secure(error) ?? multiplexed(error) ?? socks(error) { return failure }
     return failure(.connectionFailed, "the request to \(origin) failed: \(error)", .unknown)
   }
 
@@ -110,6 +108,8 @@ extension TransportFailures {
     // Only a connection that does not stand yet can be refused; the other errors also end those
     // that do.
     if error.errnoCode == ECONNREFUSED {
+      // One that is named by its address.
+      if let proxy { return refused(by: proxy, Self.reason(error)) }
       return failure(
         .connectionFailed,
         "cannot connect to \(origin): connection refused; is the server running?", .notSent)
@@ -122,7 +122,7 @@ extension TransportFailures {
       "the connection to \(origin) broke before an answer came: \(Self.reason(error))", .unknown)
   }
 
-  private static func reason(_ error: IOError) -> String {
+  static func reason(_ error: IOError) -> String {
     String(cString: strerror(error.errnoCode)).lowercased()
   }
 
@@ -140,20 +140,6 @@ extension TransportFailures {
       .connectionFailed,
       "cannot connect to \(origin): \(causes.first ?? "no address answered"); is the server running?",
       .notSent)
-  }
-
-  private func connection(_ error: NIOConnectionError, to proxy: HTTPProxy) -> ChainError {
-    if error.connectionErrors.isEmpty, let cause = error.dnsAError ?? error.dnsAAAAError {
-      return failure(
-        .proxyFailed, "the name \(proxy.host) of the proxy has no address: \(cause)", .notSent)
-    }
-    let causes = error.connectionErrors.map { failure in
-      (failure.error as? IOError).map(Self.reason) ?? "\(failure.error)"
-    }
-    return failure(
-      .proxyFailed,
-      "cannot connect to the proxy \(proxy): \(causes.first ?? "no address answered"); it comes from "
-        + "the option proxy of fetch, or from variables such as HTTPS_PROXY", .notSent)
   }
 
   private func client(_ error: HTTPClientError) -> any Error {
@@ -176,36 +162,6 @@ extension TransportFailures {
     default:
       return failure(
         .connectionFailed, "the request to \(origin) failed: \(error.shortDescription)", .unknown)
-    }
-  }
-}
-
-// MARK: Proxies
-
-extension TransportFailures {
-  /// What a proxy did instead of opening a tunnel; `nil` for other errors.
-  private func client(_ error: HTTPClientError, through proxy: HTTPProxy) -> ChainError? {
-    switch error {
-    case .proxyAuthenticationRequired:
-      return failure(
-        .proxyFailed,
-        "the proxy \(proxy) wants credentials, or does not take those it was sent (407): put them "
-          + "into its URL, http://user:password@\(proxy)", .notSent)
-    case .invalidProxyResponse:
-      return failure(
-        .proxyFailed,
-        "the proxy \(proxy) opened no tunnel to \(origin): it refused, or is no HTTP proxy",
-        .notSent)
-    case .httpProxyHandshakeTimeout:
-      return failure(
-        .proxyFailed,
-        "the proxy \(proxy) opened no tunnel to \(origin) within \(limits.connect.optionText)",
-        .notSent)
-    case .connectTimeout:
-      return failure(
-        .proxyFailed, "no connection to the proxy \(proxy) within \(limits.connect.optionText)",
-        .notSent)
-    default: return nil
     }
   }
 }

@@ -182,9 +182,7 @@ struct ManifestOptions: ParsableArguments {
 
   /// Reads the manifest; prints what is wrong with it and ends when it cannot be used.
   func load(format: FindingFormat = .human) throws -> ManifestLoader.Loaded {
-    if let endpoint, (try? Endpoint(url: endpoint)) == nil {
-      throw Failure(.usage, "--endpoint \(endpoint) is not the URL of a server")
-    }
+    if let endpoint { try EndpointOptions.check(endpoint, "--endpoint") }
     do {
       let loaded = try ManifestLoader.load(
         path: manifest, registry: .builtIn, environment: .gqlrun(endpoint: endpoint),

@@ -44,7 +44,7 @@ struct EndpointOptions: ParsableArguments {
       isFallback && fallback != nil ? PipelineFileEnvironment.gqlrun(endpoint: fallback) : given
     let url = environment.variable("GQL_URL") ?? ""
     if let endpoint {
-      try check(endpoint, "--endpoint")
+      try Self.check(endpoint, "--endpoint")
     } else if pipeline == nil {
       guard !url.isEmpty else {
         throw Failure(
@@ -52,7 +52,7 @@ struct EndpointOptions: ParsableArguments {
           "there is no endpoint to send to; name it with --endpoint URL or the variable GQL_URL, or "
             + "use a pipeline file with --pipeline")
       }
-      try check(url, isFallback ? "the project's endpoint" : "GQL_URL:")
+      try Self.check(url, isFallback ? "the project's endpoint" : "GQL_URL:")
     }
     let fields = try givenFields()
     let loaded =
@@ -82,11 +82,14 @@ struct EndpointOptions: ParsableArguments {
     return result
   }
 
-  private func check(_ url: String, _ name: String) throws {
+  /// Refuses what is no URL of a server, without repeating secrets in it.
+  static func check(_ url: String, _ name: String) throws {
     do {
       _ = try Endpoint(url: url)
     } catch {
-      throw Failure(.usage, "\(name) \(url) is not the URL of a server: \(error.reason)")
+      throw Failure(
+        .usage,
+        "\(name) \(Endpoint.shownText(url)) is not the URL of a server: \(error.reason)")
     }
   }
 

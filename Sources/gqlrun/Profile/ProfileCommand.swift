@@ -156,13 +156,17 @@ struct ProfileCommand: AsyncParsableCommand {
     return try await ladder(document, path, source: "generated \(text)", options: options)
   }
 
+  /// Its query may hold keys.
+  private var shownEndpoint: String? { endpoint.map(Endpoint.shownText) }
+
   private func fetched(_ document: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
     let session = ProfileFetch(
       endpoint: endpoint, pipelines: pipeline, header: header, document: document,
       options: operationOptions)
     if load.isGiven {
       var report = try report(
-        source: endpoint ?? pipeline[0], operation: session.operation(pipeline.first), bytes: 0)
+        source: shownEndpoint ?? pipeline[0], operation: session.operation(pipeline.first), bytes: 0
+      )
       report.runs = 1
       report.warmUps = 0
       report.load = try await session.load(load)
@@ -171,7 +175,8 @@ struct ProfileCommand: AsyncParsableCommand {
     let copy = scratch.path("response.json")
     let network = try await session.fetch(runs: runs, warmUps: warmup, copy: copy)
     var report = try await ladder(
-      document, copy, source: endpoint ?? pipeline.joined(separator: ", "), pipeline: pipeline.first
+      document, copy, source: shownEndpoint ?? pipeline.joined(separator: ", "),
+      pipeline: pipeline.first
     )
     report.network = network
     return report

@@ -235,7 +235,12 @@ final class CountingClock: Clock, @unchecked Sendable {
     lock.withLock { total = max(total, deadline.offset) }
     sleepsHere.yield()
     try Task.checkCancellation()
-    if blocks { try await Task.sleep(for: .seconds(3600)) }
+    guard blocks else { return }
+    // Until the task is cancelled, without a clock.
+    let (never, continuation) = AsyncStream.makeStream(of: Never.self)
+    for await _ in never {}
+    continuation.finish()
+    try Task.checkCancellation()
   }
 
   func waitUntilSomebodySleeps() async {

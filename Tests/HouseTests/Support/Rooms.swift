@@ -30,6 +30,10 @@ struct Room {
   static let all: [Room] = [
     // Beside the house: what tests of several rooms use.
     Room("TestSupport", system: ["Foundation"]),
+    // The example, which sees what everybody who uses the library sees.
+    Room(
+      "my-gqlrun", rooms: ["Plugins", "Pipeline", "Cache", "GraphQL"], modules: ["HTTPTypes"],
+      system: ["Foundation"]),
     Room("CYajl"),
     Room("JSONStream", rooms: ["CYajl"]),
     Room("GraphQL"),

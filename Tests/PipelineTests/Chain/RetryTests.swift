@@ -1,3 +1,4 @@
+import Cache
 import Pipeline
 import Testing
 
@@ -54,6 +55,97 @@ struct RetryTests {
     #expect(await bench.server.count == 2)
     #expect(await bench.store.records == ["Q": "server"])
     #expect(await bench.store.rollbacks == 1)
+  }
+
+  @Test(
+    "may be asked for at any stage, and restart at the first interceptor with the next attempt",
+    arguments: ["preflight", "cache", "bottom", "http", "chunk", "parsing", "result", "write"])
+  func stages(stage: String) async {
+    /// Asks for a retry in the first attempt, at its stage.
+    @Sendable func ask(_ here: String, _ request: GraphQLRequest, _ attempt: Int) throws {
+      if here == stage, attempt == 1 { throw ChainRetry(request) }
+    }
+    struct Cache: CacheInterceptor {
+      let ask: @Sendable (String, GraphQLRequest, Int) throws -> Void
+
+      func read(
+        _ request: GraphQLRequest, context: ChainContext
+      ) async throws -> CacheReadOutcome {
+        try ask("cache", request, context.attempt)
+        return .miss(missing: nil)
+      }
+
+      func prepareWrite(
+        for request: GraphQLRequest, context: ChainContext
+      ) async throws -> CacheWriteTarget? {
+        CacheWriteTarget(store: MemoryStore())
+      }
+
+      func write(
+        _ response: GraphQLResponse, for request: GraphQLRequest, context: ChainContext
+      ) async throws {
+        try ask("write", request, context.attempt)
+        _ = try await response.pendingWrite?.commit()
+      }
+    }
+    struct Parser: ResponseParsingInterceptor {
+      let base: FakeParser
+      let ask: @Sendable (String, GraphQLRequest, Int) throws -> Void
+
+      func parse(
+        _ response: HTTPResponseMessage, for request: GraphQLRequest,
+        target: CacheWriteTarget?, context: ChainContext
+      ) async throws -> ResponseStream {
+        try ask("parsing", request, context.attempt)
+        return try await base.parse(response, for: request, target: target, context: context)
+      }
+    }
+    var bench = Bench()
+    let journal = bench.journal
+    bench.top = [
+      Interceptor { request, context, next in
+        await journal.note("attempt \(context.attempt)")
+        try ask("preflight", request, context.attempt)
+        return await next(request).map { response in
+          try ask("result", request, context.attempt)
+          return response
+        }
+      }
+    ]
+    bench.bottom = [
+      Interceptor { request, context, next in
+        try ask("bottom", request, context.attempt)
+        return await next(request)
+      }
+    ]
+    bench.http = [
+      HTTPWrap { message, context, next in
+        try ask("http", .test(), context.attempt)
+        return try await next(message).mapChunks { chunk in
+          try ask("chunk", .test(), context.attempt)
+          return chunk
+        }
+      }
+    ]
+    var pipeline = bench.pipeline
+    let cache = Cache(ask: ask)
+    let parser = Parser(base: FakeParser(store: bench.store, journal: journal), ask: ask)
+    for index in pipeline.entries.indices {
+      switch pipeline.entries[index].id {
+      case "cache-read":
+        pipeline.entries[index] = PipelineEntry(id: "cache-read", .cacheRead(cache))
+      case "cache-write":
+        pipeline.entries[index] = PipelineEntry(id: "cache-write", .cacheWrite(cache))
+      case "parse": pipeline.entries[index] = PipelineEntry(id: "parse", .parsing(parser))
+      default: break
+      }
+    }
+    let runner = PipelineRunner(pipeline, services: bench.services)
+    let result = await outcome(of: runner.execute(.test(policy: .cacheFirst)))
+    #expect(result.error == nil)
+    #expect(result.results == ["server:server"])
+    #expect(await journal.events.filter { $0.hasPrefix("attempt") } == ["attempt 1", "attempt 2"])
+    #expect(await bench.store.commits == 1)
   }
 
   @Test("are not errors to the interceptors above")

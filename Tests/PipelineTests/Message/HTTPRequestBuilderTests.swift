@@ -105,10 +105,23 @@ struct HTTPRequestBuilderTests {
     "needs a URL that can be one",
     arguments: [
       "", "x", "ftp://x", "http://", "http:///x", "http://u:p@x", "http://x y", "http://é", "//x",
-      "http://:80",
+      "http://:80", "http://x:99999", "http://x:0", "http://x:http", "http://x:-1",
+      "http://[::1]:70000",
+      "http://x:99999999999999999999", "http://x:1:2",
     ])
   func urls(url: String) {
     #expect(throws: Endpoint.InvalidURL.self) { try Endpoint(url: url) }
+  }
+
+  @Test(
+    "shows of a URL that cannot be one what is no secret",
+    arguments: [
+      ("http://x:99999/a", "http://x:99999/a"), ("http://u:hunter2@x/a", "http://•••@x/a"),
+      ("u:hunter2@x", "•••@x"), ("ftp://x/?key=hunter2", "ftp://x/?•••"), ("x#hunter2", "x?•••"),
+      ("http://u:hunter2@x?hunter2", "http://•••@x"),
+    ])
+  func shown(url: String, text: String) {
+    #expect(Endpoint.shownText(url) == text)
   }
 
   @Test("goes where the URL says")
@@ -119,5 +132,8 @@ struct HTTPRequestBuilderTests {
     #expect(endpoint.path == "/?a=b")
     #expect(endpoint.shownURL == "https://Example.com:8443/")
     #expect(try Endpoint(url: "http://x").path == "/")
+    for url in ["http://x:", "http://x:65535", "http://[::1]", "http://[::1]:80/"] {
+      #expect(throws: Never.self) { try Endpoint(url: url) }
+    }
   }
 }

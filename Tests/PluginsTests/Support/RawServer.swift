@@ -1,4 +1,3 @@
-import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -20,6 +19,9 @@ struct RawServer: Sendable {
     /// Waits until so many bytes have come, and takes all that are there.
     case bytes(Int)
     case send([UInt8])
+    /// Sends the bytes as fast as the client takes them, until it goes away. No thread of the tests is
+    /// needed, however busy they are.
+    case flood([UInt8])
     /// Sends the bytes until the client goes away, doing the work after each time.
     case sendForever([UInt8], then: @Sendable () async -> Void)
     case run(@Sendable () async -> Void)
@@ -42,6 +44,9 @@ struct RawServer: Sendable {
     /// The requests as text, head and body.
     private(set) var requests: [String] = []
     private(set) var closures = 0
+    /// What came for the steps that wait for bytes.
+    private var pieces: [[UInt8]] = []
+    private var pieceWaiters: [CheckedContinuation<Void, Never>] = []
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     func connected() -> Int {
@@ -50,6 +55,18 @@ struct RawServer: Sendable {
     }
 
     func add(request: String) { requests.append(request) }
+
+    func add(bytes: [UInt8]) {
+      pieces.append(bytes)
+      for continuation in pieceWaiters { continuation.resume() }
+      pieceWaiters = []
+    }
+
+    /// What came for the step of this number that waits for bytes; waits until it has.
+    func bytes(_ number: Int = 0) async -> [UInt8] {
+      while pieces.count <= number { await withCheckedContinuation { pieceWaiters.append($0) } }
+      return pieces[number]
+    }
 
     func noteClosure() {
       closures += 1
@@ -140,8 +157,13 @@ private struct Connection {
             while reader.bytes.count < count {
               guard try await reader.more() else { return await log.noteClosure() }
             }
+            await log.add(bytes: reader.bytes)
             reader.bytes = []
           case .send(let bytes): try await outbound.write(ByteBuffer(bytes: bytes))
+          case .flood(let bytes):
+            let end = client.channel.eventLoop.makePromise(of: Void.self)
+            Self.flood(client.channel, ByteBuffer(bytes: bytes), end)
+            try await end.futureResult.get()
           case .sendForever(let bytes, let work):
             while !Task.isCancelled {
               // The writer of an async channel takes bytes without a pause, and others starve.
@@ -160,6 +182,17 @@ private struct Connection {
         }
       } catch {
         await log.noteClosure()
+      }
+    }
+  }
+
+  private static func flood(
+    _ channel: any Channel, _ bytes: ByteBuffer, _ end: EventLoopPromise<Void>
+  ) {
+    channel.writeAndFlush(bytes).whenComplete { result in
+      switch result {
+      case .success: channel.eventLoop.execute { flood(channel, bytes, end) }
+      case .failure(let error): end.fail(error)
       }
     }
   }
@@ -208,75 +241,3 @@ extension String {
     return nil
   }
 }
-
-/// The bytes of HTTP responses.
-enum HTTPText {
-  /// The answer to ``Bench/user``.
-  static let user = #"{"data":{"user":{"__typename":"User","id":"1","name":"Ada"}}}"#
-
-  /// A response whose length is told, unless `headers` tell another.
-  static func response(
-    _ status: String = "200 OK", type: String? = "application/json", headers: [String] = [],
-    body: String = user
-  ) -> [UInt8] {
-    response(status, type: type, headers: headers, bytes: Array(body.utf8))
-  }
-
-  static func response(
-    _ status: String = "200 OK", type: String? = "application/json", headers: [String] = [],
-    bytes: [UInt8]
-  ) -> [UInt8] {
-    let isFramed = headers.contains {
-      let name = $0.lowercased()
-      return name.hasPrefix("content-length:") || name.hasPrefix("transfer-encoding:")
-        || name == "connection: close"
-    }
-    var lines = ["HTTP/1.1 \(status)"]
-    if let type { lines.append("Content-Type: \(type)") }
-    if !isFramed { lines.append("Content-Length: \(bytes.count)") }
-    lines += headers
-    return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + bytes
-  }
-
-  static func chunk(_ text: String) -> String {
-    "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n"
-  }
-}
-
-/// Bodies in gzip.
-enum GzipText {
-  /// The bytes in blocks that are stored as they are.
-  static func stored(_ bytes: [UInt8]) -> [UInt8] {
-    precondition(bytes.count < 65_536)
-    let count = UInt16(bytes.count)
-    let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
-    let block: [UInt8] = [1] + little(count) + little(~count)
-    return head + block + bytes + little(crc(bytes)) + little(UInt32(bytes.count))
-  }
-
-  private static func little<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
-    withUnsafeBytes(of: number.littleEndian) { Array($0) }
-  }
-
-  private static func crc(_ bytes: [UInt8]) -> UInt32 {
-    var crc = ~UInt32(0)
-    for byte in bytes {
-      crc ^= UInt32(byte)
-      for _ in 0..<8 {
-        let carries = crc & 1 == 1
-        crc >>= 1
-        if carries { crc ^= 0xEDB8_8320 }
-      }
-    }
-    return ~crc
-  }
-}
-
-/// The answer to ``Bench/user`` with a name of a million letters, in 1,055 bytes of gzip.
-let gzipBomb: [UInt8] = {
-  let start =
-    "H4sIAAAAAAACA+3IKwqAQBiF0b382WK1uQizDDjBoIiPIDJ7V8FdeE65l++KIe0pmiuOLa/v9v1+LnlOU44mujdWMQ7Pr5/z5RY"
-  let end = "PitKKXcSeOE4npCDwA="
-  let zeros = String(repeating: "A", count: 1290)
-  return Array(Data(base64Encoded: start + zeros + end) ?? Data())
-}()

@@ -85,6 +85,25 @@ import Testing
     }
   }
 
+  @Test(arguments: [[RawServer.Step.request], [.request, .reset]])
+  func `fault 6: a mutation whose answer did not come is not sent again`(
+    _ script: [RawServer.Step]
+  ) async throws {
+    try await RawServer.withServer(script) { server in
+      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+      try await Bench.with(chain, url: server.url) { bench in
+        try await bench.prime()
+        let before = await bench.dump()
+        let outcome = await bench.run(Bench.rename)
+        #expect(outcome.code == .connectionClosed)
+        #expect(outcome.failure?.delivery == .unknown)
+        #expect(await server.log.connections == 1)
+        #expect(await bench.dump() == before)
+        expectNoSecrets(outcome, bench)
+      }
+    }
+  }
+
   @Test func `max-retry repeats a query whose connection closed before the answer`() async throws {
     try await RawServer.withServer([.request], [.request, .send(Self.ok)]) { server in
       let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain

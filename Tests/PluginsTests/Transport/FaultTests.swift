@@ -88,7 +88,7 @@ import Testing
       name: "fault 16: header fields without end",
       script: answers(
         Array("HTTP/1.1 200 OK\r\n".utf8),
-        .sendForever(Array("X-More: \(String(repeating: "a", count: 1000))\r\n".utf8), then: {})),
+        .flood(Array("X-More: \(String(repeating: "a", count: 1000))\r\n".utf8))),
       code: .limitExceeded, delivery: .unknown, message: ["header"]),
   ]
 
@@ -97,7 +97,7 @@ import Testing
       name: "fault 12: a body without end",
       script: answers(
         HTTPText.response(headers: ["Transfer-Encoding: chunked"], body: ""),
-        .sendForever(Array(HTTPText.chunk(String(repeating: " ", count: 4096)).utf8), then: {})),
+        .flood(Array(HTTPText.chunk(String(repeating: " ", count: 4096)).utf8))),
       code: .limitExceeded, delivery: .answered, message: ["larger than 1MiB", "max_body"],
       fetch: "fetch: { max_body: 1MiB }"),
     Fault(

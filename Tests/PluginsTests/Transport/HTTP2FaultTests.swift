@@ -1,5 +1,7 @@
+import JSONStream
 import NIOSSL
 import Pipeline
+import Plugins
 import Testing
 
 /// Faults 35 to 37: a server that speaks HTTP/2, frame by frame.
@@ -72,6 +74,26 @@ struct HTTP2FaultTests {
     try await with([Self.script(Self.good)]) { outcome, server in
       #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
       #expect(await server.log.connections == 1)
+    }
+  }
+
+  @Test func `an archive has the version that was spoken`() async throws {
+    let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
+    let sockets = AsyncHTTPTransport()
+    let recorder = ExchangeRecorder()
+    var setup = Bench.Setup()
+    setup.transport = RecordingTransport(sockets, recorder: recorder)
+    let ca = certificates.path("ca.pem")
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
+    try await RawServer.withServer([Self.script(Self.good)], tls: tls) { [setup] server in
+      let url = "https://localhost:\(server.port)/graphql"
+      _ = try await Bench.with(chain, url: url, setup: setup) { await $0.run() }
+    }
+    await sockets.shutdown()
+    let entry = await recorder.archive(creator: "gqlrun", version: "1")["log"]?["entries"]?
+      .arrayValue?.first
+    for side in ["request", "response"] {
+      #expect(entry?[side]?["httpVersion"]?.stringValue == "HTTP/2")
     }
   }
 

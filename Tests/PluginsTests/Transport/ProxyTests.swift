@@ -9,11 +9,12 @@ import Testing
   }
 
   private func refusal(
-    _ script: [RawServer.Step], _ part: String
+    _ script: [RawServer.Step], _ part: String, proxy scheme: String = "http",
+    url: String = "https://server.invalid/graphql"
   ) async throws {
     try await RawServer.withServer(script) { proxy in
-      let chain = chain("proxy: \"http://127.0.0.1:\(proxy.port)\"")
-      try await Bench.with(chain, url: "http://server.invalid/graphql") { bench in
+      let chain = chain("proxy: \"\(scheme)://127.0.0.1:\(proxy.port)\"")
+      try await Bench.with(chain, url: url) { bench in
         try await bench.prime()
         let before = await bench.dump()
         let outcome = await bench.run(policy: .networkOnly)
@@ -28,22 +29,93 @@ import Testing
     }
   }
 
-  @Test func `requests go through the tunnel of a proxy`() async throws {
+  @Test func `secure connections go through the tunnel of a proxy`() async throws {
     let script: [RawServer.Step] = [
-      .request, .send("HTTP/1.1 200 Connection established\r\n\r\n"), .request,
-      .send(HTTPText.response()),
+      .request, .send("HTTP/1.1 200 Connection established\r\n\r\n"), .bytes(5),
     ]
     try await RawServer.withServer(script) { proxy in
       let chain = chain("proxy: \"http://127.0.0.1:\(proxy.port)\"")
+      try await Bench.with(chain, url: "https://server.invalid/graphql") { bench in
+        async let outcome = bench.run()
+        let hello = await proxy.log.bytes()
+        #expect(hello.first == 22, "what follows in the tunnel is a TLS handshake")
+        let requests = await proxy.log.requests
+        #expect(requests.first?.hasPrefix("CONNECT server.invalid:443 HTTP/1.1") == true)
+        #expect(requests.first?.contains(Bench.canary) == false)
+        _ = await outcome
+      }
+    }
+  }
+
+  @Test func `plain requests are handed to a proxy, which is told whom they are for`() async throws
+  {
+    let script: [RawServer.Step] = [
+      .request, .send(HTTPText.response()), .request, .send(HTTPText.response()),
+    ]
+    try await RawServer.withServer(script) { proxy in
+      var setup = Bench.Setup()
+      setup.variables = ["http_proxy": "http://user:p%40ss@127.0.0.1:\(proxy.port)"]
+      let chain = chain("proxy: environment")
+      let url = "http://server.invalid:8080/graphql?a=b"
+      try await Bench.with(chain, url: url, setup: setup) { bench in
+        for _ in 0..<2 {
+          let outcome = await bench.run(policy: .networkOnly)
+          #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
+          expectNoSecrets(outcome, bench)
+        }
+        let requests = await proxy.log.requests
+        #expect(requests.count == 2)
+        for request in requests {
+          let lines = request.split(separator: "\r\n").map(String.init)
+          #expect(lines.first == "POST http://server.invalid:8080/graphql?a=b HTTP/1.1")
+          #expect(lines.contains { $0.lowercased() == "host: server.invalid:8080" })
+          #expect(lines.contains("Proxy-Authorization: Basic dXNlcjpwQHNz"))
+        }
+        #expect(await proxy.log.connections == 1, "the connection to the proxy is kept")
+      }
+    }
+  }
+
+  @Test func `fault 38: a proxy that passes requests on wants credentials`() async throws {
+    try await refusal(
+      [
+        .request,
+        .send(HTTPText.response("407 Proxy Authentication Required", body: "")), .untilClosed,
+      ], "wants credentials", url: "http://server.invalid/graphql")
+  }
+
+  @Test func `a proxy that speaks SOCKS is told the name of the server`() async throws {
+    let script: [RawServer.Step] = [
+      // Greeting, and the choice of no credentials.
+      .bytes(3), .send([5, 0]),
+      // CONNECT by name, and that it stands.
+      .bytes(4 + 1 + 14 + 2), .send([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]),
+      .request, .send(HTTPText.response()),
+    ]
+    try await RawServer.withServer(script) { proxy in
+      let chain = chain("proxy: \"socks5h://127.0.0.1:\(proxy.port)\"")
       try await Bench.with(chain, url: "http://server.invalid/graphql") { bench in
         let outcome = await bench.run()
         #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
-        let requests = await proxy.log.requests
-        #expect(requests.first?.hasPrefix("CONNECT server.invalid:80 HTTP/1.1") == true)
-        #expect(requests.first?.contains(Bench.canary) == false)
-        #expect(requests.last?.hasPrefix("POST /graphql") == true)
+        #expect(
+          await proxy.log.bytes(1) == [5, 1, 0, 3, 14] + Array("server.invalid".utf8) + [0, 80])
+        #expect(await proxy.log.requests.first?.hasPrefix("POST /graphql") == true)
       }
     }
+  }
+
+  @Test(arguments: [
+    ([RawServer.Step.bytes(3), .send([5, 255])], "wants credentials"),
+    (
+      [.bytes(3), .send([5, 0]), .bytes(21), .send([5, 5, 0, 1, 0, 0, 0, 0, 0, 0])],
+      "connection refused"
+    ),
+    ([.bytes(3), .send("HTTP/1.1 400 Bad Request\r\n\r\n")], "does not answer with SOCKS 5"),
+  ]) func `fault 38: a proxy that speaks SOCKS refuses`(
+    _ script: [RawServer.Step], _ part: String
+  ) async throws {
+    try await refusal(
+      script + [.untilClosed], part, proxy: "socks5h", url: "http://server.invalid/graphql")
   }
 
   @Test func `fault 38: a proxy that wants credentials`() async throws {
@@ -61,7 +133,7 @@ import Testing
       [
         .request, .send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
         .untilClosed,
-      ], "opened no tunnel to http://server.invalid")
+      ], "opened no tunnel to https://server.invalid")
   }
 
   @Test func `fault 38: a proxy that is not there`() async throws {
@@ -100,7 +172,23 @@ import Testing
   }
 
   @Test(arguments: [
-    ("https://proxy:1", "plain HTTP"), ("socks5://proxy:1", "socks5"), ("http://:1", "no host"),
+    ("10.0.0.0/8", "10.255.1.2", true), ("10.0.0.0/8", "11.0.0.1", false),
+    ("192.168.7.128/25", "192.168.7.200", true), ("192.168.7.128/25", "192.168.7.100", false),
+    ("fd00::/8", "[fd12::1]:80", true), ("[fd00::1]", "[fd00:0::1]", true),
+    ("0.0.0.0/0", "8.8.8.8:1", true), ("0.0.0.0/0", "[::1]", false),
+    ("10.0.0.1", "10.0.0.1", true), ("10.0.0.1", "210.0.0.1", false), ("0.0.1", "10.0.0.1", false),
+    ("10.0.0.0/33", "10.0.0.0", false), ("10.0.0.0/x", "10.0.0.0", false),
+    ("10.0.0.0/8", "10.example.com", false),
+  ]) func `ranges of addresses are asked without a proxy`(
+    _ exception: String, _ authority: String, _ isDirect: Bool
+  ) throws {
+    let all = try proxies(["ALL_PROXY": "http://proxy:1", "NO_PROXY": exception])
+    #expect((all.proxy(scheme: "https", authority: authority) == nil) == isDirect)
+  }
+
+  @Test(arguments: [
+    ("https://proxy:1", "not https://"), ("socks4://proxy:1", "not socks4://"),
+    ("socks5://user@proxy:1", "SOCKS"), ("http://:1", "no host"),
     ("proxy:99999", "port"), ("proxy:x", "port"),
   ]) func `what is no proxy is refused with its reason`(_ url: String, _ part: String) {
     expectEntry("fetch: { proxy: \"\(url)\" }", refusedWith: part)

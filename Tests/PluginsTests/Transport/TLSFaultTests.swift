@@ -68,6 +68,31 @@ struct TLSFaultTests {
       "its certificate is for another name")
   }
 
+  @Test func `server_name is asked for and must stand in the certificate`() async throws {
+    let named = trusting + ", server_name: other.example"
+    for host in ["localhost", "127.0.0.1"] {
+      let result = try await run(try certificates.server(.other), client: named, host: host)
+      #expect(result.outcome.texts == [Bench.answered], "\(result.outcome.message)")
+    }
+    expectRefusal(
+      try await run(
+        try certificates.server(.other), client: trusting + ", server_name: another.example"),
+      "its certificate is for another name than another.example, the option tls.server_name")
+    expectEntry("fetch: { tls: { server_name: \"a/b\" } }", refusedWith: "no name of a host")
+  }
+
+  @Test func `with server_name the server is still told its own address`() async throws {
+    let tls = try certificates.server(.other)
+    try await RawServer.withServer([.request, .send(HTTPText.response())], tls: tls) { server in
+      let chain = chain(trusting + ", server_name: other.example")
+      try await Bench.with(chain, url: "https://localhost:\(server.port)/graphql") { bench in
+        _ = await bench.run()
+        let request = await server.log.requests.first?.lowercased() ?? ""
+        #expect(request.contains("\r\nhost: localhost:\(server.port)\r\n"), "\(request)")
+      }
+    }
+  }
+
   @Test func `fault 33: an unknown authority`() async throws {
     expectRefusal(
       try await run(try certificates.server(.good), client: ""),

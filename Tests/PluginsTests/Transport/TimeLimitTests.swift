@@ -36,9 +36,13 @@ import Testing
     ]
     try await RawServer.withServer(script) { server in
       try await Bench.with(url: server.url, setup: setup(clock)) { bench in
-        let outcome = await bench.run()
+        try await bench.prime()
+        let before = await bench.dump()
+        let outcome = await bench.run(policy: .networkOnly)
         expectTimeout(outcome, bench, .unknown, "nothing came for 30s", "idle_timeout")
+        #expect(await bench.dump() == before)
         await server.log.closure()
+        #expect(await server.log.connections == 1)
         #expect(await server.log.requests.count == 1)
       }
     }
@@ -96,10 +100,14 @@ import Testing
       }
       let chain = chain("timeout: 20s, idle_timeout: 10s")
       try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        let outcome = await bench.run()
+        try await bench.prime()
+        let before = await bench.dump()
+        let outcome = await bench.run(policy: .networkOnly)
         expectTimeout(outcome, bench, .answered, "took longer than 20s", "option timeout")
         signal.finish()
+        #expect(await bench.dump() == before)
         await server.log.closure()
+        #expect(await server.log.connections == 1)
       }
     }
   }
@@ -113,9 +121,13 @@ import Testing
     try await RawServer.withServer(script) { server in
       let chain = chain("timeout: 20s, idle_timeout: 30s")
       try await Bench.with(chain, url: server.url, setup: setup(clock)) { bench in
-        let outcome = await bench.run()
+        try await bench.prime()
+        let before = await bench.dump()
+        let outcome = await bench.run(policy: .networkOnly)
         expectTimeout(outcome, bench, .unknown, "did not answer within 20s")
+        #expect(await bench.dump() == before)
         await server.log.closure()
+        #expect(await server.log.connections == 1)
       }
     }
   }
@@ -129,9 +141,13 @@ import Testing
     try await RawServer.withServer(script) { server in
       let chain = chain("timeout: 20s, idle_timeout: 30s")
       try await Bench.with(chain, url: server.url, setup: setup(clock)) { bench in
-        let outcome = await bench.run()
+        try await bench.prime()
+        let before = await bench.dump()
+        let outcome = await bench.run(policy: .networkOnly)
         expectTimeout(outcome, bench, .unknown, "did not answer within 20s")
+        #expect(await bench.dump() == before)
         await server.log.closure()
+        #expect(await server.log.connections == 1)
       }
     }
   }
@@ -186,10 +202,14 @@ import Testing
       setup.change = { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
       let chain = chain("timeout: 24h, idle_timeout: 10s, min_throughput: 1KiB")
       try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        let outcome = await bench.run()
+        try await bench.prime()
+        let before = await bench.dump()
+        let outcome = await bench.run(policy: .networkOnly)
         expectTimeout(outcome, bench, .answered, "fewer than 1KiB per second", "min_throughput")
         signal.finish()
+        #expect(await bench.dump() == before)
         await server.log.closure()
+        #expect(await server.log.connections == 1)
       }
     }
   }

@@ -29,7 +29,10 @@ import Plugins
     registry.register(TenantPlugin.self)
 
     let pipeline = try PipelineFile.load(path: path, registry: registry).pipeline
-    let text = try String(contentsOfFile: document, encoding: .utf8)
+    guard let text = try? String(contentsOfFile: document, encoding: .utf8) else {
+      FileHandle.standardError.write(Data("cannot read the document \(document)\n".utf8))
+      exit(66)
+    }
     let operation = try PreparedOperation(document: Document(parsing: text), keys: pipeline.keys)
     let transport = AsyncHTTPTransport(userAgent: "my-gqlrun")
     let runner = PipelineRunner(

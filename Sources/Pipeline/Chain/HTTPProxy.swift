@@ -1,0 +1,83 @@
+/// A proxy.
+///
+/// One that speaks HTTP tunnels secure connections, as `CONNECT` asks it to, and passes plain requests on,
+/// which it reads. One that speaks SOCKS tunnels both, and looks up the name of the server itself.
+public struct HTTPProxy: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable {
+    case http, socks5
+  }
+
+  public var kind = Kind.http
+  public var host: String
+  public var port: Int
+  public var user: String?
+  public var password: SecretString?
+
+  /// Why a text does not name a proxy. Does not repeat the text.
+  public struct InvalidURL: Error, Sendable, Hashable {
+    public var reason: String
+  }
+
+  /// Reads `http://user:password@host:port` or `socks5h://host:port`; without a scheme it is HTTP, and the
+  /// port is 1080 by default, as curl has it.
+  public init(url: String) throws(InvalidURL) {
+    var rest = url[...]
+    if let mark = url.firstRange(of: "://") {
+      let scheme = url[..<mark.lowerBound].lowercased()
+      switch scheme {
+      case "http": break
+      // Both let the proxy look up names.
+      case "socks5", "socks5h": kind = .socks5
+      default:
+        throw InvalidURL(
+          reason: "http:// and socks5h:// are the ways in which proxies are spoken to, not "
+            + "\(scheme):// (the connection to the server is encrypted inside of the tunnel)")
+      }
+      rest = url[mark.upperBound...]
+    }
+    var authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    if let at = authority.lastIndex(of: "@") {
+      let parts = authority[..<at].split(
+        separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      user = parts.first.map { Self.decoded($0) }
+      password = parts.count > 1 ? SecretString(Self.decoded(parts[1])) : nil
+      authority = authority[authority.index(after: at)...]
+      guard kind == .http else {
+        throw InvalidURL(reason: "a name and password for a SOCKS proxy are not supported")
+      }
+    }
+    let bracket = authority.hasPrefix("[") ? authority.firstIndex(of: "]") : nil
+    let colon = authority[(bracket ?? authority.startIndex)...].firstIndex(of: ":")
+    let name = authority[..<(colon ?? authority.endIndex)]
+    host = String(bracket == nil ? name : name.dropFirst().dropLast())
+    guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw InvalidURL(reason: "it names no host")
+    }
+    let digits = colon.map { authority[authority.index(after: $0)...] } ?? "1080"
+    guard let port = Int(digits), (1...65_535).contains(port) else {
+      throw InvalidURL(reason: "its port is no number from 1 to 65535")
+    }
+    self.port = port
+  }
+
+  private static func decoded(_ text: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), rest.count >= 2,
+        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension HTTPProxy: CustomStringConvertible {
+  /// Host and port, without credentials.
+  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

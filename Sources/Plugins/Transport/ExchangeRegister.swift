@@ -1,0 +1,42 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import Pipeline
+
+/// The exchanges that are under way, for what they share: event loops, and one watch over their limits
+/// of time.
+final class ExchangeRegister: Sendable {
+  /// The place of an exchange among the others.
+  struct Ticket: Sendable {
+    let loop: any EventLoop
+    fileprivate let number: Int
+    fileprivate let loopIndex: Int
+  }
+
+  private let watch: Watch
+  private let loops: [any EventLoop]
+  /// How many exchanges use each loop.
+  private let uses: NIOLockedValueBox<[Int]>
+
+  init(clock: ServiceClock, loops: [any EventLoop]) {
+    self.loops = loops
+    watch = Watch(clock)
+    uses = NIOLockedValueBox(loops.map { _ in 0 })
+  }
+
+  /// Watches over an exchange until it is removed. It gets the loop that has the least to do, and of
+  /// several always the same, so that one request after the other finds its connection there.
+  func add(_ reception: Reception) -> Ticket {
+    let index = uses.withLockedValue { uses in
+      let index = uses.indices.min { uses[$0] < uses[$1] } ?? 0
+      uses[index] += 1
+      return index
+    }
+    return Ticket(
+      loop: loops[index], number: watch.add { reception.nextLook() }, loopIndex: index)
+  }
+
+  func remove(_ ticket: Ticket) {
+    watch.remove(ticket.number)
+    uses.withLockedValue { $0[ticket.loopIndex] -= 1 }
+  }
+}

@@ -1,0 +1,136 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import Pipeline
+
+/// How a request gets to its server: directly, through a tunnel, or handed to a proxy that passes it on.
+struct Passage: Sendable {
+  /// What belongs to the client and its connections.
+  struct Setting: Sendable, Hashable {
+    /// The proxy that opens a tunnel.
+    var tunnel: HTTPProxy?
+    /// The name that is asked for in TLS, and the host that is connected to.
+    var certificate: Certificate?
+    /// Whether a proxy passes requests on, and is told to whom in each of them.
+    var isPassedOn = false
+
+    struct Certificate: Sendable, Hashable {
+      var name: String
+      var host: String
+    }
+  }
+
+  private(set) var setting = Setting()
+  /// The proxy, whichever way it is used.
+  let proxy: HTTPProxy?
+  /// The other end of the connection.
+  let peer: String
+  private let origin: String
+
+  init(_ request: HTTPRequestMessage, _ connection: HTTPConnection) {
+    let scheme = request.head.scheme ?? "http"
+    let authority = request.head.authority ?? ""
+    origin = "\(scheme)://\(authority)"
+    proxy = connection.proxies.proxy(scheme: scheme, authority: authority)
+    if let proxy, proxy.kind == .http, scheme == "http" {
+      setting.isPassedOn = true
+      peer = "http://\(proxy)"
+    } else {
+      setting.tunnel = proxy
+      peer = origin
+    }
+    if scheme == "https", let name = connection.tls.serverName,
+      let host = URL(string: origin)?.host()
+    {
+      setting.certificate = .init(name: name, host: host.filter { $0 != "[" && $0 != "]" })
+    }
+  }
+
+  /// The request as the client sends it.
+  func outgoing(
+    _ request: HTTPRequestMessage, userAgent: String, decompresses: Bool
+  ) throws -> HTTPClient.Request {
+    let head = request.head
+    var headers = HTTPHeaders()
+    headers.reserveCapacity(head.headerFields.count + 4)
+    for field in head.headerFields {
+      headers.add(name: field.name.rawName, value: field.value)
+    }
+    if !headers.contains(name: "User-Agent") {
+      headers.add(name: "User-Agent", value: userAgent)
+    }
+    if decompresses, !headers.contains(name: "Accept-Encoding") {
+      headers.add(name: "Accept-Encoding", value: "gzip, deflate")
+    }
+    if setting.isPassedOn || setting.certificate != nil, !headers.contains(name: "Host") {
+      headers.add(name: "Host", value: head.authority ?? "")
+    }
+    if setting.isPassedOn, let proxy, let user = proxy.user {
+      let credentials = "\(user):\(proxy.password?.reveal() ?? "")"
+      headers.replaceOrAdd(
+        name: "Proxy-Authorization",
+        value: "Basic \(Data(credentials.utf8).base64EncodedString())")
+    }
+    do {
+      return try HTTPClient.Request(
+        url: url(head.path ?? "/"), method: HTTPMethod(rawValue: head.method.rawValue),
+        headers: headers, body: request.body.map { .byteBuffer(ByteBuffer(bytes: $0)) })
+    } catch {
+      throw ChainError(
+        .transport, .invalidRequest, "\(origin) is not a URL to send to", delivery: .notSent)
+    }
+  }
+
+  private func url(_ path: String) -> String {
+    // ``AbsoluteFormHandler`` takes the first slash away.
+    if setting.isPassedOn { return "\(peer)/\(origin)\(path)" }
+    guard let certificate = setting.certificate else { return origin + path }
+    let port = URL(string: origin)?.port.map { ":\($0)" } ?? ""
+    return "https://\(certificate.name)\(port)\(path)"
+  }
+}
+
+extension Passage.Setting {
+  func apply(to configuration: inout HTTPClient.Configuration) {
+    configuration.proxy = tunnel.map { proxy in
+      switch proxy.kind {
+      case .socks5: .socksServer(host: proxy.host, port: proxy.port)
+      case .http:
+        .server(
+          host: proxy.host, port: proxy.port,
+          authorization: proxy.user.map {
+            .basic(username: $0, password: proxy.password?.reveal() ?? "")
+          })
+      }
+    }
+    if let certificate { configuration.dnsOverride = [certificate.name: certificate.host] }
+    guard isPassedOn else { return }
+    configuration.http1_1ConnectionDebugInitializer = { channel in
+      channel.eventLoop.makeCompletedFuture {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(
+          AbsoluteFormHandler(), position: .after(pipeline.handler(type: HTTPRequestEncoder.self)))
+      }
+    }
+  }
+}
+
+/// Writes the whole address into the request line, which is how a proxy is told whom a request is for.
+///
+/// The client only sends paths, so ``Passage`` puts the address into the path.
+///
+/// https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
+private final class AbsoluteFormHandler: ChannelOutboundHandler {
+  typealias OutboundIn = HTTPClientRequestPart
+  typealias OutboundOut = HTTPClientRequestPart
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard case .head(var head) = unwrapOutboundIn(data) else {
+      return context.write(data, promise: promise)
+    }
+    if head.uri.hasPrefix("/http://") { head.uri.removeFirst() }
+    context.write(wrapOutboundOut(.head(head)), promise: promise)
+  }
+}

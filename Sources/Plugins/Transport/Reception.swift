@@ -1,0 +1,225 @@
+import AsyncHTTPClient
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOHTTP1
+import Pipeline
+
+/// What the network brings of one response, from its event loop to the task that reads it.
+///
+/// Nothing is started for it: the network puts things here and wakes the reader, who takes them and
+/// waits again. At most two pieces of the body wait; then the network does.
+final class Reception: HTTPClientResponseDelegate {
+  typealias Response = Void
+
+  /// Why an exchange was ended before its time.
+  enum Expiry {
+    case total, silence
+  }
+
+  /// What a reader finds.
+  enum Item {
+    case head(HTTPResponseHead)
+    case piece(ByteBuffer)
+    case end
+    case failed(any Error)
+    case expired(Expiry)
+  }
+
+  private struct State {
+    var head: HTTPResponseHead?
+    var hasHead = false
+    var pieces: [ByteBuffer] = []
+    /// Fulfilled when there is room for the next piece.
+    var room: EventLoopPromise<Void>?
+    var end: Result<Void, any Error>?
+    var expiry: Expiry?
+    var isCancelled = false
+    var reader: CheckedContinuation<Void, Never>?
+    /// Since when the reader waits, and how long it did for the body in all.
+    var waitingSince: Duration?
+    var waited = Duration.zero
+    var task: HTTPClient.Task<Void>?
+  }
+
+  private let state = NIOLockedValueBox(State())
+  private let clock: ServiceClock
+  private let limits: HTTPLimits
+  private let deadline: Duration
+
+  init(limits: HTTPLimits, clock: ServiceClock) {
+    self.limits = limits
+    self.clock = clock
+    deadline = clock.now() + limits.total
+  }
+
+  /// The time spent waiting for the body.
+  var waited: Duration { state.withLockedValue { $0.waited } }
+
+  var isOverdue: Bool { clock.now() >= deadline }
+}
+
+// MARK: The reader
+
+extension Reception {
+  /// Sends the request. To be called once, before anything is read.
+  func begin(_ client: HTTPClient, _ request: HTTPClient.Request, on loop: any EventLoop) {
+    let now = clock.now()
+    state.withLockedValue { $0.waitingSince = now }
+    let task = client.execute(request: request, delegate: self, eventLoop: .delegate(on: loop))
+    // Of a client that was shut down there is no other news.
+    task.futureResult.whenFailure { self.fail($0) }
+    let isTooLate = state.withLockedValue { state in
+      guard !state.isCancelled else { return true }
+      state.task = task
+      return false
+    }
+    if isTooLate { task.cancel() }
+  }
+
+  /// The next that came, as soon as it does.
+  func next() async throws -> Item {
+    while true {
+      if let item = try take() { return item }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { wait(with: $0) }
+      } onCancel: {
+        abandon()
+      }
+    }
+  }
+
+  private func take() throws -> Item? {
+    let (item, room) = try state.withLockedValue { state -> (Item?, EventLoopPromise<Void>?) in
+      if state.isCancelled { throw CancellationError() }
+      if let expiry = state.expiry { return (.expired(expiry), nil) }
+      if let head = state.head {
+        state.head = nil
+        state.hasHead = true
+        return (.head(head), nil)
+      }
+      if !state.pieces.isEmpty { return (.piece(state.pieces.removeFirst()), state.room.take()) }
+      switch state.end {
+      case .success: return (.end, nil)
+      case .failure(let error): return (.failed(error), nil)
+      case nil: return (nil, nil)
+      }
+    }
+    room?.succeed(())
+    return item
+  }
+
+  private func wait(with continuation: CheckedContinuation<Void, Never>) {
+    let now = clock.now()
+    let isThere = state.withLockedValue { state in
+      guard !state.isCancelled, state.expiry == nil, state.head == nil, state.pieces.isEmpty,
+        state.end == nil
+      else { return true }
+      state.reader = continuation
+      if state.waitingSince == nil { state.waitingSince = now }
+      return false
+    }
+    if isThere { continuation.resume() }
+  }
+
+  /// Gives the response up: nobody reads on. Without effect after its end.
+  func abandon() {
+    let (task, reader, room) = state.withLockedValue { state in
+      state.isCancelled = true
+      state.pieces = []
+      let isOver = state.end != nil
+      return (isOver ? nil : state.task.take(), woken(&state), state.room.take())
+    }
+    task?.cancel()
+    room?.succeed(())
+    reader?.resume()
+  }
+
+  private func woken(_ state: inout State) -> CheckedContinuation<Void, Never>? {
+    if let since = state.waitingSince.take(), state.hasHead { state.waited += clock.now() - since }
+    return state.reader.take()
+  }
+}
+
+// MARK: The network
+
+extension Reception {
+  func didReceiveHead(
+    task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
+  ) -> EventLoopFuture<Void> {
+    state.withLockedValue { state in
+      state.head = head
+      return woken(&state)
+    }?.resume()
+    return task.eventLoop.makeSucceededVoidFuture()
+  }
+
+  func didReceiveBodyPart(
+    task: HTTPClient.Task<Void>, _ buffer: ByteBuffer
+  ) -> EventLoopFuture<Void> {
+    let (reader, room) = state.withLockedValue {
+      state -> (CheckedContinuation<Void, Never>?, EventLoopFuture<Void>?) in
+      guard !state.isCancelled else { return (nil, nil) }
+      state.pieces.append(buffer)
+      let reader = woken(&state)
+      guard state.pieces.count > 1 else { return (reader, nil) }
+      let room = task.eventLoop.makePromise(of: Void.self)
+      state.room = room
+      return (reader, room.futureResult)
+    }
+    reader?.resume()
+    return room ?? task.eventLoop.makeSucceededVoidFuture()
+  }
+
+  func didFinishRequest(task: HTTPClient.Task<Void>) throws {
+    end(.success(()))
+  }
+
+  private func fail(_ error: any Error) {
+    end(.failure(error))
+  }
+
+  private func end(_ result: Result<Void, any Error>) {
+    state.withLockedValue { state in
+      if state.end == nil { state.end = result }
+      state.task = nil
+      return woken(&state)
+    }?.resume()
+  }
+}
+
+// MARK: Time
+
+extension Reception {
+  /// Ends the exchange if it is over its time. Returns how long there is nothing to do; `nil` when it
+  /// is over.
+  func nextLook() -> Duration? {
+    let now = clock.now()
+    let (pause, task, reader) = state.withLockedValue {
+      state -> (Duration?, HTTPClient.Task<Void>?, CheckedContinuation<Void, Never>?) in
+      guard state.end == nil, !state.isCancelled, state.expiry == nil else {
+        return (nil, nil, nil)
+      }
+      if now >= deadline {
+        state.expiry = .total
+      } else if let since = state.waitingSince, now >= since + silence(state.hasHead) {
+        state.expiry = .silence
+      } else {
+        let since = state.waitingSince ?? now
+        return (min(deadline, since + silence(state.hasHead)) - now, nil, nil)
+      }
+      return (nil, state.task.take(), woken(&state))
+    }
+    task?.cancel()
+    reader?.resume()
+    return pause
+  }
+
+  /// How long nothing may come. Before the head, the time to connect is part of it; that has its own
+  /// limit, which tells more.
+  private func silence(_ hasHead: Bool) -> Duration {
+    hasHead ? limits.idle : max(limits.idle, limits.connect + .seconds(1))
+  }
+
+  /// How long nothing may come now.
+  var silence: Duration { silence(state.withLockedValue { $0.hasHead }) }
+}
