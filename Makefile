@@ -114,7 +114,7 @@ endef
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: build ## Build, and watch the main job run against the built-in server
@@ -220,7 +220,7 @@ bench-chain: build ## Measure what the chain adds to a bare async-http-client on
 	  .build-bench-chain/release/gqlrun-bench-chain "$$url" $(CHAIN_REQUESTS) $(CHAIN_ROUNDS)
 
 .PHONY: check-profile
-check-profile: build ## Hold the figures of gqlrun profile against others: /usr/bin/time's way, and the benchmark's if built
+check-profile: packages-server build ## Hold the figures of gqlrun profile against outside measurements
 	Tests/Figures/profile.py $(PROGRAM) --posts 2500
 	Tests/Figures/profile.py $(PROGRAM) --posts 25000 --rounds 5
 	Tests/Figures/profile.py $(PROGRAM) --posts 250 --slow-disk

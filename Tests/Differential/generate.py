@@ -143,7 +143,7 @@ def tokens(source):
         result.append((token.start, token.end))
 
 
-LENIENT = re.compile(r"must be a string|must be True or False|has no attribute|'name': '__|object is not|unhashable")
+LENIENT = re.compile(r"must be a string|must be True or False|has no attribute|'name': '(__|Int'|Float'|String'|Boolean'|ID')|object is not|unhashable")
 
 
 class Mutator:

@@ -67,7 +67,7 @@ def mounted(image, folder, size):
 def full_disk(program, server, scratch):
     """A disk that runs full in the middle of a run, and is given room again."""
     mount = os.path.join(scratch, "small")
-    mounted(os.path.join(scratch, "small.image"), mount, 12 << 20)
+    mounted(os.path.join(scratch, "small.image"), mount, 96 << 20)
     try:
         stopped = 0
         for left in (0, 64, 256, 512, 1024, 2048):

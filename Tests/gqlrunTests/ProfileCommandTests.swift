@@ -55,7 +55,8 @@ struct ProfileCommandTests {
     "a response that cannot be used ends with 65 and the reason",
     arguments: [
       ("", "the response is empty"), ("<html>", "not valid JSON"),
-      (#"{"data":{"feed":"#, "cut off"), ("\u{feff}{}", "byte order mark"), (#"{"x":1}"#, "neither \"data\" nor \"errors\""),
+      (#"{"data":{"feed":"#, "cut off"), ("\u{feff}{}", "byte order mark"),
+      (#"{"x":1}"#, "neither \"data\" nor \"errors\""),
     ])
   func badResponses(text: String, reason: String) async throws {
     let folder = try Folder()

@@ -1,5 +1,5 @@
-import CBenchAllocations
 import CBaselines
+import CBenchAllocations
 import Cache
 import Foundation
 import GraphQL

@@ -3,10 +3,9 @@ extension Schema {
   /// input objects with all their fields that have a value, in the order of their definition. `nil`
   /// where there is none, or one that the type does not allow: such a value is never used.
   func defaultValue(of definition: InputValueDefinition) -> Value? {
-    guard let value = definition.defaultValue, isAllowed(value, definition.type, 0) else {
-      return nil
-    }
+    guard let value = definition.defaultValue else { return nil }
     var filler = DefaultFiller(schema: self)
+    guard filler.judge.isAllowed(value, definition.type) else { return nil }
     return filler.filled(value, definition.type) ?? value
   }
 }
@@ -16,9 +15,10 @@ extension Schema {
   /// implementation refuse them; at most a hundred.
   func defaultValueWarnings() -> [SchemaError.Issue] {
     var warnings: [SchemaError.Issue] = []
+    var judge = DefaultJudge(schema: self)
     func check(_ definition: InputValueDefinition, _ place: @autoclosure () -> String) {
       guard warnings.count < 100, let value = definition.defaultValue,
-        !isAllowed(value, definition.type, 0)
+        !judge.isAllowed(value, definition.type)
       else { return }
       warnings.append(
         SchemaError.Issue(
@@ -42,11 +42,21 @@ extension Schema {
     }
     return warnings
   }
+}
 
-  /// Whether a constant is a value of the type.
-  ///
-  /// https://spec.graphql.org/September2025/#sec-Input-Values
-  private func isAllowed(_ value: Value, _ type: TypeReference, _ depth: Int) -> Bool {
+/// Says whether constants are values of the types they stand for.
+///
+/// https://spec.graphql.org/September2025/#sec-Input-Values
+private struct DefaultJudge {
+  let schema: Schema
+  /// Whether a field of an input object has a default value that counts.
+  private var counting: [String: Bool] = [:]
+
+  init(schema: Schema) {
+    self.schema = schema
+  }
+
+  mutating func isAllowed(_ value: Value, _ type: TypeReference, _ depth: Int = 0) -> Bool {
     guard depth < 64 else { return true }
     switch (type, value) {
     case (.nonNull, .null): return false
@@ -56,7 +66,7 @@ extension Schema {
       return values.allSatisfy { isAllowed($0, item, depth + 1) }
     case (.list(let item, _), _): return isAllowed(value, item, depth + 1)
     case (.named(let name), _):
-      switch types[name.value] {
+      switch schema.types[name.value] {
       case .enumeration(let enumeration)?:
         guard case .enumeration(let name) = value else { return false }
         return enumeration.values[name.value] != nil
@@ -67,14 +77,14 @@ extension Schema {
     }
   }
 
-  private func isAllowed(_ value: Value, _ input: InputObjectType, _ depth: Int) -> Bool {
+  private mutating func isAllowed(_ value: Value, _ input: InputObjectType, _ depth: Int) -> Bool {
     guard case .object(let fields, _) = value else { return false }
     var given: [String: Value] = [:]
     for field in fields { given[field.name.value] = field.value }
     for field in input.fields {
       if let value = given[field.name.value] {
         guard isAllowed(value, field.type, depth + 1) else { return false }
-      } else if field.isRequired {
+      } else if field.type.isNonNull, !counts(field, of: input, depth + 1) {
         return false
       }
     }
@@ -84,6 +94,18 @@ extension Schema {
       return true
     }
     return false
+  }
+
+  /// Whether the field has a default value, and one that its type allows.
+  mutating func counts(
+    _ field: InputValueDefinition, of input: InputObjectType, _ depth: Int = 0
+  ) -> Bool {
+    guard let value = field.defaultValue else { return false }
+    let place = "\(input.name).\(field.name.value)"
+    if let known = counting[place] { return known }
+    let result = isAllowed(value, field.type, depth)
+    counting[place] = result
+    return result
   }
 }
 
@@ -102,12 +124,14 @@ extension ScalarType {
 
 private struct DefaultFiller {
   let schema: Schema
+  var judge: DefaultJudge
   /// Defaults can contain each other, or double at every level.
   private var remaining = 10_000
   private var depth = 0
 
   init(schema: Schema) {
     self.schema = schema
+    judge = DefaultJudge(schema: schema)
   }
 
   /// `nil` when there is too much of it.
@@ -145,7 +169,10 @@ private struct DefaultFiller {
     var all: [ObjectField] = []
     for definition in input.fields {
       let own = given[definition.name.value]
-      guard let value = own?.value ?? definition.defaultValue else { continue }
+      guard
+        let value = own?.value
+          ?? (judge.counts(definition, of: input) ? definition.defaultValue : nil)
+      else { continue }
       guard let filled = filled(value, definition.type) else { return nil }
       all.append(
         ObjectField(

@@ -158,8 +158,9 @@ struct SchemaValidator {
         "Union type \(union.name) must define one or more member types.", places(of: union.name))
     }
     var seen: Set<String> = []
+    let places = union.types.placesByName
     for member in union.types {
-      let all = union.types.filter { $0.value == member.value }.map(\.location)
+      let all = places[member.value] ?? []
       guard case .object? = schema.types[member.value] else {
         report(
           "Union type \(union.name) can only include Object types, it cannot include "

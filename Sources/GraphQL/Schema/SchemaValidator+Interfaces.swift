@@ -3,9 +3,11 @@
 /// https://spec.graphql.org/September2025/#IsValidImplementation()
 extension SchemaValidator {
   mutating func checkInterfaces(of type: SchemaType) {
+    guard !type.interfaces.isEmpty else { return }
     var seen: Set<String> = []
+    let own = type.interfaces.placesByName
     for name in type.interfaces {
-      let places = self.places(of: type, implementing: name.value)
+      let places = own[name.value] ?? []
       guard case .interface(let interface)? = schema.types[name.value] else {
         report(
           "Type \(type.name) must only implement Interface types, it cannot implement "
@@ -21,26 +23,24 @@ extension SchemaValidator {
         report("Type \(type.name) can only implement \(name.value) once.", places)
         continue
       }
-      checkAncestors(of: type, through: interface)
+      checkAncestors(of: type, through: interface, own)
       check(type, implements: interface)
     }
   }
 
-  private func places(of type: SchemaType, implementing name: String) -> [SourceLocation] {
-    type.interfaces.filter { $0.value == name }.map(\.location)
-  }
-
-  private mutating func checkAncestors(of type: SchemaType, through interface: InterfaceType) {
-    for ancestor in interface.interfaces
-    where !type.interfaces.contains(where: { $0.value == ancestor.value }) {
+  /// - Parameter own: Where the type names which interface.
+  private mutating func checkAncestors(
+    of type: SchemaType, through interface: InterfaceType, _ own: [String: [SourceLocation]]
+  ) {
+    for ancestor in interface.interfaces where own[ancestor.value] == nil {
       report(
         ancestor.value == type.name
           ? "Type \(type.name) cannot implement \(interface.name) because it would create a circular "
             + "reference."
           : "Type \(type.name) must implement \(ancestor.value) because it is implemented by "
             + "\(interface.name).",
-        places(of: .interface(interface), implementing: ancestor.value)
-          + places(of: type, implementing: interface.name))
+        interface.interfaces.filter { $0.value == ancestor.value }.map(\.location)
+          + (own[interface.name] ?? []))
     }
   }
 
@@ -88,5 +88,12 @@ extension SchemaValidator {
         "Object field \(place) includes required argument \(argument.name.value) that is missing "
           + "from the Interface field \(interface).", [argument.location, expected.location])
     }
+  }
+}
+
+extension [Name] {
+  /// Where each name stands.
+  var placesByName: [String: [SourceLocation]] {
+    Dictionary(grouping: self, by: \.value).mapValues { $0.map(\.location) }
   }
 }

@@ -105,16 +105,27 @@ extension ProjectFile {
   /// Patterns are relative to the folder of the project file. A pattern that matches nothing is left to
   /// the caller: it comes in `unmatched`.
   public func files(_ patterns: [Text]) -> (files: [String], unmatched: [Text]) {
-    let folder = FilePath.folder(of: path)
-    let excluded = patterns.filter { $0.value.hasPrefix("!") }
-      .flatMap { Glob.alternatives(of: String($0.value.dropFirst())) }
+    let given = patterns.filter { !$0.isURL }
+    let (files, unmatched) = Self.files(given.map(\.value), in: FilePath.folder(of: path))
+    return (files, unmatched.map { given[$0] })
+  }
+
+  /// The files that `patterns` name below `folder`, each once, and the positions of the patterns that
+  /// match nothing.
+  ///
+  /// A pattern that begins with `!` takes files away.
+  public static func files(
+    _ patterns: [String], in folder: String
+  ) -> (files: [String], unmatched: [Int]) {
+    let excluded = patterns.filter { $0.hasPrefix("!") }
+      .flatMap { Glob.alternatives(of: String($0.dropFirst())) }
     var tree: [String]?
     var seen: Set<String> = []
     var files: [String] = []
-    var unmatched: [Text] = []
-    for pattern in patterns where !pattern.value.hasPrefix("!") && !pattern.isURL {
+    var unmatched: [Int] = []
+    for (position, pattern) in patterns.enumerated() where !pattern.hasPrefix("!") {
       var found = false
-      for glob in Glob.alternatives(of: pattern.value) {
+      for glob in Glob.alternatives(of: pattern) {
         let candidates: [String]
         if glob.isLiteral {
           let path = FilePath.resolve(glob.text, in: folder)
@@ -130,7 +141,7 @@ extension ProjectFile {
           if seen.insert(path).inserted { files.append(path) }
         }
       }
-      if !found { unmatched.append(pattern) }
+      if !found { unmatched.append(position) }
     }
     return (files, unmatched)
   }

@@ -14,7 +14,8 @@ struct RunCommand: AsyncParsableCommand {
     discussion: """
       The result is the GraphQL response as JSON, exactly the fields the document asks for, on \
       standard output; several results stand on a line each. Without --pipeline the default \
-      pipeline runs: memory cache, retries, a total time of five minutes.
+      pipeline runs: memory cache, retries, a total time of five minutes. With a schema, an operation that \
+      it does not allow is not sent.
 
       EXAMPLES
         gqlrun run country.graphql --var code=DE \\
@@ -74,7 +75,7 @@ struct RunCommand: AsyncParsableCommand {
       let named = try givenContext()
       let pipeline = try endpointOptions.load(isQuiet: quiet)
       var operation = try operationOptions.prepare(
-        document, keys: pipeline.keys, schema: pipeline.schema)
+        document, keys: pipeline.keys, schema: pipeline.schema, isSent: true)
       operation.checksShape = checkShape
       guard operation.type != .subscription else {
         throw Failure(

@@ -32,10 +32,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let schema = try SchemaFile.load(files)
-        for warning in schema.warnings.prefix(20) {
-          Terminal.warning("\(files.joined(separator: ", ")):\(warning)")
-        }
+        let schema = try SchemaFile.load(files, tellsWarnings: true)
         try SchemaCommand.write(schema.printed(), to: output)
       }
     }
@@ -124,6 +121,7 @@ struct SchemaCommand: AsyncParsableCommand {
             "the endpoint answers with a schema that cannot be used:\n"
               + error.issues.prefix(20).map(\.description).joined(separator: "\n"))
         }
+        for warning in schema.warnings.prefix(20) { Terminal.warning(warning.message) }
         let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
         try SchemaCommand.write(
           wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output)

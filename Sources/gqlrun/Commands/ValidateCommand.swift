@@ -19,7 +19,8 @@ struct ValidateCommand: AsyncParsableCommand {
         gqlrun validate
       """)
 
-  @ArgumentParser.Argument(help: "The documents; - is standard input.")
+  @ArgumentParser.Argument(
+    help: "The documents, or patterns such as 'src/**/*.graphql'; - is standard input.")
   var files: [String] = []
 
   @Option(
@@ -75,7 +76,7 @@ struct ValidateCommand: AsyncParsableCommand {
       if schema.isEmpty, config != nil || project != nil {
         schema = try Project.load(config, named: project).flatMap(\.schema)
       }
-      return [Project(schema: schema, documents: files)]
+      return [Project(schema: schema, documents: try Project.expanded(files))]
     }
     var projects = try Project.load(config, named: project)
     if !schema.isEmpty {
@@ -83,7 +84,10 @@ struct ValidateCommand: AsyncParsableCommand {
     }
     guard projects.contains(where: { !$0.documents.isEmpty }) else {
       throw Failure(
-        .badInput, "the project file names no documents; add `documents: \"src/**/*.graphql\"`")
+        .badInput,
+        projects.contains(where: \.namesDocuments)
+          ? "there is nothing to check: none of the documents that the project file names is there"
+          : "the project file names no documents; add `documents: \"src/**/*.graphql\"`")
     }
     return projects
   }

@@ -97,7 +97,7 @@ struct DocumentSet {
       let left = $0.element.place
       let right = $1.element.place
       let key = { (place: Finding.Place, offset: Int) in
-        (order[place.file] ?? 0, place.location?.offset ?? -1, offset)
+        (order[place.file] ?? 0, place.location?.offset ?? .max, offset)
       }
       return key(left, $0.offset) < key(right, $1.offset)
     }

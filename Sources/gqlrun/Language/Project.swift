@@ -7,6 +7,8 @@ struct Project {
   var name: String?
   var schema: [String]
   var documents: [String]
+  /// Whether the project says where its documents are, even if none is there.
+  var namesDocuments = true
 
   init(schema: [String], documents: [String]) {
     self.schema = schema
@@ -32,6 +34,20 @@ struct Project {
           + (names.isEmpty ? "; it has no `projects`" : "; it has \(names)"))
     }
     return try projects.map { try Project($0, of: file) }
+  }
+
+  /// The files that arguments name: a pattern that the shell has left alone, because it stood in
+  /// quotation marks, stands for what it matches.
+  static func expanded(_ names: [String]) throws -> [String] {
+    let folder = FileManager.default.currentDirectoryPath
+    return try names.flatMap { name -> [String] in
+      guard name != "-", name.contains(where: { "*?[{".contains($0) }),
+        !FileManager.default.fileExists(atPath: name)
+      else { return [name] }
+      let files = ProjectFile.files([name], in: folder).files
+      guard !files.isEmpty else { throw Failure(.badInput, "no document matches \(name)") }
+      return files.map(shown)
+    }
   }
 
   /// The project file, with its warnings told; `nil` when none was named and none is found.
@@ -70,13 +86,14 @@ struct Project {
     if let missing = schema.unmatched.first {
       throw Failure(.badInput, "\(missing.place): no schema file matches \(missing.value)")
     }
-    self.schema = schema.files
+    self.schema = schema.files.map(Self.shown)
     let documents = file.files(project.documents)
     for missing in documents.unmatched {
       Terminal.warning("\(missing.place): no document matches \(missing.value)")
     }
     // A schema that also matches the pattern of the documents is no document.
-    self.documents = documents.files.filter { !schema.files.contains($0) }
+    self.documents = documents.files.filter { !schema.files.contains($0) }.map(Self.shown)
+    namesDocuments = !project.documents.isEmpty
   }
 
   /// The path as seen from the working directory, where that is shorter.

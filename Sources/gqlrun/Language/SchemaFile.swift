@@ -6,13 +6,24 @@ import JSONStream
 enum SchemaFile {
   /// The schema at `paths`. Several files with type definitions are taken together.
   ///
+  /// - Parameter tellsWarnings: Whether what is wrong and harmless is said on standard error.
   /// - Throws: ``Failure`` with every error at its file, line and column.
-  static func load(_ paths: [String]) throws -> Schema {
-    try load(
-      paths.map {
-        SourceFiles.File(
-          name: $0 == "-" ? "stdin" : $0, bytes: try Input.bytes($0, "the schema"))
-      })
+  static func load(_ paths: [String], tellsWarnings: Bool = false) throws -> Schema {
+    let files = try paths.map {
+      SourceFiles.File(name: Input.label($0), bytes: try Input.bytes($0, "the schema"))
+    }
+    let schema = try load(files)
+    if tellsWarnings {
+      let sources = SourceFiles(files)
+      for warning in schema.warnings.prefix(20) {
+        let place = warning.location.map { sources.place($0).description } ?? files[0].name
+        Terminal.warning("\(place): \(warning.message)")
+      }
+      if schema.warnings.count > 20 {
+        Terminal.warning("and \(schema.warnings.count - 20) more of the kind")
+      }
+    }
+    return schema
   }
 
   static func load(_ files: [SourceFiles.File]) throws -> Schema {
@@ -26,13 +37,19 @@ enum SchemaFile {
     }
     var report = FindingReport(findings: [], sources: SourceFiles(files))
     let sources = report.sources
-    for file in sources.files {
-      if let error = syntaxError(of: file) { report.findings.append(error) }
+    if files.count > 1 {
+      // What one file leaves open must not be closed by the next.
+      report.findings = sources.files.compactMap(syntaxError)
+      guard report.findings.isEmpty else { throw failure(report) }
     }
-    guard report.findings.isEmpty else { throw failure(report) }
     do {
       let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
-      return try Schema(sdl: Document(parsingUTF8: sources.text, options: options))
+      // By itself, a file ends where it ends.
+      let text = files.count == 1 ? sources.files[0].bytes : sources.text
+      return try Schema(sdl: Document(parsingUTF8: text, options: options))
+    } catch let error as GraphQLSyntaxError {
+      report.findings = [finding(error, sources.place(error.location))]
+      throw failure(report)
     } catch let error as SchemaError {
       report.findings = error.issues.map { issue in
         Finding(
@@ -57,7 +74,11 @@ enum SchemaFile {
     do {
       value = try JSONValue(parsing: file.bytes)
     } catch {
-      throw Failure(.badInput, "\(file.name): the introspection result is not JSON: \(error)")
+      throw Failure(
+        .badInput,
+        Input.located(
+          "the introspection result is not JSON: \(error.message)",
+          at: Input.location(of: error.offset, in: file.bytes), in: file.bytes, name: file.name))
     }
     do {
       return try Schema(introspection: IntrospectionValue(value))
@@ -73,10 +94,12 @@ enum SchemaFile {
       _ = try Document(parsingUTF8: file.bytes)
       return nil
     } catch {
-      return Finding(
-        severity: .error, code: "SyntaxError", message: error.message,
-        place: Finding.Place(file: file.name, location: error.location))
+      return finding(error, Finding.Place(file: file.name, location: error.location))
     }
+  }
+
+  private static func finding(_ error: GraphQLSyntaxError, _ place: Finding.Place) -> Finding {
+    Finding(severity: .error, code: "SyntaxError", message: error.message, place: place)
   }
 
   private static func failure(_ report: FindingReport) -> Failure {

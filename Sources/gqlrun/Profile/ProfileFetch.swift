@@ -72,7 +72,8 @@ struct ProfileFetch {
 
   func operation(_ pipeline: String?) throws -> PreparedOperation {
     let loaded = try load(pipeline)
-    return try options.prepare(document, keys: loaded.keys, schema: loaded.schema)
+    return try options.prepare(
+      document, keys: loaded.keys, schema: loaded.schema, isSent: true)
   }
 
   /// Opens everything for a pipeline, and closes it when the work is done.
@@ -81,7 +82,8 @@ struct ProfileFetch {
     _ body: (PipelineRunner, GraphQLRequest, ConnectionMeter) async throws -> Result
   ) async throws -> Result {
     let loaded = try load(pipeline)
-    let operation = try options.prepare(document, keys: loaded.keys, schema: loaded.schema)
+    let operation = try options.prepare(
+      document, keys: loaded.keys, schema: loaded.schema, isSent: true)
     let meter = ConnectionMeter()
     let session = try Session(
       loaded, keys: options.keyRules(loaded.keys), facts: nil,

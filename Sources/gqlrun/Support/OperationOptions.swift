@@ -119,10 +119,12 @@ struct OperationOptions: ParsableArguments {
 
   /// The operation of the document at `path`, ready to be run.
   ///
-  /// - Parameter others: The other files that the command reads.
+  /// - Parameters:
+  ///   - others: The other files that the command reads.
+  ///   - isSent: Whether a server is to see the operation, so that the schema must allow it.
   func prepare(
     _ path: String, keys base: KeyRules = KeyRules(), schema schemaPath: String? = nil,
-    others: [String] = []
+    others: [String] = [], isSent: Bool = false
   ) throws -> PreparedOperation {
     let schemas = schema.isEmpty ? [schemaPath].compactMap { $0 } : schema
     let files = [path] + [variables].compactMap { $0 } + schemas + others
@@ -135,6 +137,7 @@ struct OperationOptions: ParsableArguments {
     let schema = try schemas.isEmpty ? nil : SchemaFile.load(schemas)
     if let schema { rules = SchemaFile.rules(rules, of: schema) }
     let name = Input.label(path)
+    if isSent, let schema { try check(document, against: schema, bytes, name) }
     do {
       return try PreparedOperation(
         document: document, operationName: operation,
@@ -149,5 +152,26 @@ struct OperationOptions: ParsableArguments {
       if operation == nil, document.operations.count > 1 { failure.message += " with --operation" }
       throw failure
     }
+  }
+
+  /// Refuses what the schema does not allow in the operation and its fragments. What the document
+  /// has besides them is not sent, and an operation that cannot be found is told elsewhere.
+  private func check(
+    _ document: Document, against schema: Schema, _ bytes: [UInt8], _ name: String
+  ) throws {
+    guard let chosen = try? document.operation(named: operation),
+      let sent = try? document.reduced(to: chosen)
+    else { return }
+    let errors = sent.validate(against: schema)
+    guard !errors.isEmpty else { return }
+    var lines = errors.prefix(20).map { error in
+      error.locations.first.map {
+        Input.located(error.message, at: $0, in: bytes, name: name)
+      } ?? "\(name): \(error.message)"
+    }
+    if errors.count > 20 {
+      lines.append("and \(errors.count - 20) more; gqlrun validate lists them")
+    }
+    throw Failure(.badInput, lines.joined(separator: "\n"))
   }
 }

@@ -120,6 +120,15 @@ import Testing
       "type Query { a(b: I = {c: {}}): Int } input I { d: Int = 2 c: I }",
       "type Query {\n  a(b: I = {d: 2, c: {d: 2}}): Int\n}\n\ninput I {\n  d: Int = 2\n  c: I\n}"
     ),
+    // A default value that its type does not allow is none.
+    (
+      "type Query { a(b: I = {c: 1}): Int } input I { c: Int d: String = X }",
+      "type Query {\n  a(b: I = {c: 1}): Int\n}\n\ninput I {\n  c: Int\n  d: String\n}"
+    ),
+    (
+      "type Query { a(b: I = {c: 1}): Int } input I { c: Int d: String! = X }",
+      "type Query {\n  a(b: I): Int\n}\n\ninput I {\n  c: Int\n  d: String!\n}"
+    ),
     ("type Query { a(b: ID = \"12\"): Int }", "type Query {\n  a(b: ID = 12): Int\n}"),
     ("type Query { a(b: ID = \"012\"): Int }", "type Query {\n  a(b: ID = \"012\"): Int\n}"),
     ("type Query { a(b: Float = 1.0): Int }", "type Query {\n  a(b: Float = 1): Int\n}"),

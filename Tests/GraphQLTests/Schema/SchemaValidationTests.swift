@@ -156,6 +156,21 @@ struct SchemaValidationTests {
     #expect(try issues(source) == expected)
   }
 
+  @Test func `unions and implementations as long as a schema are checked in linear time`() throws {
+    let count = 30_000
+    let members = (0..<count).map { "T\($0)" }.joined(separator: " | ")
+    let interfaces = (0..<count).map { "I\($0)" }.joined(separator: " & ")
+    let types = (0..<count).map { "type T\($0) { a: Int } interface I\($0) { a: Int } " }
+    let document = try Document(
+      parsing: "type Query implements \(interfaces) { a: Int u: U } union U = \(members) "
+        + types.joined())
+    let schema = try Schema(unchecked: document)
+    var issues: [SchemaError.Issue] = []
+    // Comparing all with all would take minutes.
+    #expect(ContinuousClock().measure { issues = schema.validate() } < .seconds(20))
+    #expect(issues.isEmpty)
+  }
+
   @Test func `a chain of default values as long as a schema is walked without recursion`() throws {
     var source = "type Query { a(i: I0): Int }"
     for index in 0..<20_000 { source += " input I\(index) { n: I\(index + 1) = {} }" }

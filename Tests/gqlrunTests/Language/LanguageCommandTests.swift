@@ -63,6 +63,58 @@ struct LanguageCommandTests {
     try folder.write(
       "schema: schema.graphql\ndocuments: 'good*.graphql'\n", to: "graphql.config.yml")
     #expect(try await Program.run(["validate"], in: folder).status == 0)
+    try folder.write(
+      "schema: schema.graphql\ndocuments: 'src/*.graphql'\n", to: "graphql.config.yml")
+    let nowhere = try await Program.run(["validate"], in: folder)
+    #expect(nowhere.status == 65, "\(nowhere)")
+    #expect(nowhere.errors.contains("graphql.config.yml:2:12: no document matches src/*.graphql"))
+    #expect(nowhere.errors.contains("none of the documents that the project file names is there"))
+  }
+
+  @Test("a pattern that the shell left alone names what it matches")
+  func patterns() async throws {
+    let folder = try folder()
+    let some = try await Program.run(
+      ["validate", "--schema", "schema.graphql", "{good,bad}.graph?l"], in: folder)
+    #expect(some.status == 1, "\(some)")
+    #expect(some.errors.contains("2 documents: 1 error"))
+    let none = try await Program.run(
+      ["validate", "--schema", "schema.graphql", "src/**/*.graphql"], in: folder)
+    #expect(none.status == 65, "\(none)")
+    #expect(none.errors.contains("no document matches src/**/*.graphql"))
+  }
+
+  @Test("an operation that the schema does not allow is not sent")
+  func checkedBeforeSending() async throws {
+    let folder = try folder()
+    try folder.write("query A { users { name } } query B { nope }", to: "two.graphql")
+    let run = { (arguments: [String]) in
+      try await Program.run(
+        ["run", "-e", "http://127.0.0.1:1/", "--schema", "schema.graphql"] + arguments, in: folder)
+    }
+    let bad = try await run(["bad.graphql"])
+    #expect(bad.status == 65, "\(bad)")
+    #expect(bad.errors.contains("bad.graphql:1:19: Cannot query field 'nam' on type 'User'."))
+    // Nobody listens there: what is sent ends with another exit code.
+    #expect(try await run(["good.graphql"]).status == 69)
+    #expect(try await run(["two.graphql", "--operation", "A"]).status == 69)
+    #expect(try await run(["two.graphql", "--operation", "B"]).status == 65)
+  }
+
+  @Test("what is wrong with an introspection result is told without a place that means nothing")
+  func wrongIntrospection() async throws {
+    let folder = try folder()
+    try folder.write("{\"data\": {\n  \"__schema\": nope", to: "cut.json")
+    let cut = try await Program.run(["schema", "print", "cut.json"], in: folder)
+    #expect(cut.status == 65, "\(cut)")
+    #expect(cut.errors.contains("cut.json:2:"))
+    try folder.write(
+      #"{"__schema":{"queryType":{"name":"Q"},"types":[{"kind":"OBJECT","name":"Q","interfaces":[],"#
+        + #""fields":[{"name":"a","args":[],"type":{"kind":"SCALAR","name":"Foo"}}]}]}}"#,
+      to: "unknown.json")
+    let unknown = try await Program.run(["schema", "print", "unknown.json"], in: folder)
+    #expect(unknown.status == 65, "\(unknown)")
+    #expect(unknown.errors.contains("unknown.json: Unknown type 'Foo'."))
   }
 
   @Test("a schema that is none is told with all places, wherever it is given")

@@ -18,7 +18,7 @@ final class PossibleTypeExtensions: RuleVisitor {
     let existing = context.type(named: name.value)
     guard let kind = base?.kindName ?? existing?.kindName else {
       var known = Array(defined.keys)
-      if let schema = context.schema { known += schema.types.keys }
+      if let schema = context.schema { known += schema.types.keys.filter(context.isKnownType) }
       context.report(
         .possibleTypeExtensions,
         "Cannot extend type '\(name.value)' because it is not defined."
