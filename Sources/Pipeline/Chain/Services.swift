@@ -41,7 +41,8 @@ public struct Services: Sendable {
 
   /// The environment variables of this process.
   public static let environment: @Sendable (String) -> String? = {
-    ProcessInfo.processInfo.environment[$0]
+    // Asked for tokens of every attempt: one variable, and not a dictionary of all.
+    getenv($0).map { String(cString: $0) }
   }
 
   /// Services that single plugins need, such as the state of a token.

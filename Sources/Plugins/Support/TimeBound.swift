@@ -26,22 +26,68 @@ struct TimeBound: Sendable {
       error.delivery = .notSent
       throw error
     }
-    let isOver = NIOLockedValueBox(false)
-    let task = Task { try await work() }
+    let alarm = Alarm()
     let number = watch.add { [deadline, clock] in
       let rest = deadline - clock.now()
       guard rest <= .zero else { return rest }
-      isOver.withLockedValue { $0 = true }
-      task.cancel()
+      alarm.ring(isOver: true)
       return nil
     }
     defer { watch.remove(number) }
-    let result = await withTaskCancellationHandler {
-      await task.result
-    } onCancel: {
-      task.cancel()
+    // A task of its own can be ended while this one goes on; a child runs where its parent does.
+    return try await withThrowingTaskGroup(of: Value.self) { group in
+      group.addTask {
+        defer { alarm.ring(isOver: false) }
+        return try await work()
+      }
+      await alarm.wait()
+      let isOver = alarm.isOver && !Task.isCancelled
+      if isOver { group.cancelAll() }
+      do {
+        guard let value = try await group.next(), !isOver else { throw self.error }
+        return value
+      } catch {
+        if isOver { throw self.error }
+        throw error
+      }
     }
-    guard !isOver.withLockedValue({ $0 }) || Task.isCancelled else { throw error }
-    return try result.get()
+  }
+}
+
+/// Wakes the one who waits: because the work is done, its time is over, or the waiting task was
+/// cancelled. The first ring counts.
+private final class Alarm: Sendable {
+  private struct State {
+    var hasRung = false
+    var isOver = false
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  /// Whether the time was over before the work was done.
+  var isOver: Bool { state.withLockedValue { $0.isOver } }
+
+  func ring(isOver: Bool) {
+    state.withLockedValue { state -> CheckedContinuation<Void, Never>? in
+      guard !state.hasRung else { return nil }
+      state.hasRung = true
+      state.isOver = isOver
+      return state.waiter.take()
+    }?.resume()
+  }
+
+  func wait() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let hasRung = state.withLockedValue { state in
+          if !state.hasRung { state.waiter = continuation }
+          return state.hasRung
+        }
+        if hasRung { continuation.resume() }
+      }
+    } onCancel: {
+      ring(isOver: false)
+    }
   }
 }

@@ -1,5 +1,6 @@
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import Pipeline
 
 /// The exchanges that are under way, for what they share: event loops, and one watch over their limits
@@ -23,11 +24,14 @@ final class ExchangeRegister: Sendable {
     uses = NIOLockedValueBox(loops.map { _ in 0 })
   }
 
-  /// Watches over an exchange until it is removed. It gets the loop that has the least to do, and of
-  /// several always the same, so that one request after the other finds its connection there.
+  /// Watches over an exchange until it is removed. It gets the loop that its task runs on; for a task of
+  /// the pool, the one that has the least to do, and of several always the same, so that one request after
+  /// the other finds its connection there.
   func add(_ reception: Reception) -> Ticket {
+    let current = MultiThreadedEventLoopGroup.currentEventLoop
+      .flatMap { current in loops.firstIndex { $0 === current } }
     let index = uses.withLockedValue { uses in
-      let index = uses.indices.min { uses[$0] < uses[$1] } ?? 0
+      let index = current ?? uses.indices.min { uses[$0] < uses[$1] } ?? 0
       uses[index] += 1
       return index
     }
