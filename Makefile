@@ -50,7 +50,10 @@ TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 CORE_PACKAGES := libyajl-dev libsqlite3-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
-TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs
+# What single tests look with; without it they are skipped, and say so.
+TEST_PACKAGES := sqlite3 python3
+TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace
+FIGURES_PACKAGES := python3 gcc libc6-dev
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 
@@ -131,12 +134,12 @@ install: build ## Install the program below PREFIX (/usr/local)
 	$(if $(PIPELINES),install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/gqlrun/pipelines" $(PIPELINES))
 
 .PHONY: test
-test: packages ## Run all tests
+test: packages packages-test ## Run all tests
 	@$(call prepare,.build-debug)
 	$(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS)
 
 .PHONY: test-core
-test-core: packages-core ## Run the tests of the rooms without networking, in seconds
+test-core: packages-core packages-test ## Run the tests of the rooms without networking, in seconds
 	@$(call prepare,.build-core)
 	GQLRUN_ROOMS=core $(SWIFT) test --scratch-path .build-core $(TEST_FLAGS)
 
@@ -220,7 +223,7 @@ bench-chain: build ## Measure what the chain adds to a bare async-http-client on
 	  .build-bench-chain/release/gqlrun-bench-chain "$$url" $(CHAIN_REQUESTS) $(CHAIN_ROUNDS)
 
 .PHONY: check-profile
-check-profile: packages-server build ## Hold the figures of gqlrun profile against outside measurements
+check-profile: packages-figures build ## Hold the figures of gqlrun profile against outside measurements
 	Tests/Figures/profile.py $(PROGRAM) --posts 2500
 	Tests/Figures/profile.py $(PROGRAM) --posts 25000 --rounds 5
 	Tests/Figures/profile.py $(PROGRAM) --posts 250 --slow-disk
@@ -252,11 +255,16 @@ clean: ## Remove everything that was built
 	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
 	  .build-example Benchmarks/.build Examples/OwnPlugin/.build
 
-.PHONY: packages packages-core packages-bench packages-bench-batch packages-torture packages-server
+.PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
+.PHONY: packages-figures packages-server
 packages:
 	@$(call install-packages,$(PACKAGES))
 packages-core:
 	@$(call install-packages,$(CORE_PACKAGES))
+packages-test:
+	@$(call install-packages,$(TEST_PACKAGES))
+packages-figures:
+	@$(call install-packages,$(FIGURES_PACKAGES))
 packages-bench:
 	@$(call install-packages,$(BENCH_PACKAGES))
 packages-bench-batch:

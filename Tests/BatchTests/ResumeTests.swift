@@ -58,9 +58,7 @@ struct ResumeTests {
   func stops() async throws {
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
-      let control = RunControl()
-      let first = try await Bench.run(
-        manifest, control: control, stopAt: 100)
+      let first = try await Bench.run(manifest, control: RunControl(), stopAt: 100)
       #expect(first.stop == .interrupted)
       #expect(first.counters.done >= 100 && first.counters.done < 300)
       #expect(!place.exists("o.ndjson"))
@@ -77,9 +75,7 @@ struct ResumeTests {
   func cutsOff() async throws {
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
-      let control = RunControl()
-      _ = try await Bench.run(
-        manifest, control: control, stopAt: 50)
+      _ = try await Bench.run(manifest, control: RunControl(), stopAt: 50)
       for name in ["o.ndjson.part", "o.csv.part", "o.json.part"] {
         let handle = try #require(FileHandle(forWritingAtPath: place.file(name)))
         try handle.seekToEnd()
@@ -96,9 +92,7 @@ struct ResumeTests {
   func shortened() async throws {
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
-      let control = RunControl()
-      _ = try await Bench.run(
-        manifest, control: control, stopAt: 50)
+      _ = try await Bench.run(manifest, control: RunControl(), stopAt: 50)
       try place.write("", to: "o.ndjson.part")
       let error = await #expect(throws: StoppedByStorage.self) {
         _ = try await Bench.run(manifest, Bench.resuming)

@@ -129,40 +129,9 @@ package enum ShellCommand {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
-    InheritedFiles.close(in: &actions)
-    // A command expects to be ended by signals. This process may ignore some, and the threads of
-    // Swift's concurrency block most.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGPIPE)
-    sigaddset(&signals, SIGXFSZ)
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    var mask = sigset_t()
-    sigemptyset(&mask)
-    posix_spawnattr_setsigmask(&attributes, &mask)
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
-        | (isGroup ? Int16(POSIX_SPAWN_SETPGROUP) : 0))
-
-    let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
-    var arguments = Self.copies(["sh", "-c", command])
-    var variables = Self.copies(environment)
-    defer { for text in arguments + variables { free(text) } }
-    var child: pid_t = 0
-    guard posix_spawn(&child, "/bin/sh", &actions, &attributes, &arguments, &variables) == 0 else {
-      throw Failure("the shell could not be started")
-    }
+    let (child, error) = ShellProcess.start(["-c", command], &actions, leadsGroup: isGroup)
+    guard error == 0 else { throw Failure("the shell could not be started") }
     return child
-  }
-
-  /// C strings to be freed, with `nil` behind them.
-  private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
-    texts.map { text in strdup(text) } + [nil]
   }
 
   private static func contents(of descriptor: Int32, upTo limit: Int) -> [UInt8] {

@@ -176,33 +176,12 @@ extension ExecChild {
     posix_spawn_file_actions_adddup2(&actions, input, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_adddup2(&actions, messages, 2)
-    InheritedFiles.close(in: &actions)
-    // This process may ignore SIGPIPE, and the threads of Swift's concurrency block most signals.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    var mask = sigset_t()
-    sigemptyset(&mask)
-    posix_spawnattr_setsigmask(&attributes, &mask)
-    // A group of its own, so that what it starts can be ended with it.
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
-    // The shell goes to the folder and becomes the program; it reads neither of its words.
-    let words = ["sh", "-c", "cd -- \"$0\" && exec \"$@\"", folder] + command
-    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-    var variables: [UnsafeMutablePointer<CChar>?] =
-      ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-    defer { for text in arguments + variables { free(text) } }
-    var child: pid_t = 0
-    let code = posix_spawn(&child, "/bin/sh", &actions, &attributes, &arguments, &variables)
-    guard code == 0 else {
-      return .failure(CannotStart(reason: String(cString: strerror(code)).lowercased()))
+    // The shell goes to the folder and becomes the program; it reads neither of its words. A group of its
+    // own, so that what it starts can be ended with it.
+    let words = ["-c", "cd -- \"$0\" && exec \"$@\"", folder] + command
+    let (child, error) = ShellProcess.start(words, &actions, leadsGroup: true)
+    guard error == 0 else {
+      return .failure(CannotStart(reason: String(cString: strerror(error)).lowercased()))
     }
     return .success(child)
   }
