@@ -1,5 +1,6 @@
 import Foundation
 import JSONStream
+import Pipeline
 
 /// Hands out tasks in the order of the manifest, and knows how the run stands.
 ///
@@ -38,9 +39,12 @@ actor TaskFeed {
   /// What ended later, in seconds since 1970, ended in this run. Never before what ended in an earlier
   /// one, although the time of day may have been set back since.
   private let started: Double
+  /// Goes on from `started`.
+  nonisolated let time: RunTime
 
   init(
-    _ manifest: Manifest, state: JSONObject, numbers: [Int], journal: Journal, options: RunOptions
+    _ manifest: Manifest, state: JSONObject, numbers: [Int], journal: Journal, options: RunOptions,
+    services: Services
   ) throws {
     self.manifest = manifest
     self.numbers = numbers
@@ -55,13 +59,14 @@ actor TaskFeed {
     }
     self.dependents = dependents
     var seen = SeenFilter()
-    var last = Date().timeIntervalSince1970
+    var last = 0.0
     try journal.forEachTask { id, ended in
       seen.insert(id)
       last = max(last, ended)
     }
     self.seen = seen
-    started = last
+    time = RunTime(services, after: last)
+    started = time.now()
   }
 
   var reason: StopReason? { stopReason }
