@@ -57,7 +57,8 @@ struct Room {
       modules: ["Histogram", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
     Room(
       "DemoServer", rooms: ["JSONStream", "GraphQL"],
-      modules: ["Hummingbird", "HTTPTypes", "Logging", "NIO*"], system: ["Foundation"]),
+      modules: ["Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging", "NIO*"],
+      system: ["Foundation"]),
     Room("CAllocations"),
     Room(
       "gqlrun",
