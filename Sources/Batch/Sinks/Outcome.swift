@@ -86,7 +86,7 @@ struct SinkFormat: Sendable {
 
   /// Calls `write` with everything that a page brings for this sink.
   func pieces(
-    of data: (any ResultData)?, line: [UInt8], task: String,
+    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
     switch kind {
@@ -142,7 +142,7 @@ struct SinkFormat: Sendable {
                 + "select it, or choose another key")
           }
         }
-        if key.isEmpty { row.append(.text(task)) }
+        if key.isEmpty { row.append(.text(task())) }
         try write(.row(row))
       }
     }

@@ -1,6 +1,7 @@
 import GraphQL
 import HTTPTypes
 import Logging
+import Synchronization
 
 /// One walk of a request through its chain.
 ///
@@ -26,22 +27,30 @@ final class Attempt: Sendable {
   let pipeline: Pipeline
   let services: Services
   let route: Route
+  private let builder: HTTPRequestBuilder?
   let state: ExecutionState
   let number: Int
   let retryCause: (any Error)?
   let start: Duration
+  /// What all interceptors are told.
+  private let shared: Shareable<ChainContext.Shared>
 
   init(
-    pipeline: Pipeline, services: Services, route: Route, state: ExecutionState, number: Int,
-    retryCause: (any Error)?, start: Duration
+    pipeline: Pipeline, services: Services, route: Route, builder: HTTPRequestBuilder?,
+    state: ExecutionState, number: Int, retryCause: (any Error)?, start: Duration
   ) {
     self.pipeline = pipeline
     self.services = services
     self.route = route
+    self.builder = builder
     self.state = state
     self.number = number
     self.retryCause = retryCause
     self.start = start
+    shared = Shareable(
+      ChainContext.Shared(
+        services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages,
+        retryCause: retryCause, listeners: route.taps))
   }
 
   /// Walks down from the first interceptor; results and errors come out of the stream.
@@ -53,16 +62,8 @@ final class Attempt: Sendable {
     request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
   }
 
-  func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
-    var services = services
-    for (name, value) in request.context.logged {
-      services.logger[metadataKey: name] = "\(value)"
-    }
-    var context = ChainContext(
-      services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages,
-      entryID: id, request: request, retryCause: retryCause)
-    context.listeners = route.taps
-    return context
+  func context(_ id: String, _ box: RequestBox) -> ChainContext {
+    ChainContext(shared, box, entryID: id)
   }
 }
 
@@ -81,7 +82,7 @@ extension Attempt {
           await run(numbered(request), from: index + 1).withFirstResultRead()
         }
         return try await stop.interceptor.intercept(
-          request, context: context(stop.id, request), next: next)
+          request, context: context(stop.id, RequestBox(request)), next: next)
       case .cacheRead(let stop):
         return try await readCache(stop, request) { [self] in await run($0, from: index + 1) }
       }
@@ -111,7 +112,7 @@ extension Attempt {
       if let response = try await cached(stop, request) { return ResponseStream(response) }
       return await network(request)
     case .firstAndNetwork:
-      guard await state.consultCacheOnce(), let response = try await cached(stop, request) else {
+      guard state.consultCacheOnce(), let response = try await cached(stop, request) else {
         return await network(request)
       }
       return ResponseStream(response).followed { await network(request) }
@@ -187,7 +188,7 @@ extension Attempt {
     isAfterFailure: Bool = false
   ) async throws -> CacheReadOutcome {
     do {
-      var context = context(stop.id, request)
+      var context = context(stop.id, RequestBox(request))
       context.isAfterFailure = isAfterFailure
       let outcome = try await stop.interceptor.read(request, context: context)
       guard case .hit(var response) = outcome else { return outcome }
@@ -218,7 +219,7 @@ extension Attempt {
         "the policy cache-only forbids the network, and no cache was read; add `- cache-read`",
         place: PluginStage.cache.rawValue)
     }
-    guard let endpoint = pipeline.endpoint else {
+    guard let builder else {
       throw ChainError(
         .request, .invalidRequest, "the pipeline has no endpoint to send \(request.label) to")
     }
@@ -227,30 +228,37 @@ extension Attempt {
         .chain, .noResult, "no plugin of the chain parses responses; add `- parse`",
         place: PluginStage.parsing.rawValue)
     }
-    let message = HTTPRequestBuilder(endpoint: endpoint).message(for: request)
+    let message = builder.message(for: request)
+    // It is not changed any more: whoever needs it from here on refers to one.
+    let box = RequestBox(request)
     let sent = services.clock.now()
-    let response = try await http(message, request, from: 0)
+    let response = try await http(message, box, from: 0)
     let firstByte = services.clock.now() - sent
     let keeps = policy.writesCache
-    let target = keeps ? try await writeTarget(request) : nil
+    let target = keeps ? try await writeTarget(box) : nil
     let results = try await parser.interceptor.parse(
-      response, for: request, target: target, context: context(parser.id, request))
-    return
-      results
-      .map { [self] result in
-        var result = result
-        result.attempt = number
-        result.http = result.http ?? response.head
-        result.timing.total = services.clock.now() - start
-        result.timing.firstByte = firstByte
-        result.pendingWrite = await tracked(result.pendingWrite, request, keeps: keeps)
-        return result
+      response, for: request, target: target, context: context(parser.id, box))
+    let head = response.head
+    let missing = MissingResult(of: request)
+    return ResponseStream(pull: { [self] in
+      guard var result = try await results.next() else {
+        try missing.check(box.request, place: parser.id)
+        return nil
       }
-      .requiringResult(of: request, place: parser.id)
+      missing.came()
+      result.attempt = number
+      result.http = result.http ?? head
+      result.timing.total = services.clock.now() - start
+      result.timing.firstByte = firstByte
+      if result.pendingWrite != nil {
+        result.pendingWrite = await tracked(result.pendingWrite, box.request, keeps: keeps)
+      }
+      return result
+    })
   }
 
   private func http(
-    _ message: HTTPRequestMessage, _ request: GraphQLRequest, from index: Int
+    _ message: HTTPRequestMessage, _ box: RequestBox, from index: Int
   ) async throws -> HTTPResponseMessage {
     try Task.checkCancellation()
     guard index < route.http.count else {
@@ -260,8 +268,8 @@ extension Attempt {
     }
     let stop = route.http[index]
     var response = try await stop.interceptor.intercept(
-      message, context: context(stop.id, request),
-      next: NextHTTP { [self] in try await http($0, request, from: index + 1) })
+      message, context: context(stop.id, box),
+      next: NextHTTP { [self] in try await http($0, box, from: index + 1) })
     // The innermost interceptor knows what was sent.
     if !response.knowsSecrets {
       response.secrets = message.secrets
@@ -270,10 +278,10 @@ extension Attempt {
     return response
   }
 
-  private func writeTarget(_ request: GraphQLRequest) async throws -> CacheWriteTarget? {
+  private func writeTarget(_ box: RequestBox) async throws -> CacheWriteTarget? {
     guard let stop = route.cacheWrite else { return nil }
     var target = try await stop.interceptor.prepareWrite(
-      for: request, context: context(stop.id, request))
+      for: box.request, context: context(stop.id, box))
     if pipeline.store.isRequired { target?.isRequired = true }
     return target
   }
@@ -287,7 +295,7 @@ extension Attempt {
       return nil
     }
     let tracked = TrackedWrite(write, request: request)
-    await state.add(tracked)
+    state.add(tracked)
     return tracked
   }
 }
@@ -303,20 +311,22 @@ extension ResponseStream {
       return try await sequel.next()
     })
   }
+}
 
-  /// The same stream, failing when it ends without a result. Subscriptions may.
-  fileprivate func requiringResult(of request: GraphQLRequest, place: String) -> ResponseStream {
-    guard request.operationType != .subscription else { return self }
-    let first = ElementQueue([true])
-    return ResponseStream(pull: {
-      let response = try await next()
-      if first.next() != nil, response == nil {
-        throw ChainError(
-          .chain, .noResult, "the parsing stage ended without a result for \(request.label)",
-          place: place)
-      }
-      return response
-    })
+/// Whether a stream must still bring a result before it may end. Those of subscriptions need none.
+private final class MissingResult: Sendable {
+  private let isMissing: Atomic<Bool>
+
+  init(of request: GraphQLRequest) { isMissing = Atomic(request.operationType != .subscription) }
+
+  func came() { isMissing.store(false, ordering: .relaxed) }
+
+  /// To be called at the end.
+  func check(_ request: GraphQLRequest, place: String) throws {
+    guard isMissing.load(ordering: .relaxed) else { return }
+    throw ChainError(
+      .chain, .noResult, "the parsing stage ended without a result for \(request.label)",
+      place: place)
   }
 }
 

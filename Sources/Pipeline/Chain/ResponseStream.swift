@@ -1,4 +1,4 @@
-import Foundation
+import Synchronization
 
 /// The results of an operation, read once and at the reader's pace.
 ///
@@ -123,15 +123,10 @@ extension ResponseStream {
 }
 
 /// Remembers that a stream has ended.
-///
-/// Sendable: `hasEnded` is reached with `lock` held only.
-private final class StreamEnd: @unchecked Sendable {
-  private let lock = NSLock()
-  private var hasEnded = false
+private final class StreamEnd: Sendable {
+  private let hasEnded = Atomic(false)
 
-  var isReached: Bool { lock.withLock { hasEnded } }
+  var isReached: Bool { hasEnded.load(ordering: .acquiring) }
 
-  func reach() {
-    lock.withLock { hasEnded = true }
-  }
+  func reach() { hasEnded.store(true, ordering: .releasing) }
 }

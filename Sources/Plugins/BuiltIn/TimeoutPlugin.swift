@@ -32,7 +32,7 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     var request = request
     let total = request.timeout ?? total
     let clock = context.services.clock
-    let deadline = await OperationTime.of(&request, clock).bound(total)
+    let deadline = OperationTime.of(&request, clock).bound(total)
     let bound = TimeBound(
       deadline: deadline, clock: clock,
       watch: context.services.shared.value(Watch.self, named: "timeout") { Watch(clock) },

@@ -34,9 +34,10 @@ struct TimeBound: Sendable {
       return nil
     }
     defer { watch.remove(number) }
-    // A task of its own can be ended while this one goes on; a child runs where its parent does.
+    // A task of its own can be ended while this one goes on; a child runs where its parent does, and this
+    // one begins at once, without a place in a queue.
     return try await withThrowingTaskGroup(of: Value.self) { group in
-      group.addTask {
+      group.addImmediateTask {
         defer { alarm.ring(isOver: false) }
         return try await work()
       }

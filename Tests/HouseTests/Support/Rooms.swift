@@ -39,19 +39,20 @@ struct Room {
     Room("GraphQL"),
     Room(
       "Cache", rooms: ["JSONStream", "GraphQL"], modules: ["GRDB", "GRDBSQLite"],
-      system: ["Foundation", "Glibc", "Musl"]),
+      system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
     Room(
       "Pipeline", rooms: ["Cache", "JSONStream", "GraphQL"],
-      modules: ["Yams", "Logging", "HTTPTypes"], system: ["Foundation", "Glibc", "Musl"]),
+      modules: ["Yams", "Logging", "HTTPTypes"],
+      system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
     Room(
       "Plugins", rooms: ["Pipeline", "Cache", "JSONStream", "GraphQL"],
       modules: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
-      system: ["Foundation"]),
+      system: ["Foundation", "Synchronization"]),
     Room("CZlib"),
     Room(
       "Batch", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib"],
       modules: ["GRDB", "Histogram", "Logging", "Crypto", "HTTPTypes"],
-      system: ["Foundation", "Dispatch"]),
+      system: ["Foundation", "Dispatch", "Synchronization"]),
     Room(
       "Profile", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL"],
       modules: ["Histogram", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
