@@ -121,7 +121,8 @@ public struct BatchRun: Sendable {
       let counters = feed.counters
       let counts = try journal.counts()
       let missed =
-        stop == nil
+        // To read the whole journal again takes its time.
+        stop == nil && !manifest.thresholds.isEmpty
         ? try ReportData(journal, manifest: manifest).missed(
           manifest.thresholds, runSeconds: seconds) : []
       try journal.set([

@@ -62,8 +62,8 @@ final class Attempt: Sendable {
     request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
   }
 
-  func context(_ id: String, _ box: RequestBox) -> ChainContext {
-    ChainContext(shared, box, entryID: id)
+  func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
+    ChainContext(shared, request, entryID: id)
   }
 }
 
@@ -82,7 +82,7 @@ extension Attempt {
           await run(numbered(request), from: index + 1).withFirstResultRead()
         }
         return try await stop.interceptor.intercept(
-          request, context: context(stop.id, RequestBox(request)), next: next)
+          request, context: context(stop.id, request), next: next)
       case .cacheRead(let stop):
         return try await readCache(stop, request) { [self] in await run($0, from: index + 1) }
       }
@@ -93,6 +93,7 @@ extension Attempt {
 
   /// A request that an interceptor made anew has the number of this attempt all the same.
   private func numbered(_ request: GraphQLRequest) -> GraphQLRequest {
+    guard request.attempt != number else { return request }
     var request = request
     request.attempt = number
     return request
@@ -188,7 +189,7 @@ extension Attempt {
     isAfterFailure: Bool = false
   ) async throws -> CacheReadOutcome {
     do {
-      var context = context(stop.id, RequestBox(request))
+      var context = context(stop.id, request)
       context.isAfterFailure = isAfterFailure
       let outcome = try await stop.interceptor.read(request, context: context)
       guard case .hit(var response) = outcome else { return outcome }
@@ -229,20 +230,18 @@ extension Attempt {
         place: PluginStage.parsing.rawValue)
     }
     let message = builder.message(for: request)
-    // It is not changed any more: whoever needs it from here on refers to one.
-    let box = RequestBox(request)
     let sent = services.clock.now()
-    let response = try await http(message, box, from: 0)
+    let response = try await http(message, request, from: 0)
     let firstByte = services.clock.now() - sent
     let keeps = policy.writesCache
-    let target = keeps ? try await writeTarget(box) : nil
+    let target = keeps ? try await writeTarget(request) : nil
     let results = try await parser.interceptor.parse(
-      response, for: request, target: target, context: context(parser.id, box))
+      response, for: request, target: target, context: context(parser.id, request))
     let head = response.head
     let missing = MissingResult(of: request)
     return ResponseStream(pull: { [self] in
       guard var result = try await results.next() else {
-        try missing.check(box.request, place: parser.id)
+        try missing.check(request, place: parser.id)
         return nil
       }
       missing.came()
@@ -251,14 +250,14 @@ extension Attempt {
       result.timing.total = services.clock.now() - start
       result.timing.firstByte = firstByte
       if result.pendingWrite != nil {
-        result.pendingWrite = await tracked(result.pendingWrite, box.request, keeps: keeps)
+        result.pendingWrite = await tracked(result.pendingWrite, request, keeps: keeps)
       }
       return result
     })
   }
 
   private func http(
-    _ message: HTTPRequestMessage, _ box: RequestBox, from index: Int
+    _ message: HTTPRequestMessage, _ request: GraphQLRequest, from index: Int
   ) async throws -> HTTPResponseMessage {
     try Task.checkCancellation()
     guard index < route.http.count else {
@@ -268,8 +267,8 @@ extension Attempt {
     }
     let stop = route.http[index]
     var response = try await stop.interceptor.intercept(
-      message, context: context(stop.id, box),
-      next: NextHTTP { [self] in try await http($0, box, from: index + 1) })
+      message, context: context(stop.id, request),
+      next: NextHTTP { [self] in try await http($0, request, from: index + 1) })
     // The innermost interceptor knows what was sent.
     if !response.knowsSecrets {
       response.secrets = message.secrets
@@ -278,10 +277,10 @@ extension Attempt {
     return response
   }
 
-  private func writeTarget(_ box: RequestBox) async throws -> CacheWriteTarget? {
+  private func writeTarget(_ request: GraphQLRequest) async throws -> CacheWriteTarget? {
     guard let stop = route.cacheWrite else { return nil }
     var target = try await stop.interceptor.prepareWrite(
-      for: box.request, context: context(stop.id, box))
+      for: request, context: context(stop.id, request))
     if pipeline.store.isRequired { target?.isRequired = true }
     return target
   }

@@ -20,7 +20,7 @@ public struct ChainContext: Sendable {
   }
 
   private var shared: Shareable<Shared>
-  private let box: RequestBox
+  private let request: GraphQLRequest
   /// The identifier of the entry that is being called; empty outside of one.
   public var entryID: String
 
@@ -52,12 +52,12 @@ public struct ChainContext: Sendable {
     get { shared.value.retryCause }
     set { shared.value.retryCause = newValue }
   }
-  public var operationName: String? { box.request.operationName }
-  public var operationType: OperationType { box.request.operationType }
+  public var operationName: String? { request.operationName }
+  public var operationType: OperationType { request.operationType }
   /// The attempt, from 1.
-  public var attempt: Int { box.request.attempt }
+  public var attempt: Int { request.attempt }
   /// The values of the request, as the interceptors above left them.
-  public var values: RequestContext { box.request.context }
+  public var values: RequestContext { request.context }
 
   public init(
     services: Services, endpoint: Endpoint? = nil, keys: KeyRules = KeyRules(),
@@ -68,14 +68,14 @@ public struct ChainContext: Sendable {
       Shareable(
         Shared(
           services: services, endpoint: endpoint, keys: keys, ages: ages, retryCause: retryCause)),
-      RequestBox(request), entryID: entryID)
+      request, entryID: entryID)
   }
 
-  init(_ shared: Shareable<Shared>, _ box: RequestBox, entryID: String) {
+  init(_ shared: Shareable<Shared>, _ request: GraphQLRequest, entryID: String) {
     self.shared = shared
-    self.box = box
+    self.request = request
     self.entryID = entryID
-    for (name, value) in box.request.context.logged {
+    for (name, value) in request.context.logged {
       services.logger[metadataKey: name] = "\(value)"
     }
   }
@@ -87,40 +87,10 @@ public struct ChainContext: Sendable {
     for tap in shared.value.listeners {
       var context = self
       context.entryID = tap.id
-      _ = await tap.interceptor.tap(error, request: box.request, context: context)
+      _ = await tap.interceptor.tap(error, request: request, context: context)
     }
   }
 
   /// What the operation is called in logs: its name, or "anonymous query".
-  public var operationLabel: String { box.request.label }
-}
-
-/// A request that several refer to: it is large to copy.
-final class RequestBox: Sendable {
-  let request: GraphQLRequest
-
-  init(_ request: GraphQLRequest) { self.request = request }
-}
-
-/// A value that copies share until one of them is changed.
-///
-/// Sendable: what is shared is never written to.
-struct Shareable<Value: Sendable>: Sendable {
-  private final class Box: @unchecked Sendable {
-    var value: Value
-
-    init(_ value: Value) { self.value = value }
-  }
-
-  private var box: Box
-
-  init(_ value: Value) { box = Box(value) }
-
-  var value: Value {
-    @inline(__always) _read { yield box.value }
-    _modify {
-      if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
-      yield &box.value
-    }
-  }
+  public var operationLabel: String { request.label }
 }

@@ -107,7 +107,7 @@ final class Execution: Sendable {
     await end()
     guard let attempt else { throw error }
     for tap in attempt.route.taps {
-      let context = attempt.context(tap.id, RequestBox(request))
+      let context = attempt.context(tap.id, request)
       switch await tap.interceptor.tap(error, request: request, context: context) {
       case .error(let next): error = next
       case .suppressed: return nil
@@ -158,7 +158,7 @@ extension Execution {
     do {
       try Task.checkCancellation()
       try await stop.interceptor.write(
-        response, for: request, context: attempt.context(stop.id, RequestBox(request)))
+        response, for: request, context: attempt.context(stop.id, request))
     } catch let retry as ChainRetry {
       throw retry
     } catch let error as ChainError {

@@ -114,9 +114,9 @@ extension ResponseStream {
     } catch {
       first = .failure(error)
     }
-    let queue = ElementQueue([first])
+    let unread = Unread(first)
     return ResponseStream(unguarded: { [pull] in
-      if let first = queue.next() { return try first.get() }
+      if let first = unread.take() { return try first.get() }
       return try await pull()
     })
   }
@@ -129,4 +129,13 @@ private final class StreamEnd: Sendable {
   var isReached: Bool { hasEnded.load(ordering: .acquiring) }
 
   func reach() { hasEnded.store(true, ordering: .releasing) }
+}
+
+/// A result that was read, for the one who reads it next.
+private final class Unread: Sendable {
+  private let result: Mutex<Result<GraphQLResponse?, any Error>?>
+
+  init(_ result: Result<GraphQLResponse?, any Error>) { self.result = Mutex(result) }
+
+  func take() -> Result<GraphQLResponse?, any Error>? { result.withLock { $0.take() } }
 }

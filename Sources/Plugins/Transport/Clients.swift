@@ -83,6 +83,10 @@ final class Clients: Sendable {
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
       connection.maximumPerHost
+    // A tracer that keeps nothing is told of every request all the same.
+    if let tracer = configuration.tracing.tracer, "\(type(of: tracer))" == "NoOpTracer" {
+      configuration.tracing.tracer = nil
+    }
     configuration.http2StreamChannelDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
