@@ -54,10 +54,10 @@ final class Recorder: Sendable {
   }
 
   /// The most that waits to be written.
-  private static let mostPending = 2_048
+  private static let mostPending = 4_096
   private static let mostBytes = 16 << 20
   /// How long an outcome waits for others to join it.
-  private static let gathering = Duration.milliseconds(40)
+  private static let gathering = Duration.milliseconds(80)
 
   private let stage: SinkStage
   private let settled: @Sendable ([TaskID]) -> Void

@@ -170,22 +170,22 @@ final class TaskFeed: Sendable {
   }
 
   private func produce(_ state: inout State, _ place: Int) throws -> TaskItem? {
-    let operation = manifest.operations[place]
+    // An operation is large: nothing here copies it for a task.
     let captured: (String) throws -> [String: JSONObject] = { [self] key in
       var result: [String: JSONObject] = [:]
-      for need in operation.needs where !manifest.operations[need].capture.isEmpty {
+      for need in manifest.operations[place].needs where !manifest.operations[need].capture.isEmpty {
         result[manifest.operations[need].id] =
           try journal.captures(operation: numbers[need], key: key)
           ?? journal.captures(operation: numbers[need], key: "")
       }
       return result
     }
-    guard let settings = operation.source else {
+    guard manifest.operations[place].source != nil else {
       // One task, and no more.
       state.operations[place].isExhausted = true
       return try makers[place].item(nil, captured: captured)
     }
-    if state.operations[place].source == nil {
+    if state.operations[place].source == nil, let settings = manifest.operations[place].source {
       state.operations[place].source = try Self.source(settings, manifest, journal, numbers)
     }
     guard let row = try state.operations[place].source?.next() else {

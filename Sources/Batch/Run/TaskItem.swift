@@ -20,7 +20,9 @@ struct TaskItem: Sendable {
 }
 
 /// Makes tasks of rows.
-struct TaskMaker: Sendable {
+///
+/// A class, since it holds an operation, which is large to copy.
+final class TaskMaker: Sendable {
   let operation: BatchOperation
   private let types: TypedText
   let state: JSONObject
