@@ -52,7 +52,7 @@ PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # What single tests look with; without it they are skipped, and say so.
 TEST_PACKAGES := sqlite3 python3
-TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace
+TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
 FIGURES_PACKAGES := python3 gcc libc6-dev
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl

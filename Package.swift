@@ -26,7 +26,8 @@ let core: [Target] = [
   // What tests of several rooms use; in no product.
   .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
   .testTarget(name: "JSONStreamTests", dependencies: ["JSONStream"], swiftSettings: settings),
-  .testTarget(name: "GraphQLTests", dependencies: ["GraphQL"], swiftSettings: settings),
+  .testTarget(
+    name: "GraphQLTests", dependencies: ["GraphQL", "TestSupport"], swiftSettings: settings),
   .testTarget(
     name: "CacheTests", dependencies: ["Cache", "JSONStream", "GraphQL", "TestSupport"],
     swiftSettings: settings),

@@ -39,6 +39,7 @@ struct GQLRun: AsyncParsableCommand {
   static func main() async {
     StandardDescriptors.prepare()
     do {
+      try StandardDescriptors.expectRoom()
       try CommandNames.check(Array(CommandLine.arguments.dropFirst()), root: self)
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

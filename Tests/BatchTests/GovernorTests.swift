@@ -321,4 +321,15 @@ struct GovernorTests {
     #expect(transport.count == 4)
     #expect(try place.lines("o.ndjson").count == 3)
   }
+
+  @Test(
+    "no more requests at a time than there can be connections, and one at least",
+    arguments: [
+      (64, nil, 10, 64), (64, 1_000_000, 10, 64), (64, 74, 10, 64), (64, 73, 10, 63),
+      (64, 5, 10, 1),
+      (4, 0, 0, 1),
+    ] as [(Int, Int?, Int, Int)])
+  func requestsByOpenFiles(_ wanted: Int, _ left: Int?, _ others: Int, _ expected: Int) {
+    #expect(OpenFiles.requests(wanted, left: left, others: others) == expected)
+  }
 }

@@ -3,6 +3,8 @@ import Foundation
 import GRDB
 import JSONStream
 import Pipeline
+import Plugins
+import Synchronization
 import Testing
 
 @testable import Batch
@@ -204,6 +206,59 @@ struct ResumeTests {
       let merge = try ShardMerge(manifest)
       #expect(merge.tasks == 300)
       try await expectAll(300)
+    }
+  }
+
+  /// The time of day as somebody sets it: at each look another one of these, the last again and again.
+  private static func services(_ times: [Double], _ transport: any HTTPTransport) -> Services {
+    let left = Mutex(times)
+    return Services(
+      transport: transport,
+      secondsSince1970: { left.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } })
+  }
+
+  @Test("the newest run is continued, although the time of day was set back before it")
+  func clockSetBack() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let network = AsyncHTTPTransport()
+      let evening = 1_790_000_000.0
+      _ = try await Bench.run(manifest, services: Self.services([evening], network))
+      let control = RunControl()
+      let stopped = try await Bench.run(
+        manifest, control: control,
+        services: Self.services([evening - 7_200], CountingTransport(network, stopAt: 100, control))
+      )
+      #expect(stopped.stop == .interrupted)
+      let rest = try await Bench.run(
+        manifest, Bench.resuming, services: Self.services([evening - 7_000], network))
+      #expect(rest.counters.alreadyDone == stopped.counters.done)
+      #expect(rest.counters.done + stopped.counters.done == 300)
+      #expect(server.requestCount == 600)
+      await network.shutdown()
+    }
+  }
+
+  @Test("a time of day that is set back during a run changes neither its order nor its count")
+  func clockSetBackDuringRun() async throws {
+    try await DemoServer.withServer { server in
+      // Every row twice: the second time it is known that it was done in this run.
+      try place.write(
+        Bench.ids(150) + Bench.ids(150).split(separator: "\n").dropFirst().joined(separator: "\n"),
+        to: "ids.csv")
+      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let network = AsyncHTTPTransport()
+      let evening = 1_790_000_000.0
+      let summary = try await Bench.run(
+        manifest, services: Self.services([evening, evening + 3, 0], network))
+      #expect(summary.counters.done == 150 && summary.counters.duplicates == 150)
+      #expect(summary.counters.alreadyDone == 0)
+      let journal = try DatabaseQueue(path: summary.journal)
+      let first = try await journal.read {
+        try Double.fetchOne($0, sql: "SELECT min(ended) FROM tasks")
+      }
+      #expect(try #require(first) >= evening)
+      await network.shutdown()
     }
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""batch-faults.py PROGRAM [COUNT] [CUTS]: lets one system call after another of a batch run fail, fills its disk, and cuts
-the power of its file system.
+"""batch-faults.py PROGRAM [COUNT] [CUTS]: lets one system call after another of a batch run fail, lets its memory end,
+fills its disk, and cuts the power of its file system.
 
 `strace` makes the n-th write, synchronization, truncation, renaming or opening of the run's own files fail. The program
 must end by itself, say why in one line, and --resume must end with every result once. For the power cuts see
@@ -54,6 +54,43 @@ def calls(program, server, count):
     print(
         f"failing system calls: {failed + survived}; {failed} runs said that they stopped, {survived} went through; "
         "continued, every result was there once", flush=True)
+
+
+def allocations(program, server, scratch, count, seed):
+    """Runs whose memory ends at some moment. The program cannot go on then; --resume must."""
+    if shutil.which("gcc") is None or count == 0:
+        return print("failing allocations: skipped, there is no gcc, or nothing was asked for")
+    library = os.path.join(scratch, "failing_malloc.so")
+    shell("gcc", "-O1", "-shared", "-fPIC", "-o", library, os.path.join(os.path.dirname(__file__), "failing_malloc.c"))
+    chance = random.Random(seed)
+    limit, ended, through = 200_000, 0, 0
+    for _ in range(count):
+        with tempfile.TemporaryDirectory(prefix="batch-faults-") as folder:
+            run = Run(program, folder, server.url, 200)
+            number = chance.randrange(limit)
+            process = run.start(
+                before=["env", "SWIFT_BACKTRACE=enable=no", f"LD_PRELOAD={library}", f"MALLOC_LIMIT={number}"])
+            try:
+                process.communicate(timeout=20)
+            except subprocess.TimeoutExpired:
+                # libdispatch waits for memory, which here never comes.
+                process.kill()
+                process.communicate()
+            if process.returncode == 0:
+                # So many are enough: the next ones end earlier.
+                through, limit = through + 1, max(number, 1000)
+            else:
+                ended += 1
+            run.expect_no_repeats()
+            process = run.start()
+            _, errors = process.communicate(timeout=120)
+            expect(process.returncode == 0, f"after {number} allocations: exit {process.returncode}: {errors}")
+            run.expect_no_repeats()
+            run.expect_all()
+    expect(ended > 0, "no allocation failed; does the program ask glibc under other names?")
+    print(
+        f"failing allocations: {count}, seed {seed}; {ended} runs ended, {through} went through; continued, every "
+        "result was there once", flush=True)
 
 
 def mounted(image, folder, size):
@@ -154,11 +191,13 @@ def torture():
         os.environ["GQLRUN_OWN_MOUNTS"] = "1"
         os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable] + sys.argv)
     with Server(program) as server, tempfile.TemporaryDirectory(prefix="batch-faults-") as scratch:
+        seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
         calls(program, server, count)
+        allocations(program, server, scratch, 4 * count, seed)
         if os.geteuid() != 0:
             return print("full disks and power cuts: skipped, a loop device needs root")
         full_disk(program, server, scratch)
-        power_cuts(program, server, scratch, cuts, int(os.environ.get("SEED", random.randrange(1 << 30))))
+        power_cuts(program, server, scratch, cuts, seed)
 
 
 main(torture)

@@ -27,13 +27,16 @@ final class ByteReader {
 
   init(path: String) throws(InputProblem) {
     name = path
-    guard let handle = FileHandle(forReadingAtPath: path) else {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      let reason = errno
       throw InputProblem(
         file: path, line: nil,
-        message: FileManager.default.fileExists(atPath: path)
-          ? "the input cannot be opened; is it readable?" : "there is no such file")
+        message: reason == ENOENT
+          ? "there is no such file"
+          : "the input cannot be opened: \(String(cString: strerror(reason)))")
     }
-    self.handle = handle
+    handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
   }
 
   init(standardInput: Void) {

@@ -37,7 +37,7 @@ public struct ShardMerge {
       }
       files.append(entry.path)
     }
-    let target = try JournalFolder(manifest).open(resumes: false)
+    let target = try JournalFolder(manifest).open(resumes: false, at: Date().timeIntervalSince1970)
     defer { target.close() }
     journal = target.path
     try Self.merge(journals, into: target, manifest)

@@ -81,12 +81,14 @@ public struct BatchRun: Sendable {
 
     let plan = try SinkPlan(manifest, suffix: options.shard?.label ?? "")
     let journal = try JournalFolder(manifest, shard: options.shard).open(
-      resumes: options.resumes || options.onlyFailed)
+      resumes: options.resumes || options.onlyFailed, at: services.secondsSince1970())
     let numbers = try journal.register(manifest.operations.map(\.id))
     let feed = try TaskFeed(
-      manifest, state: state, numbers: numbers, journal: journal, options: options)
+      manifest, state: state, numbers: numbers, journal: journal, options: options,
+      services: services)
+    let settings = runnable(plan)
     let governor = Governor(
-      manifest.settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
+      settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
       services: services)
     let stage = try SinkStage(
       manifest, journal: journal, plan: plan,
@@ -99,7 +101,7 @@ public struct BatchRun: Sendable {
     if isChecked, await check.isExact { feed.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
     if try journal.meta("started") == nil {
-      try journal.set(["started": "\(Date().timeIntervalSince1970)"])
+      try journal.set(["started": "\(feed.time.now())"])
     }
     await control.begin(feed, governor)
 
@@ -107,7 +109,7 @@ public struct BatchRun: Sendable {
     let start = clock.now
     do {
       try await stage.open()
-      try await work(runner, check, isChecked)
+      try await work(runner, settings, check, isChecked)
       try await recorder.barrier()
       let seconds = (clock.now - start).seconds
       let stop = feed.reason
@@ -126,7 +128,7 @@ public struct BatchRun: Sendable {
         ? try ReportData(journal, manifest: manifest).missed(
           manifest.thresholds, runSeconds: seconds) : []
       try journal.set([
-        "ended": "\(Date().timeIntervalSince1970)", "stop": stop.map { "\($0)" } ?? "",
+        "ended": "\(feed.time.now())", "stop": stop.map { "\($0)" } ?? "",
         "total": counters.total.map { "\($0)" } ?? "",
       ])
       if stop == nil { try ReportWriter(journal, manifest: manifest).write() }
@@ -144,11 +146,35 @@ public struct BatchRun: Sendable {
     }
   }
 
+  /// The settings, with no more requests at a time than there can be connections: one that cannot be
+  /// made for want of a descriptor would look like a server that is not there.
+  private func runnable(_ plan: SinkPlan) -> RunSettings {
+    OpenFiles.raiseLimit()
+    // Made with the first use, and counted with what is open.
+    _ = services.transport?.executors
+    var settings = manifest.settings
+    // A sink in SQLite has three files, an input at most as many; reports and bookmarks come one by one.
+    let others =
+      3 * (min(plan.entries.count, SinkStage.mostOpenAtOnce) + manifest.operations.count) + 8
+    settings.concurrency = OpenFiles.requests(
+      settings.concurrency, left: OpenFiles.left(), others: others)
+    if settings.concurrency < manifest.settings.concurrency {
+      services.logger.warning(
+        """
+        \(settings.concurrency) of \(manifest.settings.concurrency) requests at a time: the system \
+        allows no more open files (ulimit -n raises that)
+        """)
+    }
+    return settings
+  }
+
   /// Runs tasks until there are no more, or the run stops.
-  private func work(_ runner: TaskRunner, _ check: RowCheck, _ isChecked: Bool) async throws {
+  private func work(
+    _ runner: TaskRunner, _ settings: RunSettings, _ check: RowCheck, _ isChecked: Bool
+  ) async throws {
     let feed = runner.feed
     try await withThrowingTaskGroup(of: Void.self) { group in
-      if let deadline = manifest.settings.deadline {
+      if let deadline = settings.deadline {
         group.addTask { [clock = services.clock] in
           do { try await clock.sleep(for: deadline) } catch { return }
           feed.stop(.deadline)
@@ -164,7 +190,7 @@ public struct BatchRun: Sendable {
       }
       try await withThrowingTaskGroup(of: Void.self) { workers in
         let executors = services.transport?.executors ?? []
-        for number in 0..<manifest.settings.concurrency {
+        for number in 0..<settings.concurrency {
           workers.addTask(
             executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
           ) {
@@ -234,51 +260,6 @@ public struct RunStanding: Sendable {
     self.inFlight = inFlight
     self.limit = limit
     self.budget = budget
-  }
-}
-
-/// The folder with the journals of a manifest.
-public struct JournalFolder {
-  let folder: String
-  let name: String
-  let base: OutputPath
-  let shard: Shard?
-
-  public init(_ manifest: Manifest, shard: Shard? = nil) {
-    folder = manifest.settings.journalFolder
-    name = manifest.name.map { $0.isLetter || $0.isNumber ? String($0) : "-" }.joined()
-    base = OutputPath(folder: manifest.folder)
-    self.shard = shard
-  }
-
-  /// The journals there are, the newest last.
-  public func all() -> [String] {
-    let suffix = shard.map { ".\($0.label).journal" } ?? ".journal"
-    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
-      .filter { $0.hasPrefix(name + "-") && $0.hasSuffix(suffix) }
-      .filter { file in
-        // Names are NAME-TIME.journal and NAME-TIME.SHARD.journal.
-        let rest = file.dropFirst(name.count + 1).split(separator: ".")
-        return rest.count == (shard == nil ? 2 : 3)
-          && rest[0].allSatisfy { $0.isNumber || $0 == "-" }
-      }
-      .sorted().map { "\(folder)/\($0)" }
-  }
-
-  /// The newest journal, or a new one.
-  func open(resumes: Bool) throws -> Journal {
-    try FileSink.makeFolder(of: folder + "/")
-    guard (try? base.resolve(FileSink.relative(folder, to: base.folder))) != nil else {
-      throw StoppedByStorage(message: "\(folder) lies outside of the manifest's folder")
-    }
-    if resumes, let newest = all().last { return try Journal(path: newest) }
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.dateFormat = "yyyyMMdd-HHmmss-SSS"
-    let time = formatter.string(from: Date())
-    return try Journal(
-      path: "\(folder)/\(name)-\(time)\(shard.map { ".\($0.label)" } ?? "").journal")
   }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSONStream
+import Pipeline
 import Synchronization
 
 /// Hands out tasks in the order of the manifest, and knows how the run stands.
@@ -55,10 +56,13 @@ final class TaskFeed: Sendable {
   /// What ended later, in seconds since 1970, ended in this run. Never before what ended in an earlier
   /// one, although the time of day may have been set back since.
   private let started: Double
+  /// Goes on from `started`.
+  let time: RunTime
   private let state: Mutex<State>
 
   init(
-    _ manifest: Manifest, state: JSONObject, numbers: [Int], journal: Journal, options: RunOptions
+    _ manifest: Manifest, state: JSONObject, numbers: [Int], journal: Journal, options: RunOptions,
+    services: Services
   ) throws {
     self.manifest = manifest
     self.numbers = numbers
@@ -72,12 +76,13 @@ final class TaskFeed: Sendable {
     }
     self.dependents = dependents
     var seen = SeenFilter()
-    var last = Date().timeIntervalSince1970
+    var last = 0.0
     try journal.forEachTask { id, ended in
       seen.insert(id)
       last = max(last, ended)
     }
-    started = last
+    time = RunTime(services, after: last)
+    started = time.now()
     self.state = Mutex(
       State(
         operations: manifest.operations.map { Progress(openNeeds: Set($0.needs)) }, seen: seen))

@@ -35,7 +35,7 @@ struct TaskRunner: Sendable {
     if let problem = item.problem {
       update.error = problem
       update.state = item.isSkipped ? .skipped : .failed
-      update.ended = Date().timeIntervalSince1970
+      update.ended = feed.time.now()
       return try await end(item, outcome(item, operation, Page(), nil, update, records: 0))
     }
     if operation.isMutation, operation.pagination == nil {
@@ -79,12 +79,12 @@ struct TaskRunner: Sendable {
       request = try self.request(operation, operation.template, pager.variables)
     } catch {
       update.error = error.message
-      update.ended = Date().timeIntervalSince1970
+      update.ended = feed.time.now()
       return (Outcome(update: update, operation: item.operation), true)
     }
     guard let page = try await send(request, operation) else { return (nil, true) }
     update.attempts += page.response?.attempt ?? 1
-    update.ended = Date().timeIntervalSince1970
+    update.ended = feed.time.now()
     update.milliseconds += page.milliseconds
     update.http = page.response?.http?.status.code ?? (page.error as? ChainError)?.http?.status
     update.bytes += page.response?.timing.receivedBytes ?? 0

@@ -52,19 +52,13 @@ actor SinkStage {
     for (name, bookmark) in try journal.bookmarks() { bookmarks[name] = bookmark }
   }
 
+  /// More sinks than that are not opened before they are needed.
+  static let mostOpenAtOnce = 256
+
   /// Opens the sinks, so that one that cannot be written is known before anything is sent. Where there
   /// are very many, each is opened with its first record.
   func open() throws {
-    guard plan.entries.count <= 256 else {
-      // As many files as there are outputs: up to what the system allows, not what shells begin with.
-      var limit = rlimit()
-      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-      if getrlimit(files, &limit) == 0 {
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(files, &limit)
-      }
-      return
-    }
+    guard plan.entries.count <= Self.mostOpenAtOnce else { return }
     for entry in plan.entries {
       if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
     }

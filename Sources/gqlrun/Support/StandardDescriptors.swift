@@ -1,3 +1,4 @@
+import Batch
 import Foundation
 
 /// Standard input, output and error as the program finds them.
@@ -20,5 +21,17 @@ enum StandardDescriptors {
     signal(SIGPIPE, SIG_IGN)
     // A file that meets a size limit (`ulimit -f`) makes a write fail, and need not end the program.
     signal(SIGXFSZ, SIG_IGN)
+  }
+
+  /// Asks for more open files where shells allow very few, and says so where there are none to be had:
+  /// the event loops, three for each processor, cannot be made without them.
+  static func expectRoom() throws(Failure) {
+    let needed = 12 + 3 * ProcessInfo.processInfo.activeProcessorCount
+    if let left = OpenFiles.left(), left < needed { OpenFiles.raiseLimit() }
+    guard let left = OpenFiles.left(), left < needed else { return }
+    throw Failure(
+      .failed,
+      "this process may open no more than \(left) files, and needs \(needed) at least; "
+        + "raise the limit of open files (ulimit -n 256)")
   }
 }

@@ -1,4 +1,5 @@
 import GraphQL
+import TestSupport
 import Testing
 
 @Suite(Shared.whenPresent) struct ValidationSpeedTests {
@@ -48,7 +49,7 @@ import Testing
     let document = try Document(parsing: Self.operation)
     #expect(document.validate(against: schema).map(\.description) == [])
     let best = (0..<20).map { _ in
-      ContinuousClock().measure { _ = document.validate(against: schema) }
+      processorTime { _ = document.validate(against: schema) }
     }.min()
     let limit: Duration
     #if DEBUG
