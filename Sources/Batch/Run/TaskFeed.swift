@@ -178,7 +178,8 @@ final class TaskFeed: Sendable {
     // An operation is large: nothing here copies it for a task.
     let captured: (String) throws -> [String: JSONObject] = { [self] key in
       var result: [String: JSONObject] = [:]
-      for need in manifest.operations[place].needs where !manifest.operations[need].capture.isEmpty {
+      for need in manifest.operations[place].needs where !manifest.operations[need].capture.isEmpty
+      {
         result[manifest.operations[need].id] =
           try journal.captures(operation: numbers[need], key: key)
           ?? journal.captures(operation: numbers[need], key: "")
