@@ -1,4 +1,5 @@
 import HTTPTypes
+import JSONStream
 import Pipeline
 import Testing
 
