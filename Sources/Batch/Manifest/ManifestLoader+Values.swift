@@ -245,7 +245,10 @@ extension ManifestLoader {
               : "it declares \(declared.map(\.name.value).joined(separator: ", "))"))
         continue
       }
-      if let value = value(member.value, variable.type, types, known, member.key) {
+      let problems = decoder.findings.count
+      let value = value(member.value, variable.type, types, known, member.key)
+      // What is left of a value that cannot be read would only be found incomplete.
+      if let value, decoder.findings.count == problems {
         operation.variables.append((member.key, value))
       }
     }
