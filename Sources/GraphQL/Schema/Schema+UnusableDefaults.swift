@@ -117,11 +117,11 @@ private struct DefaultJudge {
       }
     }
     guard input.isOneOf else { return true }
-    if given.count == 1, let only = given.first, input.fields[only.key] != nil {
-      if case .null = only.value { return false }
-      return true
-    }
-    return false
+    // Fields that the type does not have are passed over, as by the reference implementation.
+    let known = given.filter { input.fields[$0.key] != nil }
+    guard known.count == 1, let only = known.first else { return false }
+    if case .null = only.value { return false }
+    return true
   }
 
   /// Whether the field has a default value, and one that its type allows.
