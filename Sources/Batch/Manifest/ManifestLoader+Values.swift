@@ -246,10 +246,10 @@ extension ManifestLoader {
         continue
       }
       let problems = decoder.findings.count
-      let value = value(member.value, variable.type, types, known, member.key)
+      let template = value(member.value, variable.type, types, known, member.key)
       // What is left of a value that cannot be read would only be found incomplete.
-      if let value, decoder.findings.count == problems {
-        operation.variables.append((member.key, value))
+      if let template, decoder.findings.count == problems {
+        operation.variables.append((member.key, template))
       }
     }
     // One that cannot be read is reported as that, and not as missing.

@@ -15,8 +15,11 @@ import Testing
           """))
   }
 
-  private func fragments(_ count: Int, _ body: (Int) -> String) -> String {
-    (0..<count).map { "fragment F\($0) on Query { \(body($0)) }" }.joined(separator: "\n")
+  private func fragments(
+    _ count: Int, _ name: String = "F", _ body: (Int) -> String
+  ) -> String {
+    (0..<count).map { "fragment \(name)\($0) on Query { \(body($0)) }" }
+      .joined(separator: "\n")
   }
 
   /// Validates within a time that only work out of proportion exceeds.
@@ -58,6 +61,21 @@ import Testing
       $0 == 59 ? "x: a" : "f { ...F\($0 + 1) } f { ...F\($0 + 1) f { x: b } }"
     }
     #expect(try !errors("{ ...F0 } \(conflict)").isEmpty)
+  }
+
+  @Test func `sets of fragments that change at every level do not take a step for each pair`()
+    throws
+  {
+    let siblings = fragments(4_000) { $0 == 3_999 ? "a" : "...F\($0 + 1) f { a ...F\($0 + 1) }" }
+    func beside(_ last: String) -> String {
+      fragments(4_000, "G") { $0 == 3_999 ? last : "f { b ...G\($0 + 1) }" }
+    }
+    #expect(try errors("{ ...F0 ...G0 } \(siblings)\n\(beside("a"))").isEmpty)
+    // A conflict far down in them is not overlooked.
+    #expect(try !errors("{ ...F0 ...G0 } \(siblings)\n\(beside("a: b"))").isEmpty)
+    // Both operations use the fragment, and do not meet.
+    let apart = "query A { ...F f { x: a } } query B { ...F f { x: b } } "
+    #expect(try errors(apart + "fragment F on Query { f { c: a } }").isEmpty)
   }
 
   @Test func `objects that exclude each other do not multiply`() throws {
