@@ -25,7 +25,7 @@ final class Recorder: Sendable {
     }
 
     /// Whether the group is worth writing at once.
-    var isLarge: Bool { pending.count >= mostPending / 4 || pendingBytes >= mostBytes / 4 }
+    var isLarge: Bool { pending.count >= mostPending / 2 || pendingBytes >= mostBytes / 4 }
 
     mutating func add(_ outcome: Outcome) {
       pending.append(outcome)
@@ -57,7 +57,7 @@ final class Recorder: Sendable {
   private static let mostPending = 4_096
   private static let mostBytes = 16 << 20
   /// How long an outcome waits for others to join it.
-  private static let gathering = Duration.milliseconds(80)
+  private static let gathering = Duration.milliseconds(150)
 
   private let stage: SinkStage
   private let settled: @Sendable ([TaskID]) -> Void
@@ -152,7 +152,7 @@ final class Recorder: Sendable {
         // Others may join the next group, unless somebody waits for it.
         let goesOn =
           !state.pending.isEmpty
-          && (!state.durableWaiters.isEmpty || state.pending.count >= Self.mostPending / 4)
+          && (!state.durableWaiters.isEmpty || state.pending.count >= Self.mostPending / 2)
         if !goesOn { state.isFlushing = false }
         return (ready, goesOn, !goesOn && !state.pending.isEmpty && state.beginsTimer())
       }
