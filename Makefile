@@ -54,6 +54,7 @@ BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 TEST_PACKAGES := sqlite3 python3
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
 FIGURES_PACKAGES := python3 gcc libc6-dev
+CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 
@@ -165,7 +166,8 @@ bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a P
 	@[ -x .build-bench-batch/bin/python ] || { python3 -m venv .build-bench-batch && \
 	  .build-bench-batch/bin/pip -q install -r Benchmarks/Batch/requirements.txt; }
 	@for server in $(BATCH_SERVERS); do \
-	  .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) --tasks $(BATCH_TASKS) --server $$server; \
+	  .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) --tasks $(BATCH_TASKS) --server $$server \
+	    $(if $(wildcard $(CHAIN_BENCH)),--library $(CHAIN_BENCH)); \
 	done
 	@[ $(BATCH_ROWS) = 0 ] || .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) \
 	  --million --rows $(BATCH_ROWS) --server fixed

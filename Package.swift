@@ -78,6 +78,7 @@ let networked: [Target] = [
     dependencies: [
       "JSONStream", "GraphQL",
       .product(name: "Hummingbird", package: "hummingbird"),
+      .product(name: "HummingbirdCore", package: "hummingbird"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
       .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

@@ -2,6 +2,7 @@
 """Measures `gqlrun batch run` beside a bare load generator and a Python script, over the same requests.
 
     Benchmarks/Batch/bench.py PROGRAM [--tasks N] [--rounds N] [--server demo|delayed|fixed|URL] [--million]
+                             [--library gqlrun-bench-chain]
 
 Needs `wrk` in PATH, the packages of requirements.txt for the Python script, and `cc` for the fixed server. The server
 runs in a process of its own:
@@ -10,6 +11,8 @@ runs in a process of its own:
     delayed   the same, with 10 ms before every answer: a server across a network
     fixed     a few lines of C that give one answer to everything: what the client itself costs
     URL       one that runs already, and has `user(id:)` or whatever --query asks for
+
+With --library the HTTP library by itself, without gqlrun, is measured, too: no batch over it can be faster.
 
 Prints requests per second of each round, medians, ratios, processor time per request, the share of the journal, and
 peak memory. `--million` runs a million rows: start-up to the first request, and memory.
@@ -25,6 +28,7 @@ parser.add_argument("--query", default="query User($id: ID!) { user(id: $id) { i
 parser.add_argument("--million", action="store_true")
 parser.add_argument("--rows", type=int, default=1_000_000, help="of --million")
 parser.add_argument("--no-python", action="store_true")
+parser.add_argument("--library", help="gqlrun-bench-chain, for what the HTTP library alone reaches")
 given = parser.parse_args()
 program = os.path.abspath(given.program)
 tasks, query = given.tasks, given.query
@@ -113,6 +117,13 @@ end
     return float(text.split("Requests/sec:")[1].split()[0]), cpu / float(text.split(" requests in")[0].split()[-1])
 
 
+def library():
+    """What async-http-client reaches as a program without gqlrun would use it."""
+    text = measured([os.path.abspath(given.library), url, str(tasks), "1", "bare", str(concurrency)])[0]
+    line = next(line for line in text.splitlines() if "requests/s" in line)
+    return float(line.split()[0]), float(line.split("cpu")[1].split()[0]) / 1e6
+
+
 def python(count):
     _, seconds, memory, cpu = measured(
         [sys.executable, f"{here}/gql_script.py", url, f"{folder}/python.csv", f"{folder}/python.ndjson"])
@@ -125,6 +136,8 @@ def compare():
     manifest(few, "python")
     rates = {"batch": [], "wrk": []} | ({} if given.no_python else {"python": []})
     costs = {name: [] for name in rates}
+    if given.library:
+        rates["library"], costs["library"] = [], []
     shares, memories = [], []
     # One round of each in turn, so that what else the machine does meets all of them.
     for number in range(given.rounds):
@@ -142,6 +155,10 @@ def compare():
             rate, memory, cost = python(few)
             rates["python"].append(rate)
             costs["python"].append(cost)
+        if given.library:
+            rate, cost = library()
+            rates["library"].append(rate)
+            costs["library"].append(cost)
         print(f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:.0f}/s" for k, v in rates.items()), flush=True)
     rate = {k: statistics.median(v) for k, v in rates.items()}
     cost = {k: statistics.median(v) * 1e6 for k, v in costs.items()}
@@ -150,6 +167,8 @@ def compare():
     print(f"batch / wrk {rate['batch'] / rate['wrk']:.2f} (goal 0.85)")
     if not given.no_python:
         print(f"batch / python {rate['batch'] / rate['python']:.1f} (goal 8)")
+    if given.library:
+        print(f"batch / library {rate['batch'] / rate['library']:.2f}, library / wrk {rate['library'] / rate['wrk']:.2f}")
     print(f"journal {statistics.median(shares) * 100:.1f} % of the run (goal 10 %), "
           f"peak memory {max(memories):.0f} MiB")
 

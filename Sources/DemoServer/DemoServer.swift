@@ -1,4 +1,5 @@
 import Hummingbird
+import HummingbirdCore
 public import Logging
 import NIOCore
 
@@ -93,8 +94,13 @@ public struct DemoServer: Sendable {
   private func serve(_ onReady: @escaping @Sendable (LiveDemoServer) -> Void) async throws {
     let host = configuration.host
     let state = state
+    let connections = HeldConnections()
+    defer { connections.close() }
     let application = Application(
       responder: DemoResponder(executor: executor, state: state, configuration: configuration),
+      server: HTTPServerBuilder { responder in
+        HeldChannel(base: HTTP1Channel(responder: responder), connections: connections)
+      },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: configuration.port), serverName: "gqlrun-demo"),
       onServerRunning: { channel in

@@ -155,6 +155,31 @@ struct ManifestTests {
     #expect(findings.contains { $0.contains(message) }, "\(findings)")
   }
 
+  @Test(
+    "a value that cannot be read is told once, not as one that is missing, too",
+    arguments: [
+      ("n: abc", "found \"abc\""), ("n: \"{{nope}}\"", "nothing is called `nope`"),
+      ("n: 1, i: { n: abc }", "found \"abc\""), ("n: 1, l: [{ n: abc }]", "found \"abc\""),
+      ("n: 1, i: { n: \"{{nope}}\" }", "nothing is called `nope`"),
+      ("n: 1, i: { m: 1 }", "needs a value of type Int!"),
+    ])
+  func toldOnce(variables: String, message: String) throws {
+    try place.write(
+      "type Query { a(n: Int!, i: In, l: [In!]): Int } input In { n: Int! m: Int }",
+      to: "once.graphql")
+    let findings = try Bench.findings(
+      """
+      version: 1
+      schema: once.graphql
+      operations:
+        - id: a
+          query: "query Q($n: Int!, $i: In, $l: [In!]) { a(n: $n, i: $i, l: $l) }"
+          variables: { \(variables) }
+      """, in: place)
+    #expect(findings.count == 1)
+    #expect(findings.first?.contains(message) == true, "\(findings)")
+  }
+
   @Test("plain scalars take the declared type, quoted ones stay text")
   func typed() throws {
     let manifest = try Bench.load(

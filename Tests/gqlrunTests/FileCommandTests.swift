@@ -1,6 +1,7 @@
 import DemoServer
 import Foundation
 import JSONStream
+import TestSupport
 import Testing
 
 @Suite("gqlrun format, plugins and pipeline", .serialized, .timeLimit(.minutes(5)))
@@ -116,6 +117,82 @@ struct FileCommandTests {
       kill -INT $server; wait $server; exit $code
       """, in: folder)
     #expect(result.status == 0 && result.output == RunTests.germany, "\(result)")
+  }
+
+  @Test("serve can be ended while connections come")
+  func endsUnderConnections() async throws {
+    // What goes wrong does so once in a few times.
+    for _ in 0..<6 {
+      let folder = try Folder()
+      let pipe = folder.file("address")
+      #expect(mkfifo(pipe, 0o600) == 0)
+      let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
+      defer { close(descriptor) }
+      var program = ChildProcess(Program.path, ["serve", "--port", "0"], in: folder.path)
+      program.output = pipe
+      let status = try await program.run { id in
+        let address = await Self.line(descriptor)
+        let port = try #require(address.split(separator: ":").last?.split(separator: "/").first)
+        let number = try #require(UInt16(port))
+        await withDiscardingTaskGroup { group in
+          for client in 0..<4 {
+            group.addTask {
+              await Self.connect(to: number) { count in
+                if client == 0, count == 20 { kill(id, SIGINT) }
+              }
+            }
+          }
+        }
+      }
+      #expect(status == 0)
+    }
+  }
+
+  /// What is in a pipe, up to the end of a line.
+  private static func line(_ descriptor: Int32) async -> String {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        var text = ""
+        var byte: UInt8 = 0
+        while read(descriptor, &byte, 1) == 1, byte != 0x0A {
+          text.unicodeScalars.append(Unicode.Scalar(byte))
+        }
+        continuation.resume(returning: text)
+      }
+    }
+  }
+
+  /// Connects again and again, until nobody listens any more.
+  private static func connect(to port: UInt16, _ note: @escaping @Sendable (Int) -> Void) async {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        var count = 0
+        while isListening(port) {
+          count += 1
+          note(count)
+        }
+        continuation.resume()
+      }
+    }
+  }
+
+  private static func isListening(_ port: UInt16) -> Bool {
+    let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(client) }
+    // No connection stays behind to keep its port.
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(
+      client, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let size = socklen_t(MemoryLayout.size(ofValue: address))
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Foundation.connect(client, $0, size) == 0
+      }
+    }
   }
 
   @Test("serve says which port is taken")

@@ -31,14 +31,25 @@ public struct TaskID: Sendable, Hashable {
   }
 
   var bytes: [UInt8] {
-    [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+    Array(unsafeUninitializedCapacity: 16) { bytes, count in
+      for place in 0..<16 { bytes[place] = byte(at: place) }
+      count = 16
+    }
+  }
+
+  private func byte(at place: Int) -> UInt8 {
+    UInt8(truncatingIfNeeded: (place < 8 ? high : low) >> (56 - 8 * (place & 7)))
   }
 
   /// 32 hexadecimal digits.
   var text: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    String(unsafeUninitializedCapacity: 32) { text in
+      for place in 0..<32 {
+        let digit = byte(at: place >> 1) >> (place & 1 == 0 ? 4 : 0) & 15
+        text[place] = digit + UInt8(ascii: digit < 10 ? "0" : "W")
+      }
+      return 32
+    }
   }
 
   /// Whether the task belongs to a shard.

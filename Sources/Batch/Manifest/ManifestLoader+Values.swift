@@ -245,8 +245,11 @@ extension ManifestLoader {
               : "it declares \(declared.map(\.name.value).joined(separator: ", "))"))
         continue
       }
-      if let value = value(member.value, variable.type, types, known, member.key) {
-        operation.variables.append((member.key, value))
+      let problems = decoder.findings.count
+      let template = value(member.value, variable.type, types, known, member.key)
+      // What is left of a value that cannot be read would only be found incomplete.
+      if let template, decoder.findings.count == problems {
+        operation.variables.append((member.key, template))
       }
     }
     // One that cannot be read is reported as that, and not as missing.

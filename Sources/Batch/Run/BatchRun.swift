@@ -93,12 +93,12 @@ public struct BatchRun: Sendable {
     let stage = try SinkStage(
       manifest, journal: journal, plan: plan,
       cache: manifest.keepsInCache ? services.store : nil)
-    let recorder = Recorder(stage) { await feed.settle($0) }
+    let recorder = Recorder(stage) { feed.settle($0) }
     let runner = TaskRunner(
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
       governor: governor, recorder: recorder, feed: feed, plan: plan, numbers: numbers,
       options: options)
-    if isChecked, await check.isExact { await feed.setTotal(check.count) }
+    if isChecked, await check.isExact { feed.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
     if try journal.meta("started") == nil {
       try journal.set(["started": "\(feed.time.now())"])
@@ -112,18 +112,19 @@ public struct BatchRun: Sendable {
       try await work(runner, settings, check, isChecked)
       try await recorder.barrier()
       let seconds = (clock.now - start).seconds
-      let stop = await feed.reason
-      let keeps = stop == nil ? await feed.operationsWithoutFailure() : []
+      let stop = feed.reason
+      let keeps = stop == nil ? feed.operationsWithoutFailure() : []
       try await stage.finish(isComplete: stop == nil)
       // Bookmarks only when everything they stand for is in the sinks.
       if let file = manifest.stateFile, stop == nil {
         try StateFile.save(
           await stage.currentBookmarks(), of: Set(keeps.map { numbers[$0] }), over: state, to: file)
       }
-      let counters = await feed.counters
+      let counters = feed.counters
       let counts = try journal.counts()
       let missed =
-        stop == nil
+        // To read the whole journal again takes its time.
+        stop == nil && !manifest.thresholds.isEmpty
         ? try ReportData(journal, manifest: manifest).missed(
           manifest.thresholds, runSeconds: seconds) : []
       try journal.set([
@@ -132,7 +133,7 @@ public struct BatchRun: Sendable {
       ])
       if stop == nil { try ReportWriter(journal, manifest: manifest).write() }
       let summary = RunSummary(
-        counters: counters, counts: counts, stop: stop, stopDetail: await feed.stopDetail,
+        counters: counters, counts: counts, stop: stop, stopDetail: feed.stopDetail,
         seconds: seconds, journal: journal.path,
         missedThresholds: missed, journalSeconds: await stage.journalTime.seconds,
         sinkSeconds: await stage.fileTime.seconds)
@@ -176,15 +177,15 @@ public struct BatchRun: Sendable {
       if let deadline = settings.deadline {
         group.addTask { [clock = services.clock] in
           do { try await clock.sleep(for: deadline) } catch { return }
-          await feed.stop(.deadline)
-          await runner.governor.wakeAll()
+          feed.stop(.deadline)
+          runner.governor.wakeAll()
         }
       }
       if !isChecked {
         group.addTask { [logger = services.logger] in
           _ = await check.advance(for: nil)
           for problem in await check.problems { logger.warning("\(problem)") }
-          if await check.isDone, await check.isExact { await feed.setTotal(check.count) }
+          if await check.isDone, await check.isExact { feed.setTotal(await check.count) }
         }
       }
       try await withThrowingTaskGroup(of: Void.self) { workers in
@@ -202,8 +203,8 @@ public struct BatchRun: Sendable {
           try await workers.waitForAll()
         } catch {
           // The others must not wait for what will not come.
-          await feed.stop(.interrupted)
-          await runner.governor.wakeAll()
+          feed.stop(.interrupted)
+          runner.governor.wakeAll()
           workers.cancelAll()
           throw error
         }
@@ -224,22 +225,22 @@ public actor RunControl {
   func begin(_ feed: TaskFeed, _ governor: Governor) async {
     self.feed = feed
     self.governor = governor
-    if isStopped { await feed.stop(.interrupted) }
+    if isStopped { feed.stop(.interrupted) }
   }
 
   /// Begins no further task; those in flight end, and everything is written.
   public func stop() async {
     isStopped = true
-    await feed?.stop(.interrupted)
-    await governor?.wakeAll()
+    feed?.stop(.interrupted)
+    governor?.wakeAll()
   }
 
   /// `nil` before the first task.
   public func standing() async -> RunStanding? {
     guard let feed, let governor else { return nil }
     return RunStanding(
-      counters: await feed.counters, inFlight: await governor.inFlight,
-      limit: await governor.currentLimit, budget: await governor.budgetLeft)
+      counters: feed.counters, inFlight: governor.inFlight,
+      limit: governor.currentLimit, budget: governor.budgetLeft)
   }
 }
 

@@ -2,6 +2,7 @@ import HTTPTypes
 import JSONStream
 import Pipeline
 import Plugins
+import Synchronization
 
 /// Decides when the next request may be sent: how many at a time, how many per second, and not while the
 /// server asks to be left alone.
@@ -9,7 +10,9 @@ import Plugins
 /// Concurrency follows what the server bears: halved when it refuses (429, 503), one more for each full
 /// round of answers, up to what the manifest allows. How much may be sent in a time is decided by the
 /// budget that the plugin `rate-limit` uses, too: one per server and credential, whoever asks.
-actor Governor {
+///
+/// Behind a lock and not an actor: every request comes by twice, and seldom has to wait.
+final class Governor: Sendable {
   /// What an attempt says about the server.
   enum Signal: Sendable {
     case answered
@@ -39,16 +42,7 @@ actor Governor {
   private let rate: RequestBudget.Rate?
   /// `nil` without limits.
   private let budget: RequestBudget?
-  private var limit: Double
-  private var running = 0
-  private var waiting: [CheckedContinuation<Void, Never>] = []
-  private var pausedUntil = Duration.zero
-  private var lastDecrease = Duration.zero
-  /// Since when nothing but refusals came.
-  private var troubleSince: Duration?
-  private var hasSucceeded = false
-  private var isStopped = false
-  private var pause = Duration.milliseconds(250)
+  private let state: Mutex<State>
   /// The most that a server's wish is waited for at a time.
   private static let longestPause = Duration.seconds(3_600)
 
@@ -57,7 +51,7 @@ actor Governor {
     self.limits = limits
     maximum = settings.concurrency
     patience = settings.patience
-    limit = Double(settings.concurrency)
+    state = Mutex(State(limit: Double(settings.concurrency)))
     rate = limits?.perSecond.map {
       RequestBudget.Rate(interval: .seconds(1 / $0), burst: limits?.burst ?? 1)
     }
@@ -69,8 +63,8 @@ actor Governor {
     }
   }
 
-  var currentLimit: Int { max(1, Int(limit)) }
-  var inFlight: Int { running }
+  var currentLimit: Int { state.withLock { $0.currentLimit } }
+  var inFlight: Int { state.withLock { $0.running } }
   /// What the server says is left of the budget.
   var budgetLeft: (left: Double, all: Double?)? { budget?.left(now: clock.now()) }
 
@@ -78,15 +72,21 @@ actor Governor {
   ///
   /// - Parameter label: The operation, whose cost is learned from answers.
   func enter(_ label: String) async throws -> Pass {
-    while running >= currentLimit, !isStopped {
-      await withCheckedContinuation { waiting.append($0) }
+    while !state.withLock({ $0.takePlace() }) {
+      await withCheckedContinuation { continuation in
+        let mustWait = state.withLock { $0.wait(continuation) }
+        if !mustWait { continuation.resume() }
+      }
       try Task.checkCancellation()
     }
-    running += 1
     var pass = Pass(label: label)
     do {
-      while !isStopped, pausedUntil > clock.now() { try await sleep(until: pausedUntil) }
-      while !isStopped, let budget {
+      while let end = state.withLock({ $0.isStopped ? nil : $0.pausedUntil }), end > .zero,
+        end > clock.now()
+      {
+        try await sleep(until: end)
+      }
+      while let budget, !isStopped {
         let now = clock.now()
         switch budget.admit(
           label, rate, reserve: .share(limits?.reserve ?? 0), now: now, until: .seconds(.max / 2))
@@ -105,6 +105,8 @@ actor Governor {
     return pass
   }
 
+  private var isStopped: Bool { state.withLock { $0.isStopped } }
+
   /// In short waits, so that a run that is stopped does not wait for the server's.
   private func sleep(until end: Duration) async throws {
     while !isStopped {
@@ -122,36 +124,17 @@ actor Governor {
   func leave(
     _ pass: Pass, _ signal: Signal?, head: HTTPResponse? = nil, _ response: GraphQLResponse? = nil
   ) -> Verdict? {
-    running -= 1
     budget?.noteEnd(cost: pass.cost)
     note(head ?? response?.http, response, pass)
-    defer { wake() }
     let now = clock.now()
-    switch signal {
-    case nil: return nil
-    case .answered:
-      troubleSince = nil
-      hasSucceeded = true
-      pause = .milliseconds(250)
-      if let response, response.attempt > 1 {
-        // Answers that came only after retries say that the server is at its limit.
-        slowDown(now)
-      } else if limit < Double(maximum) {
-        limit = min(Double(maximum), limit + 1 / limit)
-      }
-      return nil
-    case .refused(let wish):
-      slowDown(now)
-      let wanted = min(wish ?? pause, Self.longestPause)
-      if wish == nil { pause = min(pause * 2, .seconds(20)) }
-      pausedUntil = max(pausedUntil, now + wanted)
-      return verdict(.refused, now, including: wanted)
-    case .unreachable:
-      slowDown(now)
-      pausedUntil = max(pausedUntil, now + pause)
-      pause = min(pause * 2, .seconds(10))
-      return verdict(.unreachable, now, including: .zero)
+    let (verdict, ready) = state.withLock { state in
+      state.running -= 1
+      let verdict = state.judge(
+        signal, now, attempt: response?.attempt ?? 1, most: Double(maximum), patience: patience)
+      return (verdict, state.ready())
     }
+    for continuation in ready { continuation.resume() }
+    return verdict
   }
 
   private func note(_ head: HTTPResponse?, _ response: GraphQLResponse?, _ pass: Pass) {
@@ -169,36 +152,105 @@ actor Governor {
     budget.note(.object(told), adapter, label: pass.label, now: now, time: time)
   }
 
-  private func slowDown(_ now: Duration) {
-    // One decrease per half second: the answers of one round are one sign.
-    guard limit > 1, lastDecrease == .zero || now - lastDecrease > .milliseconds(500) else {
-      return
-    }
-    lastDecrease = now
-    limit = max(1, limit / 2)
-  }
-
-  private func verdict(_ verdict: Verdict, _ now: Duration, including wait: Duration) -> Verdict? {
-    let since = troubleSince ?? now
-    troubleSince = since
-    // A server that never answered is most likely not there at all.
-    let allowed = hasSucceeded || verdict == .refused ? patience : min(patience, .seconds(5))
-    return now - since + wait > allowed ? verdict : nil
-  }
-
   /// Lets everybody go on, to find out that the run has ended.
   func wakeAll() {
-    isStopped = true
-    let all = waiting
-    waiting = []
+    let all = state.withLock { state in
+      state.isStopped = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
     for continuation in all { continuation.resume() }
   }
+}
 
-  private func wake() {
-    var free = currentLimit - running
-    while free > 0, !waiting.isEmpty {
-      waiting.removeFirst().resume()
-      free -= 1
+extension Governor {
+  /// How the server bears it.
+  private struct State: Sendable {
+    var limit: Double
+    var running = 0
+    var waiting: [CheckedContinuation<Void, Never>] = []
+    var pausedUntil = Duration.zero
+    var lastDecrease = Duration.zero
+    /// Since when nothing but refusals came.
+    var troubleSince: Duration?
+    var hasSucceeded = false
+    var isStopped = false
+    var pause = Duration.milliseconds(250)
+
+    init(limit: Double) { self.limit = limit }
+
+    var currentLimit: Int { max(1, Int(limit)) }
+    private var isFree: Bool { running < currentLimit || isStopped }
+
+    mutating func takePlace() -> Bool {
+      guard isFree else { return false }
+      running += 1
+      return true
+    }
+
+    /// Puts somebody into the row of those who wait. `false` when a place has become free.
+    mutating func wait(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
+      guard !isFree else { return false }
+      waiting.append(continuation)
+      return true
+    }
+
+    /// Those who may go on now.
+    mutating func ready() -> [CheckedContinuation<Void, Never>] {
+      let count = min(max(currentLimit - running, 0), waiting.count)
+      guard count > 0 else { return [] }
+      defer { waiting.removeFirst(count) }
+      return Array(waiting.prefix(count))
+    }
+
+    /// Follows what the end of a request says about the server.
+    mutating func judge(
+      _ signal: Signal?, _ now: Duration, attempt: Int, most: Double, patience: Duration
+    ) -> Verdict? {
+      switch signal {
+      case nil: return nil
+      case .answered:
+        troubleSince = nil
+        hasSucceeded = true
+        pause = .milliseconds(250)
+        if attempt > 1 {
+          // Answers that came only after retries say that the server is at its limit.
+          slowDown(now)
+        } else if limit < most {
+          limit = min(most, limit + 1 / limit)
+        }
+        return nil
+      case .refused(let wish):
+        slowDown(now)
+        let wanted = min(wish ?? pause, Governor.longestPause)
+        if wish == nil { pause = min(pause * 2, .seconds(20)) }
+        pausedUntil = max(pausedUntil, now + wanted)
+        return verdict(.refused, now, including: wanted, patience)
+      case .unreachable:
+        slowDown(now)
+        pausedUntil = max(pausedUntil, now + pause)
+        pause = min(pause * 2, .seconds(10))
+        return verdict(.unreachable, now, including: .zero, patience)
+      }
+    }
+
+    private mutating func slowDown(_ now: Duration) {
+      // One decrease per half second: the answers of one round are one sign.
+      guard limit > 1, lastDecrease == .zero || now - lastDecrease > .milliseconds(500) else {
+        return
+      }
+      lastDecrease = now
+      limit = max(1, limit / 2)
+    }
+
+    private mutating func verdict(
+      _ verdict: Verdict, _ now: Duration, including wait: Duration, _ patience: Duration
+    ) -> Verdict? {
+      let since = troubleSince ?? now
+      troubleSince = since
+      // A server that never answered is most likely not there at all.
+      let allowed = hasSucceeded || verdict == .refused ? patience : min(patience, .seconds(5))
+      return now - since + wait > allowed ? verdict : nil
     }
   }
 }

@@ -1,125 +1,174 @@
 import Pipeline
+import Synchronization
 
 /// Gathers outcomes and makes them durable in groups, so that one wait for the disk serves many.
 ///
-/// Whoever submits waits while too much is on its way: that is the back-pressure of the sinks.
-actor Recorder {
-  private let stage: SinkStage
-  private let settled: @Sendable ([TaskID]) async -> Void
-  private var pending: [Outcome] = []
-  private var pendingBytes = 0
-  private var submitted = 0
-  private var durable = 0
-  private var isFlushing = false
-  private var failure: (any Error)?
-  private var spaceWaiters: [CheckedContinuation<Void, Never>] = []
-  private var durableWaiters: [(ticket: Int, continuation: CheckedContinuation<Void, Never>)] = []
-  private var isTimerSet = false
+/// Whoever submits waits while too much is on its way: that is the back-pressure of the sinks. Who need not
+/// wait hands an outcome over under a lock, and one task takes all that were gathered.
+final class Recorder: Sendable {
+  private typealias Waiter = CheckedContinuation<Void, Never>
+
+  private struct State: Sendable {
+    var pending: [Outcome] = []
+    var pendingBytes = 0
+    var submitted = 0
+    var durable = 0
+    var isFlushing = false
+    var failure: (any Error)?
+    var spaceWaiters: [Waiter] = []
+    var durableWaiters: [(ticket: Int, continuation: Waiter)] = []
+    var isTimerSet = false
+
+    /// Whether somebody who submits has to wait.
+    var isFull: Bool {
+      failure == nil && (pending.count >= mostPending || pendingBytes >= mostBytes)
+    }
+
+    /// Whether the group is worth writing at once.
+    var isLarge: Bool { pending.count >= mostPending / 4 || pendingBytes >= mostBytes / 4 }
+
+    mutating func add(_ outcome: Outcome) {
+      pending.append(outcome)
+      pendingBytes += outcome.size
+      submitted += 1
+    }
+
+    /// Whether a task is to be started that writes the group.
+    mutating func beginsFlush() -> Bool {
+      guard !isFlushing, !pending.isEmpty, failure == nil else { return false }
+      isFlushing = true
+      return true
+    }
+
+    /// Whether a timer is to be started.
+    mutating func beginsTimer() -> Bool {
+      guard !isTimerSet, !isFlushing else { return false }
+      isTimerSet = true
+      return true
+    }
+
+    mutating func takeSpaceWaiters() -> [Waiter] {
+      defer { spaceWaiters = [] }
+      return spaceWaiters
+    }
+  }
 
   /// The most that waits to be written.
-  private static let mostPending = 2_048
+  private static let mostPending = 4_096
   private static let mostBytes = 16 << 20
   /// How long an outcome waits for others to join it.
-  private static let gathering = Duration.milliseconds(40)
+  private static let gathering = Duration.milliseconds(80)
 
-  init(_ stage: SinkStage, settled: @escaping @Sendable ([TaskID]) async -> Void) {
+  private let stage: SinkStage
+  private let settled: @Sendable ([TaskID]) -> Void
+  private let state = Mutex(State())
+
+  init(_ stage: SinkStage, settled: @escaping @Sendable ([TaskID]) -> Void) {
     self.stage = stage
     self.settled = settled
   }
 
   /// Hands an outcome over. It is durable some time later; ``barrier()`` waits for that.
   func submit(_ outcome: Outcome) async throws {
-    while failure == nil, pending.count >= Self.mostPending || pendingBytes >= Self.mostBytes {
-      await withCheckedContinuation { spaceWaiters.append($0) }
+    while state.withLock({ $0.isFull }) {
+      await withCheckedContinuation { continuation in
+        let isFull = state.withLock { state in
+          if state.isFull { state.spaceWaiters.append(continuation) }
+          return state.isFull
+        }
+        if !isFull { continuation.resume() }
+      }
     }
-    if let failure { throw failure }
-    add(outcome)
-    if pending.count >= Self.mostPending / 4 || pendingBytes >= Self.mostBytes / 4 {
-      startFlush()
-    } else {
-      startTimer()
+    let begins = try state.withLock { state -> (flush: Bool, timer: Bool) in
+      if let failure = state.failure { throw failure }
+      state.add(outcome)
+      return state.isLarge ? (state.beginsFlush(), false) : (false, state.beginsTimer())
     }
+    start(begins)
   }
 
   /// Records something and returns when it is durable.
   func durably(_ outcome: Outcome) async throws {
-    if let failure { throw failure }
-    add(outcome)
+    try state.withLock { state in
+      if let failure = state.failure { throw failure }
+      state.add(outcome)
+    }
     try await barrier()
   }
 
   /// Returns when everything submitted before is durable.
   func barrier() async throws {
-    let ticket = submitted
-    startFlush()
-    while failure == nil, durable < ticket {
-      await withCheckedContinuation { durableWaiters.append((ticket, $0)) }
+    let (ticket, begins) = state.withLock { ($0.submitted, $0.beginsFlush()) }
+    start((begins, false))
+    while state.withLock({ $0.failure == nil && $0.durable < ticket }) {
+      await withCheckedContinuation { continuation in
+        let mustWait = state.withLock { state in
+          guard state.failure == nil, state.durable < ticket else { return false }
+          state.durableWaiters.append((ticket, continuation))
+          return true
+        }
+        if !mustWait { continuation.resume() }
+      }
     }
-    if let failure { throw failure }
+    if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
-  private func add(_ outcome: Outcome) {
-    pending.append(outcome)
-    pendingBytes += outcome.size
-    submitted += 1
-  }
-
-  private func startTimer() {
-    guard !isTimerSet, !isFlushing else { return }
-    isTimerSet = true
+  private func start(_ begins: (flush: Bool, timer: Bool)) {
+    if begins.flush { Task { await flush() } }
+    guard begins.timer else { return }
     // Set by the first outcome of a group, once; nothing is asked again and again. Bound to the outcomes
     // that wait, not to whoever submitted: it ends by itself.
     Task {
       try? await Task.sleep(for: Self.gathering)
-      timerFired()
+      let begins = state.withLock { state in
+        state.isTimerSet = false
+        return state.beginsFlush()
+      }
+      start((begins, false))
     }
-  }
-
-  private func timerFired() {
-    isTimerSet = false
-    startFlush()
-  }
-
-  private func startFlush() {
-    guard !isFlushing, !pending.isEmpty, failure == nil else { return }
-    isFlushing = true
-    Task { await flush() }
   }
 
   private func flush() async {
-    while !pending.isEmpty, failure == nil {
-      let batch = pending
-      pending = []
-      pendingBytes = 0
-      wakeSpace()
+    while true {
+      let (batch, waiting) = state.withLock { state in
+        defer {
+          state.pending = []
+          state.pendingBytes = 0
+        }
+        return (state.pending, state.takeSpaceWaiters())
+      }
+      for continuation in waiting { continuation.resume() }
       do {
         try await stage.commit(batch)
       } catch {
-        failure = error
-        break
+        return fail(error)
       }
-      durable += batch.count
-      await settled(batch.filter(\.update.isFinal).map(\.update.id))
-      let ready = durableWaiters.filter { $0.ticket <= durable }
-      durableWaiters.removeAll { $0.ticket <= durable }
-      for waiter in ready { waiter.continuation.resume() }
-      // Others may join the next group, unless somebody waits for it.
-      if durableWaiters.isEmpty, pending.count < Self.mostPending / 4 { break }
-    }
-    isFlushing = false
-    if failure != nil {
-      let waiting = durableWaiters
-      durableWaiters = []
-      for waiter in waiting { waiter.continuation.resume() }
-      wakeSpace()
-    } else if !pending.isEmpty {
-      startTimer()
+      settled(batch.filter(\.update.isFinal).map(\.update.id))
+      let (ready, goesOn, begins) = state.withLock { state -> ([Waiter], Bool, Bool) in
+        state.durable += batch.count
+        let durable = state.durable
+        let ready = state.durableWaiters.filter { $0.ticket <= durable }.map(\.continuation)
+        state.durableWaiters.removeAll { $0.ticket <= durable }
+        // Others may join the next group, unless somebody waits for it.
+        let goesOn =
+          !state.pending.isEmpty
+          && (!state.durableWaiters.isEmpty || state.pending.count >= Self.mostPending / 4)
+        if !goesOn { state.isFlushing = false }
+        return (ready, goesOn, !goesOn && !state.pending.isEmpty && state.beginsTimer())
+      }
+      for continuation in ready { continuation.resume() }
+      start((false, begins))
+      if !goesOn { return }
     }
   }
 
-  private func wakeSpace() {
-    let waiting = spaceWaiters
-    spaceWaiters = []
+  private func fail(_ error: any Error) {
+    let waiting = state.withLock { state in
+      state.failure = error
+      state.isFlushing = false
+      defer { state.durableWaiters = [] }
+      return state.durableWaiters.map(\.continuation) + state.takeSpaceWaiters()
+    }
     for continuation in waiting { continuation.resume() }
   }
 }

@@ -8,6 +8,7 @@ enum ResultLine {
     records: Int, isFailure: Bool
   ) -> [UInt8] {
     var writer = JSONWriter()
+    writer.reserveCapacity(512)
     writer.beginObject()
     writer.key("task")
     writer.writeString(update.id.text)
@@ -37,8 +38,8 @@ enum ResultLine {
     }
     writer.key("errors")
     errors(page, update, isFailure, &writer)
-    var bytes = writer.bytes
-    bytes += Array(#","data":"#.utf8)
+    var bytes = writer.takeBytes()
+    bytes += #","data":"#.utf8
     return bytes
   }
 

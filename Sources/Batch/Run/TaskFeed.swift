@@ -1,11 +1,13 @@
 import Foundation
 import JSONStream
 import Pipeline
+import Synchronization
 
 /// Hands out tasks in the order of the manifest, and knows how the run stands.
 ///
-/// Rows are read as tasks are asked for, so a million of them take no room.
-actor TaskFeed {
+/// Rows are read as tasks are asked for, so a million of them take no room. Behind a lock and not an actor:
+/// every task comes by several times, and seldom has to wait.
+final class TaskFeed: Sendable {
   private struct Progress {
     var openNeeds: Set<Int>
     var source: (any RowSource)?
@@ -18,29 +20,45 @@ actor TaskFeed {
     var missing: String?
   }
 
+  private struct State {
+    var operations: [Progress]
+    var seen: SeenFilter
+    var open: Set<TaskID> = []
+    var doneCount = 0
+    var firstOpen = 0
+    var turn = 0
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    /// How often those who wait were woken.
+    var wakes = 0
+    var counters = RunCounters()
+    var stopReason: StopReason?
+    /// What the server or the network said when it came to that.
+    var stopDetail: String?
+  }
+
+  /// What comes of looking for the next task.
+  private enum Step {
+    case task(TaskItem)
+    /// An operation has no further rows, and nothing of it is open.
+    case completed(Int)
+    case again
+    case wait(wakes: Int)
+    case end
+  }
+
   private let manifest: Manifest
   private let makers: [TaskMaker]
   private let numbers: [Int]
   private let journal: Journal
   private let shard: Shard?
   private let onlyFailed: Bool
-  private var states: [Progress]
-  private var seen: SeenFilter
-  private var open: Set<TaskID> = []
   private let dependents: [[Int]]
-  private var doneCount = 0
-  private var firstOpen = 0
-  private var turn = 0
-  private var waiters: [CheckedContinuation<Void, Never>] = []
-  private(set) var counters = RunCounters()
-  private var stopReason: StopReason?
-  /// What the server or the network said when it came to that.
-  private(set) var stopDetail: String?
   /// What ended later, in seconds since 1970, ended in this run. Never before what ended in an earlier
   /// one, although the time of day may have been set back since.
   private let started: Double
   /// Goes on from `started`.
-  nonisolated let time: RunTime
+  let time: RunTime
+  private let state: Mutex<State>
 
   init(
     _ manifest: Manifest, state: JSONObject, numbers: [Int], journal: Journal, options: RunOptions,
@@ -52,7 +70,6 @@ actor TaskFeed {
     shard = options.shard
     onlyFailed = options.onlyFailed
     makers = manifest.operations.map { TaskMaker($0, state: state) }
-    states = manifest.operations.map { Progress(openNeeds: Set($0.needs)) }
     var dependents: [[Int]] = Array(repeating: [], count: manifest.operations.count)
     for operation in manifest.operations {
       for need in operation.needs { dependents[need].append(operation.index) }
@@ -64,66 +81,92 @@ actor TaskFeed {
       seen.insert(id)
       last = max(last, ended)
     }
-    self.seen = seen
     time = RunTime(services, after: last)
     started = time.now()
+    self.state = Mutex(
+      State(
+        operations: manifest.operations.map { Progress(openNeeds: Set($0.needs)) }, seen: seen))
   }
 
-  var reason: StopReason? { stopReason }
+  var reason: StopReason? { state.withLock { $0.stopReason } }
+  var stopDetail: String? { state.withLock { $0.stopDetail } }
+  var counters: RunCounters { state.withLock { $0.counters } }
 
   /// Hands out no further task.
   func stop(_ reason: StopReason, _ detail: String? = nil) {
-    if stopReason == nil {
-      stopReason = reason
-      stopDetail = detail
-    }
+    state.withLock { Self.stop(&$0, reason, detail) }
     wake()
   }
 
-  func setTotal(_ total: Int?) { counters.total = total }
+  private static func stop(_ state: inout State, _ reason: StopReason, _ detail: String? = nil) {
+    guard state.stopReason == nil else { return }
+    state.stopReason = reason
+    state.stopDetail = detail
+  }
+
+  func setTotal(_ total: Int?) { state.withLock { $0.counters.total = total } }
 
   /// The next task, or `nil` when there is none and none will come.
   func next(_ barrier: @Sendable () async throws -> Void) async throws -> TaskItem? {
-    while stopReason == nil {
-      if let operation = pick() {
-        guard let item = try produce(operation) else {
-          states[operation].isExhausted = true
-          if states[operation].open == 0 { try await complete(operation, barrier) }
-          continue
-        }
-        if var ready = try admit(item) {
-          if let missing = states[operation].missing {
-            ready.problem = "nothing of `\(missing)` succeeded, which it needs"
-            ready.isSkipped = true
+    while true {
+      switch try state.withLock({ try step(&$0) }) {
+      case .task(let item): return item
+      case .completed(let operation): try await complete(operation, barrier)
+      case .again: continue
+      case .end: return nil
+      case .wait(let wakes):
+        await withCheckedContinuation { continuation in
+          let mustWait = state.withLock { state in
+            // Something may have changed since.
+            guard state.wakes == wakes else { return false }
+            state.waiters.append(continuation)
+            return true
           }
-          return ready
+          if !mustWait { continuation.resume() }
         }
-        // An operation of one task, which is done already.
-        if states[operation].isExhausted, states[operation].open == 0 {
-          try await complete(operation, barrier)
-        }
-        continue
       }
-      if doneCount == states.count { return nil }
-      await withCheckedContinuation { waiters.append($0) }
     }
-    return nil
+  }
+
+  private func step(_ state: inout State) throws -> Step {
+    if state.stopReason != nil { return .end }
+    guard let place = pick(&state) else {
+      return state.doneCount == state.operations.count ? .end : .wait(wakes: state.wakes)
+    }
+    if let item = try produce(&state, place) {
+      if var ready = try admit(&state, item) {
+        if let missing = state.operations[place].missing {
+          ready.problem = "nothing of `\(missing)` succeeded, which it needs"
+          ready.isSkipped = true
+        }
+        return .task(ready)
+      }
+      // An operation of one task, which is done already, has no further rows.
+      if !state.operations[place].isExhausted { return .again }
+    } else {
+      state.operations[place].isExhausted = true
+    }
+    return state.operations[place].open == 0 ? .completed(place) : .again
   }
 
   /// An operation with rows left that may run.
-  private func pick() -> Int? {
-    while firstOpen < states.count, states[firstOpen].isExhausted { firstOpen += 1 }
-    guard firstOpen < states.count else { return nil }
+  private func pick(_ state: inout State) -> Int? {
+    let operations = state.operations.indices
+    func mayRun(_ place: Int, _ state: State) -> Bool {
+      !state.operations[place].isExhausted && state.operations[place].openNeeds.isEmpty
+    }
+    while state.firstOpen < operations.count, state.operations[state.firstOpen].isExhausted {
+      state.firstOpen += 1
+    }
+    guard state.firstOpen < operations.count else { return nil }
     switch manifest.settings.order {
     case .declared:
-      return states.indices[firstOpen...].first {
-        !states[$0].isExhausted && states[$0].openNeeds.isEmpty
-      }
+      return operations[state.firstOpen...].first { mayRun($0, state) }
     case .interleaved:
-      for step in 0..<states.count {
-        let place = (turn + step) % states.count
-        if !states[place].isExhausted, states[place].openNeeds.isEmpty {
-          turn = place + 1
+      for step in 0..<operations.count {
+        let place = (state.turn + step) % operations.count
+        if mayRun(place, state) {
+          state.turn = place + 1
           return place
         }
       }
@@ -131,39 +174,40 @@ actor TaskFeed {
     }
   }
 
-  private func produce(_ place: Int) throws -> TaskItem? {
-    let operation = manifest.operations[place]
+  private func produce(_ state: inout State, _ place: Int) throws -> TaskItem? {
+    // An operation is large: nothing here copies it for a task.
     let captured: (String) throws -> [String: JSONObject] = { [self] key in
       var result: [String: JSONObject] = [:]
-      for need in operation.needs where !manifest.operations[need].capture.isEmpty {
+      for need in manifest.operations[place].needs where !manifest.operations[need].capture.isEmpty
+      {
         result[manifest.operations[need].id] =
           try journal.captures(operation: numbers[need], key: key)
           ?? journal.captures(operation: numbers[need], key: "")
       }
       return result
     }
-    guard let settings = operation.source else {
+    guard manifest.operations[place].source != nil else {
       // One task, and no more.
-      states[place].isExhausted = true
+      state.operations[place].isExhausted = true
       return try makers[place].item(nil, captured: captured)
     }
-    if states[place].source == nil {
-      states[place].source = try Self.source(settings, manifest, journal, numbers)
+    if state.operations[place].source == nil, let settings = manifest.operations[place].source {
+      state.operations[place].source = try Self.source(settings, manifest, journal, numbers)
     }
-    guard let row = try states[place].source?.next() else {
-      states[place].source = nil
+    guard let row = try state.operations[place].source?.next() else {
+      state.operations[place].source = nil
       return nil
     }
     return try makers[place].item(row, captured: captured)
   }
 
   /// The task when it is to be run; notes what is done already.
-  private func admit(_ item: TaskItem) throws -> TaskItem? {
+  private func admit(_ state: inout State, _ item: TaskItem) throws -> TaskItem? {
     if let shard, !item.id.belongs(to: shard) { return nil }
     var item = item
-    if seen.mayContain(item.id) {
-      if open.contains(item.id) {
-        counters.duplicates += 1
+    if state.seen.mayContain(item.id) {
+      if state.open.contains(item.id) {
+        state.counters.duplicates += 1
         return nil
       }
       if let record = try journal.task(item.id) {
@@ -177,12 +221,12 @@ actor TaskFeed {
           }
         guard isRerun else {
           if record.ended > started {
-            counters.duplicates += 1
+            state.counters.duplicates += 1
           } else {
-            counters.alreadyDone += 1
-            if record.state == .failed { counters.failedBefore += 1 }
-            states[item.operation].ended += 1
-            if record.state == .done { states[item.operation].succeeded += 1 }
+            state.counters.alreadyDone += 1
+            if record.state == .failed { state.counters.failedBefore += 1 }
+            state.operations[item.operation].ended += 1
+            if record.state == .done { state.operations[item.operation].succeeded += 1 }
           }
           return nil
         }
@@ -193,72 +237,90 @@ actor TaskFeed {
     } else if onlyFailed {
       return nil
     }
-    seen.insert(item.id)
-    open.insert(item.id)
-    states[item.operation].open += 1
-    counters.started += 1
+    state.seen.insert(item.id)
+    state.open.insert(item.id)
+    state.operations[item.operation].open += 1
+    state.counters.started += 1
     return item
   }
 
   /// A task has ended and was handed to the recorder.
   func finished(
-    _ item: TaskItem, _ state: TaskState, bytes: Int, records: Int, milliseconds: Double,
+    _ item: TaskItem, _ end: TaskState, bytes: Int, records: Int, milliseconds: Double,
     _ barrier: @Sendable () async throws -> Void
   ) async throws {
     let place = item.operation
-    counters.note(state, bytes: bytes, records: records, milliseconds: milliseconds)
-    states[place].ended += 1
-    if state == .done { states[place].succeeded += 1 }
-    checkFailures()
-    states[place].open -= 1
-    if states[place].open == 0, states[place].isExhausted { try await complete(place, barrier) }
+    let (isLast, hasStopped) = state.withLock { state in
+      state.counters.note(end, bytes: bytes, records: records, milliseconds: milliseconds)
+      state.operations[place].ended += 1
+      if end == .done { state.operations[place].succeeded += 1 }
+      let hasStopped = hasTooManyFailures(state.counters)
+      if hasStopped { Self.stop(&state, .tooManyFailures) }
+      state.operations[place].open -= 1
+      return (state.operations[place].open == 0 && state.operations[place].isExhausted, hasStopped)
+    }
+    if hasStopped { wake() }
+    if isLast { try await complete(place, barrier) }
   }
 
   /// A task was put back without an end.
   func putBack(_ item: TaskItem) {
-    states[item.operation].open -= 1
-    open.remove(item.id)
+    state.withLock { state in
+      state.operations[item.operation].open -= 1
+      state.open.remove(item.id)
+    }
   }
 
-  private func checkFailures() {
-    guard let limit = manifest.settings.failureLimit else { return }
+  private func hasTooManyFailures(_ counters: RunCounters) -> Bool {
+    guard let limit = manifest.settings.failureLimit else { return false }
     let failures = counters.failed + counters.unknown
-    let tooMany =
-      switch limit {
-      case .count(let most): failures > most
-      case .share(let share):
-        counters.ended >= 100 && Double(failures) > share * Double(counters.ended)
-      }
-    if tooMany { stop(.tooManyFailures) }
+    switch limit {
+    case .count(let most): return failures > most
+    case .share(let share):
+      return counters.ended >= 100 && Double(failures) > share * Double(counters.ended)
+    }
   }
 
   private func complete(_ place: Int, _ barrier: @Sendable () async throws -> Void) async throws {
-    guard !states[place].isDone else { return }
+    guard !state.withLock({ $0.operations[place].isDone }) else { return }
     // What needs this operation reads what its sinks have.
     if !dependents[place].isEmpty { try await barrier() }
-    guard !states[place].isDone else { return }
-    states[place].isDone = true
-    doneCount += 1
-    for index in dependents[place] {
-      states[index].openNeeds.remove(place)
-      if states[place].ended > 0, states[place].succeeded == 0 {
-        states[index].missing = manifest.operations[place].id
+    state.withLock { state in
+      guard !state.operations[place].isDone else { return }
+      state.operations[place].isDone = true
+      state.doneCount += 1
+      for index in dependents[place] {
+        state.operations[index].openNeeds.remove(place)
+        if state.operations[place].ended > 0, state.operations[place].succeeded == 0 {
+          state.operations[index].missing = manifest.operations[place].id
+        }
       }
     }
     wake()
   }
 
   /// Outcomes of these tasks are durable: the journal answers for them now.
-  func settle(_ ids: [TaskID]) { for id in ids { open.remove(id) } }
+  func settle(_ ids: [TaskID]) {
+    state.withLock { state in for id in ids { state.open.remove(id) } }
+  }
 
   /// The operations that ended without a failure, whose bookmarks may be kept.
   func operationsWithoutFailure() -> Set<Int> {
-    Set(states.indices.filter { states[$0].isDone && states[$0].succeeded == states[$0].ended })
+    state.withLock { state in
+      let operations = state.operations
+      return Set(
+        operations.indices.filter {
+          operations[$0].isDone && operations[$0].succeeded == operations[$0].ended
+        })
+    }
   }
 
   private func wake() {
-    let waiting = waiters
-    waiters = []
+    let waiting = state.withLock { state in
+      state.wakes += 1
+      defer { state.waiters = [] }
+      return state.waiters
+    }
     for continuation in waiting { continuation.resume() }
   }
 

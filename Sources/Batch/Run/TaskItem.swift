@@ -20,7 +20,9 @@ struct TaskItem: Sendable {
 }
 
 /// Makes tasks of rows.
-struct TaskMaker: Sendable {
+///
+/// A class, since it holds an operation, which is large to copy.
+final class TaskMaker: Sendable {
   let operation: BatchOperation
   private let types: TypedText
   let state: JSONObject
@@ -122,15 +124,22 @@ struct TaskMaker: Sendable {
 struct SeenFilter {
   private var bits = [UInt64](repeating: 0, count: 1 << 18)
 
-  mutating func insert(_ id: TaskID) { for bit in places(id) { bits[bit >> 6] |= 1 << (bit & 63) } }
-
-  func mayContain(_ id: TaskID) -> Bool {
-    places(id).allSatisfy { bits[$0 >> 6] & 1 << ($0 & 63) != 0 }
+  mutating func insert(_ id: TaskID) {
+    for number in 0..<4 {
+      let bit = place(number, id)
+      bits[bit >> 6] |= 1 << (bit & 63)
+    }
   }
 
-  private func places(_ id: TaskID) -> [Int] {
-    // The id is a hash already: its parts are independent.
-    [id.high & 0xFFFFFF, id.high >> 24 & 0xFFFFFF, id.low & 0xFFFFFF, id.low >> 24 & 0xFFFFFF]
-      .map { Int($0) }
+  func mayContain(_ id: TaskID) -> Bool {
+    (0..<4).allSatisfy { number in
+      let bit = place(number, id)
+      return bits[bit >> 6] & 1 << (bit & 63) != 0
+    }
+  }
+
+  /// The id is a hash already: its parts are independent.
+  private func place(_ number: Int, _ id: TaskID) -> Int {
+    Int((number < 2 ? id.high : id.low) >> (number & 1 == 0 ? 0 : 24) & 0xFFFFFF)
   }
 }

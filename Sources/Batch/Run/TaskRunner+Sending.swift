@@ -9,8 +9,11 @@ extension TaskRunner {
   func request(
     _ operation: BatchOperation, _ template: OperationTemplate, _ variables: JSONObject
   ) throws(CacheError) -> GraphQLRequest {
+    // Those of a task were checked when it was made; pages put others into them.
+    let coerced = operation.pagination == nil ? variables : try template.coerce(variables)
     var request = GraphQLRequest(
-      try template.prepared(variables), cachePolicy: operation.policy)
+      try template.prepared(coerced: coerced, isStored: runner.services.store != nil),
+      cachePolicy: operation.policy)
     request.timeout = operation.timeout
     if operation.idempotency != nil { request.isIdempotent = true }
     return request
@@ -19,21 +22,21 @@ extension TaskRunner {
   /// Sends a request until there is an answer that is one; `nil` when the run stops before.
   func send(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page? {
     while true {
-      if await feed.reason != nil { return nil }
+      if feed.reason != nil { return nil }
       let pass = try await governor.enter(operation.id)
-      if await feed.reason != nil {
-        _ = await governor.leave(pass, nil)
+      if feed.reason != nil {
+        _ = governor.leave(pass, nil)
         return nil
       }
       let page: Page
       do {
         page = try await attempt(request, operation)
       } catch {
-        _ = await governor.leave(pass, nil)
+        _ = governor.leave(pass, nil)
         throw error
       }
       guard page.error != nil else {
-        _ = await governor.leave(pass, .answered, page.response)
+        _ = governor.leave(pass, .answered, page.response)
         return page
       }
       let head = (page.error as? ChainError)?.http.map {
@@ -41,30 +44,30 @@ extension TaskRunner {
       }
       switch page.kind {
       case .refused(let wish):
-        if let verdict = await governor.leave(
+        if let verdict = governor.leave(
           pass, .refused(after: wish), head: head, page.response)
         {
-          await give(up: verdict, page)
+          give(up: verdict, page)
         }
       case .unreachable:
-        if let verdict = await governor.leave(pass, .unreachable) { await give(up: verdict, page) }
+        if let verdict = governor.leave(pass, .unreachable) { give(up: verdict, page) }
       case .unauthorized:
-        _ = await governor.leave(pass, nil)
-        await feed.stop(.unauthorized, page.error.map { "\($0)" })
-        await governor.wakeAll()
+        _ = governor.leave(pass, nil)
+        feed.stop(.unauthorized, page.error.map { "\($0)" })
+        governor.wakeAll()
         return nil
       case .unknown, .failed, .tooCostly:
-        _ = await governor.leave(pass, .answered, head: head)
+        _ = governor.leave(pass, .answered, head: head)
         return page
       }
       try Task.checkCancellation()
     }
   }
 
-  private func give(up verdict: Governor.Verdict, _ page: Page) async {
-    await feed.stop(
+  private func give(up verdict: Governor.Verdict, _ page: Page) {
+    feed.stop(
       verdict == .refused ? .throttled : .unreachable, page.error.map { "\($0)" })
-    await governor.wakeAll()
+    governor.wakeAll()
   }
 
   /// One pass through the chain.

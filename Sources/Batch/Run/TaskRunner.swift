@@ -54,11 +54,11 @@ struct TaskRunner: Sendable {
           update.state = .queued
           try await recorder.durably(Outcome(update: update, operation: item.operation))
         }
-        return await feed.putBack(item)
+        return feed.putBack(item)
       }
       if isLast { return try await end(item, outcome) }
       try await recorder.submit(outcome)
-      if await feed.reason != nil { return await feed.putBack(item) }
+      if feed.reason != nil { return feed.putBack(item) }
     }
   }
 

@@ -86,16 +86,19 @@ struct SinkFormat: Sendable {
 
   /// Calls `write` with everything that a page brings for this sink.
   func pieces(
-    of data: (any ResultData)?, line: [UInt8], task: String,
+    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
   ) throws {
     switch kind {
     case .nothing: return
     case .results:
       guard let data, data.count > 1 << 20 else {
-        var bytes = line
-        if let data { try data.forEachChunk { bytes += $0 } } else { bytes += Array("null".utf8) }
-        bytes += [0x7D, 0x0A]
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(line.count + (data?.count ?? 4) + 2)
+        bytes += line
+        if let data { try data.forEachChunk { bytes += $0 } } else { bytes += "null".utf8 }
+        bytes.append(0x7D)
+        bytes.append(0x0A)
         return try write(.bytes(bytes, records: 1))
       }
       try write(.bytes(line, records: 1))
@@ -142,7 +145,7 @@ struct SinkFormat: Sendable {
                 + "select it, or choose another key")
           }
         }
-        if key.isEmpty { row.append(.text(task)) }
+        if key.isEmpty { row.append(.text(task())) }
         try write(.row(row))
       }
     }

@@ -80,6 +80,11 @@ public final class ResponseNormalizer {
   private init(
     _ operation: PreparedOperation, store: (any RecordStore)?, segmentSeed: UInt64, options: Options
   ) throws(CacheError) {
+    guard store == nil || !operation.plan.isPassing else {
+      throw CacheError(
+        .invalidOperation,
+        "the operation was prepared for responses that are not stored; prepare it with isStored")
+    }
     self.operation = operation
     self.store = store
     self.options = options

@@ -43,6 +43,8 @@ package final class OperationPlan: Sendable {
   let pages: [PageRule]
   /// What responses and reads have compiled of it.
   let tables = PlanTables()
+  /// Whether it serves responses that are not stored only.
+  let isPassing: Bool
 
   init(
     document: Document, operation: OperationDefinition, variables: JSONObject, keys: KeyRules,
@@ -58,6 +60,30 @@ package final class OperationPlan: Sendable {
     operationType = operation.type
     self.keys = keys
     self.facts = facts
+    isPassing = false
+  }
+
+  /// The plan of an operation whose responses are not stored. Its stored keys have the names of variables
+  /// and not their values, so that it serves all of them.
+  init(
+    passing document: Document, operation: OperationDefinition, variables: JSONObject,
+    keys: KeyRules, facts: TypeFacts?
+  ) throws(CacheError) {
+    var names = JSONObject()
+    for variable in operation.variables {
+      names[variable.name.value] = .string("$\(variable.name.value)")
+    }
+    var flattening = Flattening(
+      fragments: document.fragments, fieldKey: FieldKey(variables: names), variables: variables,
+      rules: KeyRules())
+    rootSet = try flattening.flatten(operation.selectionSet)
+    sets = flattening.sets
+    pages = []
+    rootType = (facts ?? TypeFacts()).rootType(operation.type)
+    operationType = operation.type
+    self.keys = keys
+    self.facts = facts
+    isPassing = true
   }
 
   /// The same plan, with what the cache asks for shown to the caller, too.
@@ -73,6 +99,7 @@ package final class OperationPlan: Sendable {
     pages = plan.pages
     rootType = plan.rootType
     operationType = plan.operationType
+    isPassing = plan.isPassing
     keys = plan.keys
     facts = plan.facts
   }

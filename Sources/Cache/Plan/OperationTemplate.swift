@@ -1,5 +1,6 @@
 public import GraphQL
 public import JSONStream
+import Synchronization
 
 /// One operation to be run many times with different variables: everything that the variables do not
 /// decide is done once.
@@ -21,6 +22,7 @@ public struct OperationTemplate: Sendable {
   private let coercion: VariableCoercion
   private let keys: KeyRules
   private let facts: TypeFacts?
+  private let passing = PassingPlans()
 
   /// Prepares what does not depend on variables.
   ///
@@ -65,10 +67,47 @@ public struct OperationTemplate: Sendable {
   }
 
   /// The operation with variables that ``coerce(_:)`` returned.
-  public func prepared(coerced: JSONObject) throws(CacheError) -> PreparedOperation {
-    PreparedOperation(
+  ///
+  /// - Parameter isStored: Whether its responses are put into a store or read from one. The plan of one
+  ///   that only passes by is the same for nearly all variables, and made once.
+  public func prepared(
+    coerced: JSONObject, isStored: Bool = true
+  ) throws(CacheError) -> PreparedOperation {
+    let plan: OperationPlan
+    if isStored {
+      plan = try OperationPlan(
+        document: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
+      // Compiled here, so that the first response need not.
+      plan.tables.give(PlanTable(plan))
+    } else {
+      plan = try passing.plan(for: coerced) { () throws(CacheError) in
+        try OperationPlan(
+          passing: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
+      }
+    }
+    return PreparedOperation(
       name: name, type: type, document: document, callerDocument: callerText, variables: coerced,
-      plan: try OperationPlan(
-        document: augmented, operation: sent, variables: coerced, keys: keys, facts: facts))
+      plan: plan)
+  }
+}
+
+/// The plans of an operation whose responses pass by, by the flags among its variables: only those decide
+/// what is in a response (`@skip`, `@include`).
+private final class PassingPlans: Sendable {
+  private let plans = Mutex<[[String: Bool]: OperationPlan]>([:])
+  /// More are made each time.
+  private static let most = 32
+
+  func plan(
+    for variables: JSONObject, make: () throws(CacheError) -> OperationPlan
+  ) throws(CacheError) -> OperationPlan {
+    var flags: [String: Bool] = [:]
+    for member in variables {
+      if case .boolean(let flag) = member.value { flags[member.key] = flag }
+    }
+    if let known = plans.withLock({ $0[flags] }) { return known }
+    let plan = try make()
+    plans.withLock { if $0.count < Self.most { $0[flags] = plan } }
+    return plan
   }
 }

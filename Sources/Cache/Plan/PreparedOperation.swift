@@ -40,8 +40,6 @@ public struct PreparedOperation: Sendable {
     self.callerDocument = callerDocument
     self.variables = variables
     self.plan = plan
-    // Compiled here, so that the first response need not.
-    plan.tables.give(PlanTable(plan))
   }
 
   /// What no server can accept is refused before anything is sent.

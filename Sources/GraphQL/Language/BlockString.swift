@@ -48,7 +48,7 @@ enum BlockString {
     }
   }
 
-  /// `value` as a block string, laid out as graphql-js does; when `isMinimal`, in as few lines as it
+  /// `value` as a block string, laid out as graphql-core does; when `isMinimal`, in as few lines as it
   /// takes.
   static func printed(_ value: String, isMinimal: Bool = false) -> String {
     var escaped: [UInt8] = []
@@ -82,7 +82,7 @@ enum BlockString {
     let forcesTrailingNewLine = hasTrailingQuote || bytes.last == UInt8(ascii: "\\")
     let isSpread =
       !isMinimal
-      && (!isSingleLine || value.utf16.count > 70 || forcesTrailingNewLine || forcesLeadingNewLine
+      && (!isSingleLine || value.unicodeScalars.count > 70 || forcesTrailingNewLine || forcesLeadingNewLine
         || hasTrailingTripleQuotes)
     let startsWithIndent = isSingleLine && bytes.first?.isIndent == true
     let before = isSpread && !startsWithIndent || forcesLeadingNewLine ? "\n" : ""

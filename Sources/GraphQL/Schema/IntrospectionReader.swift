@@ -29,9 +29,7 @@ struct IntrospectionReader {
       return Document(definitions: [])
     }
     var definitions = [TypeSystemDefinition.schema(schemaDefinition(schema))]
-    for directive in schema["directives"]?.list ?? [] {
-      if let definition = self.directive(directive) { definitions.append(.directive(definition)) }
-    }
+    definitions += directives(schema).map(TypeSystemDefinition.directive)
     for type in unique(types) {
       if let definition = self.type(type) { definitions.append(definition) }
     }
@@ -108,6 +106,18 @@ struct IntrospectionReader {
     }
   }
 
+  private mutating func directives(_ schema: IntrospectionValue) -> [DirectiveDefinition] {
+    // Servers older than the question for them say nothing.
+    guard schema["directives"] != nil else { return [] }
+    var names: Set<String> = []
+    return list("directives", of: schema, "the schema").compactMap { value in
+      guard let definition = directive(value) else { return nil }
+      if names.insert(definition.name.value).inserted { return definition }
+      note("The directive @\(definition.name.value) is told twice; the first one counts.")
+      return nil
+    }
+  }
+
   private mutating func directive(_ value: IntrospectionValue) -> DirectiveDefinition? {
     guard let name = name(of: value, "a directive") else { return nil }
     var locations: [DirectiveLocation] = []
@@ -128,7 +138,12 @@ struct IntrospectionReader {
         "The directive @\(name.value) may stand at \(newer.joined(separator: ", ")), which is newer than "
           + "this program, and left out.")
     }
-    if locations.isEmpty, !newer.isEmpty { return nil }
+    if locations.isEmpty {
+      if newer.isEmpty {
+        note("The directive @\(name.value) may stand nowhere, and is left out.")
+      }
+      return nil
+    }
     return DirectiveDefinition(
       description: description(value), name: name,
       arguments: inputValues("args", of: value, "@\(name.value)"),
@@ -188,7 +203,7 @@ struct IntrospectionReader {
       guard let reference = reference(value["type"], place) else { return nil }
       return InputValueDefinition(
         description: description(value), name: name, type: reference,
-        defaultValue: value["defaultValue"]?.string.flatMap { defaultValue($0, place) },
+        defaultValue: value["defaultValue"].flatMap { defaultValue($0, place) },
         directives: deprecation(value), location: nowhere)
     }
   }
@@ -207,10 +222,21 @@ struct IntrospectionReader {
   private mutating func names(
     _ key: String, of type: IntrospectionValue, _ owner: String
   ) -> [Name] {
-    list(key, of: type, owner).compactMap { name(of: $0, "a type that \(owner) refers to") }
+    list(key, of: type, owner).compactMap { value in
+      if let kind = value["kind"]?.string, kind == "LIST" || kind == "NON_NULL" {
+        report("The \"\(key)\" of \(owner) are to be types, but one has the kind \(kind).")
+      }
+      return name(of: value, "a type that \(owner) refers to")
+    }
   }
 
-  private mutating func defaultValue(_ text: String, _ place: String) -> Value? {
+  private mutating func defaultValue(_ told: IntrospectionValue, _ place: String) -> Value? {
+    guard let text = told.string else {
+      report(
+        "The default value of \(place) is not told as text; expected a string with a GraphQL value "
+          + "in it.")
+      return nil
+    }
     do throws(GraphQLSyntaxError) {
       let value = try Value(parsing: text)
       if value.isConstant { return value }

@@ -49,7 +49,8 @@ extension InputValueDefinition {
   /// Why it should not be given any more; `nil` when it may.
   public var deprecationReason: String? { directives.deprecationReason }
 
-  /// Whether it must be given: it is non-null and has no default.
+  /// Whether it must be given: it is non-null and has no default. In a schema, default values that
+  /// their types do not allow do not count.
   public var isRequired: Bool { type.isNonNull && defaultValue == nil }
 }
 
@@ -60,11 +61,17 @@ extension DirectiveDefinition {
 }
 
 extension [Directive] {
+  /// As for the reference implementation, a reason that is given as `null` deprecates nothing.
+  ///
   /// https://spec.graphql.org/September2025/#sec--deprecated
   fileprivate var deprecationReason: String? {
     guard let directive = first(where: { $0.name.value == "deprecated" }) else { return nil }
     for argument in directive.arguments where argument.name.value == "reason" {
-      if case .string(let reason) = argument.value { return reason.value }
+      switch argument.value {
+      case .string(let reason): return reason.value
+      case .null: return nil
+      default: break
+      }
     }
     return "No longer supported"
   }

@@ -58,30 +58,15 @@ struct SchemaValidator {
         "Query root type must be provided.",
         schema.parts.first { !$0.isExtension }.map { [$0.location] } ?? [])
     }
-    var uses: [String: [OperationType]] = [:]
     for operation in [OperationType.query, .mutation, .subscription] {
       guard let name = schema.rootTypeNames[operation] else { continue }
-      if case .object? = schema.types[name] {
-        uses[name, default: []].append(operation)
-        continue
-      }
+      if case .object? = schema.types[name] { continue }
       let title = operation.rawValue.prefix(1).uppercased() + operation.rawValue.dropFirst()
       let place =
         places.first { $0.operation == operation }?.type.location ?? self.places(of: name).first
       report(
         "\(title) root type must be Object type\(operation == .query ? "" : " if provided"), it "
           + "cannot be \(name).", place.map { [$0] } ?? [])
-    }
-    for (name, operations) in uses.sorted(by: { $0.key < $1.key }) where operations.count > 1 {
-      let list = operations.map(\.rawValue)
-      let text =
-        list.count == 2
-        ? list.joined(separator: " and ") : "\(list[0]), \(list[1]), and \(list[2])"
-      report(
-        "All root types must be different, '\(name)' type is used as \(text) root types.",
-        operations.compactMap { operation in
-          places.first { $0.operation == operation }?.type.location
-        })
     }
   }
 

@@ -8,13 +8,13 @@ public struct Schema: Sendable {
   public let description: String?
   /// The directives applied to the schema itself.
   public let directives: [Directive]
-  /// What was wrong with the document, but harmless: of two equal definitions the first counts, and a
-  /// default value that its type does not allow is never used.
+  /// What was wrong with the document, but harmless: of two equal definitions the first counts, a
+  /// default value that its type does not allow is left out, root types may be the same.
   public internal(set) var warnings: [SchemaError.Issue]
   /// The names of the types the document defines, in source order, built-in ones left out.
   public let typeNames: [String]
 
-  let types: [String: SchemaType]
+  var types: [String: SchemaType]
   /// By type: its definition, then its extensions, in source order; built-in types have none.
   let definitions: [String: [TypeSystemDefinition]]
   /// The schema definition and its extensions, in source order.
@@ -22,7 +22,7 @@ public struct Schema: Sendable {
   /// Standard scalars that nothing in the schema uses. The reference implementation does not know
   /// them.
   let unreferencedScalars: Set<String>
-  let directiveDefinitions: [String: DirectiveDefinition]
+  var directiveDefinitions: [String: DirectiveDefinition]
   /// The names of all directives: those of the document in source order, then standard ones.
   let directiveNamesInOrder: [String]
   let rootTypeNames: [OperationType: String]

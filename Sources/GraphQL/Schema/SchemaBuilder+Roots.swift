@@ -1,3 +1,28 @@
+extension Schema {
+  /// Types that are the root of several kinds of operations: newer versions of the reference
+  /// implementation refuse them, but no operation goes wrong for it.
+  func rootTypeWarnings() -> [SchemaError.Issue] {
+    let places = parts.flatMap(\.operationTypes)
+    var uses: [String: [OperationType]] = [:]
+    for operation in [OperationType.query, .mutation, .subscription] {
+      guard let type = rootType(for: operation) else { continue }
+      uses[type.name, default: []].append(operation)
+    }
+    return uses.filter { $0.value.count > 1 }.map { name, operations in
+      let list = operations.map(\.rawValue)
+      let text =
+        list.count == 2
+        ? list.joined(separator: " and ") : "\(list[0]), \(list[1]), and \(list[2])"
+      return SchemaError.Issue(
+        message:
+          "All root types must be different, '\(name)' type is used as \(text) root types.",
+        locations: operations.compactMap { operation in
+          places.first { $0.operation == operation }?.type.location
+        })
+    }
+  }
+}
+
 extension SchemaBuilder {
   /// The root types as the schema definition names them, or as they are by default.
   func rootTypes() -> [OperationType: String] {

@@ -7,8 +7,9 @@ extension Schema {
   /// directives replace them; those of standard scalars and of introspection types are left out.
   ///
   /// A field that is repeated with the same type and arguments is tolerated, against the letter
-  /// of the specification, and so is a default value that its type does not allow: published schemas
-  /// have them (GitHub's did). Both are listed in `warnings`.
+  /// of the specification, and so are a default value that its type does not allow, which counts as
+  /// none, and root types that are the same: published schemas have them (GitHub's did). All are
+  /// listed in `warnings`.
   public init(sdl document: Document) throws(SchemaError) {
     try self.init(sdl: document, ignoring: [])
   }
@@ -18,10 +19,9 @@ extension Schema {
     var builder = SchemaBuilder(document)
     builder.build()
     try builder.checkDocument(ignoring: ignored)
-    var schema = builder.schema()
+    let schema = builder.schema()
     let issues = schema.validate()
     guard issues.isEmpty else { throw SchemaError(issues: issues) }
-    schema.warnings += schema.defaultValueWarnings()
     self = schema
   }
 
@@ -64,13 +64,16 @@ struct SchemaBuilder {
 
   func schema() -> Schema {
     let (possible, subtypes) = relations()
-    return Schema(
+    var schema = Schema(
       description: schemaParts.first { !$0.isExtension }?.description?.value,
       directives: schemaParts.flatMap(\.directives), warnings: warnings, typeNames: typeNames,
       types: types, definitions: parts, parts: schemaParts,
       unreferencedScalars: unreferencedScalars, directiveDefinitions: directives,
       directiveNamesInOrder: directiveNames, rootTypeNames: rootTypes(), possible: possible,
       subtypes: subtypes)
+    schema.warnings += schema.rootTypeWarnings()
+    schema.leaveOutUnusableDefaults()
+    return schema
   }
 
   /// Holds the document against the rules for type system documents.

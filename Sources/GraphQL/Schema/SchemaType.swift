@@ -112,7 +112,7 @@ public struct ObjectType: Sendable, Hashable {
   public let description: String?
   public let directives: [Directive]
   public let interfaces: [Name]
-  public let fields: NamedList<FieldDefinition>
+  public internal(set) var fields: NamedList<FieldDefinition>
 }
 
 public struct InterfaceType: Sendable, Hashable {
@@ -120,7 +120,7 @@ public struct InterfaceType: Sendable, Hashable {
   public let description: String?
   public let directives: [Directive]
   public let interfaces: [Name]
-  public let fields: NamedList<FieldDefinition>
+  public internal(set) var fields: NamedList<FieldDefinition>
 }
 
 public struct UnionType: Sendable, Hashable {
@@ -142,7 +142,7 @@ public struct InputObjectType: Sendable, Hashable {
   public let name: String
   public let description: String?
   public let directives: [Directive]
-  public let fields: NamedList<InputValueDefinition>
+  public internal(set) var fields: NamedList<InputValueDefinition>
   /// Whether exactly one field must be given. https://spec.graphql.org/September2025/#sec-OneOf-Input-Objects
   public var isOneOf: Bool { directives.contains { $0.name.value == "oneOf" } }
 }

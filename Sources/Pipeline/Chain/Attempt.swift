@@ -1,6 +1,7 @@
 import GraphQL
 import HTTPTypes
 import Logging
+import Synchronization
 
 /// One walk of a request through its chain.
 ///
@@ -26,22 +27,30 @@ final class Attempt: Sendable {
   let pipeline: Pipeline
   let services: Services
   let route: Route
+  private let builder: HTTPRequestBuilder?
   let state: ExecutionState
   let number: Int
   let retryCause: (any Error)?
   let start: Duration
+  /// What all interceptors are told.
+  private let shared: Shareable<ChainContext.Shared>
 
   init(
-    pipeline: Pipeline, services: Services, route: Route, state: ExecutionState, number: Int,
-    retryCause: (any Error)?, start: Duration
+    pipeline: Pipeline, services: Services, route: Route, builder: HTTPRequestBuilder?,
+    state: ExecutionState, number: Int, retryCause: (any Error)?, start: Duration
   ) {
     self.pipeline = pipeline
     self.services = services
     self.route = route
+    self.builder = builder
     self.state = state
     self.number = number
     self.retryCause = retryCause
     self.start = start
+    shared = Shareable(
+      ChainContext.Shared(
+        services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages,
+        retryCause: retryCause, listeners: route.taps))
   }
 
   /// Walks down from the first interceptor; results and errors come out of the stream.
@@ -54,15 +63,7 @@ final class Attempt: Sendable {
   }
 
   func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {
-    var services = services
-    for (name, value) in request.context.logged {
-      services.logger[metadataKey: name] = "\(value)"
-    }
-    var context = ChainContext(
-      services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages,
-      entryID: id, request: request, retryCause: retryCause)
-    context.listeners = route.taps
-    return context
+    ChainContext(shared, request, entryID: id)
   }
 }
 
@@ -92,6 +93,7 @@ extension Attempt {
 
   /// A request that an interceptor made anew has the number of this attempt all the same.
   private func numbered(_ request: GraphQLRequest) -> GraphQLRequest {
+    guard request.attempt != number else { return request }
     var request = request
     request.attempt = number
     return request
@@ -111,7 +113,7 @@ extension Attempt {
       if let response = try await cached(stop, request) { return ResponseStream(response) }
       return await network(request)
     case .firstAndNetwork:
-      guard await state.consultCacheOnce(), let response = try await cached(stop, request) else {
+      guard state.consultCacheOnce(), let response = try await cached(stop, request) else {
         return await network(request)
       }
       return ResponseStream(response).followed { await network(request) }
@@ -218,7 +220,7 @@ extension Attempt {
         "the policy cache-only forbids the network, and no cache was read; add `- cache-read`",
         place: PluginStage.cache.rawValue)
     }
-    guard let endpoint = pipeline.endpoint else {
+    guard let builder else {
       throw ChainError(
         .request, .invalidRequest, "the pipeline has no endpoint to send \(request.label) to")
     }
@@ -227,7 +229,7 @@ extension Attempt {
         .chain, .noResult, "no plugin of the chain parses responses; add `- parse`",
         place: PluginStage.parsing.rawValue)
     }
-    let message = HTTPRequestBuilder(endpoint: endpoint).message(for: request)
+    let message = builder.message(for: request)
     let sent = services.clock.now()
     let response = try await http(message, request, from: 0)
     let firstByte = services.clock.now() - sent
@@ -235,18 +237,23 @@ extension Attempt {
     let target = keeps ? try await writeTarget(request) : nil
     let results = try await parser.interceptor.parse(
       response, for: request, target: target, context: context(parser.id, request))
-    return
-      results
-      .map { [self] result in
-        var result = result
-        result.attempt = number
-        result.http = result.http ?? response.head
-        result.timing.total = services.clock.now() - start
-        result.timing.firstByte = firstByte
-        result.pendingWrite = await tracked(result.pendingWrite, request, keeps: keeps)
-        return result
+    let head = response.head
+    let missing = MissingResult(of: request)
+    return ResponseStream(pull: { [self] in
+      guard var result = try await results.next() else {
+        try missing.check(request, place: parser.id)
+        return nil
       }
-      .requiringResult(of: request, place: parser.id)
+      missing.came()
+      result.attempt = number
+      result.http = result.http ?? head
+      result.timing.total = services.clock.now() - start
+      result.timing.firstByte = firstByte
+      if result.pendingWrite != nil {
+        result.pendingWrite = await tracked(result.pendingWrite, request, keeps: keeps)
+      }
+      return result
+    })
   }
 
   private func http(
@@ -287,7 +294,7 @@ extension Attempt {
       return nil
     }
     let tracked = TrackedWrite(write, request: request)
-    await state.add(tracked)
+    state.add(tracked)
     return tracked
   }
 }
@@ -303,20 +310,22 @@ extension ResponseStream {
       return try await sequel.next()
     })
   }
+}
 
-  /// The same stream, failing when it ends without a result. Subscriptions may.
-  fileprivate func requiringResult(of request: GraphQLRequest, place: String) -> ResponseStream {
-    guard request.operationType != .subscription else { return self }
-    let first = ElementQueue([true])
-    return ResponseStream(pull: {
-      let response = try await next()
-      if first.next() != nil, response == nil {
-        throw ChainError(
-          .chain, .noResult, "the parsing stage ended without a result for \(request.label)",
-          place: place)
-      }
-      return response
-    })
+/// Whether a stream must still bring a result before it may end. Those of subscriptions need none.
+private final class MissingResult: Sendable {
+  private let isMissing: Atomic<Bool>
+
+  init(of request: GraphQLRequest) { isMissing = Atomic(request.operationType != .subscription) }
+
+  func came() { isMissing.store(false, ordering: .relaxed) }
+
+  /// To be called at the end.
+  func check(_ request: GraphQLRequest, place: String) throws {
+    guard isMissing.load(ordering: .relaxed) else { return }
+    throw ChainError(
+      .chain, .noResult, "the parsing stage ended without a result for \(request.label)",
+      place: place)
   }
 }
 

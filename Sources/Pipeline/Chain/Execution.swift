@@ -1,34 +1,41 @@
 import Cache
 import Logging
+import Synchronization
 
 /// Runs one request to its end: attempt after attempt, committing what is delivered and rolling
 /// back the rest.
 ///
 /// The reader drives it: nothing happens until a result is asked for, and no task is started.
-actor Execution {
+final class Execution: Sendable {
   /// The most attempts of one request, whatever the interceptors ask for.
   static let maximumAttempts = 25
 
+  private struct Progress: Sendable {
+    var request: GraphQLRequest
+    var attempt: Attempt?
+    var stream: ResponseStream?
+    var number = 1
+    var retryCause: (any Error)?
+    var hasEnded = false
+  }
+
   private let pipeline: Pipeline
   private let services: Services
-  /// Apart from this actor, so that attempts do not keep alive what keeps them alive.
+  private let routes: Routes
+  /// Apart from this, so that attempts do not keep alive what keeps them alive.
   private let state = ExecutionState()
-  private var request: GraphQLRequest
-  private var attempt: Attempt?
-  private var stream: ResponseStream?
-  private var number = 1
-  private var retryCause: (any Error)?
-  private var hasEnded = false
+  private let progress: Mutex<Progress>
 
-  init(_ request: GraphQLRequest, pipeline: Pipeline, services: Services) {
-    self.request = request
+  init(_ request: GraphQLRequest, pipeline: Pipeline, services: Services, routes: Routes) {
+    progress = Mutex(Progress(request: request))
     self.pipeline = pipeline
     self.services = services
+    self.routes = routes
   }
 
   /// The next result for the caller, or `nil` at the end.
   func next() async throws -> GraphQLResponse? {
-    while !hasEnded {
+    while !progress.withLock({ $0.hasEnded }) {
       do {
         let (attempt, stream) = await current()
         guard let response = try await stream.next() else {
@@ -52,39 +59,51 @@ actor Execution {
 
   /// The attempt under way; the first one, or the one after a retry, begins here.
   private func current() async -> (Attempt, ResponseStream) {
-    if let attempt, let stream { return (attempt, stream) }
-    let route = Route(pipeline.entries, for: request)
+    let going = progress.withLock { progress in
+      progress.attempt.flatMap { attempt in progress.stream.map { (attempt, $0) } }
+    }
+    if let going { return going }
+    var (request, number, retryCause) = progress.withLock {
+      ($0.request, $0.number, $0.retryCause)
+    }
+    let route = routes.route(for: request)
     request.attempt = number
     if request.cachePolicy == nil {
       request.cachePolicy = route.defaultPolicy(for: request.operationType)
     }
     let attempt = Attempt(
-      pipeline: pipeline, services: services, route: route, state: state, number: number,
+      pipeline: pipeline, services: services, route: route, builder: routes.builder, state: state,
+      number: number,
       retryCause: retryCause, start: services.clock.now())
     let stream = await attempt.run(request)
-    self.attempt = attempt
-    self.stream = stream
+    progress.withLock {
+      $0.request = request
+      $0.attempt = attempt
+      $0.stream = stream
+    }
     return (attempt, stream)
   }
 
   private func restart(_ retry: ChainRetry) throws {
-    guard number < Self.maximumAttempts else {
-      throw ChainError(
-        .chain, .tooManyAttempts,
-        "\(request.label) was tried \(number) times, the most a chain allows; "
-          + "an interceptor keeps asking for a retry: bound it with `max-retry`",
-        cause: retry.cause)
+    try progress.withLock { progress in
+      guard progress.number < Self.maximumAttempts else {
+        throw ChainError(
+          .chain, .tooManyAttempts,
+          "\(progress.request.label) was tried \(progress.number) times, the most a chain allows; "
+            + "an interceptor keeps asking for a retry: bound it with `max-retry`",
+          cause: retry.cause)
+      }
+      progress.number += 1
+      progress.request = retry.request
+      progress.retryCause = retry.cause
+      progress.stream = nil
     }
-    number += 1
-    request = retry.request
-    retryCause = retry.cause
-    stream = nil
   }
 
   /// Ends the execution with an error, as far as the taps leave it one.
   private func conclude(_ error: any Error) async throws -> GraphQLResponse? {
     var error = error
-    let attempt = attempt
+    let (attempt, request, number) = progress.withLock { ($0.attempt, $0.request, $0.number) }
     await end()
     guard let attempt else { throw error }
     for tap in attempt.route.taps {
@@ -102,8 +121,10 @@ actor Execution {
   }
 
   private func end() async {
-    hasEnded = true
-    stream = nil
+    progress.withLock {
+      $0.hasEnded = true
+      $0.stream = nil
+    }
     await state.rollBackOpenWrites()
   }
 }
@@ -111,11 +132,13 @@ actor Execution {
 // MARK: Steps 9 and 10
 
 extension Execution {
+  private var currentRequest: GraphQLRequest { progress.withLock { $0.request } }
+
   private func deliver(
     _ response: GraphQLResponse, _ attempt: Attempt
   ) async throws -> GraphQLResponse {
     guard let pending = response.pendingWrite else { return response }
-    let write = pending as? TrackedWrite ?? TrackedWrite(pending, request: request)
+    let write = pending as? TrackedWrite ?? TrackedWrite(pending, request: currentRequest)
     var response = response
     if response.source == .server, let stop = attempt.route.cacheWrite {
       response.pendingWrite = write
@@ -124,7 +147,7 @@ extension Execution {
     // Without effect on what was committed: this ends what the cache interceptor did not want.
     await write.rollback()
     response.pendingWrite = nil
-    response.writeSummary = await write.summary
+    response.writeSummary = write.summary
     return response
   }
 

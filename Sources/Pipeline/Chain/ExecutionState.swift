@@ -1,47 +1,60 @@
 import Cache
+import Synchronization
 
 /// What the attempts of one execution share.
-actor ExecutionState {
-  private var hasConsultedCache = false
-  private var writes: [TrackedWrite] = []
+///
+/// Behind locks and not actors, as everything that each request passes: to enter an actor and to leave it
+/// is a place in the queue of the thread each time, several dozen of them for one request.
+final class ExecutionState: Sendable {
+  private let hasConsultedCache = Atomic(false)
+  private let writes = Mutex<[TrackedWrite]>([])
 
   /// `true` for the first caller only: under `cache-and-network` the cache is consulted once,
   /// whatever is retried.
   func consultCacheOnce() -> Bool {
-    defer { hasConsultedCache = true }
-    return !hasConsultedCache
+    !hasConsultedCache.exchange(true, ordering: .acquiringAndReleasing)
   }
 
   func add(_ write: TrackedWrite) {
-    writes.append(write)
+    writes.withLock { $0.append(write) }
   }
 
   /// Ends every write that was neither committed nor rolled back.
   func rollBackOpenWrites() async {
-    let open = writes
-    writes = []
+    let open = writes.withLock { writes in
+      defer { writes = [] }
+      return writes
+    }
     for write in open { await write.rollback() }
   }
 }
 
 /// A pending write that is ended once, whoever asks how often.
-actor TrackedWrite: PendingCacheWrite {
+final class TrackedWrite: PendingCacheWrite {
+  private struct Content: Sendable {
+    var base: (any PendingCacheWrite)?
+    var summary: WriteSummary?
+  }
+
   /// The request as it went to the network.
   let request: GraphQLRequest
-  private var base: (any PendingCacheWrite)?
+  private let content: Mutex<Content>
+
   /// What the commit changed; `nil` unless there was one.
-  private(set) var summary: WriteSummary?
+  var summary: WriteSummary? { content.withLock { $0.summary } }
 
   init(_ base: any PendingCacheWrite, request: GraphQLRequest) {
-    self.base = base
+    content = Mutex(Content(base: base))
     self.request = request
   }
 
   func commit() async throws -> WriteSummary {
-    guard let write = base.take() else { return summary ?? WriteSummary() }
+    guard let write = content.withLock({ $0.base.take() }) else {
+      return summary ?? WriteSummary()
+    }
     do {
       let summary = try await commit(write)
-      self.summary = summary
+      content.withLock { $0.summary = summary }
       return summary
     } catch {
       await write.rollback()
@@ -57,6 +70,6 @@ actor TrackedWrite: PendingCacheWrite {
   }
 
   func rollback() async {
-    await base.take()?.rollback()
+    await content.withLock { $0.base.take() }?.rollback()
   }
 }

@@ -3,10 +3,12 @@
 public struct PipelineRunner: Sendable {
   public let pipeline: Pipeline
   public let services: Services
+  private let routes: Routes
 
   public init(_ pipeline: Pipeline, services: Services) {
     self.pipeline = pipeline
     self.services = services
+    routes = Routes(pipeline)
   }
 
   /// The most attempts of one request, whatever the interceptors of its chain ask for.
@@ -15,7 +17,7 @@ public struct PipelineRunner: Sendable {
   /// The results of a request. The request begins when the first one is read, in the task that
   /// reads it, with that task's local values; cancelling the task ends it.
   public func execute(_ request: GraphQLRequest) -> ResponseStream {
-    let execution = Execution(request, pipeline: pipeline, services: services)
+    let execution = Execution(request, pipeline: pipeline, services: services, routes: routes)
     return ResponseStream(pull: { try await execution.next() })
   }
 

@@ -1,4 +1,4 @@
-import Foundation
+import Synchronization
 
 /// The results of an operation, read once and at the reader's pace.
 ///
@@ -114,24 +114,28 @@ extension ResponseStream {
     } catch {
       first = .failure(error)
     }
-    let queue = ElementQueue([first])
+    let unread = Unread(first)
     return ResponseStream(unguarded: { [pull] in
-      if let first = queue.next() { return try first.get() }
+      if let first = unread.take() { return try first.get() }
       return try await pull()
     })
   }
 }
 
 /// Remembers that a stream has ended.
-///
-/// Sendable: `hasEnded` is reached with `lock` held only.
-private final class StreamEnd: @unchecked Sendable {
-  private let lock = NSLock()
-  private var hasEnded = false
+private final class StreamEnd: Sendable {
+  private let hasEnded = Atomic(false)
 
-  var isReached: Bool { lock.withLock { hasEnded } }
+  var isReached: Bool { hasEnded.load(ordering: .acquiring) }
 
-  func reach() {
-    lock.withLock { hasEnded = true }
-  }
+  func reach() { hasEnded.store(true, ordering: .releasing) }
+}
+
+/// A result that was read, for the one who reads it next.
+private final class Unread: Sendable {
+  private let result: Mutex<Result<GraphQLResponse?, any Error>?>
+
+  init(_ result: Result<GraphQLResponse?, any Error>) { self.result = Mutex(result) }
+
+  func take() -> Result<GraphQLResponse?, any Error>? { result.withLock { $0.take() } }
 }

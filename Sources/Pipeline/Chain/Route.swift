@@ -2,7 +2,7 @@ import GraphQL
 
 /// The interceptors that one request passes: those of its pipeline whose condition holds, sorted
 /// into stages.
-struct Route: Sendable {
+final class Route: Sendable {
   struct Stop<Interceptor: Sendable>: Sendable {
     /// The identifier of the entry.
     var id: String
@@ -15,19 +15,28 @@ struct Route: Sendable {
   }
 
   /// What a request meets before the network, from the first.
-  private(set) var links: [Link] = []
+  let links: [Link]
   /// The HTTP interceptors from the outermost to the fetch.
-  private(set) var http: [Stop<any HTTPInterceptor>] = []
-  private(set) var parser: Stop<any ResponseParsingInterceptor>?
-  private(set) var cacheWrite: Stop<any CacheInterceptor>?
-  private(set) var taps: [Stop<any ErrorTap>] = []
+  let http: [Stop<any HTTPInterceptor>]
+  let parser: Stop<any ResponseParsingInterceptor>?
+  let cacheWrite: Stop<any CacheInterceptor>?
+  let taps: [Stop<any ErrorTap>]
 
-  init(_ entries: [PipelineEntry], for request: GraphQLRequest) {
+  convenience init(_ entries: [PipelineEntry], for request: GraphQLRequest) {
+    self.init(entries) { $0.condition.holds(for: request) }
+  }
+
+  init(_ entries: [PipelineEntry], where isOn: (PipelineEntry) -> Bool) {
+    var links: [Link] = []
+    var http: [Stop<any HTTPInterceptor>] = []
+    var parser: Stop<any ResponseParsingInterceptor>?
+    var cacheWrite: Stop<any CacheInterceptor>?
+    var taps: [Stop<any ErrorTap>] = []
     // An HTTP interceptor below the fetch surrounds those above it: it sees a response after all of
     // them have.
     var below: [Stop<any HTTPInterceptor>] = []
     var fetch: Stop<any HTTPInterceptor>?
-    for entry in entries where entry.condition.holds(for: request) {
+    for entry in entries where isOn(entry) {
       for part in entry.instance.parts {
         switch part {
         case .graphQL(let interceptor):
@@ -49,7 +58,11 @@ struct Route: Sendable {
         }
       }
     }
-    http = below + http + [fetch].compactMap { $0 }
+    self.links = links
+    self.http = below + http + [fetch].compactMap { $0 }
+    self.parser = parser
+    self.cacheWrite = cacheWrite
+    self.taps = taps
   }
 
   /// The policy of requests that have none: the one of the cache read, but a subscription reads the
@@ -61,5 +74,25 @@ struct Route: Sendable {
     }
     let isForSubscriptions = policy == .noCache || policy == .cacheOnly
     return type == .subscription && !isForSubscriptions ? .networkOnly : policy
+  }
+}
+
+/// What is made of a pipeline once: its routes, one for all requests where no entry has a condition, and
+/// what its requests have in common.
+final class Routes: Sendable {
+  /// Makes HTTP requests; `nil` without an endpoint.
+  let builder: HTTPRequestBuilder?
+  private let entries: [PipelineEntry]
+  private let common: Route?
+
+  init(_ pipeline: Pipeline) {
+    builder = pipeline.endpoint.map { HTTPRequestBuilder(endpoint: $0) }
+    entries = pipeline.entries
+    let isCommon = entries.allSatisfy { $0.condition == .always }
+    common = isCommon ? Route(entries) { _ in true } : nil
+  }
+
+  func route(for request: GraphQLRequest) -> Route {
+    common ?? Route(entries, for: request)
   }
 }

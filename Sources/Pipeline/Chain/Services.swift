@@ -5,21 +5,57 @@ public import Logging
 /// What outlives requests and is handed to every chain: network, store, time, chance, log.
 ///
 /// Plugins reach the world through these and nothing else, so a test replaces them.
+///
+/// A copy costs as much as one reference, since each step of a chain has one.
 public struct Services: Sendable {
-  public var transport: (any HTTPTransport)?
-  public var store: (any RecordStore)?
-  public var clock: ServiceClock
+  private struct Parts: Sendable {
+    var transport: (any HTTPTransport)?
+    var store: (any RecordStore)?
+    var clock: ServiceClock
+    var secondsSince1970: @Sendable () -> Double
+    var random: @Sendable () -> Double
+    var logger: Logger
+    var variable: @Sendable (_ name: String) -> String? = Services.environment
+    let shared = SharedState()
+    var others: [ObjectIdentifier: any Sendable] = [:]
+  }
+
+  private var parts: Shareable<Parts>
+
+  public var transport: (any HTTPTransport)? {
+    get { parts.value.transport }
+    set { parts.value.transport = newValue }
+  }
+  public var store: (any RecordStore)? {
+    get { parts.value.store }
+    set { parts.value.store = newValue }
+  }
+  public var clock: ServiceClock {
+    get { parts.value.clock }
+    set { parts.value.clock = newValue }
+  }
   /// The time of day in seconds since 1970, for dates that servers send. May jump: never used for
   /// waiting.
-  public var secondsSince1970: @Sendable () -> Double
+  public var secondsSince1970: @Sendable () -> Double {
+    get { parts.value.secondsSince1970 }
+    set { parts.value.secondsSince1970 = newValue }
+  }
   /// A random number from 0 up to, but not including, 1.
-  public var random: @Sendable () -> Double
-  public var logger: Logger
+  public var random: @Sendable () -> Double {
+    get { parts.value.random }
+    set { parts.value.random = newValue }
+  }
+  public var logger: Logger {
+    get { parts.value.logger }
+    set { parts.value.logger = newValue }
+  }
   /// The value of an environment variable, for plugins that read one per request.
-  public var variable: @Sendable (_ name: String) -> String? = Services.environment
+  public var variable: @Sendable (_ name: String) -> String? {
+    get { parts.value.variable }
+    set { parts.value.variable = newValue }
+  }
   /// What plugins share among requests and pipelines.
-  public let shared = SharedState()
-  private var others: [ObjectIdentifier: any Sendable] = [:]
+  public var shared: SharedState { parts.value.shared }
 
   public init(
     transport: (any HTTPTransport)? = nil, store: (any RecordStore)? = nil,
@@ -28,12 +64,10 @@ public struct Services: Sendable {
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     logger: Logger = Logger(label: "gqlrun") { _ in SwiftLogNoOpLogHandler() }
   ) {
-    self.transport = transport
-    self.store = store
-    self.clock = clock
-    self.secondsSince1970 = secondsSince1970
-    self.random = random
-    self.logger = logger
+    parts = Shareable(
+      Parts(
+        transport: transport, store: store, clock: clock, secondsSince1970: secondsSince1970,
+        random: random, logger: logger))
   }
 
   /// The time of day of this machine.
@@ -47,8 +81,8 @@ public struct Services: Sendable {
 
   /// Services that single plugins need, such as the state of a token.
   public subscript<Key: ServiceKey>(key: Key.Type) -> Key.Value? {
-    get { others[ObjectIdentifier(key)] as? Key.Value }
-    set { others[ObjectIdentifier(key)] = newValue }
+    get { parts.value.others[ObjectIdentifier(key)] as? Key.Value }
+    set { parts.value.others[ObjectIdentifier(key)] = newValue }
   }
 }
 

@@ -1,19 +1,16 @@
-import Foundation
+import Synchronization
 
 /// Elements that are handed out one by one, each to one reader.
 ///
 /// Behind a lock and not an actor: a result passes several of these, and is not to wait at each.
-///
-/// Sendable: `elements` is reached with `lock` held only, and holds Sendable values.
-final class ElementQueue<Element: Sendable>: @unchecked Sendable {
-  private let lock = NSLock()
-  private var elements: ArraySlice<Element>
+final class ElementQueue<Element: Sendable>: Sendable {
+  private let elements: Mutex<ArraySlice<Element>>
 
   init(_ elements: [Element]) {
-    self.elements = elements[...]
+    self.elements = Mutex(elements[...])
   }
 
   func next() -> Element? {
-    lock.withLock { elements.popFirst() }
+    elements.withLock { $0.popFirst() }
   }
 }

@@ -4,34 +4,83 @@ public import JSONStream
 
 /// One result of an operation. Most operations have one; subscriptions and `cache-and-network` have
 /// several.
+///
+/// A plain value; a copy costs as much as one reference, until it is changed.
 public struct GraphQLResponse: Sendable {
   /// Who answered.
   public enum Source: String, Sendable, Hashable {
     case cache, server
   }
 
-  public var source: Source
+  private struct Parts: Sendable {
+    var source: Source
+    var data: (any ResultData)?
+    var errors: [GraphQLError]
+    var extensions: JSONObject?
+    var http: HTTPResponse?
+    var timing: ResponseTiming
+    var attempt: Int
+    var context: RequestContext
+    var pendingWrite: (any PendingCacheWrite)?
+    var staleness: Staleness?
+    var writeSummary: WriteSummary?
+  }
+
+  private var parts: Shareable<Parts>
+
+  public var source: Source {
+    _read { yield parts.value.source }
+    _modify { yield &parts.value.source }
+  }
   /// The `data` of the result; `nil` when the server sent none or nobody asked for it.
-  public var data: (any ResultData)?
+  public var data: (any ResultData)? {
+    _read { yield parts.value.data }
+    _modify { yield &parts.value.data }
+  }
   /// The errors that the server reported beside the data.
-  public var errors: [GraphQLError]
-  public var extensions: JSONObject?
+  public var errors: [GraphQLError] {
+    _read { yield parts.value.errors }
+    _modify { yield &parts.value.errors }
+  }
+  public var extensions: JSONObject? {
+    _read { yield parts.value.extensions }
+    _modify { yield &parts.value.extensions }
+  }
   /// `nil` for a result from the cache.
-  public var http: HTTPResponse?
-  public var timing: ResponseTiming
+  public var http: HTTPResponse? {
+    _read { yield parts.value.http }
+    _modify { yield &parts.value.http }
+  }
+  public var timing: ResponseTiming {
+    _read { yield parts.value.timing }
+    _modify { yield &parts.value.timing }
+  }
   /// The attempt that brought this result, from 1.
-  public var attempt: Int
+  public var attempt: Int {
+    _read { yield parts.value.attempt }
+    _modify { yield &parts.value.attempt }
+  }
   /// What lower interceptors tell those above, by typed keys.
-  public var context: RequestContext
+  public var context: RequestContext {
+    _read { yield parts.value.context }
+    _modify { yield &parts.value.context }
+  }
   /// The records of this result, not yet visible to others. The chain commits them before it
   /// delivers the result.
-  public var pendingWrite: (any PendingCacheWrite)?
-
+  public var pendingWrite: (any PendingCacheWrite)? {
+    _read { yield parts.value.pendingWrite }
+    _modify { yield &parts.value.pendingWrite }
+  }
   /// How old the first stale field of a cached result is; `nil` when everything is fresh.
-  public var staleness: Staleness?
-
+  public var staleness: Staleness? {
+    _read { yield parts.value.staleness }
+    _modify { yield &parts.value.staleness }
+  }
   /// What the commit changed in the store; set by the chain when it delivers the result.
-  public var writeSummary: WriteSummary?
+  public var writeSummary: WriteSummary? {
+    _read { yield parts.value.writeSummary }
+    _modify { yield &parts.value.writeSummary }
+  }
 
   public init(
     source: Source, data: (any ResultData)? = nil, errors: [GraphQLError] = [],
@@ -39,15 +88,10 @@ public struct GraphQLResponse: Sendable {
     timing: ResponseTiming = ResponseTiming(), attempt: Int = 1,
     context: RequestContext = RequestContext(), pendingWrite: (any PendingCacheWrite)? = nil
   ) {
-    self.source = source
-    self.data = data
-    self.errors = errors
-    self.extensions = extensions
-    self.http = http
-    self.timing = timing
-    self.attempt = attempt
-    self.context = context
-    self.pendingWrite = pendingWrite
+    parts = Shareable(
+      Parts(
+        source: source, data: data, errors: errors, extensions: extensions, http: http,
+        timing: timing, attempt: attempt, context: context, pendingWrite: pendingWrite))
   }
 }
 

@@ -9,6 +9,15 @@ struct HTTPRequestBuilder {
   let endpoint: Endpoint
   /// A GET whose path and query would be longer becomes a POST.
   var maximumURLLength = 8_000
+  /// The head of a POST without fields of its own, which most requests have.
+  private let plainPost: HTTPRequest
+
+  init(endpoint: Endpoint) {
+    self.endpoint = endpoint
+    plainPost = Self.head(.post, endpoint.path, Self.postFields, endpoint, [:])
+  }
+
+  private static let postFields: HTTPFields = [.contentType: "application/json"]
 
   func message(for request: GraphQLRequest) -> HTTPRequestMessage {
     let wanted = request.method ?? endpoint.method
@@ -20,26 +29,57 @@ struct HTTPRequestBuilder {
   }
 
   private func post(_ request: GraphQLRequest) -> HTTPRequestMessage {
-    var fields = HTTPFields()
-    fields[.contentType] = "application/json"
+    let added = request.additionalHeaders
     return HTTPRequestMessage(
-      head: head(.post, endpoint.path, fields, request),
-      body: JSONValue.object(members(of: request)).jsonBytes())
+      head: added.isEmpty
+        ? plainPost : Self.head(.post, endpoint.path, Self.postFields, endpoint, added),
+      body: body(of: request))
+  }
+
+  /// The JSON text of ``members(of:)``.
+  private func body(of request: GraphQLRequest) -> [UInt8] {
+    // A further member may stand for one of the usual ones.
+    guard request.bodyMembers.isEmpty else {
+      return JSONValue.object(members(of: request)).jsonBytes()
+    }
+    var writer = JSONWriter()
+    writer.reserveCapacity(request.document.utf8.count + 256)
+    writer.beginObject()
+    if request.sendsDocument {
+      writer.key("query")
+      writer.writeString(request.document)
+    }
+    if !request.variables.isEmpty {
+      writer.key("variables")
+      JSONValue.object(request.variables).write(to: &writer)
+    }
+    if let name = request.operationName {
+      writer.key("operationName")
+      writer.writeString(name)
+    }
+    if !request.extensions.isEmpty {
+      writer.key("extensions")
+      JSONValue.object(request.extensions).write(to: &writer)
+    }
+    writer.endObject()
+    return writer.takeBytes()
   }
 
   private func get(_ path: String, _ request: GraphQLRequest) -> HTTPRequestMessage {
     var fields = HTTPFields()
     // Servers that guard against forged requests of browsers refuse a GET without such a field.
     if let preflight = HTTPField.Name("Apollo-Require-Preflight") { fields[preflight] = "true" }
-    return HTTPRequestMessage(head: head(.get, path, fields, request))
+    return HTTPRequestMessage(
+      head: Self.head(.get, path, fields, endpoint, request.additionalHeaders))
   }
 
-  private func head(
-    _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields, _ request: GraphQLRequest
+  private static func head(
+    _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields, _ endpoint: Endpoint,
+    _ additional: HTTPFields
   ) -> HTTPRequest {
     var fields = fields
     fields[.accept] = "application/graphql-response+json, application/json;q=0.9"
-    for added in [endpoint.headers, request.additionalHeaders] {
+    for added in [endpoint.headers, additional] {
       for name in Set(added.map(\.name)) {
         fields[fields: name] = added[fields: name]
       }

@@ -111,7 +111,7 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
         "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
           + "most that max-retry allows", place: context.entryID, cause: context.retryCause)
     }
-    if context.attempt == 1 { await budget.noteOperation() }
+    if context.attempt == 1 { budget.noteOperation() }
     var request = request
     let clock = context.services.clock
     let time = OperationTime.of(&request, clock)
@@ -127,8 +127,8 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
           + "retry_after_max of max-retry"
         throw failure
       }
-      if let deadline = await time.deadline, clock.now() + delay.wait >= deadline { throw error }
-      guard await budget.takeRetry() else {
+      if let deadline = time.deadline, clock.now() + delay.wait >= deadline { throw error }
+      guard budget.takeRetry() else {
         failure.message += "; not tried again, as retries have used up the budget of max-retry"
         throw failure
       }

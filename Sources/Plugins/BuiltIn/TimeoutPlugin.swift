@@ -32,15 +32,15 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     var request = request
     let total = request.timeout ?? total
     let clock = context.services.clock
-    let deadline = await OperationTime.of(&request, clock).bound(total)
+    let deadline = OperationTime.of(&request, clock).bound(total)
+    let sent = request
     let bound = TimeBound(
       deadline: deadline, clock: clock,
       watch: context.services.shared.value(Watch.self, named: "timeout") { Watch(clock) },
       error: ChainError(
         .transport, .timedOut,
-        "\(request.label) took longer than \(total.optionText) in all; raise the option total of "
+        "\(sent.label) took longer than \(total.optionText) in all; raise the option total of "
           + "timeout, or ask for less at a time", place: context.entryID, delivery: .unknown))
-    let sent = request
     let stream = try await bound.run { await next(sent) }
     // The first result came with the stream. After one of the server there is only the end, as a rule.
     let mayWait = NIOLockedValueBox(false)

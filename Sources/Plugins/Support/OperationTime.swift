@@ -1,25 +1,30 @@
 import Pipeline
+import Synchronization
 
 /// How long an operation may take in all its attempts, as far as its plugins know.
 ///
 /// The first plugin that needs it puts it into the request, and retries carry it along. The one that
 /// bounds the operation may stand below the one that waits between attempts, so it is shared.
-actor OperationTime {
+final class OperationTime: Sendable {
   private enum Key: RequestContextKey {
     typealias Value = OperationTime
   }
 
   private let start: Duration
+  private let end = Mutex<Duration?>(nil)
+
   /// When the operation must have ended, on the services' clock.
-  private(set) var deadline: Duration?
+  var deadline: Duration? { end.withLock { $0 } }
 
   private init(start: Duration) { self.start = start }
 
   /// Bounds the operation, counted from its start. The earliest bound holds.
   func bound(_ total: Duration) -> Duration {
-    let end = min(deadline ?? start + total, start + total)
-    deadline = end
-    return end
+    end.withLock { deadline in
+      let end = min(deadline ?? start + total, start + total)
+      deadline = end
+      return end
+    }
   }
 
   /// The time of a request's operation, which begins now if nobody asked before.

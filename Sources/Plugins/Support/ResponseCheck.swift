@@ -11,7 +11,7 @@ enum ResponseCheck {
   static func mediaType(_ head: HTTPResponse) -> String? { mediaType(head.headerFields) }
 
   private static func mediaType(_ fields: HTTPFields) -> String? {
-    guard let text = fields[.contentType] else { return nil }
+    guard let text = fields.only(.contentType) else { return nil }
     let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
     // As nearly every server writes it.
     let isPlain = type.allSatisfy { (0x21...0x7E).contains($0) && !(0x41...0x5A).contains($0) }
@@ -26,7 +26,7 @@ enum ResponseCheck {
 
   /// Refuses what says of itself that it is not JSON. A server that says nothing is believed.
   static func requireJSON(_ response: HTTPResponseMessage, place: String) async throws {
-    let coding = response.head.headerFields[.contentEncoding]
+    let coding = response.head.headerFields.only(.contentEncoding)
     guard coding.map({ ["gzip", "deflate", "identity", ""].contains($0) }) ?? true else {
       throw ChainError(
         .transport, .malformedResponse,
@@ -82,5 +82,17 @@ enum ResponseCheck {
       // What the status says is worth more than how its explanation broke off.
     }
     return bytes
+  }
+}
+
+extension HTTPFields {
+  /// What the subscript returns. Most fields come once, and to look for one of them makes no index.
+  func only(_ name: HTTPField.Name) -> String? {
+    var found: String?
+    for field in self where field.name == name {
+      if found != nil { return self[name] }
+      found = field.value
+    }
+    return found
   }
 }

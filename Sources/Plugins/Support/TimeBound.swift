@@ -7,21 +7,25 @@ struct TimeBound: Sendable {
   let deadline: Duration
   let clock: ServiceClock
   let watch: Watch
-  let error: ChainError
+  /// What is thrown then; made when it comes to that.
+  private let makeError: @Sendable () -> ChainError
 
   /// - Parameter watch: Shared by whoever bounds much; a new one when not given.
-  init(deadline: Duration, clock: ServiceClock, watch: Watch? = nil, error: ChainError) {
+  init(
+    deadline: Duration, clock: ServiceClock, watch: Watch? = nil,
+    error: @escaping @Sendable @autoclosure () -> ChainError
+  ) {
     self.deadline = deadline
     self.clock = clock
     self.watch = watch ?? Watch(clock)
-    self.error = error
+    makeError = error
   }
 
   func run<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     guard clock.now() < deadline else {
-      var error = error
+      var error = makeError()
       // A retry that comes too late is not begun.
       error.delivery = .notSent
       throw error
@@ -34,9 +38,10 @@ struct TimeBound: Sendable {
       return nil
     }
     defer { watch.remove(number) }
-    // A task of its own can be ended while this one goes on; a child runs where its parent does.
+    // A task of its own can be ended while this one goes on; a child runs where its parent does, and this
+    // one begins at once, without a place in a queue.
     return try await withThrowingTaskGroup(of: Value.self) { group in
-      group.addTask {
+      group.addImmediateTask {
         defer { alarm.ring(isOver: false) }
         return try await work()
       }
@@ -44,10 +49,10 @@ struct TimeBound: Sendable {
       let isOver = alarm.isOver && !Task.isCancelled
       if isOver { group.cancelAll() }
       do {
-        guard let value = try await group.next(), !isOver else { throw self.error }
+        guard let value = try await group.next(), !isOver else { throw makeError() }
         return value
       } catch {
-        if isOver { throw self.error }
+        if isOver { throw makeError() }
         throw error
       }
     }

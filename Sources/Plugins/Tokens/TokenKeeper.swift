@@ -112,13 +112,13 @@ actor TokenKeeper {
   ) async throws -> Token {
     // Another flight may have landed before this one began.
     if let current, current.value != replaced?.value { return current }
+    let (source, timeout) = (source, timeout)
     let bound = TimeBound(
       deadline: services.clock.now() + timeout, clock: services.clock,
       error: ChainError(
         .transport, .timedOut,
         "\(source.label) brought no token within \(timeout.optionText); raise the option timeout of "
           + "token-refresh", delivery: .notSent))
-    let source = source
     var token = try await bound.run { try await source.token(replacing: replaced, services) }
     let now = services.clock.now()
     // New, and ended by our clock: the clocks differ, so the server is the one to say when.

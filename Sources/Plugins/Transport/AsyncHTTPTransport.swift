@@ -48,40 +48,40 @@ public struct AsyncHTTPTransport: HTTPTransport {
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    let passage = Passage(request, limits.connection)
-    let failures = TransportFailures(request: request, limits: limits, passage: passage)
-    let client: HTTPClient
-    do {
-      guard let found = try clients.client(for: limits, passage: passage) else {
-        throw failures.shutDown()
-      }
-      client = found
-    } catch let error as TLSSettings.UnusableFile {
-      throw failures.unusable(error)
-    }
-    let peer = passage.peer
-    let mayMeetKeptConnection = clients.keepsConnection(to: peer)
+    let line = try line(for: request, limits)
+    let failures = TransportFailures(request: request, limits: limits, passage: line.passage)
+    let mayMeetKeptConnection = line.peer.keepsConnection
     let exchange = Exchange(
-      limits: limits, clock: clock, failures: failures, register: register
-    ) { [clients] in
-      clients.note(connectionIsKept: $0, to: peer)
-    }
+      line, limits: limits, clock: clock, failures: failures, register: register)
     do {
       let (head, version) = try await exchange.head(
-        client,
-        try passage.outgoing(
-          request, userAgent: userAgent, decompresses: limits.connection.decompresses))
+        try line.outgoing(request, userAgent: userAgent))
       if let refusal = failures.refusal(by: head) { throw refusal }
       var response = HTTPResponseMessage(
         head: head, body: HTTPBody(pull: { try await exchange.next() }))
       response.version = version
       return response
     } catch var error as ChainError where error.code == .connectionClosed {
-      clients.note(connectionIsKept: false, to: peer)
+      line.peer.note(connectionIsKept: false)
       if mayMeetKeptConnection { error.cause = KeptConnectionClosed() }
       throw error
     } catch let error as ChainError where error.cause is CertificateRefused {
       throw await failures.explained(error)
+    }
+  }
+
+  private func line(for request: HTTPRequestMessage, _ limits: HTTPLimits) throws -> Line {
+    var failures: TransportFailures {
+      TransportFailures(
+        request: request, limits: limits, passage: Passage(request.head, limits.connection))
+    }
+    do {
+      guard let line = try clients.line(for: request.head, limits) else {
+        throw failures.shutDown()
+      }
+      return line
+    } catch let error as TLSSettings.UnusableFile {
+      throw failures.unusable(error)
     }
   }
 }

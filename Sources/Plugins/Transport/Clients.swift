@@ -1,10 +1,12 @@
 import AsyncHTTPClient
-import NIOConcurrencyHelpers
+import HTTPTypes
 import NIOCore
 import NIOHTTPCompression
 import Pipeline
+import Synchronization
 
-/// One client per combination of what async-http-client keeps per client.
+/// One client per combination of what async-http-client keeps per client, and the lines that requests
+/// take through them.
 final class Clients: Sendable {
   private struct Key: Hashable {
     var connect: Duration
@@ -17,30 +19,49 @@ final class Clients: Sendable {
   private struct State {
     var clients: [Key: HTTPClient] = [:]
     var isShutDown = false
-    /// Where a connection was left open after an answer.
-    var keptPeers: Set<String> = []
+    var peers: [String: Peer] = [:]
+    /// The last that were used, the newest first.
+    var lines: [Line] = []
   }
 
-  private let state = NIOLockedValueBox(State())
+  private let state = Mutex(State())
   private let meter: ConnectionMeter?
+  private let names = FieldNames()
+  /// More servers than that at a time, and their lines are found anew.
+  private static let mostLines = 16
 
   /// - Parameter meter: Watches the connections.
   init(meter: ConnectionMeter?) { self.meter = meter }
 
-  /// `nil` after the shutdown.
-  func client(
-    for limits: HTTPLimits, passage: Passage
-  ) throws -> HTTPClient? {
+  /// The line that a request takes; `nil` after the shutdown.
+  func line(for head: HTTPRequest, _ limits: HTTPLimits) throws -> Line? {
+    try state.withLock { state in
+      guard !state.isShutDown else { return nil }
+      if let line = state.lines.first, line.leads(head, limits) { return line }
+      if let place = state.lines.firstIndex(where: { $0.leads(head, limits) }) {
+        let line = state.lines.remove(at: place)
+        state.lines.insert(line, at: 0)
+        return line
+      }
+      let line = try makeLine(head, limits, &state)
+      if state.lines.count == Self.mostLines { state.lines.removeLast() }
+      state.lines.insert(line, at: 0)
+      return line
+    }
+  }
+
+  private func makeLine(
+    _ head: HTTPRequest, _ limits: HTTPLimits, _ state: inout State
+  ) throws -> Line {
+    let passage = Passage(head, limits.connection)
     let key = Key(
       connect: limits.connect, bodyBytes: limits.bodyBytes.bytes, ratio: limits.decompressionRatio,
       connection: limits.connection, passage: passage.setting)
-    return try state.withLockedValue { state in
-      guard !state.isShutDown else { return nil }
-      if let client = state.clients[key] { return client }
-      let client = try make(limits, passage)
-      state.clients[key] = client
-      return client
-    }
+    let client = try state.clients[key] ?? make(limits, passage)
+    state.clients[key] = client
+    let peer = state.peers[passage.peer] ?? Peer()
+    state.peers[passage.peer] = peer
+    return Line(head, limits, passage, client, peer, names)
   }
 
   private func make(
@@ -62,43 +83,35 @@ final class Clients: Sendable {
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
       connection.maximumPerHost
+    // A tracer that keeps nothing is told of every request all the same.
+    if let tracer = configuration.tracing.tracer, "\(type(of: tracer))" == "NoOpTracer" {
+      configuration.tracing.tracer = nil
+    }
     configuration.http2StreamChannelDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
       }
     }
-    if let meter {
-      let passesOn = configuration.http1_1ConnectionDebugInitializer
-      configuration.http1_1ConnectionDebugInitializer = { channel in
-        let watched = meter.watch(channel)
-        guard let passesOn else { return watched }
-        return watched.flatMap { passesOn(channel) }
-      }
-      configuration.http2ConnectionDebugInitializer = { meter.watch($0) }
+    let passesOn = configuration.http1_1ConnectionDebugInitializer
+    configuration.http1_1ConnectionDebugInitializer = { [meter] channel in
+      [meter.map { $0.watch }, passesOn, WholeRequestHandler.add].compactMap { $0 }
+        .reduce(channel.eventLoop.makeSucceededVoidFuture()) { done, add in
+          done.flatMap { add(channel) }
+        }
     }
+    if let meter { configuration.http2ConnectionDebugInitializer = { meter.watch($0) } }
     configuration.connectionPool.idleTimeout = .nanoseconds(connection.keepAlive.nanoseconds)
     return HTTPClient(
       eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
   }
 
-  func keepsConnection(to peer: String) -> Bool {
-    state.withLockedValue { $0.keptPeers.contains(peer) }
-  }
-
-  func note(connectionIsKept: Bool, to peer: String) {
-    state.withLockedValue { state in
-      if connectionIsKept {
-        state.keptPeers.insert(peer)
-      } else {
-        state.keptPeers.remove(peer)
-      }
-    }
-  }
-
   func shutdown() async {
-    let open = state.withLockedValue { state in
+    let open = state.withLock { state in
       state.isShutDown = true
-      defer { state.clients = [:] }
+      defer {
+        state.clients = [:]
+        state.lines = []
+      }
       return Array(state.clients.values)
     }
     for client in open { try? await client.shutdown() }

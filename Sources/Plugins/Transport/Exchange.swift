@@ -1,16 +1,16 @@
 import AsyncHTTPClient
 import HTTPTypes
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import Pipeline
+import Synchronization
 
 /// One request and its response, under limits of time and size.
 ///
 /// The total time always counts; silence counts only while somebody reads: a server is not slow when we
 /// are. Dropping an exchange whose body was not read to its end closes the connection.
 final class Exchange: Sendable {
-  private struct Progress {
+  private struct Progress: Sendable {
     var keepsConnection = true
     /// The length of the body where it is known before.
     var announced = 0
@@ -21,19 +21,18 @@ final class Exchange: Sendable {
   private let reception: Reception
   private let limits: HTTPLimits
   private let failures: TransportFailures
-  private let progress = NIOLockedValueBox(Progress())
+  private let line: Line
+  private let progress = Mutex(Progress())
   private let register: ExchangeRegister
   private let ticket: ExchangeRegister.Ticket
-  /// Told at the end of the body whether the connection stays open.
-  private let onEnd: @Sendable (_ connectionIsKept: Bool) -> Void
 
   init(
-    limits: HTTPLimits, clock: ServiceClock, failures: TransportFailures,
-    register: ExchangeRegister, onEnd: @escaping @Sendable (_ connectionIsKept: Bool) -> Void
+    _ line: Line, limits: HTTPLimits, clock: ServiceClock, failures: TransportFailures,
+    register: ExchangeRegister
   ) {
+    self.line = line
     self.limits = limits
     self.failures = failures
-    self.onEnd = onEnd
     self.register = register
     reception = Reception(limits: limits, clock: clock)
     ticket = register.add(reception)
@@ -43,11 +42,11 @@ final class Exchange: Sendable {
 
   /// Sends the request and waits for the head of its response.
   func head(
-    _ client: HTTPClient, _ request: HTTPClient.Request
+    _ request: HTTPClient.Request
   ) async throws -> (head: HTTPTypes.HTTPResponse, version: String) {
     do {
       try Task.checkCancellation()
-      reception.begin(client, request, on: ticket.loop)
+      reception.begin(line.client, request, on: ticket)
       switch try await reception.next() {
       case .head(let head):
         return (try checked(head), head.version.major == 2 ? "HTTP/2" : "HTTP/1.1")
@@ -69,25 +68,24 @@ final class Exchange: Sendable {
     var checked = HTTPTypes.HTTPResponse(
       status: .init(code: code, reasonPhrase: head.status.reasonPhrase))
     var bytes = 0
-    for (name, value) in head.headers {
-      bytes += name.utf8.count + value.utf8.count + 4
-      guard let name = HTTPField.Name(name) else { continue }
-      checked.headerFields.append(HTTPField(name: name, value: value))
-    }
+    for (name, value) in head.headers { bytes += name.utf8.count + value.utf8.count + 4 }
     guard bytes <= limits.headerBytes.bytes else { throw failures.headTooLarge() }
+    checked.headerFields = line.names.fields(of: head.headers)
     let fields = checked.headerFields
-    progress.withLockedValue { progress in
-      progress.keepsConnection = fields[.connection]?.lowercased() != "close"
-      if fields[.contentEncoding] == nil {
-        progress.announced = fields[.contentLength].flatMap { Int($0) } ?? 0
-      }
+    let keepsConnection = fields.only(.connection)?.lowercased() != "close"
+    let announced =
+      fields.only(.contentEncoding) == nil
+      ? fields.only(.contentLength).flatMap { Int($0) } ?? 0 : 0
+    progress.withLock { progress in
+      progress.keepsConnection = keepsConnection
+      progress.announced = announced
     }
     return checked
   }
 
   /// The next piece of the body, or `nil` at its end.
   func next() async throws -> ByteBuffer? {
-    let before = progress.withLockedValue { $0 }
+    let before = progress.withLock { $0 }
     guard !before.hasEnded else { return nil }
     var received = before.received
     do {
@@ -95,14 +93,14 @@ final class Exchange: Sendable {
       switch try await reception.next() {
       case .piece(let piece):
         received += piece.readableBytes
-        progress.withLockedValue { $0.received = received }
+        progress.withLock { $0.received = received }
         guard received <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
         guard !reception.isOverdue else { throw failures.tookTooLong(received: received) }
         try checkThroughput(received)
         return piece
       case .end:
         end()
-        onEnd(before.keepsConnection)
+        line.peer.note(connectionIsKept: before.keepsConnection)
         return nil
       case .expired(.total): throw failures.tookTooLong(received: received)
       case .expired(.silence): throw failures.fellSilent(received: received)
@@ -128,7 +126,7 @@ final class Exchange: Sendable {
 
   /// Gives the connection back, or up.
   private func end() {
-    let isFirst = progress.withLockedValue { progress in
+    let isFirst = progress.withLock { progress in
       defer { progress.hasEnded = true }
       return !progress.hasEnded
     }

@@ -1,7 +1,7 @@
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import Pipeline
+import Synchronization
 
 /// The exchanges that are under way, for what they share: event loops, and one watch over their limits
 /// of time.
@@ -9,6 +9,8 @@ final class ExchangeRegister: Sendable {
   /// The place of an exchange among the others.
   struct Ticket: Sendable {
     let loop: any EventLoop
+    /// Whether it is the loop of the thread that asked for it.
+    let isOwn: Bool
     fileprivate let number: Int
     fileprivate let loopIndex: Int
   }
@@ -16,12 +18,12 @@ final class ExchangeRegister: Sendable {
   private let watch: Watch
   private let loops: [any EventLoop]
   /// How many exchanges use each loop.
-  private let uses: NIOLockedValueBox<[Int]>
+  private let uses: Mutex<[Int]>
 
   init(clock: ServiceClock, loops: [any EventLoop]) {
     self.loops = loops
     watch = Watch(clock)
-    uses = NIOLockedValueBox(loops.map { _ in 0 })
+    uses = Mutex(loops.map { _ in 0 })
   }
 
   /// Watches over an exchange until it is removed. It gets the loop that its task runs on; for a task of
@@ -30,17 +32,18 @@ final class ExchangeRegister: Sendable {
   func add(_ reception: Reception) -> Ticket {
     let current = MultiThreadedEventLoopGroup.currentEventLoop
       .flatMap { current in loops.firstIndex { $0 === current } }
-    let index = uses.withLockedValue { uses in
+    let index = uses.withLock { uses in
       let index = current ?? uses.indices.min { uses[$0] < uses[$1] } ?? 0
       uses[index] += 1
       return index
     }
     return Ticket(
-      loop: loops[index], number: watch.add { reception.nextLook() }, loopIndex: index)
+      loop: loops[index], isOwn: current != nil, number: watch.add { reception.nextLook() },
+      loopIndex: index)
   }
 
   func remove(_ ticket: Ticket) {
     watch.remove(ticket.number)
-    uses.withLockedValue { $0[ticket.loopIndex] -= 1 }
+    uses.withLock { $0[ticket.loopIndex] -= 1 }
   }
 }

@@ -29,9 +29,9 @@ struct Passage: Sendable {
   let peer: String
   private let origin: String
 
-  init(_ request: HTTPRequestMessage, _ connection: HTTPConnection) {
-    let scheme = request.head.scheme ?? "http"
-    let authority = request.head.authority ?? ""
+  init(_ head: HTTPRequest, _ connection: HTTPConnection) {
+    let scheme = head.scheme ?? "http"
+    let authority = head.authority ?? ""
     origin = "\(scheme)://\(authority)"
     proxy = connection.proxies.proxy(scheme: scheme, authority: authority)
     if let proxy, proxy.kind == .http, scheme == "http" {
@@ -48,11 +48,8 @@ struct Passage: Sendable {
     }
   }
 
-  /// The request as the client sends it.
-  func outgoing(
-    _ request: HTTPRequestMessage, userAgent: String, decompresses: Bool
-  ) throws -> HTTPClient.Request {
-    let head = request.head
+  /// The fields of a request as the client sends them.
+  func headers(_ head: HTTPRequest, userAgent: String, decompresses: Bool) -> HTTPHeaders {
     var headers = HTTPHeaders()
     headers.reserveCapacity(head.headerFields.count + 4)
     for field in head.headerFields {
@@ -73,10 +70,13 @@ struct Passage: Sendable {
         name: "Proxy-Authorization",
         value: "Basic \(Data(credentials.utf8).base64EncodedString())")
     }
+    return headers
+  }
+
+  /// A request as the client sends it, without fields and body.
+  func request(_ method: HTTPRequest.Method, _ path: String) throws -> HTTPClient.Request {
     do {
-      return try HTTPClient.Request(
-        url: url(head.path ?? "/"), method: HTTPMethod(rawValue: head.method.rawValue),
-        headers: headers, body: request.body.map { .byteBuffer(ByteBuffer(bytes: $0)) })
+      return try HTTPClient.Request(url: url(path), method: HTTPMethod(rawValue: method.rawValue))
     } catch {
       throw ChainError(
         .transport, .invalidRequest, "\(origin) is not a URL to send to", delivery: .notSent)

@@ -1,8 +1,8 @@
 import AsyncHTTPClient
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import Pipeline
+import Synchronization
 
 /// What the network brings of one response, from its event loop to the task that reads it.
 ///
@@ -25,7 +25,7 @@ final class Reception: HTTPClientResponseDelegate {
     case expired(Expiry)
   }
 
-  private struct State {
+  private struct State: Sendable {
     var head: HTTPResponseHead?
     var hasHead = false
     var pieces: [ByteBuffer] = []
@@ -35,13 +35,17 @@ final class Reception: HTTPClientResponseDelegate {
     var expiry: Expiry?
     var isCancelled = false
     var reader: CheckedContinuation<Void, Never>?
+    /// Whether the reader waits on a thread of its own, which costs something to wake.
+    var readsElsewhere = false
+    /// Whether the reader is about to be woken.
+    var isWaking = false
     /// Since when the reader waits, and how long it did for the body in all.
     var waitingSince: Duration?
     var waited = Duration.zero
     var task: HTTPClient.Task<Void>?
   }
 
-  private let state = NIOLockedValueBox(State())
+  private let state = Mutex(State())
   private let clock: ServiceClock
   private let limits: HTTPLimits
   private let deadline: Duration
@@ -53,7 +57,7 @@ final class Reception: HTTPClientResponseDelegate {
   }
 
   /// The time spent waiting for the body.
-  var waited: Duration { state.withLockedValue { $0.waited } }
+  var waited: Duration { state.withLock { $0.waited } }
 
   var isOverdue: Bool { clock.now() >= deadline }
 }
@@ -62,13 +66,19 @@ final class Reception: HTTPClientResponseDelegate {
 
 extension Reception {
   /// Sends the request. To be called once, before anything is read.
-  func begin(_ client: HTTPClient, _ request: HTTPClient.Request, on loop: any EventLoop) {
+  func begin(
+    _ client: HTTPClient, _ request: HTTPClient.Request, on ticket: ExchangeRegister.Ticket
+  ) {
     let now = clock.now()
-    state.withLockedValue { $0.waitingSince = now }
-    let task = client.execute(request: request, delegate: self, eventLoop: .delegate(on: loop))
+    state.withLock {
+      $0.waitingSince = now
+      $0.readsElsewhere = !ticket.isOwn
+    }
+    let task = client.execute(
+      request: request, delegate: self, eventLoop: .delegate(on: ticket.loop))
     // Of a client that was shut down there is no other news.
     task.futureResult.whenFailure { self.fail($0) }
-    let isTooLate = state.withLockedValue { state in
+    let isTooLate = state.withLock { state in
       guard !state.isCancelled else { return true }
       state.task = task
       return false
@@ -89,7 +99,7 @@ extension Reception {
   }
 
   private func take() throws -> Item? {
-    let (item, room) = try state.withLockedValue { state -> (Item?, EventLoopPromise<Void>?) in
+    let (item, room) = try state.withLock { state -> (Item?, EventLoopPromise<Void>?) in
       if state.isCancelled { throw CancellationError() }
       if let expiry = state.expiry { return (.expired(expiry), nil) }
       if let head = state.head {
@@ -110,7 +120,7 @@ extension Reception {
 
   private func wait(with continuation: CheckedContinuation<Void, Never>) {
     let now = clock.now()
-    let isThere = state.withLockedValue { state in
+    let isThere = state.withLock { state in
       guard !state.isCancelled, state.expiry == nil, state.head == nil, state.pieces.isEmpty,
         state.end == nil
       else { return true }
@@ -123,7 +133,7 @@ extension Reception {
 
   /// Gives the response up: nobody reads on. Without effect after its end.
   func abandon() {
-    let (task, reader, room) = state.withLockedValue { state in
+    let (task, reader, room) = state.withLock { state in
       state.isCancelled = true
       state.pieces = []
       let isOver = state.end != nil
@@ -146,44 +156,59 @@ extension Reception {
   func didReceiveHead(
     task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
   ) -> EventLoopFuture<Void> {
-    state.withLockedValue { state in
-      state.head = head
-      return woken(&state)
-    }?.resume()
+    wake(on: task.eventLoop) { $0.head = head }
     return task.eventLoop.makeSucceededVoidFuture()
   }
 
   func didReceiveBodyPart(
     task: HTTPClient.Task<Void>, _ buffer: ByteBuffer
   ) -> EventLoopFuture<Void> {
-    let (reader, room) = state.withLockedValue {
-      state -> (CheckedContinuation<Void, Never>?, EventLoopFuture<Void>?) in
-      guard !state.isCancelled else { return (nil, nil) }
+    var room: EventLoopFuture<Void>?
+    wake(on: task.eventLoop) { state in
+      guard !state.isCancelled else { return }
       state.pieces.append(buffer)
-      let reader = woken(&state)
-      guard state.pieces.count > 1 else { return (reader, nil) }
-      let room = task.eventLoop.makePromise(of: Void.self)
-      state.room = room
-      return (reader, room.futureResult)
+      guard state.pieces.count > 1 else { return }
+      let promise = task.eventLoop.makePromise(of: Void.self)
+      state.room = promise
+      room = promise.futureResult
     }
-    reader?.resume()
     return room ?? task.eventLoop.makeSucceededVoidFuture()
   }
 
   func didFinishRequest(task: HTTPClient.Task<Void>) throws {
-    end(.success(()))
+    wake(on: task.eventLoop) { state in
+      if state.end == nil { state.end = .success(()) }
+      state.task = nil
+    }
   }
 
   private func fail(_ error: any Error) {
-    end(.failure(error))
-  }
-
-  private func end(_ result: Result<Void, any Error>) {
-    state.withLockedValue { state in
-      if state.end == nil { state.end = result }
+    state.withLock { state in
+      if state.end == nil { state.end = .failure(error) }
       state.task = nil
       return woken(&state)
     }?.resume()
+  }
+
+  /// Notes what came, and wakes the reader. One on another thread is woken when the loop has handed out
+  /// all that came with it: head, body and end of a short response are one way to it, and not three.
+  private func wake(on loop: any EventLoop, _ note: (inout State) -> Void) {
+    let (reader, isFirst) = state.withLock {
+      state -> (CheckedContinuation<Void, Never>?, Bool) in
+      note(&state)
+      guard state.readsElsewhere else { return (woken(&state), false) }
+      guard state.reader != nil, !state.isWaking else { return (nil, false) }
+      state.isWaking = true
+      return (nil, true)
+    }
+    reader?.resume()
+    guard isFirst else { return }
+    loop.execute {
+      self.state.withLock { state in
+        state.isWaking = false
+        return self.woken(&state)
+      }?.resume()
+    }
   }
 }
 
@@ -194,7 +219,7 @@ extension Reception {
   /// is over.
   func nextLook() -> Duration? {
     let now = clock.now()
-    let (pause, task, reader) = state.withLockedValue {
+    let (pause, task, reader) = state.withLock {
       state -> (Duration?, HTTPClient.Task<Void>?, CheckedContinuation<Void, Never>?) in
       guard state.end == nil, !state.isCancelled, state.expiry == nil else {
         return (nil, nil, nil)
@@ -221,5 +246,5 @@ extension Reception {
   }
 
   /// How long nothing may come now.
-  var silence: Duration { silence(state.withLockedValue { $0.hasHead }) }
+  var silence: Duration { silence(state.withLock { $0.hasHead }) }
 }

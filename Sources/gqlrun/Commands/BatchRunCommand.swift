@@ -1,5 +1,6 @@
 import ArgumentParser
 import Batch
+import CAllocations
 import Cache
 import Foundation
 import Logging
@@ -73,6 +74,7 @@ struct BatchRunCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    gqlrun_keep_freed_memory()
     try await reporting {
       var manifest = try source.load().manifest
       if let concurrency { manifest.settings.concurrency = concurrency }

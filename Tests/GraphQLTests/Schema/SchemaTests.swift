@@ -170,13 +170,6 @@ import Testing
       ]
     ),
     (
-      "schema { query: Q mutation: Q } type Q { a: Int }",
-      [
-        "1:17: All root types must be different, 'Q' type is used as query and mutation "
-          + "root types."
-      ]
-    ),
-    (
       "schema { query: Q } schema { query: Q } type Q { a: Int }",
       [
         "1:10: There can be only one query type in schema.",

@@ -10,6 +10,7 @@ extension IntrospectionValue {
     case let list as [Any]: self = .list(list.map(IntrospectionValue.init(json:)))
     case let text as String: self = .string(text)
     case let value as Bool: self = .boolean(value)
+    case let number as NSNumber: self = .number(number.stringValue)
     default: self = .null
     }
   }

@@ -16,8 +16,11 @@ import Testing
           """))
   }
 
-  private func fragments(_ count: Int, _ body: (Int) -> String) -> String {
-    (0..<count).map { "fragment F\($0) on Query { \(body($0)) }" }.joined(separator: "\n")
+  private func fragments(
+    _ count: Int, _ name: String = "F", _ body: (Int) -> String
+  ) -> String {
+    (0..<count).map { "fragment \(name)\($0) on Query { \(body($0)) }" }
+      .joined(separator: "\n")
   }
 
   /// Validates within a time that only work out of proportion exceeds.
@@ -59,6 +62,24 @@ import Testing
       $0 == 59 ? "x: a" : "f { ...F\($0 + 1) } f { ...F\($0 + 1) f { x: b } }"
     }
     #expect(try !errors("{ ...F0 } \(conflict)").isEmpty)
+  }
+
+  @Test func `sets of fragments that change at every level do not take a step for each pair`()
+    throws
+  {
+    func source(_ count: Int, _ last: String) -> String {
+      let siblings = fragments(count) {
+        $0 == count - 1 ? "a" : "...F\($0 + 1) f { a ...F\($0 + 1) }"
+      }
+      let beside = fragments(count, "G") { $0 == count - 1 ? last : "f { b ...G\($0 + 1) }" }
+      return "{ ...F0 ...G0 } \(siblings)\n\(beside)"
+    }
+    #expect(try errors(source(4_000, "a")).isEmpty)
+    let found = try errors(source(60, "a: b"))
+    #expect(found.contains { $0.rule == .overlappingFieldsCanBeMerged })
+    // Both operations use the fragment, and do not meet.
+    let apart = "query A { ...F f { x: a } } query B { ...F f { x: b } } "
+    #expect(try errors(apart + "fragment F on Query { f { c: a } }").isEmpty)
   }
 
   @Test func `objects that exclude each other do not multiply`() throws {

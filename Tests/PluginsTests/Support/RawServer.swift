@@ -114,7 +114,12 @@ struct RawServer: Sendable {
           if let security {
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: security))
           }
-          return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+          let client = try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+            wrappingChannelSynchronously: channel)
+          // One that comes when the server ends is let go by everybody else, which ends the program unless
+          // it was closed before.
+          channel.closeFuture.whenComplete { _ in withExtendedLifetime(client) {} }
+          return client
         }
       }
     let server = RawServer(port: channel.channel.localAddress?.port ?? 0, log: log)

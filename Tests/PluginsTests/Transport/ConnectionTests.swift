@@ -23,6 +23,47 @@ import Testing
     }
   }
 
+  @Test func `head and body of a request come in one piece`() async throws {
+    try await RawServer.withServer([.bytes(1), .send(Self.ok), .untilClosed]) { server in
+      try await Bench.with(url: server.url) { bench in
+        #expect(await bench.run().sources == [.server])
+        let piece = String(decoding: await server.log.bytes(), as: UTF8.self)
+        #expect(piece.hasPrefix("POST /graphql HTTP/1.1\r\n"))
+        #expect(piece.hasSuffix("}") && piece.contains("\r\n\r\n{"), "\(piece)")
+      }
+    }
+  }
+
+  @Test func `requests of one transport go where they are sent, and each way of theirs is kept`()
+    async throws
+  {
+    let script: [RawServer.Step] = [
+      .request, .send(Self.ok), .request, .send(Self.ok), .request, .send(Self.ok), .untilClosed,
+    ]
+    try await RawServer.withServer(script) { first in
+      try await RawServer.withServer(script) { second in
+        let transport = AsyncHTTPTransport()
+        for path in ["/a", "/b", "/a"] {
+          for server in [first, second] {
+            let message = HTTPRequestMessage(
+              head: HTTPRequest(
+                method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: path),
+              body: Array("to \(server.port)".utf8))
+            let response = try await transport.send(message, limits: HTTPLimits())
+            _ = try await response.body.prefix(1 << 20)
+          }
+        }
+        for server in [first, second] {
+          let requests = await server.log.requests
+          #expect(requests.map { $0.split(separator: " ")[1] } == ["/a", "/b", "/a"])
+          #expect(requests.allSatisfy { $0.hasSuffix("\r\n\r\nto \(server.port)") })
+          #expect(await server.log.connections == 1)
+        }
+        await transport.shutdown()
+      }
+    }
+  }
+
   @Test func `a connection serves on after a refused answer that was read to its end`()
     async throws
   {

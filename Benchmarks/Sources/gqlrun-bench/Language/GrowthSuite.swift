@@ -75,6 +75,10 @@ private struct Growth {
       validating("validate: fragments beside and inside each other", 250) { n in
         "{ ...F0 } " + fragments(n) { "...F\($0) f { a ...F\($0) }" }
       },
+      validating("validate: the same with another chain beside", 250) { n in
+        "{ ...F0 ...G0 } " + fragments(n) { "...F\($0) f { a ...F\($0) }" }
+          + fragments(n, "G") { "f { b ...G\($0) }" }
+      },
       validating("validate: fragments in one long chain", 2_000) { n in
         "{ ...F0 } " + fragments(n) { "...F\($0)" }
       },
@@ -91,9 +95,11 @@ private struct Growth {
     ]
   }
 
-  private static func fragments(_ count: Int, _ body: (Int) -> String) -> String {
-    (0..<count).map { "fragment F\($0) on Query { \(body($0 + 1)) } " }.joined()
-      + "fragment F\(count) on Query { a }"
+  private static func fragments(
+    _ count: Int, _ name: String = "F", _ body: (Int) -> String
+  ) -> String {
+    (0..<count).map { "fragment \(name)\($0) on Query { \(body($0 + 1)) } " }.joined()
+      + "fragment \(name)\(count) on Query { a } "
   }
 
   private static func exclusive(_ depth: Int) -> String {

@@ -3,8 +3,9 @@
 /// Selection sets that are merged into one are judged together: their fields are grouped by
 /// response key, a group must agree on the shape of its values, and those fields in it that can
 /// apply to one object must agree on name and arguments; then the selection sets of the group are
-/// merged in turn. A merged set is judged once, however often it comes up. The idea is Simon
-/// Adameit's.
+/// merged in turn. A merged set is judged once, however often it comes up, and not at all as part
+/// of one that was judged: what conflicts in it conflicts there, too, as many levels below. The idea
+/// is Simon Adameit's.
 struct MergedFields {
   enum Verdict: Equatable {
     case mergeable
@@ -30,19 +31,34 @@ struct MergedFields {
   private let index: SelectionIndex
   private var open: [Merged] = []
   private var seen: Set<Merged> = []
+  /// The merged sets that were judged or are about to be, and by selection set, which of them it
+  /// belongs to: the latest few.
+  private var taken: [(count: Int, isShapeOnly: Bool)] = []
+  private var memberships: [[Int]]
   private var visitedFragments: [Int]
   private var fragmentWasReached: [Bool]
   private var visit = 0
   private var steps: Int
 
   static func verdict(_ index: SelectionIndex, maxSteps: Int) -> Verdict {
-    var merged = MergedFields(index, maxSteps)
+    // Most documents need a few steps for each of their parts. For those that need more, there is
+    // an answer that takes about as long as a few steps more.
+    let few = 16 * (index.fields.count + index.selectionSets.count) + 1_000
+    var merged = MergedFields(index, min(few, maxSteps))
+    let verdict = merged.verdict()
+    guard verdict == .unknown, few < maxSteps else {
+      assert(verdict == .mergeable || !MergedClasses.areFreeOfConflicts(index))
+      return verdict
+    }
+    if MergedClasses.areFreeOfConflicts(index) { return .mergeable }
+    merged = MergedFields(index, maxSteps)
     return merged.verdict()
   }
 
   private init(_ index: SelectionIndex, _ maxSteps: Int) {
     self.index = index
     steps = maxSteps
+    memberships = Array(repeating: [], count: index.selectionSets.count)
     visitedFragments = Array(repeating: 0, count: index.fragments.count)
     fragmentWasReached = Array(repeating: false, count: index.selectionSets.count)
   }
@@ -60,9 +76,32 @@ struct MergedFields {
 
   private mutating func merge(_ selectionSets: [Int], isShapeOnly: Bool) {
     guard !selectionSets.isEmpty else { return }
-    let merged = Merged(selectionSets: selectionSets.sorted(), isShapeOnly: isShapeOnly)
     steps -= selectionSets.count
-    if seen.insert(merged).inserted { open.append(merged) }
+    guard !isPartOfTaken(selectionSets, isShapeOnly) else { return }
+    let merged = Merged(selectionSets: selectionSets.sorted(), isShapeOnly: isShapeOnly)
+    guard seen.insert(merged).inserted else { return }
+    open.append(merged)
+    for selectionSet in selectionSets {
+      if memberships[selectionSet].count == Self.memberships {
+        memberships[selectionSet].removeFirst()
+      }
+      memberships[selectionSet].append(taken.count)
+    }
+    taken.append((selectionSets.count, isShapeOnly))
+  }
+
+  /// How many merged sets are remembered for each selection set.
+  private static let memberships = 8
+
+  /// Whether all the selection sets are in one merged set, of which as much is asked.
+  private func isPartOfTaken(_ selectionSets: [Int], _ isShapeOnly: Bool) -> Bool {
+    var candidates = memberships[selectionSets[0]].filter {
+      taken[$0].count >= selectionSets.count && (isShapeOnly || !taken[$0].isShapeOnly)
+    }
+    for selectionSet in selectionSets.dropFirst() where !candidates.isEmpty {
+      candidates.removeAll { !memberships[selectionSet].contains($0) }
+    }
+    return !candidates.isEmpty
   }
 
   private mutating func conflict(in merged: Merged) -> Conflict? {

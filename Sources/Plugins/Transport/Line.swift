@@ -1,0 +1,100 @@
+import AsyncHTTPClient
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import Pipeline
+import Synchronization
+
+/// The way of requests to one server: found once, and taken by all that follow.
+///
+/// Whether a proxy is used, which client knows the connections, how the URL is taken apart: none of it
+/// changes from one request to the next.
+final class Line: Sendable {
+  private struct Prepared: Sendable {
+    var method: HTTPRequest.Method
+    var path: String
+    /// Without fields and body.
+    var request: HTTPClient.Request
+  }
+
+  let passage: Passage
+  let client: HTTPClient
+  let peer: Peer
+  let names: FieldNames
+  private let scheme: String?
+  private let authority: String?
+  private let limits: HTTPLimits
+  private let prepared = Mutex<Prepared?>(nil)
+
+  init(
+    _ head: HTTPRequest, _ limits: HTTPLimits, _ passage: Passage, _ client: HTTPClient,
+    _ peer: Peer, _ names: FieldNames
+  ) {
+    self.passage = passage
+    self.client = client
+    self.peer = peer
+    self.names = names
+    self.limits = limits
+    scheme = head.scheme
+    authority = head.authority
+  }
+
+  /// Whether a request belongs here.
+  func leads(_ head: HTTPRequest, _ limits: HTTPLimits) -> Bool {
+    authority == head.authority && scheme == head.scheme && self.limits.connect == limits.connect
+      && self.limits.bodyBytes == limits.bodyBytes
+      && self.limits.decompressionRatio == limits.decompressionRatio
+      && self.limits.connection == limits.connection
+  }
+
+  /// The request as the client sends it.
+  func outgoing(_ request: HTTPRequestMessage, userAgent: String) throws -> HTTPClient.Request {
+    let (method, path) = (request.head.method, request.head.path ?? "/")
+    var outgoing: HTTPClient.Request
+    if let known = prepared.withLock({ $0 }), known.path == path, known.method == method {
+      outgoing = known.request
+    } else {
+      outgoing = try passage.request(method, path)
+      let prepared = Prepared(method: method, path: path, request: outgoing)
+      self.prepared.withLock { $0 = prepared }
+    }
+    outgoing.headers = passage.headers(
+      request.head, userAgent: userAgent, decompresses: limits.connection.decompresses)
+    outgoing.body = request.body.map { .byteBuffer(ByteBuffer(bytes: $0)) }
+    return outgoing
+  }
+}
+
+/// The other end of connections.
+final class Peer: Sendable {
+  private let keeps = Atomic(false)
+
+  /// Whether a connection was left open after the last answer.
+  var keepsConnection: Bool { keeps.load(ordering: .relaxed) }
+
+  func note(connectionIsKept: Bool) { keeps.store(connectionIsKept, ordering: .relaxed) }
+}
+
+/// The names of fields that servers send, checked once: nearly all responses have the same.
+final class FieldNames: Sendable {
+  private let known = Mutex<[String: HTTPField.Name]>([:])
+  /// A server that invents names has no more of them kept.
+  private static let most = 256
+
+  /// The fields of a response; those that can be none are left out.
+  func fields(of headers: HTTPHeaders) -> HTTPFields {
+    var fields = HTTPFields()
+    fields.reserveCapacity(headers.count)
+    known.withLock { known in
+      for (text, value) in headers {
+        if let name = known[text] {
+          fields.append(HTTPField(name: name, value: value))
+        } else if let name = HTTPField.Name(text) {
+          if known.count < Self.most { known[text] = name }
+          fields.append(HTTPField(name: name, value: value))
+        }
+      }
+    }
+    return fields
+  }
+}
