@@ -132,10 +132,17 @@ struct GovernorTests {
     #expect(clock.now.offset < .milliseconds(5_100))
   }
 
+  private static let today = 1_750_000_000.0
+
+  /// Services for which the time of day stands still: the machine's own may go on for seconds in a test.
+  private static func services(_ transport: ScriptedTransport, _ clock: JumpingClock) -> Services {
+    Services(transport: transport, clock: ServiceClock(clock), secondsSince1970: { today })
+  }
+
   @Test("GitHub's budget is left alone when only the reserve is there")
   func github() async throws {
     let clock = JumpingClock()
-    let reset = Int(Date().timeIntervalSince1970) + 600
+    let reset = Int(Self.today) + 600
     let transport = ScriptedTransport { number in
       ScriptedTransport.response(
         headers: [
@@ -145,7 +152,7 @@ struct GovernorTests {
     }
     _ = try await Bench.run(
       manifest(10, "rate_limit: { adapter: github, reserve: 10% }", run: "concurrency: 1"),
-      transport: transport, clock: ServiceClock(clock))
+      services: Self.services(transport, clock))
     #expect(clock.now.offset > .seconds(500) && clock.now.offset <= .seconds(600))
   }
 
@@ -188,7 +195,7 @@ struct GovernorTests {
   @Test("a 403 that says when to come back is a refusal, any other a failure")
   func forbidden() async throws {
     let clock = JumpingClock()
-    let reset = Int(Date().timeIntervalSince1970) + 90
+    let reset = Int(Self.today) + 90
     let transport = ScriptedTransport { number in
       switch number {
       case 1: ScriptedTransport.response(403, "", headers: ["Retry-After": "30"])
@@ -200,7 +207,7 @@ struct GovernorTests {
       }
     }
     let summary = try await Bench.run(
-      manifest(10, run: "concurrency: 1"), transport: transport, clock: ServiceClock(clock))
+      manifest(10, run: "concurrency: 1"), services: Self.services(transport, clock))
     #expect(summary.counters.done == 9)
     #expect(summary.counters.failed == 1)
     #expect(clock.now.offset >= .seconds(110) && clock.now.offset <= .seconds(125))

@@ -127,22 +127,27 @@ struct BatchFaultTests {
   @Test("a server that is restarted in the middle of a run is waited for")
   func restart() async throws {
     let folder = try folder(400)
-    var configuration = DemoServer.Configuration()
-    let live = try await DemoServer.withServer(configuration) { $0.port }
-    configuration.port = live
-    let settings = configuration
-    // The first server goes away after some requests, the second one comes on the same port.
-    let run = Task {
-      try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--endpoint", "http://127.0.0.1:\(live)/graphql?delay=5"],
-        in: folder)
-    }
-    let first = try await DemoServer.withServer(settings) { server in
+    // The first server goes away after some requests, the second one comes on the same port, which nobody
+    // else is given in between.
+    let port = try HeldPort()
+    let settings = DemoServer.Configuration(port: port.number)
+    let hold = Hold(after: 50)
+    var first = settings
+    first.sleep = { _ in await hold.pass() }
+    let run = try await DemoServer.withServer(first) { server in
+      let run = Task {
+        try await Program.run(
+          ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=5"], in: folder)
+      }
       await server.log.requests(50)
-      return server.requestCount
+      return run
     }
-    #expect(first >= 50)
-    let result = try await DemoServer.withServer(settings) { _ in try await run.value }
+    let result = try await DemoServer.withServer(settings) { server in
+      let result = try await run.value
+      #expect(server.requestCount > 0)
+      return result
+    }
+    withExtendedLifetime(port) {}
     #expect(result.status == 0, "\(result)")
     let records = try folder.text("out/users.ndjson").split(separator: "\n")
     #expect(records.count == 400 && Set(records).count == 400)

@@ -130,12 +130,17 @@ struct BatchTests {
 
   @Test("an interrupt writes what is in flight and ends with 130, and --resume does the rest")
   func interrupt() async throws {
-    try await DemoServer.withServer { server in
+    let hold = Hold(after: 40)
+    var configuration = DemoServer.Configuration()
+    configuration.sleep = { _ in await hold.pass() }
+    try await DemoServer.withServer(configuration) { server in
       let folder = try folder(400)
       let to = ["--endpoint", server.url + "?delay=20"]
       let first = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder) { id in
-        await server.log.requests(40)
+        await server.log.requests(41)
         kill(id, SIGINT)
+        try await Program.says("interrupt again", in: folder)
+        await hold.open()
       }
       #expect(first.status == 130 && first.errors.contains("--resume continues"), "\(first)")
       let sent = server.requestCount

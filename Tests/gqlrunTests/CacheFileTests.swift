@@ -50,6 +50,9 @@ struct CacheFileTests {
           --store sqlite:c.db & ids+=($!)
       done
       for id in "${ids[@]}"; do wait $id || exit 1; done
+      # Two that end at the same moment leave the log to the next one.
+      "$GQLRUN" cache import country.graphql 0.json --var 'code="C0"' --keys Country=code \
+        --store sqlite:c.db
       """, in: folder)
     #expect(result.status == 0, "\(result)")
     let dump = try await Program.run(["cache", "dump", "--store", "sqlite:c.db"], in: folder)

@@ -80,7 +80,7 @@ struct CanaryOutputTests {
     ),
     ("profile -e BAD -d germany.graphql -H X-Token:CANARY", [65, 69]),
     (
-      "profile -p s.pipeline.yaml -e URL -d germany.graphql --concurrency 2 --duration 1s"
+      "profile -p s.pipeline.yaml -e URL -d germany.graphql --rate 20 --duration 1s"
         + " --json q.json --html q.html", [0]
     ),
     ("schema fetch -p s.pipeline.yaml -e URL&status=500 -o s.graphql", [1]),

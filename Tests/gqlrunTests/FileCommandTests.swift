@@ -111,9 +111,9 @@ struct FileCommandTests {
     let folder = try Folder()
     let result = try await Program.shell(
       """
-      "$GQLRUN" serve --port 0 > address & server=$!
-      for _ in $(seq 2000); do [ -s address ] && break; sleep 0.05; done
-      "$GQLRUN" run germany.graphql -e "$(cat address)"; code=$?
+      mkfifo address; "$GQLRUN" serve --port 0 > address & server=$!
+      exec 3< address; read -r url <&3
+      "$GQLRUN" run germany.graphql -e "$url"; code=$?
       kill -INT $server; wait $server; exit $code
       """, in: folder)
     #expect(result.status == 0 && result.output == RunTests.germany, "\(result)")

@@ -117,8 +117,9 @@ struct TokenProcessTests {
       async let running = run(
         """
         export GQL_URL="$GQL_URL?delay=60000"
-        "$GQLRUN" run germany.graphql -p t.pipeline.yaml & first=$!
-        echo $first > first; wait $first 2>/dev/null
+        # The file is there before the program begins.
+        sh -c 'echo $$ > first; exec "$GQLRUN" run germany.graphql -p t.pipeline.yaml' &
+        wait $! 2>/dev/null
         export GQL_URL="${GQL_URL%%\\?*}"
         "$GQLRUN" run germany.graphql -p t.pipeline.yaml
         """, server, folder)
@@ -134,9 +135,13 @@ struct TokenProcessTests {
 
   @Test("fault 62: a token that ends during a batch is renewed once, and no task fails")
   func batch() async throws {
-    try await DemoServer.withServer { server in
+    let hold = Hold(after: 50)
+    var configuration = DemoServer.Configuration()
+    configuration.sleep = { _ in await hold.pass() }
+    try await DemoServer.withServer(configuration) { server in
       var wish = Misbehaviour()
       wish.auth = "access-canary-1"
+      wish.delay = .milliseconds(1)
       server.misbehave(wish)
       let folder = try Folder()
       try folder.write(
@@ -146,9 +151,10 @@ struct TokenProcessTests {
       try folder.write("id\n" + (1...200).map { "U_\($0)\n" }.joined(), to: "ids.csv")
       async let running = run(
         "\"$GQLRUN\" batch run m.batch.yaml --concurrency 8", server, folder)
-      await server.log.requests(50)
+      await server.log.requests(51)
       wish.auth = "access-canary-2"
       server.misbehave(wish)
+      await hold.open()
       let result = try await running
       #expect(result.status == 0 && result.errors.contains("200 done"), "\(result)")
       #expect(try folder.text("tokens") == "renewed\nrenewed\n")

@@ -21,7 +21,9 @@ import Testing
     #expect(server.log.requestCount == 1)
     running.cancel()
     try await running.value
-    await #expect(throws: (any Error).self) { try await RawClient(live).post("{ __typename }") }
+    // Somebody else's server may be on its port by now.
+    _ = try? await RawClient(live).post("{ __typename }")
+    #expect(server.log.requestCount == 1)
   }
 
   @Test func `a port that is taken is an error`() async throws {

@@ -58,7 +58,8 @@ import Testing
     try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
       let tasks = (0..<50).map { _ in Task { await bench.run() } }
       await clock.sleepers(49)
-      #expect(await network.count == 1)
+      // The one that need not wait may still be on its way.
+      #expect(await network.count <= 1)
       clock.advance(by: .milliseconds(4_900))
       for task in tasks { #expect(await task.value.error == nil) }
       #expect(await network.count == 50)

@@ -130,10 +130,12 @@ import Testing
     let chain =
       "- cache-read: { policy: network-first }\n- max-retry\n- timeout: { total: 30s }\n"
       + Bench.plain.dropFirst("- logging: { headers: true }\n".count)
-    let network = FakeNetwork(.silence)
+    let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+    let network = FakeNetwork(.silence, before: { ask.yield() })
     try await Bench.with(chain, url: "http://localhost/", setup: setup(clock, network)) { bench in
       try await bench.prime()
       async let outcome = bench.run()
+      for await _ in asked { break }
       await clock.sleepers(1)
       clock.advance(by: .seconds(30))
       let ended = await outcome

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -18,6 +19,8 @@ struct RawServer: Sendable {
     case request
     /// Waits until so many bytes have come, and takes all that are there.
     case bytes(Int)
+    /// Waits for the last frame of a request over HTTP/2 on the stream of this number.
+    case stream(UInt8)
     case send([UInt8])
     /// Sends the bytes as fast as the client takes them, until it goes away. No thread of the tests is
     /// needed, however busy they are.
@@ -34,13 +37,16 @@ struct RawServer: Sendable {
   }
 
   let port: Int
-  let log = Log()
+  let log: Log
 
   var url: String { "http://127.0.0.1:\(port)/graphql" }
 
   /// What the server saw.
   actor Log {
-    private(set) var connections = 0
+    /// Counted where they are taken, on their event loop: a client whose handshake fails is done with its
+    /// connection before any task here has seen it.
+    private let accepted = Mutex(0)
+    private var begun = 0
     /// The requests as text, head and body.
     private(set) var requests: [String] = []
     private(set) var closures = 0
@@ -49,9 +55,14 @@ struct RawServer: Sendable {
     private var pieceWaiters: [CheckedContinuation<Void, Never>] = []
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    func connected() -> Int {
-      connections += 1
-      return connections - 1
+    var connections: Int { accepted.withLock { $0 } }
+
+    nonisolated func accept() { accepted.withLock { $0 += 1 } }
+
+    /// The number of the next connection whose script begins.
+    func next() -> Int {
+      begun += 1
+      return begun - 1
     }
 
     func add(request: String) { requests.append(request) }
@@ -94,10 +105,12 @@ struct RawServer: Sendable {
     body: @Sendable @escaping (RawServer) async throws -> Result
   ) async throws -> Result {
     let security = try tls.map { try NIOSSLContext(configuration: $0) }
+    let log = Log()
     let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .bind(host: "127.0.0.1", port: 0) { channel in
-        channel.eventLoop.makeCompletedFuture {
+        log.accept()
+        return channel.eventLoop.makeCompletedFuture {
           if let security {
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: security))
           }
@@ -109,15 +122,15 @@ struct RawServer: Sendable {
           return client
         }
       }
-    let server = RawServer(port: channel.channel.localAddress?.port ?? 0)
+    let server = RawServer(port: channel.channel.localAddress?.port ?? 0, log: log)
     let result = try await channel.executeThenClose { clients in
       try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask {
           try await withThrowingDiscardingTaskGroup { connections in
             for try await client in clients {
-              let number = await server.log.connected()
+              let number = await log.next()
               let script = scripts[min(number, scripts.count - 1)]
-              connections.addTask { await Connection(client, server.log).run(script) }
+              connections.addTask { await Connection(client, log).run(script) }
             }
           }
           return nil
@@ -164,6 +177,8 @@ private struct Connection {
             }
             await log.add(bytes: reader.bytes)
             reader.bytes = []
+          case .stream(let number):
+            guard try await reader.lastFrame(of: number) else { return await log.noteClosure() }
           case .send(let bytes): try await outbound.write(ByteBuffer(bytes: bytes))
           case .flood(let bytes):
             let end = client.channel.eventLoop.makePromise(of: Void.self)
@@ -210,6 +225,21 @@ private struct Connection {
       guard let buffer = try await iterator.next() else { return false }
       bytes += buffer.readableBytesView
       return true
+    }
+
+    /// Takes all frames up to the one that ends a stream.
+    ///
+    /// https://www.rfc-editor.org/rfc/rfc9113#section-4.1
+    mutating func lastFrame(of stream: UInt8) async throws -> Bool {
+      while true {
+        while bytes.count < 9 { guard try await more() else { return false } }
+        let length = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])
+        while bytes.count < 9 + length { guard try await more() else { return false } }
+        let (type, flags, number) = (bytes[3], bytes[4], bytes[8])
+        bytes.removeFirst(9 + length)
+        // DATA or HEADERS with END_STREAM.
+        if type < 2, flags & 1 == 1, number == stream { return true }
+      }
     }
 
     mutating func request() async throws -> String? {

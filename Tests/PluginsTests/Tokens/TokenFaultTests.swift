@@ -7,12 +7,13 @@ import Testing
 
 /// Faults of tokens, with many operations and several processes.
 @Suite(.timeLimit(.minutes(5))) struct TokenFaultTests {
+  /// A thousand operations wait for connections as long as the machine needs.
   private static func chain(_ tokenURL: String, _ oauth2: String = "") -> String {
     """
     - max-retry: { max_retries: 0, backoff: { base: 0s } }
     - cache-read: { policy: network-only }
     - token-refresh: { oauth2: { token_url: "\(tokenURL)", client_id: c\(oauth2) } }
-    - fetch
+    - fetch: { max_connections: 64, connect_timeout: 1h, idle_timeout: 1h, timeout: 1h }
     - response-code
     - parse
     - cache-write

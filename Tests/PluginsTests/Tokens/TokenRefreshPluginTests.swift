@@ -55,6 +55,7 @@ import Testing
   ) async throws -> Result {
     var setup = Bench.Setup()
     setup.transport = transport
+    setup.clock = ServiceClock(ManualClock())
     setup.variables = variables
     return try await Bench.with(
       Self.chain(options, retries: retries), url: "http://localhost/graphql", setup: setup,

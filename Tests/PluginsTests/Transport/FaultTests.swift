@@ -1,5 +1,6 @@
 import HTTPTypes
 import Pipeline
+import TestSupport
 import Testing
 
 /// What servers and networks do wrong, one fault after the other.
@@ -185,7 +186,9 @@ import Testing
     Fault(
       name: "fault 20: 413 before the upload has ended",
       script: [
-        .send(HTTPText.response("413 Content Too Large", headers: ["Connection: close"], body: ""))
+        // An answer to nothing, before the client has said a word, is another fault.
+        .bytes(1),
+        .send(HTTPText.response("413 Content Too Large", headers: ["Connection: close"], body: "")),
       ],
       code: .httpStatus, delivery: .answered, message: ["413"], status: 413),
   ]
@@ -272,14 +275,15 @@ import Testing
   @Test func `faults 30 and 31: a server that is not there is told from a name that is not`()
     async throws
   {
-    let port = try await RawServer.withServer([]) { $0.port }
-    try await Bench.with(url: "http://127.0.0.1:\(port)/graphql") { bench in
-      let outcome = await bench.run()
-      #expect(outcome.code == .connectionFailed)
-      #expect(outcome.failure?.delivery == .notSent)
-      #expect(outcome.message.contains("cannot connect to http://127.0.0.1:\(port)"))
-      #expect(outcome.message.contains("refused"))
-      expectNoSecrets(outcome, bench)
+    try await HeldPort.with { port in
+      try await Bench.with(url: "http://127.0.0.1:\(port)/graphql") { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .connectionFailed)
+        #expect(outcome.failure?.delivery == .notSent)
+        #expect(outcome.message.contains("cannot connect to http://127.0.0.1:\(port)"))
+        #expect(outcome.message.contains("refused"))
+        expectNoSecrets(outcome, bench)
+      }
     }
     try await Bench.with(url: "http://does-not-exist.invalid/graphql") { bench in
       let outcome = await bench.run()

@@ -42,9 +42,9 @@ struct HTTP2FaultTests {
 
   private static let goAway = frame(7, 0, 0, [0, 0, 0, 0, 0, 0, 0, 0])
 
-  /// The two lines of the preface, then the request in at least so many bytes of frames.
+  /// The two lines of the preface, then the whole request.
   private static func script(_ answer: [UInt8]) -> [RawServer.Step] {
-    [.request, .request, .send(settings), .bytes(240), .send(answer), .untilClosed]
+    [.request, .request, .send(settings), .stream(1), .send(answer), .untilClosed]
   }
 
   private static let good = head() + data(HTTPText.user, isLast: true)
@@ -114,9 +114,8 @@ struct HTTP2FaultTests {
 
   @Test func `fault 35: a refused stream is sent again, mutations too`() async throws {
     let script: [RawServer.Step] = [
-      .request, .request, .send(Self.settings), .bytes(240), .send(Self.reset(7)),
-      // The names of fields are known by now, so the second request is shorter.
-      .bytes(120), .send(Self.onStream3(Self.renamed)), .untilClosed,
+      .request, .request, .send(Self.settings), .stream(1), .send(Self.reset(7)),
+      .stream(3), .send(Self.onStream3(Self.renamed)), .untilClosed,
     ]
     try await with([script], document: Bench.rename) { outcome, server in
       #expect(outcome.error == nil, "\(outcome.message)")

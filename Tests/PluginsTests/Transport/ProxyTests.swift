@@ -1,4 +1,5 @@
 import Pipeline
+import TestSupport
 import Testing
 
 /// Fault 38 and how proxies are chosen.
@@ -137,14 +138,15 @@ import Testing
   }
 
   @Test func `fault 38: a proxy that is not there`() async throws {
-    let port = try await RawServer.withServer([]) { $0.port }
-    try await Bench.with(
-      chain("proxy: \"127.0.0.1:\(port)\""), url: "http://server.invalid/graphql"
-    ) { bench in
-      let outcome = await bench.run()
-      #expect(outcome.code == .proxyFailed)
-      #expect(outcome.message.contains("cannot connect to the proxy 127.0.0.1:\(port)"))
-      #expect(outcome.message.contains("refused"))
+    try await HeldPort.with { port in
+      try await Bench.with(
+        chain("proxy: \"127.0.0.1:\(port)\""), url: "http://server.invalid/graphql"
+      ) { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .proxyFailed)
+        #expect(outcome.message.contains("cannot connect to the proxy 127.0.0.1:\(port)"))
+        #expect(outcome.message.contains("refused"))
+      }
     }
   }
 

@@ -44,6 +44,17 @@ enum Program {
     return result
   }
 
+  /// Waits until a program that ``run(_:in:input:environment:onStart:)`` has started in the folder has said
+  /// something on standard error.
+  static func says(_ text: String, in folder: Folder) async throws {
+    while !Task.isCancelled {
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        .filter { $0.hasPrefix("err-") }
+      if try names.contains(where: { try folder.text($0).contains(text) }) { return }
+      await Task.yield()
+    }
+  }
+
   /// Runs a shell line in which `"$GQLRUN"` is the program.
   static func shell(_ line: String, in folder: Folder) async throws -> RunResult {
     let output = try folder.write("", to: "sh-out-\(UUID())")
