@@ -71,13 +71,18 @@ struct BatchFaultTests {
 
   @Test("a termination is an interrupt: what is in flight ends, and --resume does the rest")
   func termination() async throws {
-    try await DemoServer.withServer { server in
+    let hold = Hold(after: 20)
+    var configuration = DemoServer.Configuration()
+    configuration.sleep = { _ in await hold.pass() }
+    try await DemoServer.withServer(configuration) { server in
       let folder = try folder(300)
       let first = try await Program.run(
         ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20"], in: folder
       ) { id in
-        await server.log.requests(20)
+        await server.log.requests(21)
         kill(id, SIGTERM)
+        try await Program.says("interrupt again", in: folder)
+        await hold.open()
       }
       #expect(first.status == 130 && first.errors.contains("--resume continues"), "\(first)")
       try await expectAll(300, in: folder, server)
@@ -155,7 +160,10 @@ struct BatchFaultTests {
 
   @Test("a token that expires during a run is renewed once, and no task fails")
   func expiry() async throws {
-    try await DemoServer.withServer { server in
+    let hold = Hold(after: 60)
+    var configuration = DemoServer.Configuration()
+    configuration.sleep = { _ in await hold.pass() }
+    try await DemoServer.withServer(configuration) { server in
       let folder = try folder(200)
       // The program that makes tokens counts how often it was asked.
       try folder.write(
@@ -191,9 +199,10 @@ struct BatchFaultTests {
       let result = try await Program.run(
         ["batch", "run", "m.batch.yaml"], in: folder, environment: ["GQL_URL": server.url]
       ) { _ in
-        await server.log.requests(60)
+        await server.log.requests(61)
         try folder.write("", to: "expired")
         accept("second")
+        await hold.open()
       }
       #expect(result.status == 0 && result.errors.contains("200 done"), "\(result)")
       #expect(try folder.text("asked") == "asked\nasked\n")
