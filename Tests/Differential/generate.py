@@ -225,7 +225,17 @@ def tolerated(result):
         found = holder.get(key) if isinstance(holder, dict) else None
         return found if isinstance(found, list) else []
 
+    def last_counts(value):
+        # Python reads members that a later one of the same name replaces, too.
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            last_counts(inner)
+        for key in ("fields", "args", "inputFields", "enumValues"):
+            members = value.get(key) if isinstance(value, dict) else None
+            if isinstance(members, list) and all(isinstance(m, dict) and isinstance(m.get("name"), str) for m in members):
+                value[key] = list({m["name"]: m for m in members}.values())
+
     deprecate(result)
+    last_counts(result)
     schema = result.get("__schema")
     if not isinstance(schema, dict):
         return result
