@@ -82,8 +82,8 @@ enum BlockString {
     let forcesTrailingNewLine = hasTrailingQuote || bytes.last == UInt8(ascii: "\\")
     let isSpread =
       !isMinimal
-      && (!isSingleLine || value.unicodeScalars.count > 70 || forcesTrailingNewLine || forcesLeadingNewLine
-        || hasTrailingTripleQuotes)
+      && (!isSingleLine || value.unicodeScalars.count > 70 || forcesTrailingNewLine
+        || forcesLeadingNewLine || hasTrailingTripleQuotes)
     let startsWithIndent = isSingleLine && bytes.first?.isIndent == true
     let before = isSpread && !startsWithIndent || forcesLeadingNewLine ? "\n" : ""
     let after = isSpread || forcesTrailingNewLine ? "\n" : ""
