@@ -78,9 +78,12 @@ import Testing
         var wish = Misbehaviour()
         wish.auth = "new-token"
         server.misbehave(wish)
-        let sockets = AsyncHTTPTransport()
+        // However long a busy machine takes, no limit of time ends.
+        let clock = ServiceClock(ManualClock())
+        let sockets = AsyncHTTPTransport(clock: clock)
         let barrier = Barrier(sockets, 1_000)
         var setup = Bench.Setup()
+        setup.clock = clock
         setup.transport = barrier
         let url = "http://127.0.0.1:\(tokens.port)/token"
         let result = try await Bench.with(Self.chain(url), url: server.url, setup: setup) { bench in
