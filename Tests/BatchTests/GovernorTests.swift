@@ -330,6 +330,37 @@ struct GovernorTests {
   }
 
   @Test(
+    "only files that are open together take connections away",
+    arguments: [("declared", 18), ("interleaved", 615)])
+  func openFiles(_ order: String, _ expected: Int) throws {
+    let operations = (1...200).map {
+      """
+        - id: o\($0)
+          document: u.graphql
+          foreach: { csv: ids.csv, key: "{{row.id}}" }
+          variables: { id: "{{row.id}}" }
+          emit: user
+      """
+    }
+    try place.write(Bench.ids(1), to: "ids.csv")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      run: { order: \(order) }
+      sinks:
+        - ndjson: { path: o.ndjson }
+        - sqlite: { path: o.db, table: a }
+        - sqlite: { path: o.db, table: b }
+      operations:
+      \(operations.joined(separator: "\n"))
+      """, in: place)
+    let run = BatchRun(manifest, options: RunOptions(), services: Services())
+    // One output and eight others, three of the database, three for each reader.
+    #expect(run.filesBesideConnections(try SinkPlan(manifest)) == expected)
+  }
+
+  @Test(
     "no more requests at a time than there can be connections, and one at least",
     arguments: [
       (64, nil, 10, 64), (64, 1_000_000, 10, 64), (64, 74, 10, 64), (64, 73, 10, 63),

@@ -8,7 +8,8 @@ import Foundation
 /// `socket(7)`).
 public final class HeldPort: Sendable {
   public let number: Int
-  private let descriptor: Int32
+  /// The socket, for those who want it to listen in a way of their own.
+  public let descriptor: Int32
 
   public struct Failure: Error {
     public var code: Int32

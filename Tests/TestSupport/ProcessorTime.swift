@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The processor time that the calling thread has had.
 private func threadTime() -> Duration {
@@ -25,21 +26,19 @@ public func processorTime(_ work: @Sendable () async throws -> Void) async throw
 }
 
 /// Runs one part of a task after the other, and adds up what they need.
-private final class Meter: TaskExecutor, @unchecked Sendable {
-  // Sendable: `total` is only touched while `lock` is held.
+private final class Meter: TaskExecutor {
   private let queue = DispatchQueue(label: "gqlrun.tests.meter")
-  private let lock = NSLock()
-  private var total = Duration.zero
+  private let total = Mutex(Duration.zero)
 
-  var time: Duration { lock.withLock { total } }
+  var time: Duration { total.withLock { $0 } }
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     queue.async {
       let start = threadTime()
       job.runSynchronously(on: self.asUnownedTaskExecutor())
-      let end = threadTime()
-      self.lock.withLock { self.total += end - start }
+      let needed = threadTime() - start
+      self.total.withLock { $0 += needed }
     }
   }
 }

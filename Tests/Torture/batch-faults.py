@@ -46,11 +46,7 @@ def calls(program, server, count):
                     failed += 1
                     expect("error: " in errors, f"{place}: no reason: {errors}")
                 run.expect_no_repeats()
-                process = run.start()
-                _, errors = process.communicate(timeout=120)
-                expect(process.returncode == 0, f"after {place}: exit {process.returncode}: {errors}")
-                run.expect_no_repeats()
-                run.expect_all()
+                run.finish(place)
     print(
         f"failing system calls: {failed + survived}; {failed} runs said that they stopped, {survived} went through; "
         "continued, every result was there once", flush=True)
@@ -82,11 +78,7 @@ def allocations(program, server, scratch, count, seed):
             else:
                 ended += 1
             run.expect_no_repeats()
-            process = run.start()
-            _, errors = process.communicate(timeout=120)
-            expect(process.returncode == 0, f"after {number} allocations: exit {process.returncode}: {errors}")
-            run.expect_no_repeats()
-            run.expect_all()
+            run.finish(f"{number} allocations")
     expect(ended > 0, "no allocation failed; does the program ask glibc under other names?")
     print(
         f"failing allocations: {count}, seed {seed}; {ended} runs ended, {through} went through; continued, every "
@@ -168,12 +160,7 @@ def power_cuts(program, server, scratch, count, seed):
             lost += len([k for k in acknowledged if k not in left])
             run.ended = left
             if chance.random() < 0.4:
-                start = time.monotonic()
-                process = run.start()
-                _, errors = process.communicate(timeout=120)
-                expect(process.returncode == 0, f"after a power cut: exit {process.returncode}: {errors}")
-                run.expect_no_repeats()
-                run.expect_all()
+                run.finish("a power cut")
                 runs += 1
                 shutil.rmtree(run.folder)
                 run = None

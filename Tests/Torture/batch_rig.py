@@ -109,6 +109,14 @@ class Run:
         expect(not again, f"{len(again)} tasks that were done were run again, such as {again[:1]}; see {self.folder}")
         self.ended = after
 
+    def finish(self, after):
+        """Continues to the end: no task that was done is run again, and every result is there once."""
+        process = self.start()
+        _, errors = process.communicate(timeout=120)
+        expect(process.returncode == 0, f"after {after}: exit {process.returncode}: {errors}")
+        self.expect_no_repeats()
+        self.expect_all()
+
     def expect_all(self):
         """Every result once, in every sink."""
         folder, tasks = self.folder, self.tasks

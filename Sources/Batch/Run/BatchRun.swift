@@ -153,11 +153,8 @@ public struct BatchRun: Sendable {
     // Made with the first use, and counted with what is open.
     _ = services.transport?.executors
     var settings = manifest.settings
-    // A sink in SQLite has three files, an input at most as many; reports and bookmarks come one by one.
-    let others =
-      3 * (min(plan.entries.count, SinkStage.mostOpenAtOnce) + manifest.operations.count) + 8
     settings.concurrency = OpenFiles.requests(
-      settings.concurrency, left: OpenFiles.left(), others: others)
+      settings.concurrency, left: OpenFiles.left(), others: filesBesideConnections(plan))
     if settings.concurrency < manifest.settings.concurrency {
       services.logger.warning(
         """
@@ -166,6 +163,17 @@ public struct BatchRun: Sendable {
         """)
     }
     return settings
+  }
+
+  /// How many files the run opens, at most, apart from its connections.
+  func filesBesideConnections(_ plan: SinkPlan) -> Int {
+    let tables = plan.entries.filter(\.isTable)
+    let files = min(plan.entries.count - tables.count, SinkStage.mostOpenAtOnce)
+    let inputs = manifest.operations.count { $0.source != nil }
+    // Rows that are checked beside the run are another reader.
+    let readers = manifest.settings.order == .interleaved ? inputs + 1 : min(inputs, 1) + 1
+    // A database has three files; reports and bookmarks come one by one.
+    return files + 3 * (Set(tables.map(\.path)).count + readers) + 8
   }
 
   /// Runs tasks until there are no more, or the run stops.

@@ -45,21 +45,9 @@ struct HTTPRequestBuilder {
     var writer = JSONWriter()
     writer.reserveCapacity(request.document.utf8.count + 256)
     writer.beginObject()
-    if request.sendsDocument {
-      writer.key("query")
-      writer.writeString(request.document)
-    }
-    if !request.variables.isEmpty {
-      writer.key("variables")
-      JSONValue.object(request.variables).write(to: &writer)
-    }
-    if let name = request.operationName {
-      writer.key("operationName")
-      writer.writeString(name)
-    }
-    if !request.extensions.isEmpty {
-      writer.key("extensions")
-      JSONValue.object(request.extensions).write(to: &writer)
+    Self.forEachUsualMember(of: request) { key, value in
+      writer.key(key)
+      value.write(to: &writer)
     }
     writer.endObject()
     return writer.takeBytes()
@@ -91,12 +79,19 @@ struct HTTPRequestBuilder {
 
   func members(of request: GraphQLRequest) -> JSONObject {
     var members = JSONObject()
-    if request.sendsDocument { members["query"] = .string(request.document) }
-    if !request.variables.isEmpty { members["variables"] = .object(request.variables) }
-    if let name = request.operationName { members["operationName"] = .string(name) }
-    if !request.extensions.isEmpty { members["extensions"] = .object(request.extensions) }
+    Self.forEachUsualMember(of: request) { members[$0] = $1 }
     for member in request.bodyMembers { members[member.key] = member.value }
     return members
+  }
+
+  /// The members that the protocol knows, in their order.
+  private static func forEachUsualMember(
+    of request: GraphQLRequest, _ body: (_ key: String, _ value: JSONValue) -> Void
+  ) {
+    if request.sendsDocument { body("query", .string(request.document)) }
+    if !request.variables.isEmpty { body("variables", .object(request.variables)) }
+    if let name = request.operationName { body("operationName", .string(name)) }
+    if !request.extensions.isEmpty { body("extensions", .object(request.extensions)) }
   }
 
   /// The endpoint's path with the request as its query. Objects are in canonical form, so that

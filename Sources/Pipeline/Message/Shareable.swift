@@ -1,6 +1,7 @@
 /// A value that copies share until one of them is changed.
 struct Shareable<Value: Sendable>: Sendable {
-  /// Sendable: what several refer to is never written to.
+  /// Sendable: `value` is written in `_modify` only, after it was made sure that nobody else refers to the
+  /// box; whoever has a reference of its own sees a value that does not change.
   private final class Box: @unchecked Sendable {
     var value: Value
 

@@ -27,7 +27,8 @@ enum StandardDescriptors {
   /// the event loops, three for each processor, cannot be made without them.
   static func expectRoom() throws(Failure) {
     let needed = 12 + 3 * ProcessInfo.processInfo.activeProcessorCount
-    if let left = OpenFiles.left(), left < needed { OpenFiles.raiseLimit() }
+    guard let few = OpenFiles.left(), few < needed else { return }
+    OpenFiles.raiseLimit()
     guard let left = OpenFiles.left(), left < needed else { return }
     throw Failure(
       .failed,

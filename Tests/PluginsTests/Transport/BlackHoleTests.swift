@@ -1,46 +1,42 @@
 import Foundation
 import Pipeline
+import TestSupport
 import Testing
 
 /// A port that takes no more connections and refuses none: its queue is full.
 private final class BlackHole: Sendable {
   let port: Int
-  private let descriptors: [Int32]
+  private let held: HeldPort
+  private let clients: [Int32]
 
-  init?() {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  init() throws {
+    held = try HeldPort()
+    port = held.number
+    try #require(listen(held.descriptor, 0) == 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
     address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 0) == 0
-          && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard isBound else { return nil }
-    port = Int(UInt16(bigEndian: address.sin_port))
-    var open = [listener]
-    for _ in 0..<4 {
+    clients = (0..<4).map { _ in
       let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       _ = fcntl(client, F_SETFL, O_NONBLOCK)
       withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = connect(client, $0, length) }
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          _ = connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
       }
-      open.append(client)
+      return client
     }
-    descriptors = open
   }
 
-  deinit { for descriptor in descriptors { close(descriptor) } }
+  deinit { for client in clients { close(client) } }
 }
 
 @Suite(.timeLimit(.minutes(1))) struct BlackHoleTests {
   @Test func `fault 31: a server that takes no connection is given up after connect_timeout`()
     async throws
   {
-    let hole = try #require(BlackHole())
+    let hole = try BlackHole()
     let chain = Bench.plain.replacing("- fetch", with: "- fetch: { connect_timeout: 200ms }")
     try await Bench.with(chain, url: "http://127.0.0.1:\(hole.port)/graphql") { bench in
       try await bench.prime()

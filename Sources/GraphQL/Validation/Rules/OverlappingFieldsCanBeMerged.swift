@@ -2,9 +2,10 @@
 /// values have one shape.
 ///
 /// In two stages. `MergedFields` answers in about linear time whether there is any conflict, with
-/// the help of `MergedClasses` where that takes long, and usually there is none. Only if there is one does `FieldConflicts` look for pairs of fields as
-/// the reference implementation does, to word its errors in its order; that takes quadratic time
-/// and worse, and ends when the validation's steps are used up.
+/// the help of `MergedClasses` where that takes long, and usually there is none. Only if there is one
+/// does `FieldConflicts` look for pairs of fields as the reference implementation does, to word its
+/// errors in its order; that takes quadratic time and worse, and ends when the validation's steps are
+/// used up.
 ///
 /// https://spec.graphql.org/September2025/#sec-Field-Selection-Merging
 final class OverlappingFieldsCanBeMerged: RuleVisitor {
