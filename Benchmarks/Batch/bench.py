@@ -111,7 +111,7 @@ request = function()
   return wrk.format(nil, nil, nil, (body:gsub("ID\\"", "U_" .. (n % {tasks} + 1) .. "\\"", 1)))
 end
 """)
-    text, _, _, cpu = measured(["wrk", "-t1", f"-c{concurrency}", f"-d{max(2, round(seconds))}s", "-s", lua, url])
+    text, _, _, cpu = measured(["wrk", "-t1", f"-c{concurrency}", f"-d{max(2, round(seconds))}s", "--timeout", "30s", "-s", lua, url])
     if "Non-2xx" in text or "Socket errors" in text:
         sys.exit(text)
     return float(text.split("Requests/sec:")[1].split()[0]), cpu / float(text.split(" requests in")[0].split()[-1])
@@ -126,7 +126,7 @@ def library():
 
 def python(count):
     _, seconds, memory, cpu = measured(
-        [sys.executable, f"{here}/gql_script.py", url, f"{folder}/python.csv", f"{folder}/python.ndjson"])
+        [sys.executable, f"{here}/gql_script.py", url, f"{folder}/python.csv", f"{folder}/python.ndjson", query])
     return count / seconds, memory, cpu / count
 
 

@@ -3,8 +3,8 @@ import asyncio, csv, json, sys
 from gql import Client, gql
 from gql.transport.aiohttp import AIOHTTPTransport
 
-url, rows, output = sys.argv[1:4]
-query = gql("query User($id: ID!) { user(id: $id) { id login name followers role } }")
+url, rows, output, query = sys.argv[1:5]
+query = gql(query)
 
 
 async def main():
