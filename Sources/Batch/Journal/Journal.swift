@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import JSONStream
+import Synchronization
 
 /// The journal of a run: which tasks are done, how they went, and how far the sinks were written.
 ///
@@ -9,11 +10,15 @@ import JSONStream
 /// positions of sinks becomes true together.
 final class Journal: Sendable {
   let path: String
+  /// The rows of tasks that were recorded here and have not ended.
+  let openRows = Mutex<[TaskID: Int64]>([:])
+  /// Whether ids are known to be in an index.
+  let isIndexed = Mutex(false)
   private let queue: DatabaseQueue
   private let lock: FileLock?
 
   static let applicationID: Int32 = 0x6771_6a72  // "gqjr"
-  static let schemaVersion: Int32 = 1
+  static let schemaVersion: Int32 = 2
 
   /// Makes a journal, or opens the one that is there.
   ///
@@ -32,12 +37,11 @@ final class Journal: Sendable {
         configuration.prepareDatabase { db in
           try db.execute(
             sql: """
-              PRAGMA page_size = 1024;
               PRAGMA journal_mode = WAL;
               PRAGMA synchronous = FULL;
               PRAGMA trusted_schema = OFF;
               PRAGMA cache_size = -16000;
-              PRAGMA wal_autocheckpoint = 32000;
+              PRAGMA wal_autocheckpoint = 8000;
               """)
         }
       }
@@ -60,16 +64,15 @@ final class Journal: Sendable {
 
   /// Makes the tables of a new journal.
   ///
-  /// Ids are hashes, so tasks come in any order. They are kept in the order they come, and only the index
-  /// of their ids is written all over: a page for nearly each task, so pages are small. A checkpoint moves
-  /// what many steps have changed.
+  /// Tasks are kept in the order they come. Their ids are hashes, an index of which is written all over: it
+  /// is made when somebody looks for a task (``task(_:)``). A checkpoint moves what many steps have changed.
   private static func prepare(_ db: Database) throws {
     guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0 else { return }
     try db.inTransaction(.exclusive) {
       try db.execute(
         sql: """
           CREATE TABLE tasks (
-            id BLOB NOT NULL PRIMARY KEY, op INTEGER NOT NULL, key TEXT NOT NULL,
+            id BLOB NOT NULL, op INTEGER NOT NULL, key TEXT NOT NULL,
             state INTEGER NOT NULL, page INTEGER NOT NULL, attempts INTEGER NOT NULL,
             http INTEGER, ended REAL NOT NULL, ms REAL NOT NULL, bytes INTEGER NOT NULL,
             records INTEGER NOT NULL, cursor TEXT, error TEXT

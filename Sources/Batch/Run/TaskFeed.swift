@@ -22,7 +22,7 @@ final class TaskFeed: Sendable {
 
   private struct State {
     var operations: [Progress]
-    var seen: SeenFilter
+    var seen: SeenTasks
     var open: Set<TaskID> = []
     var doneCount = 0
     var firstOpen = 0
@@ -75,7 +75,7 @@ final class TaskFeed: Sendable {
       for need in operation.needs { dependents[need].append(operation.index) }
     }
     self.dependents = dependents
-    var seen = SeenFilter()
+    var seen = SeenTasks()
     var last = 0.0
     try journal.forEachTask { id, ended in
       seen.insert(id)

@@ -119,27 +119,3 @@ final class TaskMaker: Sendable {
     }
   }
 }
-
-/// Which task ids may have been seen: "no" is sure, "yes" is not.
-struct SeenFilter {
-  private var bits = [UInt64](repeating: 0, count: 1 << 18)
-
-  mutating func insert(_ id: TaskID) {
-    for number in 0..<4 {
-      let bit = place(number, id)
-      bits[bit >> 6] |= 1 << (bit & 63)
-    }
-  }
-
-  func mayContain(_ id: TaskID) -> Bool {
-    (0..<4).allSatisfy { number in
-      let bit = place(number, id)
-      return bits[bit >> 6] & 1 << (bit & 63) != 0
-    }
-  }
-
-  /// The id is a hash already: its parts are independent.
-  private func place(_ number: Int, _ id: TaskID) -> Int {
-    Int((number < 2 ? id.high : id.low) >> (number & 1 == 0 ? 0 : 24) & 0xFFFFFF)
-  }
-}

@@ -1,0 +1,139 @@
+import DemoServer
+import Foundation
+import GRDB
+import Testing
+
+@testable import Batch
+
+@Suite("Rows of the journal, with and without an index of ids")
+struct JournalRowsTests {
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.user, to: "u.graphql")
+  }
+
+  private static let yaml = """
+    version: 1
+    sinks: [{ ndjson: { path: o.ndjson } }]
+    operations:
+      - id: users
+        document: u.graphql
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+    """
+
+  private static func id(_ number: UInt64) throws -> TaskID {
+    // Spread like a hash: a product with an odd constant does not repeat.
+    let low = String(number &* 0x9E37_79B9_7F4A_7C15, radix: 16)
+    let high = String(number &* 0xC2B2_AE3D_27D4_EB4F, radix: 16)
+    let text = [high, low].map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()
+    return try #require(TaskID(text: text))
+  }
+
+  private static func update(
+    _ number: UInt64, _ state: TaskState, page: Int = 0, ended: Double = 0
+  ) throws -> TaskUpdate {
+    var update = TaskUpdate(id: try id(number), operation: 1, key: "\(number)", state: state)
+    update.page = page
+    update.ended = ended
+    return update
+  }
+
+  private func indices(_ journal: String) throws -> [String] {
+    try DatabaseQueue(path: journal).read {
+      try String.fetchAll($0, sql: "SELECT name FROM pragma_index_list('tasks')")
+    }
+  }
+
+  @Test("a run whose rows differ makes no index, and one with equal rows does")
+  func onDemand() async throws {
+    try await DemoServer.withServer { server in
+      try place.write(Bench.ids(200), to: "ids.csv")
+      let differ = try await Bench.run(Self.yaml, in: place, url: server.url)
+      #expect(differ.counters.done == 200 && differ.counters.duplicates == 0)
+      #expect(try indices(differ.journal).isEmpty)
+      try place.write(Bench.ids(200) + "U_7\nU_8\n", to: "ids.csv")
+      let equal = try await Bench.run(Self.yaml, in: place, url: server.url)
+      #expect(equal.counters.done == 200 && equal.counters.duplicates == 2)
+    }
+  }
+
+  @Test(
+    "a task has one row, whatever is recorded of it and when the index is made", arguments: 0..<6)
+  func oneRow(_ indexed: Int) throws {
+    let path = place.file("a.journal")
+    let journal = try Journal(path: path)
+    let steps: [[TaskUpdate]] = [
+      // A mutation that is about to be sent, and one page of another task.
+      [try Self.update(1, .unknown), try Self.update(2, .running, page: 1, ended: 5)],
+      [try Self.update(3, .done, ended: 6), try Self.update(2, .running, page: 2, ended: 6)],
+      // Begun and ended within one step.
+      [try Self.update(4, .unknown), try Self.update(4, .done, page: 1, ended: 7)],
+      [try Self.update(1, .done, page: 1, ended: 8), try Self.update(2, .done, page: 3, ended: 8)],
+    ]
+    for (number, tasks) in steps.enumerated() {
+      if number == indexed { #expect(try journal.task(Self.id(9)) == nil) }
+      try journal.record(JournalStep(tasks: tasks))
+    }
+    if indexed == 5 {
+      journal.close()
+      let again = try Journal(path: path)
+      // Failed before, and run again.
+      #expect(try again.task(Self.id(3))?.state == .done)
+      try again.record(JournalStep(tasks: [try Self.update(3, .failed, page: 1, ended: 9)]))
+      #expect(try again.task(Self.id(3))?.state == .failed)
+      #expect(try again.counts().total == 4)
+      again.close()
+      return
+    }
+    #expect(try journal.counts().byState == [.done: 4])
+    for (number, page) in [(1, 1), (2, 3), (3, 0), (4, 1)] {
+      #expect(try journal.task(Self.id(UInt64(number)))?.page == page)
+    }
+    #expect(try indices(path) == ["tasks_id"])
+    journal.close()
+  }
+
+  @Test("a journal of the first version is continued")
+  func firstVersion() async throws {
+    try await DemoServer.withServer { server in
+      try place.write(Bench.ids(60), to: "ids.csv")
+      let run = try await Bench.run(Self.yaml, in: place, url: server.url)
+      // Ids were the key of the table. As if the last twenty had not been asked for.
+      let old = try DatabaseQueue(path: run.journal)
+      try await old.write { db in
+        try db.execute(
+          sql: """
+            ALTER TABLE tasks RENAME TO newer;
+            CREATE TABLE tasks (
+              id BLOB NOT NULL PRIMARY KEY, op INTEGER NOT NULL, key TEXT NOT NULL,
+              state INTEGER NOT NULL, page INTEGER NOT NULL, attempts INTEGER NOT NULL,
+              http INTEGER, ended REAL NOT NULL, ms REAL NOT NULL, bytes INTEGER NOT NULL,
+              records INTEGER NOT NULL, cursor TEXT, error TEXT
+            );
+            INSERT INTO tasks SELECT * FROM newer ORDER BY rowid LIMIT 40;
+            DROP TABLE newer;
+            PRAGMA user_version = 1;
+            """)
+      }
+      try old.close()
+      let rest = try await Bench.run(Self.yaml, in: place, url: server.url, Bench.resuming)
+      #expect(rest.counters.alreadyDone == 40 && rest.counters.done == 20)
+      #expect(rest.counts.total == 60)
+      #expect(server.requestCount == 80)
+    }
+  }
+
+  @Test("what was seen is known, and hardly anything else")
+  func seen() throws {
+    var seen = SeenTasks()
+    // More than one table of them, and some twice.
+    for number in 0..<500_000 { seen.insert(try Self.id(UInt64(number))) }
+    for number in 0..<1_000 { seen.insert(try Self.id(UInt64(number))) }
+    #expect(try (0..<500_000).allSatisfy { seen.mayContain(try Self.id(UInt64($0))) })
+    let wrong = try (500_000..<700_000).count { seen.mayContain(try Self.id(UInt64($0))) }
+    #expect(wrong < 3)
+  }
+}
