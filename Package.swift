@@ -11,6 +11,10 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// In the rooms that a request passes, an asynchronous function runs where its caller does, and need not look
+// for its place after each step. Tests and the example are written without, as users' code may be.
+let onTheWay = settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let core: [Target] = [
   .systemLibrary(name: "CYajl", pkgConfig: "yajl", providers: [.apt(["libyajl-dev"])]),
   .target(name: "JSONStream", dependencies: ["CYajl"], swiftSettings: settings),
@@ -22,7 +26,7 @@ let core: [Target] = [
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
     ],
-    swiftSettings: settings),
+    swiftSettings: onTheWay),
   // What tests of several rooms use; in no product.
   .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
   .testTarget(name: "JSONStreamTests", dependencies: ["JSONStream"], swiftSettings: settings),
@@ -42,7 +46,7 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
       .product(name: "Yams", package: "Yams"),
     ],
-    swiftSettings: settings),
+    swiftSettings: onTheWay),
   .target(
     name: "Plugins",
     dependencies: [
@@ -60,7 +64,7 @@ let networked: [Target] = [
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ],
-    swiftSettings: settings),
+    swiftSettings: onTheWay),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
   .target(
     name: "Batch",
@@ -72,7 +76,7 @@ let networked: [Target] = [
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],
-    swiftSettings: settings),
+    swiftSettings: onTheWay),
   .target(
     name: "DemoServer",
     dependencies: [
@@ -92,7 +96,7 @@ let networked: [Target] = [
       .product(name: "Histogram", package: "hdrhistogram-swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
-    swiftSettings: settings),
+    swiftSettings: onTheWay),
   .target(name: "CAllocations"),
   .executableTarget(
     name: "gqlrun",

@@ -16,7 +16,7 @@ struct HeldBytes: ~Copyable {
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
     let needed = count + bytes.count
     if needed > capacity {
-      grow(to: max(needed, capacity * 2, 4096))
+      grow(to: max(needed, capacity * 2, 512))
     }
     base.unsafelyUnwrapped.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
     count = needed

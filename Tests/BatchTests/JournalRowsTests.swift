@@ -130,10 +130,12 @@ struct JournalRowsTests {
   func seen() throws {
     var seen = SeenTasks()
     // More than one table of them, and some twice.
-    for number in 0..<500_000 { seen.insert(try Self.id(UInt64(number))) }
+    for number in 0..<200_000 { seen.insert(try Self.id(UInt64(number))) }
     for number in 0..<1_000 { seen.insert(try Self.id(UInt64(number))) }
-    #expect(try (0..<500_000).allSatisfy { seen.mayContain(try Self.id(UInt64($0))) })
-    let wrong = try (500_000..<700_000).count { seen.mayContain(try Self.id(UInt64($0))) }
+    for number in stride(from: 0, to: 200_000, by: 9) {
+      #expect(seen.mayContain(try Self.id(UInt64(number))))
+    }
+    let wrong = try (200_000..<240_000).count { seen.mayContain(try Self.id(UInt64($0))) }
     #expect(wrong < 3)
   }
 }

@@ -66,7 +66,12 @@ extension Journal {
     try isIndexed.withLock { isIndexed in
       guard !isIndexed else { return }
       try write { db in
-        try db.execute(sql: "CREATE UNIQUE INDEX IF NOT EXISTS tasks_id ON tasks (id)")
+        // Its pages are asked for in any order.
+        try db.execute(
+          sql: """
+            PRAGMA cache_size = -16000;
+            CREATE UNIQUE INDEX IF NOT EXISTS tasks_id ON tasks (id);
+            """)
       }
       isIndexed = true
     }

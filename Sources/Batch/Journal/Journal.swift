@@ -40,7 +40,6 @@ final class Journal: Sendable {
               PRAGMA journal_mode = WAL;
               PRAGMA synchronous = FULL;
               PRAGMA trusted_schema = OFF;
-              PRAGMA cache_size = -16000;
               PRAGMA wal_autocheckpoint = 8000;
               """)
         }

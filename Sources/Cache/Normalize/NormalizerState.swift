@@ -55,15 +55,17 @@ struct NormalizerState: ~Copyable {
   var awaitsTypename = false
   var member = Member.other
 
-  var text = ByteStack(capacity: 64 << 10)
-  var result = ByteStack(capacity: 4096)
+  // Most responses are small, and every one of them has these: they begin small, too.
+  var text = ByteStack(capacity: 512)
+  var result = ByteStack(capacity: 512)
   let wantsResult: Bool
   var frames: UnsafeMutablePointer<Frame>
   var depth = 0
-  let frameCapacity: Int
+  var frameCapacity = 8
+  let mostFrames: Int
   var words: UnsafeMutablePointer<Int>
   var wordsCount = 0
-  var wordsCapacity = 1024
+  var wordsCapacity = 64
 
   var table: PlanTable
   var staging: Staging
@@ -105,7 +107,7 @@ struct NormalizerState: ~Copyable {
     self.wantsResult = wantsResult
     self.limits = limits
     self.storesRoot = storesRoot && plan.operationType == .query
-    frameCapacity = Int(limits.json.maxDepth) + 2
+    mostFrames = Int(limits.json.maxDepth) + 2
     frames = .allocate(capacity: frameCapacity)
     words = .allocate(capacity: wordsCapacity)
   }
@@ -130,10 +132,20 @@ struct NormalizerState: ~Copyable {
   }
 
   mutating func push(_ frame: Frame) {
-    // The parser's depth limit comes first; a deferred object adds no depth of its own.
-    precondition(depth < frameCapacity, "more frames than the depth limit allows")
+    if depth == frameCapacity { growFrames() }
     (frames + depth).initialize(to: frame)
     depth &+= 1
+  }
+
+  @inline(never)
+  private mutating func growFrames() {
+    // The parser's depth limit comes first; a deferred object adds no depth of its own.
+    precondition(depth < mostFrames, "more frames than the depth limit allows")
+    frameCapacity *= 2
+    let bigger = UnsafeMutablePointer<Frame>.allocate(capacity: frameCapacity)
+    bigger.moveInitialize(from: frames, count: depth)
+    frames.deallocate()
+    frames = bigger
   }
 
   mutating func reserveWords(_ extra: Int) {

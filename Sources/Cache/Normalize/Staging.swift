@@ -12,7 +12,7 @@ struct Staging: ~Copyable {
   let segmentSeed: UInt64
   /// When the response was received, in seconds since 1970.
   let received: UInt32
-  private var scratch = ByteStack(capacity: 1024)
+  private var scratch = ByteStack(capacity: 256)
   /// By key: a hash of a record's key and of the text that came last for it. The same text again
   /// changes nothing, so it is skipped without a look at the record, in memory or long flushed.
   private var recent: UnsafeMutablePointer<UInt64>?

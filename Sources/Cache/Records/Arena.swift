@@ -43,7 +43,7 @@ struct Arena: ~Copyable {
       used += 1
       if chunk.count >= size { return start(chunk, size) }
     }
-    let previous = chunks.last?.count ?? 2048
+    let previous = chunks.last?.count ?? 256
     let grown = min(previous * 4, 4 * Self.hugePage)
     let isSmall = previous < Self.largestSmall && grown > Self.largestSmall
     let chunk = Self.map(max(size, isSmall ? Self.largestSmall : grown))

@@ -24,34 +24,29 @@ import Synchronization
 ///
 /// A class, though it does not change: every step of the walk refers to it.
 final class Attempt: Sendable {
-  let pipeline: Pipeline
-  let services: Services
   let route: Route
-  private let builder: HTTPRequestBuilder?
   let state: ExecutionState
   let number: Int
-  let retryCause: (any Error)?
   let start: Duration
+  private let routes: Routes
   /// What all interceptors are told.
   private let shared: Shareable<ChainContext.Shared>
 
   init(
-    pipeline: Pipeline, services: Services, route: Route, builder: HTTPRequestBuilder?,
-    state: ExecutionState, number: Int, retryCause: (any Error)?, start: Duration
+    _ routes: Routes, _ route: Route, state: ExecutionState, number: Int,
+    retryCause: (any Error)?, start: Duration
   ) {
-    self.pipeline = pipeline
-    self.services = services
+    self.routes = routes
     self.route = route
-    self.builder = builder
     self.state = state
     self.number = number
-    self.retryCause = retryCause
     self.start = start
-    shared = Shareable(
-      ChainContext.Shared(
-        services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages,
-        retryCause: retryCause, listeners: route.taps))
+    var shared = routes.shared(by: route)
+    if retryCause != nil { shared.value.retryCause = retryCause }
+    self.shared = shared
   }
+
+  private var services: Services { routes.services }
 
   /// Walks down from the first interceptor; results and errors come out of the stream.
   func run(_ request: GraphQLRequest) async -> ResponseStream {
@@ -220,7 +215,7 @@ extension Attempt {
         "the policy cache-only forbids the network, and no cache was read; add `- cache-read`",
         place: PluginStage.cache.rawValue)
     }
-    guard let builder else {
+    guard let builder = routes.builder else {
       throw ChainError(
         .request, .invalidRequest, "the pipeline has no endpoint to send \(request.label) to")
     }
@@ -281,7 +276,7 @@ extension Attempt {
     guard let stop = route.cacheWrite else { return nil }
     var target = try await stop.interceptor.prepareWrite(
       for: request, context: context(stop.id, request))
-    if pipeline.store.isRequired { target?.isRequired = true }
+    if routes.isStoreRequired { target?.isRequired = true }
     return target
   }
 

@@ -19,17 +19,13 @@ final class Execution: Sendable {
     var hasEnded = false
   }
 
-  private let pipeline: Pipeline
-  private let services: Services
   private let routes: Routes
   /// Apart from this, so that attempts do not keep alive what keeps them alive.
   private let state = ExecutionState()
   private let progress: Mutex<Progress>
 
-  init(_ request: GraphQLRequest, pipeline: Pipeline, services: Services, routes: Routes) {
+  init(_ request: GraphQLRequest, routes: Routes) {
     progress = Mutex(Progress(request: request))
-    self.pipeline = pipeline
-    self.services = services
     self.routes = routes
   }
 
@@ -72,9 +68,8 @@ final class Execution: Sendable {
       request.cachePolicy = route.defaultPolicy(for: request.operationType)
     }
     let attempt = Attempt(
-      pipeline: pipeline, services: services, route: route, builder: routes.builder, state: state,
-      number: number,
-      retryCause: retryCause, start: services.clock.now())
+      routes, route, state: state, number: number, retryCause: retryCause,
+      start: routes.services.clock.now())
     let stream = await attempt.run(request)
     progress.withLock {
       $0.request = request
@@ -167,10 +162,10 @@ extension Execution {
       throw error
     } catch let error as CacheError where error.code == .cancelled {
       throw CancellationError()
-    } catch let error as CacheError where error.isStoreFailure && !pipeline.store.isRequired {
+    } catch let error as CacheError where error.isStoreFailure && !routes.isStoreRequired {
       // The caller asked for the answer, and here it is. That a file can only be read was told when it
       // was opened.
-      services.logger.log(
+      routes.services.logger.log(
         level: error.code == .readOnly ? .debug : .warning,
         "the result was not kept: \(error)", metadata: ["operation": "\(request.label)"])
     } catch {

@@ -8,7 +8,7 @@ public struct PipelineRunner: Sendable {
   public init(_ pipeline: Pipeline, services: Services) {
     self.pipeline = pipeline
     self.services = services
-    routes = Routes(pipeline)
+    routes = Routes(pipeline, services)
   }
 
   /// The most attempts of one request, whatever the interceptors of its chain ask for.
@@ -17,7 +17,7 @@ public struct PipelineRunner: Sendable {
   /// The results of a request. The request begins when the first one is read, in the task that
   /// reads it, with that task's local values; cancelling the task ends it.
   public func execute(_ request: GraphQLRequest) -> ResponseStream {
-    let execution = Execution(request, pipeline: pipeline, services: services, routes: routes)
+    let execution = Execution(request, routes: routes)
     return ResponseStream(pull: { try await execution.next() })
   }
 

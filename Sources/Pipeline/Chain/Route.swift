@@ -82,17 +82,43 @@ final class Route: Sendable {
 final class Routes: Sendable {
   /// Makes HTTP requests; `nil` without an endpoint.
   let builder: HTTPRequestBuilder?
+  let services: Services
+  /// Whether a store that cannot be written is an error of the request.
+  let isStoreRequired: Bool
   private let entries: [PipelineEntry]
-  private let common: Route?
+  private let common: (route: Route, shared: Shareable<ChainContext.Shared>)?
+  /// Without those who listen.
+  private let told: ChainContext.Shared
 
-  init(_ pipeline: Pipeline) {
+  init(_ pipeline: Pipeline, _ services: Services) {
     builder = pipeline.endpoint.map { HTTPRequestBuilder(endpoint: $0) }
+    self.services = services
+    isStoreRequired = pipeline.store.isRequired
     entries = pipeline.entries
-    let isCommon = entries.allSatisfy { $0.condition == .always }
-    common = isCommon ? Route(entries) { _ in true } : nil
+    told = ChainContext.Shared(
+      services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages)
+    guard entries.allSatisfy({ $0.condition == .always }) else {
+      common = nil
+      return
+    }
+    let route = Route(entries) { _ in true }
+    common = (route, Shareable(told.heard(by: route)))
   }
 
   func route(for request: GraphQLRequest) -> Route {
-    common ?? Route(entries, for: request)
+    common?.route ?? Route(entries, for: request)
+  }
+
+  /// What the interceptors of a route are told.
+  func shared(by route: Route) -> Shareable<ChainContext.Shared> {
+    common?.shared ?? Shareable(told.heard(by: route))
+  }
+}
+
+extension ChainContext.Shared {
+  fileprivate func heard(by route: Route) -> Self {
+    var shared = self
+    shared.listeners = route.taps
+    return shared
   }
 }

@@ -15,8 +15,12 @@ struct Shareable<Value: Sendable>: Sendable {
   var value: Value {
     @inline(__always) _read { yield box.value }
     _modify {
-      if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
+      if !isKnownUniquelyReferenced(&box) { copy() }
       yield &box.value
     }
   }
+
+  /// Out of line: asynchronous functions would keep room for a whole value at each place that changes one.
+  @inline(never)
+  private mutating func copy() { box = Box(box.value) }
 }

@@ -30,7 +30,7 @@ struct HTTPBodyTests {
 
   @Test("can be changed on the way, and looked into")
   func mapping() async throws {
-    let doubled = HTTPBody([[1], [2]]).map { chunk in
+    let doubled: HTTPBody = HTTPBody([[1], [2]]).map { chunk in
       chunk.withUnsafeBytes { $0.map { $0 * 2 } }
     }
     #expect(try await bytes(doubled) == [[2], [4]])
