@@ -36,8 +36,10 @@ BENCH_SCHEMA ?= ../shared/real/github.graphql
 # Where responses and databases of the benchmark go: 0.6 GB, or 8 GB with those of 1.1 GB.
 BENCH_SCRATCH ?= .build-bench/scratch
 
-# Swift's own libraries go into the program: it starts in half the time and needs no Swift installed.
-RELEASE_FLAGS := --static-swift-stdlib
+# Swift's own libraries go into the program: it starts in half the time and needs no Swift installed. For the
+# others see docs/decisions/0024-instructions-per-task.md.
+RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -cross-module-optimization \
+  -Xswiftc -enforce-exclusivity=unchecked
 
 # So many tests run at a time. All at once open thousands of sockets and files, and wait for each other.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16

@@ -72,6 +72,7 @@ let networked: [Target] = [
       "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "GRDBSQLite", package: "GRDB.swift"),
       .product(name: "Histogram", package: "hdrhistogram-swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),

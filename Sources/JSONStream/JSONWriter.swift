@@ -62,6 +62,23 @@ public struct JSONWriter: Sendable {
     writeRaw(String(value))
   }
 
+  public mutating func writeNumber(_ value: Int) {
+    beforeValue()
+    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    // Its digits from the last to the first, and then the other way round.
+    var (low, rest) = (bytes.count, value.magnitude)
+    repeat {
+      bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+      rest /= 10
+    } while rest > 0
+    var high = bytes.count - 1
+    while low < high {
+      bytes.swapAt(low, high)
+      low += 1
+      high -= 1
+    }
+  }
+
   /// Writes a number from the bytes of its text, which must be a JSON number.
   public mutating func writeNumber(text: UnsafeRawBufferPointer) {
     beforeValue()

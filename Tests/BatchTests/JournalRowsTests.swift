@@ -96,6 +96,34 @@ struct JournalRowsTests {
     journal.close()
   }
 
+  @Test("values are kept as they are, and nothing is not the empty text")
+  func values() throws {
+    let journal = try Journal(path: place.file("a.journal"))
+    var rich = try Self.update(1, .failed, page: 7, ended: 1_790_000_000.125)
+    rich.key = "ключ \u{1F511} \"'"
+    rich.cursor = ""
+    rich.error = String(repeating: "é", count: 100_000)
+    rich.http = 503
+    rich.milliseconds = 0.1
+    rich.bytes = .max
+    var bare = try Self.update(2, .done, ended: 5)
+    bare.key = ""
+    let plain = try Self.update(3, .done, ended: 6)
+    _ = try journal.register(["one"])
+    try journal.record(JournalStep(tasks: [rich, bare, plain]))
+    var found: [ReportedTask] = []
+    try ReportData.forEachTask(journal) { found.append($0) }
+    try #require(found.map(\.id) == [rich, bare, plain].map(\.id.text))
+    #expect(found[0].key == rich.key && found[0].error == rich.error && found[0].http == 503)
+    #expect(found[0].ended == rich.ended && found[0].milliseconds == 0.1)
+    #expect(found[0].bytes == .max && found[0].page == 7 && found[0].state == .failed)
+    #expect(found[1].key.isEmpty && found[1].error == nil && found[1].http == nil)
+    #expect(
+      try journal.read { try Bool.fetchAll($0, sql: "SELECT cursor IS NULL FROM tasks") }
+        == [false, true, true])
+    journal.close()
+  }
+
   @Test("a journal of the first version is continued")
   func firstVersion() async throws {
     try await DemoServer.withServer { server in

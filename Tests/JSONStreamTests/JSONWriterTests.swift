@@ -88,6 +88,18 @@ struct JSONWriterTests {
     #expect(JSONWriter.firstToEscape(in: UnsafeRawBufferPointer(start: nil, count: 0)) == 0)
   }
 
+  @Test(
+    "writes whole numbers with all their digits",
+    arguments: [0, 1, -1, 9, 10, 99, -100, 123_456_789, .max, .min])
+  func wholeNumbers(_ number: Int) {
+    var writer = JSONWriter()
+    writer.beginArray()
+    writer.writeNumber(number)
+    writer.writeNumber(number)
+    writer.endArray()
+    #expect(writer.text == "[\(number),\(number)]")
+  }
+
   @Test("hands over its bytes in pieces")
   func pieces() {
     var writer = JSONWriter()

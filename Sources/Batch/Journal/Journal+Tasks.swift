@@ -217,17 +217,28 @@ extension Journal {
     var open = openRows.withLock { $0 }
     try write { db in
       // Without an index, only its row tells a task that was recorded before; in the end, both do.
-      let task = try db.cachedStatement(
+      var task = try RowStatement(
+        db,
         sql: """
           INSERT OR REPLACE INTO tasks (rowid, id, op, key, state, page, attempts, http, ended, ms, bytes,
             records, cursor, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           """)
       for update in step.tasks {
-        try task.execute(arguments: [
-          open[update.id], Data(update.id.bytes), update.operation, update.key,
-          update.state.rawValue, update.page, update.attempts, update.http, update.ended,
-          update.milliseconds, update.bytes, update.records, update.cursor, update.error,
-        ])
+        task.bind(open[update.id])
+        task.bind(update.id)
+        task.bind(update.operation)
+        task.bind(update.key)
+        task.bind(update.state.rawValue)
+        task.bind(update.page)
+        task.bind(update.attempts)
+        task.bind(update.http)
+        task.bind(update.ended)
+        task.bind(update.milliseconds)
+        task.bind(update.bytes)
+        task.bind(update.records)
+        task.bind(update.cursor)
+        task.bind(update.error)
+        try task.run()
         open[update.id] = update.isFinal ? nil : db.lastInsertedRowID
       }
       for capture in step.captures {

@@ -29,13 +29,10 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
   ) async throws -> HTTPResponseMessage {
     let response = try await next(request)
     let status = response.head.status.code
+    if (200..<300).contains(status) || accepted.contains(status) { return response }
     let type = ResponseCheck.mediaType(response.head)
     // A body of this type is GraphQL's own word at any status.
-    if (200..<300).contains(status) || accepted.contains(status)
-      || type == "application/graphql-response+json"
-    {
-      return response
-    }
+    if type == "application/graphql-response+json" { return response }
     throw try await ResponseCheck.refusal(
       response, .httpStatus,
       "the server answered \(ResponseCheck.describe(response.head))"

@@ -8,6 +8,12 @@ enum ResponseCheck {
   /// How many bytes of a refused body are kept for the message.
   static let keptBytes = 1024
 
+  /// What most servers write, which needs no closer look.
+  private static let usual = [
+    "application/json", "application/json; charset=utf-8", "application/graphql-response+json",
+    "application/graphql-response+json; charset=utf-8",
+  ]
+
   static func mediaType(_ head: HTTPResponse) -> String? { mediaType(head.headerFields) }
 
   private static func mediaType(_ fields: HTTPFields) -> String? {
@@ -33,6 +39,7 @@ enum ResponseCheck {
         "the body is encoded as \(coding ?? ""), where gzip or deflate was asked for",
         place: place, delivery: .answered)
     }
+    if let text = response.head.headerFields.only(.contentType), usual.contains(text) { return }
     guard let type = mediaType(response.head), !type.isEmpty else { return }
     let isJSON =
       type == "application/json" || type == "text/json" || type.hasSuffix("+json")

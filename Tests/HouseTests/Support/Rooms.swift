@@ -51,7 +51,7 @@ struct Room {
     Room("CZlib"),
     Room(
       "Batch", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib"],
-      modules: ["GRDB", "Histogram", "Logging", "Crypto", "HTTPTypes"],
+      modules: ["GRDB", "GRDBSQLite", "Histogram", "Logging", "Crypto", "HTTPTypes"],
       system: ["Foundation", "Dispatch", "Synchronization"]),
     Room(
       "Profile", rooms: ["Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL"],
@@ -78,7 +78,7 @@ struct Room {
     ("CYajl", ["Sources/JSONStream/"]),
     ("CZlib", ["Sources/Batch/Sinks/"]),
     ("GRDB", ["Sources/Cache/SQLite/", "Sources/Batch/"]),
-    ("GRDBSQLite", ["Sources/Cache/SQLite/"]),
+    ("GRDBSQLite", ["Sources/Cache/SQLite/", "Sources/Batch/Journal/"]),
   ]
 
   /// What is wrong with the imports of the Swift file at `path`, as `file:line: message`.
