@@ -331,9 +331,12 @@ struct GovernorTests {
 
   @Test(
     "only files that are open together take connections away",
-    arguments: [("declared", 18), ("interleaved", 615)])
-  func openFiles(_ order: String, _ expected: Int) throws {
-    let operations = (1...200).map {
+    arguments: [
+      ("declared", "o.ndjson", 18), ("interleaved", "o.ndjson", 915),
+      ("declared", "o-{{op}}.ndjson", 317),
+    ])
+  func openFiles(_ order: String, _ output: String, _ expected: Int) throws {
+    let operations = (1...300).map {
       """
         - id: o\($0)
           document: u.graphql
@@ -349,14 +352,14 @@ struct GovernorTests {
       pipeline: p.pipeline.yaml
       run: { order: \(order) }
       sinks:
-        - ndjson: { path: o.ndjson }
+        - ndjson: { path: "\(output)" }
         - sqlite: { path: o.db, table: a }
         - sqlite: { path: o.db, table: b }
       operations:
       \(operations.joined(separator: "\n"))
       """, in: place)
     let run = BatchRun(manifest, options: RunOptions(), services: Services())
-    // One output and eight others, three of the database, three for each reader.
+    // Every output stays open; then eight others, three of the database, three for each reader.
     #expect(run.filesBesideConnections(try SinkPlan(manifest)) == expected)
   }
 

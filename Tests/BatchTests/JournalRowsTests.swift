@@ -1,6 +1,8 @@
 import DemoServer
 import Foundation
 import GRDB
+import JSONStream
+import Pipeline
 import Testing
 
 @testable import Batch
@@ -94,6 +96,36 @@ struct JournalRowsTests {
     }
     #expect(try indices(path) == ["tasks_id"])
     journal.close()
+  }
+
+  @Test("--only failed runs a task once, although its row comes twice and it fails again")
+  func failsAgain() async throws {
+    try place.write("id\nU_7\nU_7\n", to: "ids.csv")
+    let manifest = try Bench.load(Self.yaml, in: place, url: "http://127.0.0.1:1/graphql")
+    let journal = try Journal(path: place.file("a.journal"))
+    let numbers = try journal.register(["users"])
+    for options in [RunOptions(), Self.onlyFailed] {
+      let feed = try TaskFeed(
+        manifest, state: [:], numbers: numbers, journal: journal, options: options,
+        services: Services())
+      let item = try #require(try await feed.next {})
+      var update = TaskUpdate(id: item.id, operation: numbers[0], key: item.key, state: .failed)
+      update.ended = feed.time.now()
+      try journal.record(JournalStep(tasks: [update]))
+      try await feed.finished(item, .failed, bytes: 0, records: 0, milliseconds: 1) {}
+      feed.settle([item.id])
+      let next = try await feed.next {}
+      #expect(next == nil)
+      #expect(feed.counters.duplicates == 1 && feed.counters.failedBefore == 0)
+      #expect(try journal.counts().total == 1)
+    }
+    journal.close()
+  }
+
+  private static var onlyFailed: RunOptions {
+    var options = RunOptions()
+    options.onlyFailed = true
+    return options
   }
 
   @Test("values are kept as they are, and nothing is not the empty text")

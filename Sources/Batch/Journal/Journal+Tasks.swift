@@ -58,23 +58,9 @@ public struct TaskCounts: Sendable, Equatable {
 }
 
 extension Journal {
-  /// What is known of a task. The first time, ids are put into an index.
-  ///
-  /// A run that begins anew and whose rows differ never looks for a task, and goes without: a million ids
-  /// cost three times as much to keep in order as all the rest.
+  /// What is known of a task. Without ``index()`` before, it makes the index itself.
   func task(_ id: TaskID) throws -> TaskRecord? {
-    try isIndexed.withLock { isIndexed in
-      guard !isIndexed else { return }
-      try write { db in
-        // Its pages are asked for in any order.
-        try db.execute(
-          sql: """
-            PRAGMA cache_size = -16000;
-            CREATE UNIQUE INDEX IF NOT EXISTS tasks_id ON tasks (id);
-            """)
-      }
-      isIndexed = true
-    }
+    if !isIndexed { try makeIndex() }
     return try read { db in
       let statement = try db.cachedStatement(
         sql: "SELECT state, page, attempts, ended, cursor FROM tasks WHERE id = ?")

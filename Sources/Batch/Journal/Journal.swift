@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GRDB
 import JSONStream
@@ -12,8 +13,7 @@ final class Journal: Sendable {
   let path: String
   /// The rows of tasks that were recorded here and have not ended.
   let openRows = Mutex<[TaskID: Int64]>([:])
-  /// Whether ids are known to be in an index.
-  let isIndexed = Mutex(false)
+  private let hasIndex = Atomic(false)
   private let queue: DatabaseQueue
   private let lock: FileLock?
 
@@ -64,7 +64,7 @@ final class Journal: Sendable {
   /// Makes the tables of a new journal.
   ///
   /// Tasks are kept in the order they come. Their ids are hashes, an index of which is written all over: it
-  /// is made when somebody looks for a task (``task(_:)``). A checkpoint moves what many steps have changed.
+  /// is made when somebody looks for a task (``index()``). A checkpoint moves what many steps have changed.
   private static func prepare(_ db: Database) throws {
     guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0 else { return }
     try db.inTransaction(.exclusive) {
@@ -92,6 +92,32 @@ final class Journal: Sendable {
           """)
       return .commit
     }
+  }
+
+  /// Whether ids are in an index.
+  var isIndexed: Bool { hasIndex.load(ordering: .acquiring) }
+
+  /// Puts ids into an index, unless they are in one, on a thread that may wait.
+  ///
+  /// A run that begins anew and whose rows differ never looks for a task, and goes without: a million ids
+  /// cost three times as much to keep in order as all the rest.
+  func index() async throws {
+    guard !isIndexed else { return }
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(with: Result { try self.makeIndex() }) }
+    }
+  }
+
+  func makeIndex() throws {
+    try write { db in
+      // Its pages are asked for in any order.
+      try db.execute(
+        sql: """
+          PRAGMA cache_size = -16000;
+          CREATE UNIQUE INDEX IF NOT EXISTS tasks_id ON tasks (id);
+          """)
+    }
+    hasIndex.store(true, ordering: .releasing)
   }
 
   /// Closes the file. Nothing can be asked afterwards.

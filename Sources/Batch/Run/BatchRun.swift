@@ -168,7 +168,7 @@ public struct BatchRun: Sendable {
   /// How many files the run opens, at most, apart from its connections.
   func filesBesideConnections(_ plan: SinkPlan) -> Int {
     let tables = plan.entries.filter(\.isTable)
-    let files = min(plan.entries.count - tables.count, SinkStage.mostOpenAtOnce)
+    let files = plan.entries.count - tables.count
     let inputs = manifest.operations.count { $0.source != nil }
     // Rows that are checked beside the run are another reader.
     let readers = manifest.settings.order == .interleaved ? inputs + 1 : min(inputs, 1) + 1

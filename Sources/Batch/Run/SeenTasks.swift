@@ -1,7 +1,7 @@
 /// Which tasks have been seen.
 ///
 /// Of each id it keeps 32 bits, at a place that 18 others choose: five bytes a task. "No" is sure; "yes" is wrong
-/// about once in a thousand million times for each million tasks, and the journal is asked then.
+/// about once in a hundred million times when a million are known, and the journal is asked then.
 struct SeenTasks {
   private static let places = 1 << 18
   /// A table with more than three quarters of its places taken is slow to look through.

@@ -39,6 +39,8 @@ final class TaskFeed: Sendable {
   /// What comes of looking for the next task.
   private enum Step {
     case task(TaskItem)
+    /// The journal is to be asked for a task, and has no index yet.
+    case unindexed(TaskItem)
     /// An operation has no further rows, and nothing of it is open.
     case completed(Int)
     case again
@@ -109,10 +111,10 @@ final class TaskFeed: Sendable {
   /// The next task, or `nil` when there is none and none will come.
   func next(_ barrier: @Sendable () async throws -> Void) async throws -> TaskItem? {
     while true {
-      switch try state.withLock({ try step(&$0) }) {
+      switch try await nextStep() {
       case .task(let item): return item
       case .completed(let operation): try await complete(operation, barrier)
-      case .again: continue
+      case .again, .unindexed: continue
       case .end: return nil
       case .wait(let wakes):
         await withCheckedContinuation { continuation in
@@ -128,25 +130,52 @@ final class TaskFeed: Sendable {
     }
   }
 
+  private func nextStep() async throws -> Step {
+    let next = try state.withLock { try step(&$0) }
+    guard case .unindexed(let item) = next else { return next }
+    // A second for a million tasks: neither under the lock nor on an event loop.
+    try await journal.index()
+    return try state.withLock { state in
+      state.operations[item.operation].open -= 1
+      return try take(&state, item)
+    }
+  }
+
   private func step(_ state: inout State) throws -> Step {
     if state.stopReason != nil { return .end }
     guard let place = pick(&state) else {
       return state.doneCount == state.operations.count ? .end : .wait(wakes: state.wakes)
     }
-    if let item = try produce(&state, place) {
-      if var ready = try admit(&state, item) {
-        if let missing = state.operations[place].missing {
-          ready.problem = "nothing of `\(missing)` succeeded, which it needs"
-          ready.isSkipped = true
-        }
-        return .task(ready)
-      }
-      // An operation of one task, which is done already, has no further rows.
-      if !state.operations[place].isExhausted { return .again }
-    } else {
+    guard let item = try produce(&state, place) else {
       state.operations[place].isExhausted = true
+      return state.operations[place].open == 0 ? .completed(place) : .again
     }
-    return state.operations[place].open == 0 ? .completed(place) : .again
+    if !journal.isIndexed, mustAsk(state, item) {
+      // Its operation does not end meanwhile.
+      state.operations[place].open += 1
+      return .unindexed(item)
+    }
+    return try take(&state, item)
+  }
+
+  private func take(_ state: inout State, _ item: TaskItem) throws -> Step {
+    let place = item.operation
+    if var ready = try admit(&state, item) {
+      if let missing = state.operations[place].missing {
+        ready.problem = "nothing of `\(missing)` succeeded, which it needs"
+        ready.isSkipped = true
+      }
+      return .task(ready)
+    }
+    // An operation of one task, which is done already, has no further rows.
+    let isOver = state.operations[place].isExhausted && state.operations[place].open == 0
+    return isOver ? .completed(place) : .again
+  }
+
+  /// Whether only the journal knows what has become of a task.
+  private func mustAsk(_ state: State, _ item: TaskItem) -> Bool {
+    (shard.map { item.id.belongs(to: $0) } ?? true) && state.seen.mayContain(item.id)
+      && !state.open.contains(item.id)
   }
 
   /// An operation with rows left that may run.
@@ -211,8 +240,10 @@ final class TaskFeed: Sendable {
         return nil
       }
       if let record = try journal.task(item.id) {
+        let isOfThisRun = record.ended > started
         let isRerun =
           switch record.state {
+          case _ where isOfThisRun: false
           case .queued, .running: !onlyFailed
           case .failed: onlyFailed
           // Sent again only where that is safe.
@@ -220,7 +251,7 @@ final class TaskFeed: Sendable {
           case .done, .skipped: false
           }
         guard isRerun else {
-          if record.ended > started {
+          if isOfThisRun {
             state.counters.duplicates += 1
           } else {
             state.counters.alreadyDone += 1

@@ -110,13 +110,14 @@ private actor SharedAnswer {
     _ begin: @escaping @Sendable () async -> ResponseStream,
     onEnd: @escaping @Sendable () async -> Void
   ) {
-    task = Task {
+    // The work runs apart, so that readers can come and go while it computes.
+    task = Task { @concurrent in
       let stream = await begin()
       do {
-        while let response = try await stream.next() { add(response) }
-        finish(.success(()))
+        while let response = try await stream.next() { await add(response) }
+        await finish(.success(()))
       } catch {
-        finish(.failure(error))
+        await finish(.failure(error))
       }
       await onEnd()
     }
