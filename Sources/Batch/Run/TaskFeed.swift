@@ -150,17 +150,18 @@ final class TaskFeed: Sendable {
       state.operations[place].isExhausted = true
       return state.operations[place].open == 0 ? .completed(place) : .again
     }
-    if !journal.isIndexed, mustAsk(state, item) {
-      // Its operation does not end meanwhile.
-      state.operations[place].open += 1
-      return .unindexed(item)
-    }
     return try take(&state, item)
   }
 
   private func take(_ state: inout State, _ item: TaskItem) throws -> Step {
     let place = item.operation
-    if var ready = try admit(&state, item) {
+    let isSeen = state.seen.mayContain(item.id)
+    if isSeen, !journal.isIndexed, isOurs(item), !state.open.contains(item.id) {
+      // Its operation does not end meanwhile.
+      state.operations[place].open += 1
+      return .unindexed(item)
+    }
+    if var ready = try admit(&state, item, isSeen: isSeen) {
       if let missing = state.operations[place].missing {
         ready.problem = "nothing of `\(missing)` succeeded, which it needs"
         ready.isSkipped = true
@@ -172,11 +173,7 @@ final class TaskFeed: Sendable {
     return isOver ? .completed(place) : .again
   }
 
-  /// Whether only the journal knows what has become of a task.
-  private func mustAsk(_ state: State, _ item: TaskItem) -> Bool {
-    (shard.map { item.id.belongs(to: $0) } ?? true) && state.seen.mayContain(item.id)
-      && !state.open.contains(item.id)
-  }
+  private func isOurs(_ item: TaskItem) -> Bool { shard.map { item.id.belongs(to: $0) } ?? true }
 
   /// An operation with rows left that may run.
   private func pick(_ state: inout State) -> Int? {
@@ -231,10 +228,10 @@ final class TaskFeed: Sendable {
   }
 
   /// The task when it is to be run; notes what is done already.
-  private func admit(_ state: inout State, _ item: TaskItem) throws -> TaskItem? {
-    if let shard, !item.id.belongs(to: shard) { return nil }
+  private func admit(_ state: inout State, _ item: TaskItem, isSeen: Bool) throws -> TaskItem? {
+    guard isOurs(item) else { return nil }
     var item = item
-    if state.seen.mayContain(item.id) {
+    if isSeen {
       if state.open.contains(item.id) {
         state.counters.duplicates += 1
         return nil
@@ -268,7 +265,7 @@ final class TaskFeed: Sendable {
     } else if onlyFailed {
       return nil
     }
-    state.seen.insert(item.id)
+    if !isSeen { state.seen.insert(item.id) }
     state.open.insert(item.id)
     state.operations[item.operation].open += 1
     state.counters.started += 1
