@@ -48,7 +48,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 # from dependencies, so they are not built again.
 TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 
-# The rooms without networking need yajl and SQLite; the HTTP library links zlib.
+# The modules without networking need yajl and SQLite; the HTTP library links zlib.
 CORE_PACKAGES := libyajl-dev libsqlite3-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
@@ -142,12 +142,12 @@ test: packages packages-test ## Run all tests
 	$(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS)
 
 .PHONY: test-core
-test-core: packages-core packages-test ## Run the tests of the rooms without networking, in seconds
+test-core: packages-core packages-test ## Run the tests of the modules without networking, in seconds
 	@$(call prepare,.build-core)
-	GQLRUN_ROOMS=core $(SWIFT) test --scratch-path .build-core $(TEST_FLAGS)
+	GQLRUN_MODULES=core $(SWIFT) test --scratch-path .build-core $(TEST_FLAGS)
 
 .PHONY: differential
-differential: packages-core packages-server ## Compare the language room with Python's graphql-core on mutated input
+differential: packages-core packages-server ## Compare the language module with Python's graphql-core on mutated input
 	@Tests/Differential/run.sh "$(CURDIR)/.build-differential" $(DIFFERENTIAL)
 
 .PHONY: lint
@@ -205,7 +205,7 @@ embedded:
 .PHONY: bench
 bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BENCH_ROUNDS; bench-all: 1.1 GB, too)
 	@$(call prepare,.build-bench)
-	cd Benchmarks && GQLRUN_ROOMS=core $(SWIFT) build -c release $(RELEASE_FLAGS) --scratch-path ../.build-bench
+	cd Benchmarks && GQLRUN_MODULES=core $(SWIFT) build -c release $(RELEASE_FLAGS) --scratch-path ../.build-bench
 	.build-bench/release/gqlrun-bench run --posts "$(BENCH_POSTS)" --shapes "$(BENCH_SHAPES)" \
 	  --rounds $(BENCH_ROUNDS) --scratch $(BENCH_SCRATCH) \
 	  $(if $(wildcard $(BENCH_FEED)/gen.py),--feed "$(BENCH_FEED)") \
@@ -214,7 +214,7 @@ bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BE
 .PHONY: bench-language
 bench-language: packages-bench ## Measure schemas and documents (BENCH_SCHEMA, BENCH_ROUNDS): read, build, print, validate, growth
 	@$(call prepare,.build-bench)
-	cd Benchmarks && GQLRUN_ROOMS=core $(SWIFT) build -c release $(RELEASE_FLAGS) --scratch-path ../.build-bench
+	cd Benchmarks && GQLRUN_MODULES=core $(SWIFT) build -c release $(RELEASE_FLAGS) --scratch-path ../.build-bench
 	.build-bench/release/gqlrun-bench language --rounds $(BENCH_ROUNDS) \
 	  $(if $(wildcard $(BENCH_SCHEMA)),--schema "$(BENCH_SCHEMA)")
 
@@ -251,7 +251,7 @@ example: build ## Build the example of an own plugin as its package says, and ru
 torture: packages-torture build ## Kill, cut the power and damage databases; as root, or without power cuts
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/kill.py $(PROGRAM) $(KILLS)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/powercut.py $(PROGRAM) $(POWER_CUTS)
-	GQLRUN_ROOMS=core GQLRUN_DAMAGED=$(DAMAGED) $(SWIFT) test --scratch-path .build-core \
+	GQLRUN_MODULES=core GQLRUN_DAMAGED=$(DAMAGED) $(SWIFT) test --scratch-path .build-core \
 	  --filter DamagedDatabases
 
 .PHONY: clean

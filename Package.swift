@@ -1,9 +1,9 @@
 // swift-tools-version:6.1
 import PackageDescription
 
-// `GQLRUN_ROOMS=core` leaves only the rooms without networking (CYajl, JSONStream, GraphQL, Cache),
+// `GQLRUN_MODULES=core` leaves only the modules without networking (CYajl, JSONStream, GraphQL, Cache),
 // so that their tests build and run in seconds. `make test-core` sets it.
-let coreOnly = Context.environment["GQLRUN_ROOMS"] == "core"
+let coreOnly = Context.environment["GQLRUN_MODULES"] == "core"
 
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
@@ -11,46 +11,52 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// In the rooms that a request passes, an asynchronous function runs where its caller does, and need not look
+// In the modules that a request passes, an asynchronous function runs where its caller does, and need not look
 // for its place after each step. Tests and the example are written without, as users' code may be.
 let onTheWay = settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 let core: [Target] = [
   .systemLibrary(name: "CYajl", pkgConfig: "yajl", providers: [.apt(["libyajl-dev"])]),
-  .target(name: "JSONStream", dependencies: ["CYajl"], swiftSettings: settings),
-  .target(name: "GraphQL", swiftSettings: settings),
   .target(
-    name: "Cache",
+    name: "GQLRunJSON", dependencies: ["CYajl"], path: "Sources/JSONStream", swiftSettings: settings
+  ),
+  .target(name: "GQLRunLanguage", path: "Sources/GraphQL", swiftSettings: settings),
+  .target(
+    name: "GQLRunCache",
     dependencies: [
-      "JSONStream", "GraphQL",
+      "GQLRunJSON", "GQLRunLanguage",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
     ],
+    path: "Sources/Cache",
     swiftSettings: onTheWay),
-  // What tests of several rooms use; in no product.
-  .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
-  .testTarget(name: "JSONStreamTests", dependencies: ["JSONStream"], swiftSettings: settings),
+  // What tests of several modules use; in no product.
+  .target(name: "GQLRunTestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+  .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
   .testTarget(
-    name: "GraphQLTests", dependencies: ["GraphQL", "TestSupport"], swiftSettings: settings),
+    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunTestSupport"],
+    swiftSettings: settings),
   .testTarget(
-    name: "CacheTests", dependencies: ["Cache", "JSONStream", "GraphQL", "TestSupport"],
+    name: "CacheTests",
+    dependencies: ["GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunTestSupport"],
     swiftSettings: settings),
 ]
 
 let networked: [Target] = [
   .target(
-    name: "Pipeline",
+    name: "GQLRunPipeline",
     dependencies: [
-      "Cache", "JSONStream", "GraphQL",
+      "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
       .product(name: "Yams", package: "Yams"),
     ],
+    path: "Sources/Pipeline",
     swiftSettings: onTheWay),
   .target(
-    name: "Plugins",
+    name: "GQLRunPlugins",
     dependencies: [
-      "Pipeline", "Cache", "JSONStream", "GraphQL",
+      "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
       .product(name: "AsyncHTTPClient", package: "async-http-client"),
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -64,12 +70,16 @@ let networked: [Target] = [
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ],
+    path: "Sources/Plugins",
     swiftSettings: onTheWay),
-  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+  .systemLibrary(
+    name: "CGQLRunZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]
+  ),
   .target(
-    name: "Batch",
+    name: "GQLRunBatch",
     dependencies: [
-      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "CZlib",
+      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "CGQLRunZlib",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -77,11 +87,12 @@ let networked: [Target] = [
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],
+    path: "Sources/Batch",
     swiftSettings: onTheWay),
   .target(
-    name: "DemoServer",
+    name: "GQLRunDemoServer",
     dependencies: [
-      "JSONStream", "GraphQL",
+      "GQLRunJSON", "GQLRunLanguage",
       .product(name: "Hummingbird", package: "hummingbird"),
       .product(name: "HummingbirdCore", package: "hummingbird"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -89,21 +100,24 @@ let networked: [Target] = [
       .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
       .product(name: "NIOCore", package: "swift-nio"),
     ],
+    path: "Sources/DemoServer",
     swiftSettings: settings),
   .target(
-    name: "Profile",
+    name: "GQLRunProfile",
     dependencies: [
-      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
       .product(name: "Histogram", package: "hdrhistogram-swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
+    path: "Sources/Profile",
     swiftSettings: onTheWay),
-  .target(name: "CAllocations"),
+  .target(name: "CGQLRunAllocations", path: "Sources/CAllocations"),
   .executableTarget(
     name: "gqlrun",
     dependencies: [
-      "CAllocations",
-      "Batch", "Profile", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
+      "CGQLRunAllocations",
+      "GQLRunBatch", "GQLRunProfile", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunDemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
@@ -113,18 +127,20 @@ let networked: [Target] = [
   .executableTarget(
     name: "my-gqlrun",
     dependencies: [
-      "Plugins", "Pipeline", "Cache", "GraphQL",
+      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunLanguage",
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
     path: "Examples/OwnPlugin/Sources/my-gqlrun"),
   .testTarget(
     name: "PipelineTests",
-    dependencies: ["Pipeline", "Cache", "JSONStream", "GraphQL"], swiftSettings: settings),
+    dependencies: ["GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage"],
+    swiftSettings: settings),
   .testTarget(
     name: "PluginsTests",
     dependencies: [
-      "TestSupport",
-      "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL", "DemoServer",
+      "GQLRunTestSupport",
+      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunDemoServer",
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -135,8 +151,9 @@ let networked: [Target] = [
   .testTarget(
     name: "BatchTests",
     dependencies: [
-      "TestSupport",
-      "Batch", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      "GQLRunTestSupport",
+      "GQLRunBatch", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRunJSON", "GQLRunLanguage",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
@@ -144,7 +161,7 @@ let networked: [Target] = [
   .testTarget(
     name: "DemoServerTests",
     dependencies: [
-      "DemoServer", "JSONStream", "GraphQL",
+      "GQLRunDemoServer", "GQLRunJSON", "GQLRunLanguage",
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOPosix", package: "swift-nio"),
     ],
@@ -152,14 +169,16 @@ let networked: [Target] = [
   .testTarget(
     name: "ProfileTests",
     dependencies: [
-      "Profile", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      "GQLRunProfile", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRunJSON", "GQLRunLanguage",
     ],
     swiftSettings: settings),
   .testTarget(
     name: "gqlrunTests",
     dependencies: [
-      "TestSupport",
-      "gqlrun", "my-gqlrun", "DemoServer", "Plugins", "Pipeline", "Cache", "JSONStream", "GraphQL",
+      "GQLRunTestSupport",
+      "gqlrun", "my-gqlrun", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRunJSON", "GQLRunLanguage",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "Logging", package: "swift-log"),
     ],
@@ -189,12 +208,12 @@ let networkedDependencies: [Package.Dependency] = [
 let package = Package(
   name: "gqlrun",
   products: [
-    .library(name: "GQLRunCore", targets: ["JSONStream", "GraphQL", "Cache"])
+    .library(name: "GQLRunCore", targets: ["GQLRunJSON", "GQLRunLanguage", "GQLRunCache"])
   ]
     + (coreOnly
       ? []
       : [
-        .library(name: "GQLRun", targets: ["Pipeline", "Plugins"]),
+        .library(name: "GQLRun", targets: ["GQLRunPipeline", "GQLRunPlugins"]),
         .executable(name: "gqlrun", targets: ["gqlrun"]),
       ]),
   dependencies: coreDependencies + (coreOnly ? [] : networkedDependencies),

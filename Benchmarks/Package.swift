@@ -2,10 +2,10 @@
 import PackageDescription
 
 // A package of its own, so that nobody who uses gqlrun builds it. `make bench` runs it with
-// GQLRUN_ROOMS=core: the engine without networking.
+// GQLRUN_MODULES=core: the engine without networking.
 //
 // What measures the chain needs the network's packages, and minutes to build them: `make bench-chain`.
-let coreOnly = Context.environment["GQLRUN_ROOMS"] == "core"
+let coreOnly = Context.environment["GQLRUN_MODULES"] == "core"
 
 let package = Package(
   name: "gqlrun-benchmarks",

@@ -1,4 +1,4 @@
-public import GraphQL
+public import GQLRunLanguage
 
 /// What went wrong in the cache: an operation that cannot be prepared, a response that cannot be
 /// stored, a store that cannot be used.

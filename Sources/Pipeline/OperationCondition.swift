@@ -1,4 +1,4 @@
-public import GraphQL
+public import GQLRunLanguage
 
 /// Which operations an entry of a chain is for: `when: { operation: [A, B], type: query }`.
 public struct OperationCondition: Sendable, Hashable {

@@ -1,7 +1,7 @@
-import Cache
-import GraphQL
+import GQLRunCache
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
+import GQLRunJSON
 
 extension Pipeline {
   /// What becomes of one request in this pipeline, as `gqlrun pipeline explain` prints it: the policy,

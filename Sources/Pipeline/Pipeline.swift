@@ -1,4 +1,4 @@
-public import Cache
+public import GQLRunCache
 
 /// How requests are run: where they go, which store they use, which interceptors they pass, in
 /// which order.

@@ -1,10 +1,10 @@
-import Cache
-import DemoServer
+import GQLRunCache
+import GQLRunDemoServer
 import Foundation
-import Pipeline
+import GQLRunPipeline
 import Testing
 
-@testable import Batch
+@testable import GQLRunBatch
 
 @Suite("The cache as a sink")
 struct CacheSinkTests {

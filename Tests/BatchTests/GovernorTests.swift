@@ -1,9 +1,9 @@
 import Foundation
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
-@testable import Batch
+@testable import GQLRunBatch
 
 @Suite("Refusals, limits and outages")
 struct GovernorTests {

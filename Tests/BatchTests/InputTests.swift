@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Batch
+@testable import GQLRunBatch
 
 @Suite("Inputs")
 struct InputTests {

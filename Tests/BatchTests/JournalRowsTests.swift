@@ -1,11 +1,11 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
 import GRDB
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
-@testable import Batch
+@testable import GQLRunBatch
 
 @Suite("Rows of the journal, with and without an index of ids")
 struct JournalRowsTests {

@@ -1,8 +1,8 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Batch
+@testable import GQLRunBatch
 
 @Suite("Manifests")
 struct ManifestTests {

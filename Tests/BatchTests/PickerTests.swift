@@ -1,8 +1,8 @@
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
-@testable import Batch
+@testable import GQLRunBatch
 
 @Suite("Picking values out of JSON")
 struct PickerTests {

@@ -1,13 +1,13 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
 import GRDB
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 import Synchronization
 import Testing
 
-@testable import Batch
+@testable import GQLRunBatch
 
 @Suite("Stopping and resuming")
 struct ResumeTests {

@@ -1,12 +1,12 @@
-import Cache
-import DemoServer
+import GQLRunCache
+import GQLRunDemoServer
 import Foundation
 import GRDB
-import JSONStream
-import TestSupport
+import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
-@testable import Batch
+@testable import GQLRunBatch
 
 @Suite("Runs")
 struct RunTests {

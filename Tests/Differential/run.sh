@@ -1,5 +1,5 @@
 #!/bin/bash
-# Compares the language room with Python's graphql-core on mutated documents, schemas and introspection results.
+# Compares the language module with Python's graphql-core on mutated documents, schemas and introspection results.
 #
 # Usage: run.sh SCRATCH [generate.py's options]. SEEDS says with which seeds ("1 2 3"). Installs graphql-core into
 # SCRATCH/venv; without a package index the comparison is skipped, with a message. Leaves SCRATCH/cases.jsonl and
@@ -26,7 +26,7 @@ echo "differential: $(wc -l < "$scratch/cases.jsonl") cases of $("$scratch/venv/
 grep -o '^{"kind": "[a-z]*"' "$scratch/cases.jsonl" | cut -d'"' -f4 | sort | uniq -c | awk '{ printf "  %s %s\n", $2, $1 }'
 rm -f "$scratch/differences.txt"
 cd "$here/../.."
-export GQLRUN_ROOMS=core GQLRUN_DIFFERENTIAL="$scratch/cases.jsonl"
+export GQLRUN_MODULES=core GQLRUN_DIFFERENTIAL="$scratch/cases.jsonl"
 if ! ${SWIFT:-swift} test ${SWIFT_FLAGS:-} --scratch-path .build-core --filter DifferentialTests > "$scratch/test.log" 2>&1; then
   tail -20 "$scratch/test.log" >&2
   [ ! -s "$scratch/differences.txt" ] || echo "differential: DIFFERENCES; they stand in $scratch/differences.txt" >&2

@@ -1,5 +1,5 @@
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import Testing
 
 /// The cases of `Tests/Differential/generate.py`: `make differential` makes them and runs this.
@@ -14,7 +14,7 @@ private struct Problem: Decodable, Hashable, Comparable, CustomStringConvertible
   var message: String
   var locations: [[Int]]
 
-  init(_ message: String, _ locations: [GraphQL.SourceLocation]) {
+  init(_ message: String, _ locations: [GQLRunLanguage.SourceLocation]) {
     self.message = message
     self.locations = locations.map { [$0.line, $0.column] }
   }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import JSONStream
+@testable import GQLRunJSON
 
 @Suite("Text guard")
 struct GuardTests {

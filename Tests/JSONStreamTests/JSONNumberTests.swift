@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 import Testing
 
 @Suite("JSON number")

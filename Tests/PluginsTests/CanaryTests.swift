@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// One secret in every place that takes one, and in everything a server answers.

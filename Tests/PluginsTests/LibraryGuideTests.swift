@@ -1,10 +1,10 @@
-import Cache
-import DemoServer
+import GQLRunCache
+import GQLRunDemoServer
 import Foundation
-import GraphQL
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// The examples of `docs/guide-library.md`, line by line.

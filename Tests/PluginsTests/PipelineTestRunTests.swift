@@ -1,5 +1,5 @@
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// The tests of pipeline files, run with the real plugins.

@@ -1,8 +1,8 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// The files in `pipelines/`, run against the demo server as their comments say.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Profile
+@testable import GQLRunProfile
 
 @Suite("Figures and what they are held against")
 struct ComparisonTests {

@@ -1,8 +1,8 @@
 import Foundation
-import Pipeline
+import GQLRunPipeline
 import Testing
 
-@testable import Profile
+@testable import GQLRunProfile
 
 /// A clock that only goes on when somebody sleeps.
 private final class TestClock: Clock, @unchecked Sendable {

@@ -1,13 +1,13 @@
-import Cache
-import DemoServer
+import GQLRunCache
+import GQLRunDemoServer
 import Foundation
-import GraphQL
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
-@testable import Profile
+@testable import GQLRunProfile
 
 @Suite("Measured runs")
 struct MeasurementTests {

@@ -1,8 +1,8 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Profile
+@testable import GQLRunProfile
 
 @Suite("What a profile is written as")
 struct OutputTests {

@@ -1,9 +1,9 @@
-import Cache
+import GQLRunCache
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Profile
+@testable import GQLRunProfile
 
 @Suite("The shape of a response")
 struct ShapeTests {

@@ -1,7 +1,7 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
-import JSONStream
-import TestSupport
+import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
 /// What a batch does when something outside of it fails: signals, files, descriptors, credentials.

@@ -1,6 +1,6 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
 /// Manifests of many different queries, as programs write them: a line of JSON for each.

@@ -1,6 +1,6 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
 @Suite("gqlrun cache", .serialized, .timeLimit(.minutes(5)))

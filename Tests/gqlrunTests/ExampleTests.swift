@@ -1,6 +1,6 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
-import TestSupport
+import GQLRunTestSupport
 import Testing
 
 /// The example of a plugin of one's own, run as docs/guide-own-plugins.md says.

@@ -1,4 +1,4 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
 import Testing
 

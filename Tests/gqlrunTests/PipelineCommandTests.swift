@@ -1,5 +1,5 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
 @Suite("gqlrun pipeline", .serialized, .timeLimit(.minutes(5)))

@@ -1,7 +1,7 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
-import JSONStream
-import TestSupport
+import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
 @Suite("gqlrun run", .serialized, .timeLimit(.minutes(5)))

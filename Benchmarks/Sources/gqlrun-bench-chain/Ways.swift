@@ -1,10 +1,10 @@
 import AsyncHTTPClient
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import NIOCore
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// A way to ask the server.
 protocol Way: Sendable {

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// A normalizer as one writes it first: a tree of the response, then records in dictionaries by key,
 /// where objects without identity get the path to them as their key.

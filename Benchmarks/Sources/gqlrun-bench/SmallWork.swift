@@ -1,5 +1,5 @@
 import CBenchAllocations
-import Cache
+import GQLRunCache
 import Foundation
 import Histogram
 

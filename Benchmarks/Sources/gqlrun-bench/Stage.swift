@@ -1,9 +1,9 @@
 import CBaselines
 import CBenchAllocations
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// The files of one workload.
 struct Files {

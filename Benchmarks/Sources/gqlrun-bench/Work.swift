@@ -1,7 +1,7 @@
 import CBaselines
-import Cache
+import GQLRunCache
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 /// The stages that treat one large response.
 struct Work {

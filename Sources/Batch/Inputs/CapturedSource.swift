@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// What an operation captured, a row per task.
 final class CapturedSource: RowSource {

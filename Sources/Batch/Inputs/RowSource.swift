@@ -1,5 +1,5 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 /// Rows, one after the other, without holding them all.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JSONStream
+import GQLRunJSON
 import Synchronization
 
 /// What the journal knows of a task.

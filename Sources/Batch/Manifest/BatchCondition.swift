@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// A comparison such as `errors == null`, `count(emit) >= 1` or `p95_ms < 500`.
 struct BatchCondition: Sendable, CustomStringConvertible {

@@ -1,9 +1,9 @@
-import Cache
+import GQLRunCache
 import Crypto
-public import GraphQL
-import JSONStream
-public import Pipeline
-import Plugins
+public import GQLRunLanguage
+import GQLRunJSON
+public import GQLRunPipeline
+import GQLRunPlugins
 
 /// A batch of operations: what runs, over which rows, through which pipeline, and where results go.
 ///

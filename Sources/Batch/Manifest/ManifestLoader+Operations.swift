@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
-import JSONStream
-import Pipeline
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
 
 extension ManifestLoader {
   /// What is known of the operations while each is read.

@@ -1,6 +1,6 @@
-import Cache
-import GraphQL
-import Pipeline
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunPipeline
 
 extension ManifestLoader {
   /// Reads what refers to the data: records, pages, captures, bookmarks.

@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import Pipeline
+import GQLRunPipeline
 
 /// The keys of a manifest but for its operations and sinks.
 extension ManifestLoader {

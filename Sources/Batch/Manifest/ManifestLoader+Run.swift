@@ -1,6 +1,6 @@
-import GraphQL
-import Pipeline
-import Plugins
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// How a manifest is run, and what it is judged by.
 extension ManifestLoader {

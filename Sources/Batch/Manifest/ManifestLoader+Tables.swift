@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 extension ManifestLoader {
   /// The keys of a manifest but for `sinks` and `operations`.

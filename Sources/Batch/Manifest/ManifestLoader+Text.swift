@@ -1,5 +1,5 @@
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// From bytes to the nodes of a manifest.
 extension ManifestLoader {

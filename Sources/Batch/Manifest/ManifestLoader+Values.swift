@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
-import JSONStream
-import Pipeline
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
 
 /// The names that templates of an operation may use.
 struct KnownNames {

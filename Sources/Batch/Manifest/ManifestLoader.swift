@@ -1,9 +1,9 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
-public import Pipeline
+import GQLRunJSON
+public import GQLRunPipeline
 
 /// Reads manifests, and finds everything that is wrong with one before anything is sent.
 public struct ManifestLoader {

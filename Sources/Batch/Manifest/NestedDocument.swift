@@ -1,5 +1,5 @@
-import Cache
-import GraphQL
+import GQLRunCache
+import GQLRunLanguage
 
 /// Makes the document that asks one object for a further page of one of its connections:
 /// `query($gqlrunID: ID!, $gqlrunAfter: String) { node(id: $gqlrunID) { ... on Post { comments(…) } } }`.

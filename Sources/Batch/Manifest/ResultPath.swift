@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// A path into a result: `organization.repositories.nodes[*]`, where `[*]` is every element.
 struct ResultPath: Sendable, Hashable, CustomStringConvertible {

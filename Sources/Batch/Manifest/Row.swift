@@ -1,5 +1,5 @@
-import Cache
-import JSONStream
+import GQLRunCache
+import GQLRunJSON
 
 /// The names of the columns of an input.
 struct Columns: Sendable {

@@ -1,5 +1,5 @@
-import Cache
-import JSONStream
+import GQLRunCache
+import GQLRunJSON
 
 /// A name in a template: `row.login`, `state.since`, `op`.
 struct Reference: Sendable, Hashable, CustomStringConvertible {

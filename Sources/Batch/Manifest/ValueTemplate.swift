@@ -1,6 +1,6 @@
-import Cache
-import GraphQL
-import JSONStream
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunJSON
 
 /// The value of a variable, with places that are filled in for each task.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JSONStream
+import GQLRunJSON
 
 /// What a journal says, for people and scripts.
 public struct RunInspection {

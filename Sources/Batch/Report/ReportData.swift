@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JSONStream
+import GQLRunJSON
 
 /// One task as reports show it.
 struct ReportedTask: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 /// Writes the reports of a run.
 struct ReportWriter {

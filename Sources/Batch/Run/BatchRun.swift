@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// How one run goes about a manifest.
 public struct RunOptions: Sendable {

@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import Foundation
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// What a run would do, without doing it.
 public struct DryRun: Sendable {

@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// What requests ask of a server at most, as far as their documents tell.
 ///

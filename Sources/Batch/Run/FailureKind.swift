@@ -1,7 +1,7 @@
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// What an error of a request means for its task.
 enum FailureKind: Sendable {

@@ -1,5 +1,5 @@
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// Walks through the pages of one task.
 struct Pager {

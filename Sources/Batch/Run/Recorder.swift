@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 import Synchronization
 
 /// Gathers outcomes and makes them durable in groups, so that one wait for the disk serves many.

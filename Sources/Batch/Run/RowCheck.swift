@@ -1,5 +1,5 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 /// Reads rows ahead of the run: counts them, and finds those that do not fit.
 ///

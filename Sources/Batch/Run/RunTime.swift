@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 /// The time of a run, in seconds since 1970: the time of day at its beginning, and from there the clock
 /// that nobody sets. What happens later in a run, or in a later run of the same journal, has a later time.

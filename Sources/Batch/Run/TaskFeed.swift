@@ -1,6 +1,6 @@
 import Foundation
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 import Synchronization
 
 /// Hands out tasks in the order of the manifest, and knows how the run stands.

@@ -1,6 +1,6 @@
-import Cache
+import GQLRunCache
 import Crypto
-import JSONStream
+import GQLRunJSON
 
 /// One task on its way: an operation with the variables of one row.
 struct TaskItem: Sendable {

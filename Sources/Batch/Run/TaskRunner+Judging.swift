@@ -1,5 +1,5 @@
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// What a page that came means for its task.
 extension TaskRunner {

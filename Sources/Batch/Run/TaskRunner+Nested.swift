@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
-import JSONStream
-import Pipeline
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
 
 /// Connections inside of records, completed through `node(id:)`.
 extension TaskRunner {

@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// Requests, until there is an answer that is one.
 extension TaskRunner {

@@ -1,9 +1,9 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// Runs one task to its end: page after page, waiting where the server wants it, handing each page to the
 /// recorder.

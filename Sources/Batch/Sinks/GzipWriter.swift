@@ -1,4 +1,4 @@
-import CZlib
+import CGQLRunZlib
 
 /// Compresses what is appended. What was written up to a point where it must be durable is a gzip member
 /// of its own, so that a file can be continued there; readers take the members together.

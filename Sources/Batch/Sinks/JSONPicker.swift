@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 /// Takes the values at a path out of JSON text, as the text comes.
 ///

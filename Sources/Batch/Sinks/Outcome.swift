@@ -1,5 +1,5 @@
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// What one page of a task brought, on its way into the sinks and the journal.
 struct Outcome: Sendable {

@@ -1,7 +1,7 @@
-import Cache
+import GQLRunCache
 import Dispatch
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 /// Runs the jobs of an actor on a thread of its own, since its files make threads wait.
 ///

@@ -1,4 +1,4 @@
-public import JSONStream
+public import GQLRunJSON
 
 /// Data that a mutation will probably bring, above the records of a store until its answer is there.
 ///

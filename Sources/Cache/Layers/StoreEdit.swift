@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// A record, or one field of it, that is to be removed.
 public struct RecordRemoval: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// The paths of a response's errors, joined where they begin alike, so that one walk follows them all.
 struct ErrorPaths: Sendable {

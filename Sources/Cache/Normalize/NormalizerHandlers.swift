@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// The functions yajl calls: each finds the state behind the context, lets the scope count the event
 /// and hold it against the limits, and passes it on.

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// Values that are kept as they came: custom scalars, objects whose type comes late, `errors` and
 /// `extensions`; and the members of the response around `data`.

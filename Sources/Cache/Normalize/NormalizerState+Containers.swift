@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// Objects and lists.
 extension NormalizerState {

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// Lists, and the segments of long ones.
 extension NormalizerState {

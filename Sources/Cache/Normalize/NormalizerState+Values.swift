@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// Scalars and keys.
 extension NormalizerState {

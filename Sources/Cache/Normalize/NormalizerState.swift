@@ -1,5 +1,5 @@
-import GraphQL
-public import JSONStream
+import GQLRunLanguage
+public import GQLRunJSON
 
 /// One open object or list of the response.
 struct Frame {

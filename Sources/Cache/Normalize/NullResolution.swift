@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// Where records are read and rewritten while the nulls of a response are settled.
 protocol RecordAccess: SegmentAccess {

@@ -1,5 +1,5 @@
 import Foundation
-public import JSONStream
+public import GQLRunJSON
 
 /// What becomes of nulls that stand for errors.
 public enum ErrorPolicy: String, Sendable, Hashable, CaseIterable {

@@ -1,4 +1,4 @@
-public import JSONStream
+public import GQLRunJSON
 
 /// Holds a response against the schema while its bytes arrive: what the schema promises must be there,
 /// and be of the kind that it says.

@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// The state of a ``ResponseShape``: which type is expected where the response has got to.
 final class ShapeCheck {

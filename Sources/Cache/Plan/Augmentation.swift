@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// Adds to an operation what identifies its objects, and what it added is remembered by
 /// ``GraphQL/SourceLocation/added`` so that the caller never sees it.

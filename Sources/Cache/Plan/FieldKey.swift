@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// The name under which a field's value is stored: its field name and its arguments, never its alias.
 ///

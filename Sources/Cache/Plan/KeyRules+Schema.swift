@@ -1,4 +1,4 @@
-public import GraphQL
+public import GQLRunLanguage
 
 /// Rules that a schema brings along.
 ///

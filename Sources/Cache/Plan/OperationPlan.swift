@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// What every field of an operation's response becomes: the operation's selections, flattened and with
 /// its variables applied.

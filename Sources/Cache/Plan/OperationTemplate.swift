@@ -1,5 +1,5 @@
-public import GraphQL
-public import JSONStream
+public import GQLRunLanguage
+public import GQLRunJSON
 import Synchronization
 
 /// One operation to be run many times with different variables: everything that the variables do not

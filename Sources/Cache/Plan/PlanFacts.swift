@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// What a plan knows about an operation before anything was answered, for people.
 public struct PlanFacts: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// What one response key of an object becomes. Plain data behind pointers, for the hot paths.
 struct FieldPlan {

@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// The variants of a plan, compiled as a response or a store shows the types of its objects.
 ///

@@ -1,4 +1,4 @@
-public import GraphQL
+public import GQLRunLanguage
 
 extension PreparedOperation {
   /// The text that is sent for an operation, whatever its variables: what ``document`` is of the

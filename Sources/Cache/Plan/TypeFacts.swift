@@ -1,4 +1,4 @@
-public import GraphQL
+public import GQLRunLanguage
 
 /// What the cache needs to know of a schema: which fields a type has, and which types a type can be.
 ///

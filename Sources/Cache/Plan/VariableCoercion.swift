@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// Holds given variable values against what an operation declares, before anything is sent.
 ///
@@ -203,7 +203,7 @@ extension JSONValue {
   }
 
   /// The value of a literal without variables; enum values become strings, as they travel in JSON.
-  init(constant literal: GraphQL.Value) {
+  init(constant literal: GQLRunLanguage.Value) {
     switch literal {
     case .variable, .null: self = .null
     case .int(let text, _), .float(let text, _):

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// Holds data against the selection of an operation: every field there, none too many.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-public import JSONStream
+public import GQLRunJSON
 
 /// Reading and writing the data of operations by hand, all at once.
 ///

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// A country, by its ISO 3166-1 alpha-2 code.
 ///

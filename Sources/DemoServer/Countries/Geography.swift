@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// The countries of the world, with their continents and languages, as read from ``CountriesData``.
 struct Geography: Sendable {

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// The `filter` argument of a list: for each field that is named, conditions on its value.
 struct RecordFilter: Sendable {

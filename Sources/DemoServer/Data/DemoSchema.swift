@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 extension Schema {
   /// The schema of the demo server.

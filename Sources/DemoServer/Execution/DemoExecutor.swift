@@ -1,5 +1,5 @@
-import GraphQL
-public import JSONStream
+import GQLRunLanguage
+public import GQLRunJSON
 
 /// Answers GraphQL operations from the demo's data, without a socket.
 ///

@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 extension Document {
   /// What is wrong with the document as a request to the demo's schema; empty when it is valid.

@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// An operation that is being executed: it makes its response piece by piece, as it is asked for.
 ///

@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// What to write for an object of one type: its fields in the order of the response.
 final class ObjectPlan: Sendable {

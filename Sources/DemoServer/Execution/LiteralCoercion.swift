@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// Turns literals of a document, and the variables in them, into the values of arguments.
 ///

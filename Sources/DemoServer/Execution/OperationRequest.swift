@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// What a client asks a GraphQL server: a document, which of its operations, and the variables.
 ///

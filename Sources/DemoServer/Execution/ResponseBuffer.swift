@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// The bytes of a response that are not yet sent.
 ///

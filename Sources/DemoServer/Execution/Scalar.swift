@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// Why a value is none of a scalar type.
 struct ScalarFailure: Error {

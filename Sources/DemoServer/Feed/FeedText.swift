@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// A text of random words, in pairs.
 ///

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 import NIOConcurrencyHelpers
 
 /// The documents that clients have registered by their hashes: automatic persisted queries.

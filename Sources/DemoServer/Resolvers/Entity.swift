@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// An object of the response: what its fields are resolved from.
 enum Entity: Sendable {

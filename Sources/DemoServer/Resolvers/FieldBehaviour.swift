@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// The value of a field, or of an element of a list, before its own fields are resolved.
 enum Resolved: Sendable {

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 extension Resolvers {
   static let continentFields: [String: FieldBehaviour] = [

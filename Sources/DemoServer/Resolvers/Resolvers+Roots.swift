@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 extension Resolvers {
   static let queryFields: [String: FieldBehaviour] = [

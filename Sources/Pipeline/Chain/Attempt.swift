@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
 import Logging
 import Synchronization

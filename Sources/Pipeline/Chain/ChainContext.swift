@@ -1,5 +1,5 @@
-public import Cache
-public import GraphQL
+public import GQLRunCache
+public import GQLRunLanguage
 import Logging
 
 /// What an interceptor may know beside its request.

@@ -1,4 +1,4 @@
-import Cache
+import GQLRunCache
 import Logging
 import Synchronization
 

@@ -1,4 +1,4 @@
-import Cache
+import GQLRunCache
 import Synchronization
 
 /// What the attempts of one execution share.

@@ -1,4 +1,4 @@
-public import Cache
+public import GQLRunCache
 
 /// Sees a request on its way down and its results on their way up.
 ///

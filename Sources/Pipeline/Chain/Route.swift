@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// The interceptors that one request passes: those of its pipeline whose condition holds, sorted
 /// into stages.

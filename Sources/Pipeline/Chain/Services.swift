@@ -1,4 +1,4 @@
-public import Cache
+public import GQLRunCache
 import Foundation
 public import Logging
 

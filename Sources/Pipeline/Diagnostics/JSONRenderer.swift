@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// One JSON array with an object per diagnostic, for editors and scripts.
 struct JSONRenderer {

@@ -1,4 +1,4 @@
-import Cache
+import GQLRunCache
 
 extension PipelineFile {
   /// The keys of a pipeline file but for `chain`.

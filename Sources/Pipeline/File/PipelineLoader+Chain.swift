@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 extension PipelineLoader {
   struct Drafts {

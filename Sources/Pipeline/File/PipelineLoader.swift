@@ -1,5 +1,5 @@
-import Cache
-import GraphQL
+import GQLRunCache
+import GQLRunLanguage
 import HTTPTypes
 
 /// Turns the bytes of a pipeline file, and of those it extends, into a pipeline, collecting

@@ -1,4 +1,4 @@
-public import JSONStream
+public import GQLRunJSON
 
 extension PipelineFile {
   /// The JSON Schema of pipeline files for editors, made from the tables of options.

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 extension YAMLNode {
   /// The node as JSON. Plain scalars are read as YAML's JSON schema reads them; quoted ones are text.

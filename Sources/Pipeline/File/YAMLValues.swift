@@ -1,4 +1,4 @@
-public import JSONStream
+public import GQLRunJSON
 
 /// Variables and other values that people write as YAML.
 public enum YAMLValues {

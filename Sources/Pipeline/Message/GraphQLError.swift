@@ -1,4 +1,4 @@
-public import JSONStream
+public import GQLRunJSON
 
 /// An error that a GraphQL server put into its response.
 ///

@@ -1,7 +1,7 @@
-public import Cache
-public import GraphQL
+public import GQLRunCache
+public import GQLRunLanguage
 public import HTTPTypes
-public import JSONStream
+public import GQLRunJSON
 
 /// One operation on its way to the server.
 ///

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 extension GraphQLResponse {
   /// Hands out the whole response as JSON text, in order: `data`, then `errors` and `extensions`

@@ -1,6 +1,6 @@
-public import Cache
+public import GQLRunCache
 public import HTTPTypes
-public import JSONStream
+public import GQLRunJSON
 
 /// One result of an operation. Most operations have one; subscriptions and `cache-and-network` have
 /// several.

@@ -1,6 +1,6 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
+import GQLRunJSON
 
 /// Turns a GraphQL request into an HTTP request.
 ///

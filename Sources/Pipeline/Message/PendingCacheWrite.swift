@@ -1,4 +1,4 @@
-public import Cache
+public import GQLRunCache
 
 /// Records that were taken from a response and are not yet visible to others.
 ///

@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
 
 // Values that carry credentials print without them, also when they are dumped or stand in another

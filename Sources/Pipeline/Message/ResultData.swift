@@ -1,4 +1,4 @@
-public import Cache
+public import GQLRunCache
 
 /// The JSON text of a result's `data`, wherever its bytes are kept.
 ///

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with
 /// them.

@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// Reads the text of a scalar as one type.
 enum OptionReader {

@@ -1,4 +1,4 @@
-public import JSONStream
+public import GQLRunJSON
 
 /// A decoded option with the place it came from.
 public struct OptionValue: Sendable {

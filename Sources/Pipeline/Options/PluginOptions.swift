@@ -1,4 +1,4 @@
-public import JSONStream
+public import GQLRunJSON
 
 /// The options of one plugin in one pipeline file: complete, typed, within bounds.
 ///

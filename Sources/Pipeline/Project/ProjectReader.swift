@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
 
 /// Turns the bytes of a project file into projects, collecting everything that is wrong with it.

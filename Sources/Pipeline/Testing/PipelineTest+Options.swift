@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 extension PipelineFile {
   /// The keys of a test.

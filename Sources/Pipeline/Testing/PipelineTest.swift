@@ -1,5 +1,5 @@
-import GraphQL
-public import JSONStream
+import GQLRunLanguage
+public import GQLRunJSON
 
 /// A test that stands in a pipeline file: operations, what the server answers, and what is to come of
 /// it.

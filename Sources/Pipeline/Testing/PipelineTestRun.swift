@@ -1,7 +1,7 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// What came of a test.
 public struct PipelineTestResult: Sendable {

@@ -1,6 +1,6 @@
-public import Cache
+public import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 
 /// What a watched operation says.
 public enum WatchEvent: Sendable {

@@ -1,5 +1,5 @@
-import Cache
-public import JSONStream
+import GQLRunCache
+public import GQLRunJSON
 
 /// The optimistic layer that the answer to a request replaces.
 enum OptimisticLayerKey: RequestContextKey {

@@ -1,6 +1,6 @@
 import Foundation
 import HTTPTypes
-public import Pipeline
+public import GQLRunPipeline
 
 /// A transport that keeps what goes through it, for ``curl`` commands and HTTP archives.
 public struct RecordingTransport: HTTPTransport {

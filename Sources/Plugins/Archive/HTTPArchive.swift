@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
-public import JSONStream
-import Pipeline
+public import GQLRunJSON
+import GQLRunPipeline
 
 extension ExchangeRecorder {
   /// The exchanges as an HTTP archive, with secrets hidden: fields that are not known to be harmless,

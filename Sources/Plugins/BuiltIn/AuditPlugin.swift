@@ -1,8 +1,8 @@
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Writes who did what and when: one line of JSON for every operation that succeeds.
 public struct AuditPlugin: Plugin {

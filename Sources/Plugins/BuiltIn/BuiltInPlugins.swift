@@ -1,4 +1,4 @@
-public import Pipeline
+public import GQLRunPipeline
 
 extension PluginRegistry {
   /// The plugins that come with gqlrun.

@@ -1,6 +1,6 @@
-import Cache
+import GQLRunCache
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Answers from the cache, as the policy says.
 public struct CacheReadPlugin: Plugin {

@@ -1,5 +1,5 @@
-import Cache
-public import Pipeline
+import GQLRunCache
+public import GQLRunPipeline
 
 /// Puts responses into the cache.
 public struct CacheWritePlugin: Plugin {

@@ -1,6 +1,6 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-public import Pipeline
+public import GQLRunPipeline
 
 /// The id of the operation that is under way, for code that runs below it.
 public enum CorrelationID {

@@ -1,8 +1,8 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
+import GQLRunJSON
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Lets identical queries that are under way at the same time share one answer.
 public struct DeduplicatePlugin: Plugin {

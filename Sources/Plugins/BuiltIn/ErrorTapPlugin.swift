@@ -1,6 +1,6 @@
-import JSONStream
+import GQLRunJSON
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Sees every error just before the caller does: logs it, and maps it by rules.
 public struct ErrorTapPlugin: Plugin {

@@ -1,7 +1,7 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Sends requests over the network.
 public struct FetchPlugin: Plugin {

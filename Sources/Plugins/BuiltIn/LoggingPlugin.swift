@@ -1,6 +1,6 @@
 import HTTPTypes
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// One line when an operation goes out, one when it comes back.
 public struct LoggingPlugin: Plugin {

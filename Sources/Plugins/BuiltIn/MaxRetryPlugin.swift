@@ -1,6 +1,6 @@
 import HTTPTypes
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Retries what may succeed the next time, and bounds the retries that other plugins ask for.
 public struct MaxRetryPlugin: Plugin {

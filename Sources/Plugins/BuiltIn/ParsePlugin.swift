@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import HTTPTypes
-import JSONStream
+import GQLRunJSON
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Reads responses as they arrive: into records and into the result.
 public struct ParsePlugin: Plugin {

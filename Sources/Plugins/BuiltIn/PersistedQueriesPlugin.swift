@@ -1,7 +1,7 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Sends the hashes of documents in place of the documents: automatic persisted queries, and
 /// registered ones.

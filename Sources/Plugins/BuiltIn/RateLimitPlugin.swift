@@ -1,7 +1,7 @@
 import HTTPTypes
-import JSONStream
+import GQLRunJSON
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Sends no more than a server takes: at a fixed rate, and as the server's own accounts say.
 public struct RateLimitPlugin: Plugin {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Logging
-public import Pipeline
+public import GQLRunPipeline
 
 /// Writes exchanges into a file, or answers from one.
 public struct RecordReplayPlugin: Plugin {

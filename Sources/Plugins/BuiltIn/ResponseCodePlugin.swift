@@ -1,5 +1,5 @@
 import HTTPTypes
-public import Pipeline
+public import GQLRunPipeline
 
 /// Refuses responses by their status.
 public struct ResponseCodePlugin: Plugin {

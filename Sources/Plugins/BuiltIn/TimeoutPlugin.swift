@@ -1,6 +1,6 @@
-import GraphQL
+import GQLRunLanguage
 import NIOConcurrencyHelpers
-public import Pipeline
+public import GQLRunPipeline
 
 /// Bounds the time of an operation, retries and body included.
 public struct TimeoutPlugin: Plugin {

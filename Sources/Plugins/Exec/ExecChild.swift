@@ -1,5 +1,5 @@
 import Foundation
-import Pipeline
+import GQLRunPipeline
 
 /// A child process with lines going in and coming out.
 ///

@@ -1,5 +1,5 @@
-import JSONStream
-public import Pipeline
+import GQLRunJSON
+public import GQLRunPipeline
 
 /// Hands requests and results to a program that was written in any language.
 public struct ExecPlugin: Plugin {

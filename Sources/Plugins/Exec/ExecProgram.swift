@@ -1,7 +1,7 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Logging
-import Pipeline
+import GQLRunPipeline
 
 /// A program that runs as long as its pipeline is used, and answers lines of JSON with lines of JSON.
 ///

@@ -1,5 +1,5 @@
-public import GraphQL
-public import JSONStream
+public import GQLRunLanguage
+public import GQLRunJSON
 
 /// The operations that a client may send, each under the id by which a server knows it.
 ///

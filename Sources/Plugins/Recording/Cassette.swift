@@ -1,6 +1,6 @@
 import Foundation
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// A recording: a file with a line of JSON for each exchange, in the order in which they ended.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// A request as a recording has it: what was asked, without who asked.
 struct RecordedQuestion: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import Pipeline
+import GQLRunPipeline
 
 /// A lock between processes, held through a file that stands beside what it guards.
 ///

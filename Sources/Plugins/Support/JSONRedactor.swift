@@ -1,5 +1,5 @@
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// Hides members of JSON texts by their names, without needing the text to be whole or right.
 ///

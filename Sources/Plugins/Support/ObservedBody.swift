@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 extension HTTPResponseMessage {
   /// The same response, whose body is watched as its reader takes it.

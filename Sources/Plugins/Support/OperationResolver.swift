@@ -1,6 +1,6 @@
-import Cache
-import GraphQL
-import Pipeline
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunPipeline
 
 extension GraphQLRequest {
   /// The prepared operation of this request; made from its document when the caller brought none.

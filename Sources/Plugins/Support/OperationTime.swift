@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 import Synchronization
 
 /// How long an operation may take in all its attempts, as far as its plugins know.

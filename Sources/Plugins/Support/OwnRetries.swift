@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 extension GraphQLRequest {
   private enum OwnRetries: RequestContextKey {

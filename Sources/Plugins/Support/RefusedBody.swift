@@ -1,5 +1,5 @@
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 extension ChainError {
   /// The GraphQL errors in the body of a response that was not accepted, as far as it was kept.

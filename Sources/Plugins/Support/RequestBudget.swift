@@ -1,7 +1,7 @@
 import Foundation
 package import HTTPTypes
-package import JSONStream
-package import Pipeline
+package import GQLRunJSON
+package import GQLRunPipeline
 
 /// What may still be sent to one server with one credential, by a fixed rate and by what the server
 /// says.

@@ -1,5 +1,5 @@
 import HTTPTypes
-import Pipeline
+import GQLRunPipeline
 
 /// Whether a response can be read as GraphQL, by its status and content type.
 ///

@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 /// Texts that must not be seen, wherever a server repeats them.
 struct SecretHiding: Sendable {

@@ -1,5 +1,5 @@
 import NIOConcurrencyHelpers
-import Pipeline
+import GQLRunPipeline
 
 /// Ends work that is not done at its deadline.
 struct TimeBound: Sendable {

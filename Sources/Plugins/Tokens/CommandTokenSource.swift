@@ -1,6 +1,6 @@
 import Foundation
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// A command that prints a token: as it is, as JSON, or as kubectl's credential plugins do.
 ///

@@ -1,5 +1,5 @@
-import Cache
-public import Pipeline
+import GQLRunCache
+public import GQLRunPipeline
 
 /// What keeps credentials that signing out must remove.
 protocol KeepsCredentials: Sendable {

@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 /// A bearer token.
 struct Token: Sendable, Hashable {

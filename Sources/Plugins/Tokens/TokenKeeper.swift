@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 /// Keeps the token of one credential, and renews it once for all who need it.
 actor TokenKeeper {

@@ -1,4 +1,4 @@
-public import Pipeline
+public import GQLRunPipeline
 
 /// Tokens that a test hands out, in the place of every source of tokens.
 ///

@@ -1,6 +1,6 @@
 import Foundation
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// The file in which the tokens of one credential outlive the program.
 ///

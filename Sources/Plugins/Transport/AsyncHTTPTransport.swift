@@ -3,7 +3,7 @@ import HTTPTypes
 public import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
-public import Pipeline
+public import GQLRunPipeline
 
 /// Sends HTTP requests with async-http-client: streamed, pooled, HTTP/1.1 and HTTP/2.
 ///

@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import HTTPTypes
 import NIOCore
 import NIOHTTPCompression
-import Pipeline
+import GQLRunPipeline
 import Synchronization
 
 /// One client per combination of what async-http-client keeps per client, and the lines that requests

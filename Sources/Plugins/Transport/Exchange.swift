@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import Pipeline
+import GQLRunPipeline
 import Synchronization
 
 /// One request and its response, under limits of time and size.

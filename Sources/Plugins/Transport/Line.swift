@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import Pipeline
+import GQLRunPipeline
 import Synchronization
 
 /// The way of requests to one server: found once, and taken by all that follow.

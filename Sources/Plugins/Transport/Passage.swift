@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import Pipeline
+import GQLRunPipeline
 
 /// How a request gets to its server: directly, through a tunnel, or handed to a proxy that passes it on.
 struct Passage: Sendable {

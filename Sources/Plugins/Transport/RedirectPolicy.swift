@@ -1,6 +1,6 @@
 import Foundation
 import HTTPTypes
-import Pipeline
+import GQLRunPipeline
 
 /// Which redirects are followed, and with what.
 ///

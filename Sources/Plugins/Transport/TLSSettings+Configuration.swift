@@ -1,5 +1,5 @@
 import NIOSSL
-import Pipeline
+import GQLRunPipeline
 
 extension TLSSettings {
   /// A file of the settings that cannot be used.

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import NIOPosix
 import NIOSOCKS
-import Pipeline
+import GQLRunPipeline
 
 /// What goes wrong at a proxy.
 extension TransportFailures {

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP2
 import NIOSSL
-import Pipeline
+import GQLRunPipeline
 
 /// The cause of a failure that wants a closer look at the server's certificate.
 struct CertificateRefused: Error, CustomStringConvertible {

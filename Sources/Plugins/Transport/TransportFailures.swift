@@ -7,7 +7,7 @@ import NIOHTTP2
 import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
-import Pipeline
+import GQLRunPipeline
 
 /// What the network's errors mean: one message, one code, and how far the request got.
 struct TransportFailures: Sendable {

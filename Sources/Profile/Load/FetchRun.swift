@@ -1,6 +1,6 @@
 import Foundation
-package import Pipeline
-package import Plugins
+package import GQLRunPipeline
+package import GQLRunPlugins
 
 /// Fetches a response through a pipeline, measures it, and keeps a copy of its body in a file for the
 /// stages to be measured on.

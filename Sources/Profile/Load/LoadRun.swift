@@ -1,4 +1,4 @@
-package import Pipeline
+package import GQLRunPipeline
 
 /// Runs one request again and again, at a fixed rate or so many at a time.
 package struct LoadRun: Sendable {

@@ -1,6 +1,6 @@
-import Cache
-package import Pipeline
-package import Plugins
+import GQLRunCache
+package import GQLRunPipeline
+package import GQLRunPlugins
 
 /// One operation through a pipeline, with its phases measured.
 package struct PipelineRequest: Sendable {

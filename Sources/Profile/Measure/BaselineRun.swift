@@ -1,5 +1,5 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 /// What the same bytes cost others: yajl that tells nobody, and Foundation's whole tree.
 package struct BaselineRun {

@@ -1,4 +1,4 @@
-package import Cache
+package import GQLRunCache
 
 /// The whole job on a recorded response: read, parse and normalize, store, make durable, read back, put
 /// out. The clocks are read between pieces, never within one.

@@ -1,5 +1,5 @@
-package import Cache
-import JSONStream
+package import GQLRunCache
+import GQLRunJSON
 
 /// Guard, strict parser and normalizer side by side on the same pieces, so that what each adds is the
 /// difference within one piece, whatever else the machine is doing at the time.

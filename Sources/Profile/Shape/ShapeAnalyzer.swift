@@ -1,5 +1,5 @@
-package import Cache
-package import JSONStream
+package import GQLRunCache
+package import GQLRunJSON
 
 /// Takes a response in as it streams and counts what it consists of, in bounded memory.
 package final class ShapeAnalyzer {

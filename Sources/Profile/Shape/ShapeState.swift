@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// The counts so far, and the containers that are open.
 struct ShapeState {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Batch
-import Cache
+import GQLRunBatch
+import GQLRunCache
 import Foundation
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 struct BatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
-import Batch
-import Pipeline
+import GQLRunBatch
+import GQLRunPipeline
 
 /// The exit code and message of a batch run.
 enum BatchOutcome {

@@ -1,4 +1,4 @@
-import Batch
+import GQLRunBatch
 import Foundation
 
 /// Tells on standard error how a run stands: a bar on a terminal, else a line every half minute.

@@ -1,11 +1,11 @@
 import ArgumentParser
-import Batch
-import CAllocations
-import Cache
+import GQLRunBatch
+import CGQLRunAllocations
+import GQLRunCache
 import Foundation
 import Logging
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 struct BatchRunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
 
 struct CacheCommand: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 public import ArgumentParser
-public import Cache
+public import GQLRunCache
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 struct CacheImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,12 +1,12 @@
 import ArgumentParser
-import Cache
-import DemoServer
+import GQLRunCache
+import GQLRunDemoServer
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 import Logging
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 struct LogoutCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

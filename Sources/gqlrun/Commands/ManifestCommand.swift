@@ -1,9 +1,9 @@
 import ArgumentParser
-import Cache
-import GraphQL
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
 struct ManifestCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

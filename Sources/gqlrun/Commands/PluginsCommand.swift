@@ -1,6 +1,6 @@
 import ArgumentParser
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 struct PluginsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,11 +1,11 @@
 public import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
 import Logging
-public import Pipeline
-import Plugins
+public import GQLRunPipeline
+import GQLRunPlugins
 
 struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

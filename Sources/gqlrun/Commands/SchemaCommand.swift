@@ -1,9 +1,9 @@
 import ArgumentParser
-import Cache
-import GraphQL
+import GQLRunCache
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 struct SchemaCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

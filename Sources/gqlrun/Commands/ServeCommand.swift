@@ -1,5 +1,5 @@
 import ArgumentParser
-import DemoServer
+import GQLRunDemoServer
 import Foundation
 
 struct ServeCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import GraphQL
+import GQLRunLanguage
 
 struct ValidateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// The documents of a project: each is looked at by itself, and all may use the fragments of all.
 struct DocumentSet {
@@ -105,7 +105,7 @@ struct DocumentSet {
   }
 
   private func finding(
-    _ error: GraphQL.ValidationError, _ severity: Finding.Severity, _ file: Int
+    _ error: GQLRunLanguage.ValidationError, _ severity: Finding.Severity, _ file: Int
   ) -> Finding {
     let places = error.locations.map {
       Finding.Place(file: sources.files[sources.index(of: $0)].name, location: sources.local($0))

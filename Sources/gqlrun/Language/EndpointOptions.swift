@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// Where a command asks, and through which pipeline.
 struct EndpointOptions: ParsableArguments {

@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// Something that was found in a file of the user: an error, or a warning.
 struct Finding: Hashable {

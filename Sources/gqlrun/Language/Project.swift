@@ -1,5 +1,5 @@
 import Foundation
-import Pipeline
+import GQLRunPipeline
 
 /// The files of a project, as its project file names them.
 struct Project {

@@ -1,6 +1,6 @@
-import Cache
-import GraphQL
-import JSONStream
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunJSON
 
 /// Schemas in files: type definitions, or the JSON of an introspection query.
 enum SchemaFile {

@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// Several files as one text, so that a place in a document made of all of them leads back to its file.
 struct SourceFiles {

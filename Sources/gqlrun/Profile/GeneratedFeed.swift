@@ -1,8 +1,8 @@
-import Cache
-import DemoServer
+import GQLRunCache
+import GQLRunDemoServer
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// A response made up for profiling: posts with authors, tags and comments, the same every time.
 struct GeneratedFeed {

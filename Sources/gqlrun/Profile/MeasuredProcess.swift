@@ -1,5 +1,5 @@
 import Foundation
-import Profile
+import GQLRunProfile
 
 /// This program, started again for one measured run: what one run leaves in memory cannot help or hinder
 /// the next, and its peak memory is its own.

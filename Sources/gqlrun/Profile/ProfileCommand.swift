@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import Pipeline
-import Profile
+import GQLRunPipeline
+import GQLRunProfile
 
 struct ProfileCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

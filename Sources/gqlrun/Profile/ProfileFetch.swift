@@ -1,9 +1,9 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import Pipeline
-import Plugins
-import Profile
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunProfile
 
 /// How many requests are sent, and when.
 struct LoadOptions: ParsableArguments {

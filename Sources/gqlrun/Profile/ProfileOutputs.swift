@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Profile
+import GQLRunProfile
 
 /// Where a profile goes, and what it is held against.
 struct ProfileOutputs: ParsableArguments {

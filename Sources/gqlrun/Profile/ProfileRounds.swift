@@ -1,5 +1,5 @@
 import Foundation
-import Profile
+import GQLRunProfile
 
 /// Runs everything in turn, round after round, so that all met the same machine.
 struct ProfileRounds {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import CAllocations
-import Cache
+import CGQLRunAllocations
+import GQLRunCache
 import Foundation
-import Pipeline
-import Profile
+import GQLRunPipeline
+import GQLRunProfile
 
 /// One measured run: what `gqlrun profile` starts again and again. Prints the measurement as JSON.
 struct ProfileRunCommand: AsyncParsableCommand {

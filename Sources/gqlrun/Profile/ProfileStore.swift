@@ -1,5 +1,5 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
 
 /// A store to be measured. Files are made for the runs and removed afterwards; a file that is there is

@@ -1,5 +1,5 @@
 import ArgumentParser
-import GraphQL
+import GQLRunLanguage
 
 /// The names of commands, checked before the arguments are read: a misspelt one is told from an
 /// argument too many.

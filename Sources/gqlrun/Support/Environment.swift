@@ -1,5 +1,5 @@
 import Foundation
-import Pipeline
+import GQLRunPipeline
 
 extension PipelineFileEnvironment {
   /// What pipeline files may reach, with `endpoint` as the variable `GQL_URL`.

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import Profile
+import GQLRunProfile
 
 /// An error as the command line reports it: one message, and the exit code that belongs to it.
 struct Failure: Error {

@@ -1,6 +1,6 @@
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// Reading files that the command line names. `-` is standard input.
 enum Input {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cache
-import GraphQL
-import JSONStream
-import Pipeline
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
 
 /// Which operation of a document, with which variables, and what identifies its objects.
 struct OperationOptions: ParsableArguments {

@@ -1,8 +1,8 @@
-import Cache
-import GraphQL
+import GQLRunCache
+import GQLRunLanguage
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 extension Failure {
   /// The failure of a chain or of a pipeline file; `nil` for other errors.

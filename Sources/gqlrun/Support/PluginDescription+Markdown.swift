@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 extension PluginDescription {
   /// A chapter about the plugin.

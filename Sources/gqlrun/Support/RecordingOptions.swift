@@ -1,7 +1,7 @@
 import ArgumentParser
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// What is kept of the exchanges of a run.
 struct RecordingOptions: ParsableArguments {

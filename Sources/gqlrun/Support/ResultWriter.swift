@@ -1,5 +1,5 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 /// Writes results as JSON: compact or indented, to standard output or a file, and with a line end.
 final class ResultWriter {

@@ -1,10 +1,10 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
 import Logging
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// A pipeline with everything its chains need: network, store, log.
 struct Session {

@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 extension Input {
   /// `file:line:column: message`, the line it is about, and a caret.

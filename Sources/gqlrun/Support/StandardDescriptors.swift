@@ -1,4 +1,4 @@
-import Batch
+import GQLRunBatch
 import Foundation
 
 /// Standard input, output and error as the program finds them.

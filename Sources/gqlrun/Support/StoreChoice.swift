@@ -1,5 +1,5 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 
 /// Where records are kept.
 enum StoreChoice: Sendable, ExpressibleByArgument {

@@ -1,11 +1,11 @@
-import Cache
-import DemoServer
+import GQLRunCache
+import GQLRunDemoServer
 import Foundation
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
-@testable import Batch
+@testable import GQLRunBatch
 
 /// Runs manifests in a folder of their own, over real sockets.
 enum Bench {

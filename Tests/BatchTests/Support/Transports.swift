@@ -1,9 +1,9 @@
 import Foundation
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
-@testable import Batch
+@testable import GQLRunBatch
 
 /// The network, until so many requests were sent; then the run is stopped.
 struct CountingTransport: HTTPTransport {

@@ -1,4 +1,4 @@
-import Cache
+import GQLRunCache
 
 /// A store that tells when it is made durable.
 struct WatchedStore: RecordStore {

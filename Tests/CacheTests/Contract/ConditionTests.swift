@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// `@skip` and `@include`, on write and on read.
 @Suite("Skip and include")

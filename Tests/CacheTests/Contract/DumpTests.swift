@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// The same facts give the same dump, byte for byte.
 @Suite("Dump")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Under which name a field is stored.
 @Suite("Field keys")

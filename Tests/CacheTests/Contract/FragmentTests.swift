@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Fragments, and what the type of an object decides.
 @Suite("Fragments")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Rules that leave arguments out of the name under which a field is stored.
 @Suite("Key arguments")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Lists of every depth and length.
 @Suite("Lists")

@@ -1,8 +1,8 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// What is not a GraphQL response, or not the one that was asked for.
 @Suite("Malformed responses")

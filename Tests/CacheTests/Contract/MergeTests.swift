@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// What becomes of a stored value when another arrives.
 @Suite("Merge")

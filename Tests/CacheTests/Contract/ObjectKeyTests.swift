@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// How an object gets its identity.
 @Suite("Object keys")

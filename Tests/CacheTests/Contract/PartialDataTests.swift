@@ -1,9 +1,9 @@
 import Foundation
-import JSONStream
-import TestSupport
+import GQLRunJSON
+import GQLRunTestSupport
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// What becomes of nulls that stand for errors.
 @Suite("Errors and partial data")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Answering an operation from the records.
 @Suite("Reads")

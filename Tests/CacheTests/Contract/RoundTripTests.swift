@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// What every store must do with a whole response, whichever way it comes.
 @Suite("Round trip")

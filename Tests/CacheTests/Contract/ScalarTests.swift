@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Leaf values: they stand in records and results as they came.
 @Suite("Leaf values")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Records with more fields than a word has bits.
 @Suite("Wide records")

@@ -1,8 +1,8 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 @Suite("How old answers may be")
 struct AgeTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 @Suite("Explaining what a cache has")
 struct ExplainTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 @Suite("Scattered keys")
 struct KeySpreadTests {

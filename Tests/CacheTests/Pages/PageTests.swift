@@ -1,8 +1,8 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Pages of a list that become one stored list.
 @Suite("Pages")

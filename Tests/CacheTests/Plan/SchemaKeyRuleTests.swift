@@ -1,7 +1,7 @@
-import GraphQL
+import GQLRunLanguage
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Key rules and field rules that stand in the schema.
 @Suite("Rules of the schema")

@@ -1,8 +1,8 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Variables as flags and the cells of tables give them.
 @Suite("Variables from text")

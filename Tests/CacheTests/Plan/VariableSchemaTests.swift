@@ -1,6 +1,6 @@
-import Cache
-import GraphQL
-import JSONStream
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunJSON
 import Testing
 
 @Suite("Variables with a schema")

@@ -1,5 +1,5 @@
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
 /// One response key of an object, with everything selected below it.
 struct CollectedField {

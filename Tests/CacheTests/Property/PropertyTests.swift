@@ -1,9 +1,9 @@
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// The engine against a cache that is obviously right, over random schemas, operations and answers.
 ///

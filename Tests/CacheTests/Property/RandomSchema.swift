@@ -1,4 +1,4 @@
-@testable import Cache
+@testable import GQLRunCache
 
 /// A small random type system: objects with and without identity, interfaces, a union.
 ///

@@ -1,8 +1,8 @@
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// The cache as one would write it down without a thought of speed: dictionaries of values.
 struct ReferenceCache {

@@ -1,4 +1,4 @@
-@testable import Cache
+@testable import GQLRunCache
 
 /// When the fields of records were received, the obvious way: a time per field.
 struct TimeModel {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Collects what stores have to say.
 final class Notices: @unchecked Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Databases damaged at random: whatever is read from them was true once, or is missing, or the error is
 /// clear. `make torture` damages 2,000; `GQLRUN_DAMAGED` says how many, `GQLRUN_DAMAGED_FROM` with

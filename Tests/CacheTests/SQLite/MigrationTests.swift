@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 @Suite("Versions of the database file", .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
 struct MigrationTests {

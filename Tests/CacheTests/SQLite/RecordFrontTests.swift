@@ -1,8 +1,8 @@
 import Foundation
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// What is special about records of a file that are kept in memory, too; all else is in the contract.
 @Suite("Memory in front of a file", .enabled(if: SQLiteTool.isThere))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Stores and processes that share a file. Other processes are played by `FileLock`s of their own, which
 /// are as foreign to a store as those of another process, and by real ones in `gqlrunTests`.

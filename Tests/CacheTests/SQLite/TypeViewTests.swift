@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 @Suite("SQL views", .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
 struct TypeViewTests {

@@ -1,9 +1,9 @@
 import Foundation
-import GraphQL
-import JSONStream
+import GQLRunLanguage
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// A store of each kind, made for one test and gone after it.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import GQLRunTestSupport
 
 /// SQLite's own program, as a person would use it on the cache.
 enum SQLiteTool {

@@ -1,7 +1,7 @@
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Random interleavings of writes, layers, rollbacks and removals, against a model.
 @Suite("Random interleavings")

@@ -1,7 +1,7 @@
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Optimistic layers: seen at once, replaced or taken back, in any order.
 @Suite("Optimistic layers")

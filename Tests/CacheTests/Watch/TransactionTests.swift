@@ -1,7 +1,7 @@
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import Cache
+@testable import GQLRunCache
 
 /// Reading and writing the data of operations by hand.
 @Suite("Transactions by hand")

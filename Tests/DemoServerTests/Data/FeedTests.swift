@@ -1,7 +1,7 @@
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import DemoServer
+@testable import GQLRunDemoServer
 
 /// The feed is made from numbers alone.
 @Suite struct FeedTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import DemoServer
+@testable import GQLRunDemoServer
 
 /// The data of the countries is whole and consistent.
 @Suite struct GeographyTests {

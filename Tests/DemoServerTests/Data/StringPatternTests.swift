@@ -1,6 +1,6 @@
 import Testing
 
-@testable import DemoServer
+@testable import GQLRunDemoServer
 
 @Suite struct StringPatternTests {
   @Test(arguments: [

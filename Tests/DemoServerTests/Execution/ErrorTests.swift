@@ -1,5 +1,5 @@
-import DemoServer
-import JSONStream
+import GQLRunDemoServer
+import GQLRunJSON
 import Testing
 
 /// Errors of fields: partial data, null propagation, paths.

@@ -1,6 +1,6 @@
-import DemoServer
-import GraphQL
-import JSONStream
+import GQLRunDemoServer
+import GQLRunLanguage
+import GQLRunJSON
 import Testing
 
 /// What the schema says about itself to those who ask the standard question.

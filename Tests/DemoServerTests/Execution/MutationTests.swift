@@ -1,7 +1,7 @@
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import DemoServer
+@testable import GQLRunDemoServer
 
 @Suite struct MutationTests {
   private let executor = DemoExecutor(feedSize: 100)

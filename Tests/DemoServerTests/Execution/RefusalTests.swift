@@ -1,5 +1,5 @@
-import DemoServer
-import JSONStream
+import GQLRunDemoServer
+import GQLRunJSON
 import Testing
 
 /// Requests that are refused before anything is executed: errors, and no data.

@@ -1,5 +1,5 @@
-import DemoServer
-import JSONStream
+import GQLRunDemoServer
+import GQLRunJSON
 import Testing
 
 /// How requests and responses travel: https://graphql.github.io/graphql-over-http/draft/

@@ -1,7 +1,7 @@
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import DemoServer
+@testable import GQLRunDemoServer
 
 /// Nothing that comes from outside may crash the server, or make it work forever.
 @Suite(.timeLimit(.minutes(2))) struct HostileRequestTests {

@@ -1,5 +1,5 @@
-import DemoServer
-import JSONStream
+import GQLRunDemoServer
+import GQLRunJSON
 import Synchronization
 import Testing
 

@@ -1,8 +1,8 @@
 import HTTPTypes
-import JSONStream
+import GQLRunJSON
 import Testing
 
-@testable import DemoServer
+@testable import GQLRunDemoServer
 
 @Suite(.timeLimit(.minutes(2))) struct ServerLifeTests {
   private struct Expected: Error {}

@@ -1,8 +1,8 @@
-import JSONStream
+import GQLRunJSON
 import NIOCore
 import Testing
 
-@testable import DemoServer
+@testable import GQLRunDemoServer
 
 /// Answers of any size in the memory of one piece.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct StreamingTests {

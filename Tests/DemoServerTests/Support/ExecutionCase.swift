@@ -1,5 +1,5 @@
-import DemoServer
-import JSONStream
+import GQLRunDemoServer
+import GQLRunJSON
 import Testing
 
 /// An operation and the response it must have, byte for byte.

@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 import Testing
 
 @Suite struct PrintingTests {

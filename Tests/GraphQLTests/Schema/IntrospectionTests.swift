@@ -1,5 +1,5 @@
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import Testing
 
 @Suite struct IntrospectionTests {

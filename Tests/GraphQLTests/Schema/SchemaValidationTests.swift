@@ -1,5 +1,5 @@
-import GraphQL
-import TestSupport
+import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 /// What is forbidden in the types of a schema taken together; messages and places are those that

@@ -1,5 +1,5 @@
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import Testing
 
 /// Schemas that are almost right: what cannot lead an operation astray is told and tolerated.

@@ -1,5 +1,5 @@
 import Foundation
-import GraphQL
+import GQLRunLanguage
 
 extension IntrospectionValue {
   /// What `JSONSerialization` read.

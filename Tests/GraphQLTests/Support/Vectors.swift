@@ -1,5 +1,5 @@
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import Testing
 
 /// The conformance data shared between worktrees: `$GQLRUN_SHARED`, else `../shared` next to the
@@ -47,7 +47,7 @@ extension Document {
   /// written in the short form, which printing decides anew.
   var structure: String {
     func write(_ value: Any, to text: inout String) {
-      if value is GraphQL.SourceLocation { return }
+      if value is GQLRunLanguage.SourceLocation { return }
       let mirror = Mirror(reflecting: value)
       if mirror.children.isEmpty {
         text += String(reflecting: value)

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import GraphQL
-import TestSupport
+import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 @Suite struct HostileValidationTests {
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test func `documents built by hand need no distinct locations`() throws {
-    let nowhere = GraphQL.SourceLocation(line: 1, column: 1, offset: 0)
+    let nowhere = GQLRunLanguage.SourceLocation(line: 1, column: 1, offset: 0)
     func field(_ name: String, _ alias: String? = nil, _ inner: [Selection] = []) -> Selection {
       .field(
         Field(

@@ -1,5 +1,5 @@
-import GraphQL
-import TestSupport
+import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 @Suite(Shared.whenPresent) struct ValidationSpeedTests {

@@ -1,4 +1,4 @@
-@testable import JSONStream
+@testable import GQLRunJSON
 
 /// How a text arrives: the lengths of its pieces.
 struct Cuts: Sendable, CustomStringConvertible {

@@ -1,5 +1,5 @@
-import GraphQL
-import Pipeline
+import GQLRunLanguage
+import GQLRunPipeline
 import Testing
 
 @Suite("The cache in a chain")

@@ -1,5 +1,5 @@
-import Cache
-import Pipeline
+import GQLRunCache
+import GQLRunPipeline
 import Testing
 
 @Suite("Retries")

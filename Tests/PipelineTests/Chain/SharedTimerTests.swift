@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Pipeline
+@testable import GQLRunPipeline
 
 @Suite("The timer that tasks share", .timeLimit(.minutes(1)))
 struct SharedTimerTests {

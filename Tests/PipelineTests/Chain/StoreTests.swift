@@ -1,7 +1,7 @@
-import Cache
-import GraphQL
-import JSONStream
-import Pipeline
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
 /// The chain with the real parser and store of the cache.

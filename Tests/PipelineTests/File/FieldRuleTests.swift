@@ -1,7 +1,7 @@
-import Cache
+import GQLRunCache
 import Testing
 
-@testable import Pipeline
+@testable import GQLRunPipeline
 
 @Suite("Rules for fields")
 struct FieldRuleTests {

@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 @Suite("Values in pipeline files")

@@ -1,5 +1,5 @@
 import Foundation
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 @Suite("The environment of this process")

@@ -1,6 +1,6 @@
-import Cache
+import GQLRunCache
 import HTTPTypes
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 @Suite("A pipeline read from a file")

@@ -1,5 +1,5 @@
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
 @Suite("The tests of a pipeline file")

@@ -1,5 +1,5 @@
 import HTTPTypes
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 @Suite("YAML in pipeline files")

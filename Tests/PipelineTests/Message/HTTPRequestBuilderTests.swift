@@ -1,7 +1,7 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
 @Suite("The HTTP request of an operation")

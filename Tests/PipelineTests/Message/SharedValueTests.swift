@@ -1,6 +1,6 @@
 import HTTPTypes
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
 /// Requests, responses and services share what they hold; nobody may notice.

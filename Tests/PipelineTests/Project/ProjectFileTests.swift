@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import Pipeline
+@testable import GQLRunPipeline
 
 @Suite("Project files")
 struct ProjectFileTests {

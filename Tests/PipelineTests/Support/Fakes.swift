@@ -1,8 +1,8 @@
-import Cache
-import GraphQL
+import GQLRunCache
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
-import Pipeline
+import GQLRunJSON
+import GQLRunPipeline
 
 /// What happened, in order.
 actor Journal {

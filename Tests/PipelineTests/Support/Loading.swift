@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 
 /// A place for pipeline files without a disk.
 let testEnvironment = PipelineFileEnvironment(

@@ -1,7 +1,7 @@
-import Cache
-import GraphQL
-import JSONStream
-import Pipeline
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPipeline
 import Testing
 
 /// Watched queries and optimistic mutations over a chain with the real parser and store.

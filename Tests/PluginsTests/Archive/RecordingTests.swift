@@ -1,9 +1,9 @@
 import Foundation
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
-import TestSupport
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunTestSupport
 import Testing
 
 /// What is kept of exchanges for curl and for HTTP archives.

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// The views of bodies in the log.

@@ -1,6 +1,6 @@
-import DemoServer
-import Pipeline
-import Plugins
+import GQLRunDemoServer
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct CacheReadPluginTests {

@@ -1,7 +1,7 @@
-import Cache
-import DemoServer
-import Pipeline
-import Plugins
+import GQLRunCache
+import GQLRunDemoServer
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct CacheWritePluginTests {

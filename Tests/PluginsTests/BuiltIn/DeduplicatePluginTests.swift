@@ -1,7 +1,7 @@
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct DeduplicatePluginTests {

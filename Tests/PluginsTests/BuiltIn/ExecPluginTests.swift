@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// `exec`, with programs in the shell that every machine has.

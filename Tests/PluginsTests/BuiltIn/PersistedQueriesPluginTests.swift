@@ -1,10 +1,10 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PersistedQueriesPluginTests {

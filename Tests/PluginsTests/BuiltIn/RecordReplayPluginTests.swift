@@ -1,9 +1,9 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RecordReplayPluginTests {

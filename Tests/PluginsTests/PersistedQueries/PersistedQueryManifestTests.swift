@@ -1,6 +1,6 @@
-import GraphQL
-import JSONStream
-import Plugins
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPlugins
 import Testing
 
 @Suite("Manifests of persisted queries")

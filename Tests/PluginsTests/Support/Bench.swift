@@ -1,10 +1,10 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// A chain read from YAML with a real transport and a real store.
 struct Bench: Sendable {

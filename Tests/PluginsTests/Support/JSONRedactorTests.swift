@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Plugins
+@testable import GQLRunPlugins
 
 @Suite struct JSONRedactorTests {
   private let redactor = JSONRedactor(names: ["token", "client_secret"])

@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 /// The options of a plugin with their defaults, as `plugins show` has them.

@@ -1,8 +1,8 @@
 import Foundation
-import Pipeline
+import GQLRunPipeline
 import Testing
 
-@testable import Plugins
+@testable import GQLRunPlugins
 
 /// One sleeping task for everything that must not take too long.
 @Suite(.timeLimit(.minutes(1))) struct WatchTests {

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct OAuth2Tests {

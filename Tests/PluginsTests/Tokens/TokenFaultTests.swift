@@ -1,8 +1,8 @@
-import DemoServer
+import GQLRunDemoServer
 import Foundation
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// Faults of tokens, with many operations and several processes.

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TokenRefreshPluginTests {

@@ -1,4 +1,4 @@
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 /// Answers that are right, however odd.

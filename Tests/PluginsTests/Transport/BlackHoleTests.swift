@@ -1,6 +1,6 @@
 import Foundation
-import Pipeline
-import TestSupport
+import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 /// A port that takes no more connections and refuses none: its queue is full.

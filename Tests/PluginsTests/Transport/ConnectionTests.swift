@@ -1,6 +1,6 @@
 import HTTPTypes
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// Connections: kept, closed, given up.

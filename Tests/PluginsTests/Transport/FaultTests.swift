@@ -1,6 +1,6 @@
 import HTTPTypes
-import Pipeline
-import TestSupport
+import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 /// What servers and networks do wrong, one fault after the other.

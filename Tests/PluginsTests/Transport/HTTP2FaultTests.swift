@@ -1,7 +1,7 @@
-import JSONStream
+import GQLRunJSON
 import NIOSSL
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// Faults 35 to 37: a server that speaks HTTP/2, frame by frame.

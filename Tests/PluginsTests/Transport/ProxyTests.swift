@@ -1,5 +1,5 @@
-import Pipeline
-import TestSupport
+import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 /// Fault 38 and how proxies are chosen.

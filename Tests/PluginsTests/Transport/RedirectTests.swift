@@ -1,6 +1,6 @@
-import GraphQL
+import GQLRunLanguage
 import HTTPTypes
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 /// Faults 27 to 29, and redirects that are followed.

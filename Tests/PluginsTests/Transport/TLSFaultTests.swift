@@ -1,5 +1,5 @@
 import NIOSSL
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 /// Fault 33 and what goes with it: certificates, names, authorities and versions.

@@ -1,5 +1,5 @@
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 import Testing
 
 /// The limits of time, on a clock that the tests move.

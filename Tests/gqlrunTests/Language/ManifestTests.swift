@@ -1,7 +1,7 @@
-import Cache
-import GraphQL
-import JSONStream
-import Plugins
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunJSON
+import GQLRunPlugins
 import Testing
 
 @testable import gqlrun

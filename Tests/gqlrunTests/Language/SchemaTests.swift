@@ -1,10 +1,10 @@
 import ArgumentParser
-import Cache
-import DemoServer
-import GraphQL
-import JSONStream
+import GQLRunCache
+import GQLRunDemoServer
+import GQLRunLanguage
+import GQLRunJSON
 import Logging
-import Pipeline
+import GQLRunPipeline
 import Testing
 
 @testable import gqlrun

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import GQLRunTestSupport
 import Testing
 
 /// What a run of the program left.

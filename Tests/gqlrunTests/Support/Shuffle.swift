@@ -1,4 +1,4 @@
-import JSONStream
+import GQLRunJSON
 
 /// Random numbers that are the same in every run.
 struct SplitMix: RandomNumberGenerator {

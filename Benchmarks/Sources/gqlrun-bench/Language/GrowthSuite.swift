@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// How the time grows with the size of documents, ordinary ones and those that are made to be hard:
 /// four times the size may take about four times as long.

@@ -1,5 +1,5 @@
 import Foundation
-import GraphQL
+import GQLRunLanguage
 
 /// Measures the GraphQL language: reading, building, printing and comparing a schema, checking
 /// operations against it, and how the time grows with documents that are made to be hard.

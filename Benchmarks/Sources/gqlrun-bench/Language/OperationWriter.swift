@@ -1,4 +1,4 @@
-import GraphQL
+import GQLRunLanguage
 
 /// Writes operations that are valid against a schema, whatever schema it is: the same ones every time.
 struct OperationWriter {

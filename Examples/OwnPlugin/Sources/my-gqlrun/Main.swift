@@ -1,8 +1,8 @@
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
-import Pipeline
-import Plugins
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// Runs a document through a pipeline file that may name the plugin `tenant`:
 ///

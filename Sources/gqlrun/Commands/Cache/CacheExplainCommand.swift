@@ -1,7 +1,7 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import JSONStream
+import GQLRunJSON
 
 extension CacheCommand {
   struct Explain: AsyncParsableCommand {

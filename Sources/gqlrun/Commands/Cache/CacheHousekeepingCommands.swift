@@ -1,7 +1,7 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import Pipeline
+import GQLRunPipeline
 
 extension CacheCommand {
   struct Gc: AsyncParsableCommand {

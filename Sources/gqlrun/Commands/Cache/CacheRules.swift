@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 /// A duration on the command line, as pipeline files write it.
 struct DurationArgument: ExpressibleByArgument {

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Cache
+import GQLRunCache
 import Foundation
-import GraphQL
+import GQLRunLanguage
 
 extension CacheCommand {
   struct SQL: AsyncParsableCommand {

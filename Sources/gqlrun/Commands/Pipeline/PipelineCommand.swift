@@ -1,6 +1,6 @@
 import ArgumentParser
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 struct PipelineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

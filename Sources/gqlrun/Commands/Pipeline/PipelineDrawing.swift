@@ -1,7 +1,7 @@
 import ArgumentParser
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
 extension PipelineCommand {
   struct Graph: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import Pipeline
-import Plugins
+import GQLRunPipeline
+import GQLRunPlugins
 
 extension PipelineCommand {
   struct New: AsyncParsableCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
-import JSONStream
-import Pipeline
-import Plugins
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
 
 extension PipelineCommand {
   struct Test: AsyncParsableCommand {

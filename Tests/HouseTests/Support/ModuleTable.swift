@@ -1,0 +1,112 @@
+/// The modules and what each may import: the table of `docs/decisions/0001-modules-and-dependencies.md`.
+///
+/// A change here is a change of the architecture. It belongs into a commit that says why.
+struct Module {
+  /// The target's name, unique in a package graph.
+  let name: String
+  /// Its folder in `Sources`.
+  let folder: String
+  /// Targets of this package that it may import.
+  let own: Set<String>
+  /// Modules of other packages. `NIO*` stands for every module whose name begins so.
+  let packages: Set<String>
+  /// Modules that come with Swift.
+  let system: Set<String>
+
+  init(
+    _ name: String, folder: String? = nil, own: Set<String> = [], packages: Set<String> = [],
+    system: Set<String> = []
+  ) {
+    self.name = name
+    self.folder = folder ?? name
+    self.own = own
+    self.packages = packages
+    self.system = system
+  }
+
+  func mayImport(_ module: String) -> Bool { mayDependOn(module) || system.contains(module) }
+
+  /// Whether the package manifest may list `name`, a target or product.
+  func mayDependOn(_ name: String) -> Bool {
+    own.contains(name)
+      || packages.contains { $0.hasSuffix("*") ? name.hasPrefix($0.dropLast()) : name == $0 }
+  }
+
+  private static let core: Set<String> = ["GQLRunCache", "GQLRunJSON", "GQLRunLanguage"]
+  private static let chain: Set<String> = core.union(["GQLRunPlugins", "GQLRunPipeline"])
+
+  static let all: [Module] = [
+    // In no product: what tests of several modules use.
+    Module("GQLRunTestSupport", folder: "TestSupport", system: ["Foundation", "Synchronization"]),
+    // The example, which imports what every user of the library imports.
+    Module("my-gqlrun", own: chain, packages: ["HTTPTypes"], system: ["Foundation"]),
+    Module("CYajl"),
+    Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"]),
+    Module("GQLRunLanguage", folder: "GraphQL"),
+    Module(
+      "GQLRunCache", folder: "Cache", own: ["GQLRunJSON", "GQLRunLanguage"],
+      packages: ["GRDB", "GRDBSQLite"],
+      system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
+    Module(
+      "GQLRunPipeline", folder: "Pipeline", own: core,
+      packages: ["Yams", "Logging", "HTTPTypes"],
+      system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
+    Module(
+      "GQLRunPlugins", folder: "Plugins", own: core.union(["GQLRunPipeline"]),
+      packages: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
+      system: ["Foundation", "Synchronization"]),
+    Module("CGQLRunZlib", folder: "CZlib"),
+    Module(
+      "GQLRunBatch", folder: "Batch", own: chain.union(["CGQLRunZlib"]),
+      packages: ["GRDB", "GRDBSQLite", "Histogram", "Logging", "Crypto", "HTTPTypes"],
+      system: ["Foundation", "Dispatch", "Synchronization"]),
+    Module(
+      "GQLRunProfile", folder: "Profile", own: chain,
+      packages: ["Histogram", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
+    Module(
+      "GQLRunDemoServer", folder: "DemoServer", own: ["GQLRunJSON", "GQLRunLanguage"],
+      packages: ["Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging", "NIO*"],
+      system: ["Foundation"]),
+    Module("CGQLRunAllocations", folder: "CAllocations"),
+    Module(
+      "gqlrun",
+      own: chain.union([
+        "CGQLRunAllocations", "GQLRunBatch", "GQLRunProfile", "GQLRunDemoServer",
+      ]),
+      packages: ["ArgumentParser", "HTTPTypes", "Logging"],
+      system: ["Foundation", "Glibc", "Musl"]),
+  ]
+
+  static func named(_ name: String) -> Module? { all.first { $0.name == name } }
+
+  static func inFolder(_ folder: String) -> Module? { all.first { $0.folder == folder } }
+
+  /// Modules that only some folders may import, where the table alone would allow more.
+  static let confined: [(module: String, folders: [String])] = [
+    (
+      "CGQLRunAllocations", ["Sources/gqlrun/Profile/", "Sources/gqlrun/Commands/BatchRunCommand"]
+    ),
+    ("CYajl", ["Sources/JSONStream/"]),
+    ("CGQLRunZlib", ["Sources/Batch/Sinks/"]),
+    ("GRDB", ["Sources/Cache/SQLite/", "Sources/Batch/"]),
+    ("GRDBSQLite", ["Sources/Cache/SQLite/", "Sources/Batch/Journal/"]),
+  ]
+
+  /// The forbidden imports of the Swift file at `path`, as `file:line: message`.
+  static func violations(in source: SwiftSource, path: String) -> [String] {
+    let parts = path.split(separator: "/")
+    guard parts.count > 2, let module = inFolder(String(parts[1])) else {
+      return ["\(path):1: no module of the table has this folder"]
+    }
+    return source.imports.compactMap { found in
+      let location = "\(path):\(found.line)"
+      guard module.mayImport(found.module) else {
+        return "\(location): \(module.name) may not import \(found.module)"
+      }
+      guard let rule = confined.first(where: { $0.module == found.module }),
+        !rule.folders.contains(where: path.hasPrefix)
+      else { return nil }
+      return "\(location): only \(rule.folders.joined(separator: ", ")) may import \(found.module)"
+    }
+  }
+}
