@@ -72,7 +72,7 @@ struct SelectionTree {
       let fields = sets.flatMap { self.fields(of: $0) }
       let found = fields.filter { $0.responseKey == key }
       guard !found.isEmpty else {
-        return (key, GraphQL.suggestion(for: key, in: fields.map(\.responseKey)))
+        return (key, GQLRunLanguage.suggestion(for: key, in: fields.map(\.responseKey)))
       }
       sets = found.compactMap(\.selectionSet)
     }

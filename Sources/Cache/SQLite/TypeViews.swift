@@ -81,7 +81,7 @@ enum TypeViews {
 
   /// https://spec.graphql.org/September2025/#Name
   private static func isName(_ text: String) -> Bool {
-    Cache.isName(text[...]) && text.utf8.count <= 200
+    GQLRunCache.isName(text[...]) && text.utf8.count <= 200
   }
 
   private static func quoted(_ name: String) -> String {
