@@ -44,12 +44,20 @@ let core: [Target] = [
 
 let networked: [Target] = [
   .target(
+    name: "GQLRunConfiguration",
+    dependencies: [
+      "GQLRunJSON", "GQLRunLanguage",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Yams", package: "Yams"),
+    ],
+    path: "Sources/Configuration",
+    swiftSettings: onTheWay),
+  .target(
     name: "GQLRunPipeline",
     dependencies: [
-      "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunConfiguration", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
-      .product(name: "Yams", package: "Yams"),
     ],
     path: "Sources/Pipeline",
     swiftSettings: onTheWay),
@@ -131,6 +139,13 @@ let networked: [Target] = [
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
     path: "Examples/OwnPlugin/Sources/my-gqlrun"),
+  .testTarget(
+    name: "ConfigurationTests",
+    dependencies: [
+      "GQLRunConfiguration", "GQLRunJSON",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+    ],
+    swiftSettings: settings),
   .testTarget(
     name: "PipelineTests",
     dependencies: ["GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage"],

@@ -33,7 +33,9 @@ struct Module {
   }
 
   private static let core: Set<String> = ["GQLRunCache", "GQLRunJSON", "GQLRunLanguage"]
-  private static let chain: Set<String> = core.union(["GQLRunPlugins", "GQLRunPipeline"])
+  private static let chain: Set<String> = core.union([
+    "GQLRunConfiguration", "GQLRunPlugins", "GQLRunPipeline",
+  ])
 
   static let all: [Module] = [
     // In no product: what tests of several modules use.
@@ -48,11 +50,15 @@ struct Module {
       packages: ["GRDB", "GRDBSQLite"],
       system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
-      "GQLRunPipeline", folder: "Pipeline", own: core,
-      packages: ["Yams", "Logging", "HTTPTypes"],
+      "GQLRunConfiguration", folder: "Configuration", own: ["GQLRunJSON", "GQLRunLanguage"],
+      packages: ["Yams", "HTTPTypes"], system: ["Foundation", "Glibc", "Musl"]),
+    Module(
+      "GQLRunPipeline", folder: "Pipeline", own: core.union(["GQLRunConfiguration"]),
+      packages: ["Logging", "HTTPTypes"],
       system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
-      "GQLRunPlugins", folder: "Plugins", own: core.union(["GQLRunPipeline"]),
+      "GQLRunPlugins", folder: "Plugins",
+      own: core.union(["GQLRunConfiguration", "GQLRunPipeline"]),
       packages: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
       system: ["Foundation", "Synchronization"]),
     Module("CGQLRunZlib", folder: "CZlib"),

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@testable import GQLRunPipeline
+@testable import GQLRunConfiguration
 
 @Suite("Project files")
 struct ProjectFileTests {

@@ -15,10 +15,10 @@ public enum YAMLValues {
     var source = SourceText(file: file, lines: [])
     source.kind = .variables
     let start = SourcePlace(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFile.maximumBytes,
+    guard bytes.count <= PipelineFileEnvironment.maximumBytes,
       let text = String(validating: bytes, as: UTF8.self)
     else {
-      let isLong = bytes.count > PipelineFile.maximumBytes
+      let isLong = bytes.count > PipelineFileEnvironment.maximumBytes
       throw PipelineDiagnostics(
         [
           PipelineDiagnostic(

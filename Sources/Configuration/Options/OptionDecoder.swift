@@ -119,7 +119,7 @@ package struct OptionDecoder {
   }
 
   /// A default read by the option's own type, or `nil` when the description is wrong.
-  static func defaultValue(
+  package static func defaultValue(
     of option: OptionDescription, _ text: String, place: SourcePlace
   ) -> OptionValue? {
     var decoder = OptionDecoder(folder: ".", environment: PipelineFileEnvironment())

@@ -2,12 +2,12 @@
 ///
 /// Everything else that a pipeline file can expand was expanded when the file was read.
 public struct Template: Sendable, Hashable {
-  enum Part: Sendable, Hashable {
+  package enum Part: Sendable, Hashable {
     case text(String)
     case context(name: String, fallback: String?)
   }
 
-  let parts: [Part]
+  package let parts: [Part]
 
   init(parts: [Part]) {
     self.parts = parts

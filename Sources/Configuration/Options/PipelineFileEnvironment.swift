@@ -56,7 +56,7 @@ extension PipelineFileEnvironment {
   }
 
   /// The most that is read from a file or a command, in bytes.
-  static let maximumBytes = 1 << 20
+  package static let maximumBytes = 1 << 20
 
   private static func contents(of path: String) throws -> [UInt8] {
     guard let handle = FileHandle(forReadingAtPath: path) else {

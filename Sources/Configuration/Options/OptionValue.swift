@@ -39,12 +39,12 @@ public struct OptionValue: Sendable {
 
 extension OptionValue {
   /// Whether this very value would have needed a command that was not to be run.
-  var isUnknown: Bool {
+  package var isUnknown: Bool {
     if case .unresolved = content { true } else { false }
   }
 
   /// Whether any of it would have needed a command that was not to be run.
-  var isUnresolved: Bool {
+  package var isUnresolved: Bool {
     switch content {
     case .unresolved: true
     case .list(let elements): elements.contains(where: \.isUnresolved)

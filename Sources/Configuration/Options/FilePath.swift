@@ -16,7 +16,7 @@ package enum FilePath {
 
 extension FilePath {
   /// `path` without `.`, `..` and repeated slashes, as far as text tells.
-  static func normalized(_ path: String) -> String {
+  package static func normalized(_ path: String) -> String {
     var parts: [Substring] = []
     for part in path.split(separator: "/") where part != "." {
       if part == "..", let last = parts.last, last != ".." {

@@ -1,5 +1,5 @@
 import Foundation
-import GQLRunPipeline
+import GQLRunConfiguration
 import Testing
 
 @Suite("The environment of this process")

@@ -1,10 +1,10 @@
 /// Finds the name that somebody meant.
-enum Suggestion {
+package enum Suggestion {
   /// The candidate closest to `name`, or `nil` when none is close: at most a third of the letters
   /// differ.
   ///
   /// Case, `-` and `_` do not count, and two swapped letters count once.
-  static func closest(to name: String, among candidates: some Sequence<String>) -> String? {
+  package static func closest(to name: String, among candidates: some Sequence<String>) -> String? {
     let wanted = folded(name)
     guard wanted.count <= 64 else { return nil }
     let limit = max(1, wanted.count / 3)

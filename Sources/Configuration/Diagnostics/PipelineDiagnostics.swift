@@ -8,7 +8,7 @@ public struct PipelineDiagnostics: Error, Sendable {
     self.init(all, sources: [source])
   }
 
-  init(_ all: [PipelineDiagnostic], sources: [SourceText]) {
+  package init(_ all: [PipelineDiagnostic], sources: [SourceText]) {
     self.all = all.enumerated()
       .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
       .map(\.element)

@@ -43,7 +43,7 @@ public struct PluginOptions: Sendable {
   }
 
   /// Whether any value would have needed a command that was not to be run.
-  var isUnresolved: Bool {
+  package var isUnresolved: Bool {
     values.contains { $0.value.isUnresolved }
   }
 }

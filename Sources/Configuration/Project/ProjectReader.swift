@@ -16,7 +16,7 @@ struct ProjectReader {
 
   mutating func read(_ bytes: [UInt8]) -> [ProjectFile.Project] {
     let start = SourcePlace(file: file, line: 1, column: 1)
-    guard bytes.count <= PipelineFile.maximumBytes else {
+    guard bytes.count <= PipelineFileEnvironment.maximumBytes else {
       report("the file is larger than 1 MiB", start, "no project file is that long")
       return []
     }
