@@ -32,7 +32,8 @@ struct GQLRun: AsyncParsableCommand {
     subcommands: [
       RunCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, CacheCommand.self, FormatCommand.self,
-      ValidateCommand.self, SchemaCommand.self, ManifestCommand.self, LogoutCommand.self,
+      ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, ManifestCommand.self,
+      LogoutCommand.self,
       ProfileCommand.self, ProfileRunCommand.self,
     ])
 

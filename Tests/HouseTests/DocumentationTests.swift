@@ -17,6 +17,8 @@ struct DocumentationTests {
     ],
     "validate": [],
     "schema": ["fetch", "print", "diff"],
+    "operations": ["manifest", "verify"],
+    // The former spelling, which the changelog names.
     "manifest": ["build", "verify"],
     "logout": [],
     "profile": [],

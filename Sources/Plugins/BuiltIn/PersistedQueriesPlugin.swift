@@ -1,7 +1,7 @@
-import GQLRunLanguage
 import GQLRunJSON
-import Logging
+import GQLRunLanguage
 public import GQLRunPipeline
+import Logging
 
 /// Sends the hashes of documents in place of the documents: automatic persisted queries, and
 /// registered ones.
@@ -22,7 +22,7 @@ public struct PersistedQueriesPlugin: Plugin {
         "How queries are sent when the server did not know the hash"),
       OptionDescription(
         "manifest", .path,
-        "The manifest of the operations that the server knows; their ids are sent as hashes"),
+        "The operation manifest of the server; its ids are sent as hashes"),
       OptionDescription(
         "persisted_only", .bool, default: "false",
         "Whether documents are never sent, so that what the server does not know fails"),
@@ -53,7 +53,7 @@ public struct PersistedQueriesPlugin: Plugin {
         }, isOnly: isOnly, style: style))
   }
 
-  /// The largest manifest that is read, in bytes.
+  /// The largest operation manifest that is read, in bytes.
   private static let maximumManifest = 64 << 20
 
   private static func ids(
@@ -63,15 +63,15 @@ public struct PersistedQueriesPlugin: Plugin {
       guard let bytes = try PrivateFile.read(path, limit: maximumManifest) else {
         throw PluginOptionError(
           option: "manifest", "there is no such file",
-          remedy: "make it with `gqlrun manifest build`")
+          remedy: "make it with `gqlrun operations manifest`")
       }
-      return .init(try PersistedQueryManifest(JSONValue(parsing: bytes)))
+      return .init(try OperationManifest(JSONValue(parsing: bytes)))
     } catch let error as PluginOptionError {
       throw error
     } catch {
       throw PluginOptionError(
-        option: "manifest", "the manifest cannot be used: \(error)",
-        remedy: "make it with `gqlrun manifest build`")
+        option: "manifest", "the operation manifest cannot be used: \(error)",
+        remedy: "make it with `gqlrun operations manifest`")
     }
   }
 }
@@ -94,7 +94,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
     var ids: [String: String]
     var names: Set<String>
 
-    init(_ manifest: PersistedQueryManifest) {
+    init(_ manifest: OperationManifest) {
       ids = Dictionary(manifest.operations.map { ($0.body, $0.id) }) { first, _ in first }
       names = Set(manifest.operations.map(\.name))
     }
@@ -175,10 +175,10 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
     throw ChainError(
       .request, .notPersisted,
       isKnown
-        ? "the manifest has \(request.label) with another text; make it anew with "
-          + "`gqlrun manifest build`, and register it"
-        : "\(request.label) is not in the manifest, and only persisted operations are sent; add it "
-          + "with `gqlrun manifest build`", place: context.entryID)
+        ? "the operation manifest has another text for \(request.label); rebuild it with "
+          + "`gqlrun operations manifest`, and register it"
+        : "\(request.label) is not in the operation manifest, and only persisted operations are sent; add it "
+          + "with `gqlrun operations manifest`", place: context.entryID)
   }
 
   /// Starts the chain again with the document, when the answer says that this helps.
@@ -198,7 +198,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
       throw ChainError(
         .graphQL, .persistedQueryRefused,
         "the server does not know \(request.label), and documents are not sent "
-          + "(`persisted_only`); register the manifest with the server",
+          + "(`persisted_only`); register the operation manifest with the server",
         place: context.entryID, delivery: .answered)
     }
     if answer == .notSupported { await support.noteMissing() }

@@ -1,10 +1,10 @@
-import GQLRunDemoServer
 import Foundation
-import GQLRunLanguage
-import HTTPTypes
+import GQLRunDemoServer
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PersistedQueriesPluginTests {
@@ -245,7 +245,7 @@ import Testing
 
   private static func manifest(_ id: String, _ document: String) throws -> String {
     let body = try Bench.request(document).document
-    return PersistedQueryManifest(operations: [
+    return OperationManifest(operations: [
       .init(id: id, body: body, name: "User", type: .query)
     ]).apolloJSON.jsonText()
   }
@@ -269,7 +269,7 @@ import Testing
       documents: [Bench.rename, #"query User { user(id: "2") { name } }"#], manifest: manifest)
     #expect(run.requests.isEmpty)
     #expect(run.outcomes.map(\.code) == [.notPersisted, .notPersisted])
-    #expect(run.outcomes[0].message.contains("is not in the manifest"))
+    #expect(run.outcomes[0].message.contains("is not in the operation manifest"))
     #expect(run.outcomes[1].message.contains("another text"))
   }
 
@@ -277,7 +277,7 @@ import Testing
     let run = try await run("persisted_only: true", .body(Self.notFound))
     #expect(run.forms == ["POST hash"])
     #expect(run.outcomes[0].code == .persistedQueryRefused)
-    #expect(run.outcomes[0].message.contains("register the manifest"))
+    #expect(run.outcomes[0].message.contains("register the operation manifest"))
   }
 
   // MARK: Over sockets

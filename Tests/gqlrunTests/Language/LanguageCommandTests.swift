@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("validate, schema and manifest as a user runs them", .timeLimit(.minutes(5)))
+@Suite("validate, schema and operations as a user runs them", .timeLimit(.minutes(5)))
 struct LanguageCommandTests {
   private static let schema = """
     type Query { user(id: ID!): User  users: [User!]! old: Int @deprecated }
@@ -126,7 +126,7 @@ struct LanguageCommandTests {
     for arguments in [
       ["schema", "print", "wrong.graphql"], ["schema", "diff", "schema.graphql", "wrong.graphql"],
       ["validate", "good.graphql", "--schema", "wrong.graphql"],
-      ["manifest", "build", "good.graphql", "--schema", "wrong.graphql"],
+      ["operations", "manifest", "good.graphql", "--schema", "wrong.graphql"],
       ["run", "good.graphql", "-e", "http://127.0.0.1:1/", "--schema", "wrong.graphql"],
     ] {
       let result = try await Program.run(arguments, in: folder)
@@ -162,29 +162,52 @@ struct LanguageCommandTests {
     #expect(try await Program.run(["schema", "print", "absent.json"], in: folder).status == 65)
   }
 
-  @Test("a manifest that was built verifies, and a changed one does not")
-  func manifest() async throws {
+  @Test("an operation manifest verifies when it was just written, and not after a change")
+  func operationManifest() async throws {
     let folder = try folder()
     try folder.write("extend type User @typePolicy(keyFields: \"name\")", to: "extra.graphql")
     let options = ["--schema", "schema.graphql", "--schema", "extra.graphql"]
     let built = try await Program.run(
-      ["manifest", "build", "good.graphql", "-o", "manifest.json"] + options, in: folder)
+      ["operations", "manifest", "good.graphql", "-o", "operations.json"] + options, in: folder)
     #expect(built.status == 0, "\(built)")
     let verified = try await Program.run(
-      ["manifest", "verify", "manifest.json", "good.graphql"] + options, in: folder)
+      ["operations", "verify", "operations.json", "good.graphql"] + options, in: folder)
     #expect(verified.status == 0, "\(verified)")
     // Without the rules of the schema the text is another.
     let other = try await Program.run(
-      ["manifest", "verify", "manifest.json", "good.graphql"], in: folder)
+      ["operations", "verify", "operations.json", "good.graphql"], in: folder)
     #expect(other.status == 1 || other.errors.contains("ok"), "\(other)")
     try folder.replace(
-      folder.file("manifest.json"),
-      with: try folder.text(folder.file("manifest.json")).replacing("users", with: "user"))
+      folder.file("operations.json"),
+      with: try folder.text(folder.file("operations.json")).replacing("users", with: "user"))
     #expect(
-      try await Program.run(["manifest", "verify", "manifest.json"], in: folder).status == 1)
-    let unnamed = try await Program.run(["manifest", "build", "bad.graphql"] + options, in: folder)
+      try await Program.run(["operations", "verify", "operations.json"], in: folder).status == 1)
+    let unnamed = try await Program.run(
+      ["operations", "manifest", "bad.graphql"] + options, in: folder)
     #expect(unnamed.status == 1, "\(unnamed)")
     #expect(
-      try await Program.run(["manifest", "verify", "schema.graphql"], in: folder).status == 65)
+      try await Program.run(["operations", "verify", "schema.graphql"], in: folder).status == 65)
+  }
+
+  @Test("the former spellings of the operations commands work, with a deprecation warning")
+  func formerSpellings() async throws {
+    let folder = try folder()
+    let old = try await Program.run(
+      ["manifest", "build", "good.graphql", "--schema", "schema.graphql"], in: folder)
+    let new = try await Program.run(
+      ["operations", "manifest", "good.graphql", "--schema", "schema.graphql"], in: folder)
+    #expect(old.status == 0)
+    #expect(old.output == new.output)
+    #expect(old.output.contains("apollo-persisted-query-manifest"))
+    #expect(
+      old.errors
+        == "warning: `gqlrun manifest build` is deprecated; use `gqlrun operations manifest`\n")
+    #expect(new.errors == "")
+
+    try folder.write(new.output, to: "operations.json")
+    let verified = try await Program.run(["manifest", "verify", "operations.json"], in: folder)
+    #expect(verified.status == 0, "\(verified)")
+    #expect(verified.errors.contains("`gqlrun manifest verify` is deprecated"))
+    #expect(!(try await Program.run(["--help"], in: folder)).output.contains("  manifest "))
   }
 }

@@ -1,19 +1,19 @@
 import GQLRunCache
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPlugins
 import Testing
 
 @testable import gqlrun
 
-@Suite("Manifests of documents")
-struct ManifestTests {
+@Suite("Operation manifests of documents")
+struct OperationManifestTests {
   private func operations(
     _ files: [(String, String)], keys: KeyRules = KeyRules()
-  ) throws -> [PersistedQueryManifest.Operation] {
+  ) throws -> [OperationManifest.Operation] {
     let documents = DocumentSet(
       files.map { SourceFiles.File(name: $0.0, bytes: Array($0.1.utf8)) })
-    return try ManifestBuilder(documents: documents, keys: keys, facts: nil).operations()
+    return try OperationManifestBuilder(documents: documents, keys: keys, facts: nil).operations()
   }
 
   @Test("the text is exactly what is sent, with shared fragments, and the id is its hash")

@@ -1,17 +1,17 @@
 import ArgumentParser
 import GQLRunCache
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 
-struct ManifestCommand: AsyncParsableCommand {
+struct OperationsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "manifest",
-    abstract: "Build and verify manifests of persisted queries.",
-    subcommands: [Build.self, Verify.self])
+    commandName: "operations",
+    abstract: "Write and verify operation manifests, the lists of persisted queries.",
+    subcommands: [Manifest.self, Verify.self])
 
-  /// What decides the text that is sent, and so the ids.
+  /// The options that decide the text that is sent, and with it the ids.
   struct TextOptions: ParsableArguments {
     @Option(
       name: .long,
@@ -35,7 +35,7 @@ struct ManifestCommand: AsyncParsableCommand {
     var pipeline: String?
 
     /// The operations of the files, each with the text that is sent.
-    func operations(of files: [String]) throws -> [PersistedQueryManifest.Operation] {
+    func operations(of files: [String]) throws -> [OperationManifest.Operation] {
       let loaded = try pipeline.map {
         try PipelineFile.load(path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil))
           .pipeline
@@ -53,22 +53,23 @@ struct ManifestCommand: AsyncParsableCommand {
         try report.write(as: .human)
         throw Failure(.failed, "")
       }
-      return try ManifestBuilder(
+      return try OperationManifestBuilder(
         documents: documents, keys: rules, facts: schema.map { TypeFacts($0) }
       )
       .operations()
     }
   }
 
-  struct Build: AsyncParsableCommand {
+  struct Manifest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Write the manifest of the operations in documents.",
+      abstract: "Write the operation manifest of documents.",
       discussion: """
-        The manifest has Apollo's format. An id is the SHA-256 of exactly the text that gqlrun sends, \
-        with its identifying fields: give the same --pipeline, --keys and --schema as to gqlrun run.
+        The operation manifest has Apollo's format. An id is the SHA-256 of exactly the text that \
+        gqlrun sends, with its identifying fields: give the same --pipeline, --keys and --schema as \
+        to gqlrun run.
 
         EXAMPLE
-          gqlrun manifest build --schema schema.graphql src/*.graphql -o manifest.json
+          gqlrun operations manifest --schema schema.graphql src/*.graphql -o operations.json
         """)
 
     @ArgumentParser.Argument(help: "The documents.")
@@ -84,7 +85,7 @@ struct ManifestCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         let operations = try textOptions.operations(of: files)
-        let manifest = PersistedQueryManifest(operations: operations)
+        let manifest = OperationManifest(operations: operations)
         try SchemaCommand.write(manifest.apolloJSON.jsonText(pretty: true), to: output)
         if let output {
           Terminal.note(
@@ -96,17 +97,17 @@ struct ManifestCommand: AsyncParsableCommand {
 
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Check a manifest by itself, and against documents.",
+      abstract: "Check an operation manifest by itself, and against documents.",
       discussion: """
         Reads Apollo's format, the older {"<id>": {"name", "source"}} and Relay's {"<id>": "text"}. \
-        Every id must be the hash of its text; with documents, the manifest must have exactly their \
-        operations. Exit code 1 when something differs, 65 when the file is no manifest.
+        Every id must be the hash of its text; with documents, the operation manifest must have exactly \
+        their operations. Exit code 1 when something differs, 65 when the file is no operation manifest.
 
         EXAMPLE
-          gqlrun manifest verify manifest.json --schema schema.graphql src/*.graphql
+          gqlrun operations verify operations.json --schema schema.graphql src/*.graphql
         """)
 
-    @ArgumentParser.Argument(help: "The manifest.")
+    @ArgumentParser.Argument(help: "The operation manifest.")
     var manifest: String
 
     @ArgumentParser.Argument(help: "The documents it was built from.")
@@ -116,10 +117,10 @@ struct ManifestCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let value = try Input.json(manifest, "the manifest")
-        let read: PersistedQueryManifest
+        let value = try Input.json(manifest, "the operation manifest")
+        let read: OperationManifest
         do {
-          read = try PersistedQueryManifest(value)
+          read = try OperationManifest(value)
         } catch {
           throw Failure(.badInput, "\(manifest): \(error)")
         }
@@ -139,18 +140,55 @@ struct ManifestCommand: AsyncParsableCommand {
   }
 }
 
-/// Makes a manifest's operations of documents.
-struct ManifestBuilder {
+/// The former spelling of ``OperationsCommand``: `manifest build` and `manifest verify`.
+struct ManifestCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "manifest",
+    abstract: "The former name of gqlrun operations.",
+    shouldDisplay: false,
+    subcommands: [Build.self, Verify.self])
+
+  struct Build: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "The former name of gqlrun operations manifest.")
+
+    @OptionGroup var replacement: OperationsCommand.Manifest
+
+    func run() async throws {
+      ManifestCommand.warn("gqlrun manifest build", replacement: "gqlrun operations manifest")
+      try await replacement.run()
+    }
+  }
+
+  struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "The former name of gqlrun operations verify.")
+
+    @OptionGroup var replacement: OperationsCommand.Verify
+
+    func run() async throws {
+      ManifestCommand.warn("gqlrun manifest verify", replacement: "gqlrun operations verify")
+      try await replacement.run()
+    }
+  }
+
+  private static func warn(_ old: String, replacement: String) {
+    Terminal.note("warning: `\(old)` is deprecated; use `\(replacement)`")
+  }
+}
+
+/// Builds the entries of an operation manifest from documents.
+struct OperationManifestBuilder {
   let documents: DocumentSet
   let keys: KeyRules
   let facts: TypeFacts?
 
   /// The operations in the order of the files, each with the text that is sent.
   ///
-  /// - Throws: ``Failure`` for operations without a name, or with that of another.
-  func operations() throws -> [PersistedQueryManifest.Operation] {
-    var result: [PersistedQueryManifest.Operation] = []
-    var places: [String: String] = [:]
+  /// - Throws: ``Failure`` for an operation without a name, or with the name of an earlier one.
+  func operations() throws -> [OperationManifest.Operation] {
+    var result: [OperationManifest.Operation] = []
+    var definitions: [String: String] = [:]
     for (index, file) in documents.sources.files.enumerated() {
       let document = documents.document(at: index)
       for operation in documents.documents[index].operations {
@@ -159,15 +197,15 @@ struct ManifestBuilder {
           throw Failure(
             .badInput,
             Input.located(
-              "an operation of a manifest needs a name: \(operation.type.rawValue) Name { … }",
+              "an operation of an operation manifest needs a name: \(operation.type.rawValue) Name { … }",
               at: location, in: file.bytes, name: file.name))
         }
-        let place = "\(file.name):\(location.line)"
-        if let first = places.updateValue(place, forKey: name) {
+        let definition = "\(file.name):\(location.line)"
+        if let first = definitions.updateValue(definition, forKey: name) {
           throw Failure(
             .badInput,
             Input.located(
-              "the operation \(name) is also defined at \(first); names of a manifest are unique",
+              "the operation \(name) is also defined at \(first); names in an operation manifest are unique",
               at: location, in: file.bytes, name: file.name))
         }
         do {

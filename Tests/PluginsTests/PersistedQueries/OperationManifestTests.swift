@@ -1,15 +1,15 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPlugins
 import Testing
 
 @Suite("Manifests of persisted queries")
-struct PersistedQueryManifestTests {
+struct OperationManifestTests {
   private static let body = "query A {\n  a\n}\n"
   private static let hash = DocumentHash.sha256(body)
 
-  private func read(_ text: String) throws -> PersistedQueryManifest {
-    try PersistedQueryManifest(JSONValue(parsing: text))
+  private func read(_ text: String) throws -> OperationManifest {
+    try OperationManifest(JSONValue(parsing: text))
   }
 
   @Test("hashes are those of the standards")
@@ -22,7 +22,7 @@ struct PersistedQueryManifestTests {
 
   @Test("what is written is read back, in the order of names")
   func roundTrip() throws {
-    let manifest = PersistedQueryManifest(operations: [
+    let manifest = OperationManifest(operations: [
       .init(body: "mutation B {\n  b\n}\n", name: "B", type: .mutation),
       .init(body: Self.body, name: "A", type: .query),
     ])
@@ -61,12 +61,12 @@ struct PersistedQueryManifestTests {
       #"{"a":3}"#, #"{"a":"{a}","b":{"name":"B","source":"{b}"}}"#,
     ])
   func refusals(text: String) {
-    #expect(throws: PersistedQueryManifest.InvalidManifest.self) { try read(text) }
+    #expect(throws: OperationManifest.InvalidOperationManifest.self) { try read(text) }
   }
 
   @Test("ids, names, types and texts that do not fit are found")
   func problems() {
-    let manifest = PersistedQueryManifest(operations: [
+    let manifest = OperationManifest(operations: [
       .init(id: "0", body: Self.body, name: "A", type: .query),
       .init(body: "query C { c }", name: "D", type: .mutation),
       .init(body: "query E {", name: "E", type: .query),

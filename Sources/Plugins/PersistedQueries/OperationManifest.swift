@@ -1,20 +1,23 @@
-public import GQLRunLanguage
 public import GQLRunJSON
+public import GQLRunLanguage
 
-/// The operations that a client may send, each under the id by which a server knows it.
+/// An operation manifest: the operations that a client may send, each with the id under which a server knows it.
 ///
 /// Written in Apollo's format; those of older versions and of Relay's compiler are read as well.
 /// https://www.apollographql.com/docs/graphos/platform/security/persisted-queries
-public struct PersistedQueryManifest: Sendable, Hashable {
+public struct OperationManifest: Sendable, Hashable {
+  /// One operation of the manifest.
   public struct Operation: Sendable, Hashable {
-    /// Lower-case hexadecimal SHA-256 of ``body``, where gqlrun makes it.
+    /// The identifier; lowercase hexadecimal SHA-256 of ``body`` in manifests that gqlrun writes.
     public var id: String
     /// The document, exactly as it is sent.
     public var body: String
-    /// Empty when the format has none and the body is anonymous.
+    /// The operation's name; empty when the format has none and the body is anonymous.
     public var name: String
+    /// Query, mutation or subscription.
     public var type: OperationType
 
+    /// Creates an entry with an identifier of its own.
     public init(id: String, body: String, name: String, type: OperationType) {
       self.id = id
       self.body = body
@@ -22,12 +25,13 @@ public struct PersistedQueryManifest: Sendable, Hashable {
       self.type = type
     }
 
-    /// An operation under the hash of its text.
+    /// Creates an entry that is identified by the hash of `body`.
     public init(body: String, name: String, type: OperationType) {
       self.init(id: DocumentHash.sha256(body), body: body, name: name, type: type)
     }
   }
 
+  /// The formats in use.
   public enum Format: String, Sendable, Hashable {
     /// `{"format": "apollo-persisted-query-manifest", "version": 1, "operations": […]}`
     case apollo
@@ -37,23 +41,25 @@ public struct PersistedQueryManifest: Sendable, Hashable {
     case relay
   }
 
-  /// The format it was read from, or is written in.
+  /// The format that the manifest was read from.
   public var format: Format
+  /// The entries, in the order of the file.
   public var operations: [Operation]
 
+  /// Creates a manifest of `operations`.
   public init(operations: [Operation], format: Format = .apollo) {
     self.operations = operations
     self.format = format
   }
 
-  /// The name of Apollo's format.
+  /// The value of `format` in Apollo's format.
   public static let apolloFormat = "apollo-persisted-query-manifest"
 }
 
 // MARK: Writing
 
-extension PersistedQueryManifest {
-  /// The manifest in Apollo's format, its operations in the order of their names.
+extension OperationManifest {
+  /// The manifest in Apollo's format, sorted by operation name.
   public var apolloJSON: JSONValue {
     let sorted = operations.sorted {
       ($0.name, $0.id) < ($1.name, $1.id)
@@ -73,18 +79,22 @@ extension PersistedQueryManifest {
 
 // MARK: Reading
 
-extension PersistedQueryManifest {
-  /// Why a file is no manifest.
-  public struct InvalidManifest: Error, Sendable, Hashable, CustomStringConvertible {
+extension OperationManifest {
+  /// A JSON value that is not an operation manifest.
+  public struct InvalidOperationManifest: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What was found, and what was expected.
     public var reason: String
 
     public var description: String { reason }
   }
 
-  /// Reads a manifest of any of the formats.
-  public init(_ value: JSONValue) throws(InvalidManifest) {
+  /// Reads a manifest in any of the formats.
+  ///
+  /// - Throws: ``InvalidOperationManifest`` when `value` has none of them.
+  public init(_ value: JSONValue) throws(InvalidOperationManifest) {
     guard let object = value.objectValue else {
-      throw InvalidManifest(reason: "a manifest is a JSON object, not \(Self.kind(of: value))")
+      throw InvalidOperationManifest(
+        reason: "an operation manifest is a JSON object, not \(Self.kind(of: value))")
     }
     if object["format"]?.stringValue != nil || object["operations"] != nil {
       self = try Self.apollo(object)
@@ -93,29 +103,29 @@ extension PersistedQueryManifest {
     }
   }
 
-  private static func apollo(_ object: JSONObject) throws(InvalidManifest) -> Self {
+  private static func apollo(_ object: JSONObject) throws(InvalidOperationManifest) -> Self {
     guard object["format"]?.stringValue == apolloFormat else {
       let found = object["format"]?.stringValue.map { "\"\($0.prefix(60))\"" } ?? "none"
-      throw InvalidManifest(reason: "the format is \(found), expected \"\(apolloFormat)\"")
+      throw InvalidOperationManifest(reason: "the format is \(found), expected \"\(apolloFormat)\"")
     }
     guard object["version"]?.intValue == 1 else {
-      throw InvalidManifest(
+      throw InvalidOperationManifest(
         reason: "the version is \(object["version"]?.jsonText() ?? "not given"); 1 is known")
     }
     guard let list = object["operations"]?.arrayValue else {
-      throw InvalidManifest(reason: "`operations` is not a list")
+      throw InvalidOperationManifest(reason: "`operations` is not a list")
     }
     var operations: [Operation] = []
     for (index, entry) in list.enumerated() {
-      func text(_ key: String) throws(InvalidManifest) -> String {
+      func text(_ key: String) throws(InvalidOperationManifest) -> String {
         guard let text = entry[key]?.stringValue else {
-          throw InvalidManifest(reason: "operations[\(index)] has no text `\(key)`")
+          throw InvalidOperationManifest(reason: "operations[\(index)] has no text `\(key)`")
         }
         return text
       }
       let typeName = try text("type")
       guard let type = OperationType(rawValue: typeName) else {
-        throw InvalidManifest(
+        throw InvalidOperationManifest(
           reason: "operations[\(index)]: the type is \"\(typeName.prefix(40))\", expected query, "
             + "mutation or subscription")
       }
@@ -125,7 +135,7 @@ extension PersistedQueryManifest {
     return Self(operations: operations)
   }
 
-  private static func byIdentifier(_ object: JSONObject) throws(InvalidManifest) -> Self {
+  private static func byIdentifier(_ object: JSONObject) throws(InvalidOperationManifest) -> Self {
     var format: Format?
     var operations: [Operation] = []
     for member in object {
@@ -141,14 +151,14 @@ extension PersistedQueryManifest {
         body = text
         name = member.value["name"]?.stringValue
       } else {
-        throw InvalidManifest(
+        throw InvalidOperationManifest(
           reason: "\(entry) is neither a document (Relay) nor an object with `name` and `source`")
       }
       guard format == nil || format == here else {
-        throw InvalidManifest(reason: "\(entry) has another format than those before it")
+        throw InvalidOperationManifest(reason: "\(entry) has another format than those before it")
       }
       format = here
-      // A body that cannot be parsed is found by whoever verifies.
+      // `problems()` reports a body that cannot be parsed.
       let first = (try? Document(parsing: body))?.operations.first
       operations.append(
         Operation(
@@ -172,9 +182,9 @@ extension PersistedQueryManifest {
 
 // MARK: Verifying
 
-extension PersistedQueryManifest {
-  /// What is wrong with the manifest: ids that are not the hash of their text, texts that are not one
-  /// operation, names and types that are not those of the text, ids and names given twice.
+extension OperationManifest {
+  /// The faults of the manifest: ids that are not the hash of their text, texts that are not exactly one
+  /// operation, names and types that differ from the text, duplicate ids and names.
   public func problems() -> [String] {
     var problems: [String] = []
     var ids: Set<String> = []
@@ -222,7 +232,7 @@ extension PersistedQueryManifest {
     return problems
   }
 
-  /// `nil` when the id is of somebody's own making, as Relay's may be.
+  /// The id that the text demands; `nil` for ids that are not hashes, which Relay allows.
   private static func expectedID(_ operation: Operation, _ format: Format) -> String? {
     let isHexadecimal = operation.id.utf8.allSatisfy {
       (48...57).contains($0) || (97...102).contains($0)
@@ -235,7 +245,7 @@ extension PersistedQueryManifest {
     return DocumentHash.sha256(operation.body)
   }
 
-  /// What differs between the operations of the manifest and `others`, by name.
+  /// The differences between the operations of the manifest and `others`, matched by name.
   public func differences(from others: [Operation]) -> [String] {
     let ours = Dictionary(operations.map { ($0.name, $0) }) { first, _ in first }
     let theirs = Dictionary(others.map { ($0.name, $0) }) { first, _ in first }
