@@ -1,7 +1,7 @@
 import GQLRunCache
+import GQLRunJSON
 import GQLRunLanguage
 import HTTPTypes
-import GQLRunJSON
 
 extension Pipeline {
   /// What becomes of one request in this pipeline, as `gqlrun pipeline explain` prints it: the policy,

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import GQLRunJSON
+import GRDB
 import Testing
 
 @testable import GQLRunBatch

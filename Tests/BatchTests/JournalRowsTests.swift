@@ -1,8 +1,8 @@
-import GQLRunDemoServer
 import Foundation
-import GRDB
+import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
+import GRDB
 import Testing
 
 @testable import GQLRunBatch

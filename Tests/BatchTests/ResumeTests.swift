@@ -1,9 +1,9 @@
-import GQLRunDemoServer
 import Foundation
-import GRDB
+import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GRDB
 import Synchronization
 import Testing
 

@@ -1,9 +1,9 @@
+import Foundation
 import GQLRunCache
 import GQLRunDemoServer
-import Foundation
-import GRDB
 import GQLRunJSON
 import GQLRunTestSupport
+import GRDB
 import Testing
 
 @testable import GQLRunBatch

@@ -1,7 +1,7 @@
 import Foundation
-import HTTPTypes
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 /// One secret in every place that takes one, and in everything a server answers.

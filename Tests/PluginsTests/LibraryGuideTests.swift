@@ -1,8 +1,8 @@
+import Foundation
 import GQLRunCache
 import GQLRunDemoServer
-import Foundation
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 import Testing

@@ -1,8 +1,8 @@
-import GQLRunDemoServer
 import Foundation
-import HTTPTypes
+import GQLRunDemoServer
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 /// The files in `pipelines/`, run against the demo server as their comments say.

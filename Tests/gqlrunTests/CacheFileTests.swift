@@ -1,5 +1,5 @@
-import GQLRunDemoServer
 import Foundation
+import GQLRunDemoServer
 import Testing
 
 /// The database file under a real program: other processes, full disks, missing permissions, damage.

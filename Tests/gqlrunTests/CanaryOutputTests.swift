@@ -1,5 +1,5 @@
-import GQLRunDemoServer
 import Foundation
+import GQLRunDemoServer
 import Testing
 
 /// One secret wherever the program takes one: it is on the wire, and in nothing that the program prints

@@ -1,5 +1,5 @@
-import GQLRunDemoServer
 import Foundation
+import GQLRunDemoServer
 import Testing
 
 @Suite("Standard output, --output and signals", .serialized, .timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
-import GQLRunDemoServer
 import Foundation
+import GQLRunDemoServer
 import Testing
 
 /// Tokens, context values and signing out on the command line.

@@ -1,5 +1,5 @@
-import GQLRunDemoServer
 import Foundation
+import GQLRunDemoServer
 import Testing
 
 /// Tokens that several processes share, and that end while a batch runs.

@@ -1,10 +1,10 @@
 import AsyncHTTPClient
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunLanguage
-import NIOCore
 import GQLRunPipeline
 import GQLRunPlugins
+import NIOCore
 
 /// A way to ask the server.
 protocol Way: Sendable {

@@ -1,6 +1,6 @@
 import CBenchAllocations
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import Histogram
 
 /// The stages that treat many small responses, one after the other.

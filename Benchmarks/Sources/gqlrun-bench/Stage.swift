@@ -1,9 +1,9 @@
 import CBaselines
 import CBenchAllocations
-import GQLRunCache
 import Foundation
-import GQLRunLanguage
+import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 
 /// The files of one workload.
 struct Files {

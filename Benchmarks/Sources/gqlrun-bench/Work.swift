@@ -1,6 +1,6 @@
 import CBaselines
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunJSON
 
 /// The stages that treat one large response.

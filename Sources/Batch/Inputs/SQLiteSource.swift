@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import GQLRunJSON
+import GRDB
 
 /// The rows of a query over a database file, which is opened for reading only.
 final class QuerySource: RowSource {

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import GQLRunJSON
+import GRDB
 import Synchronization
 
 /// What the journal knows of a task.

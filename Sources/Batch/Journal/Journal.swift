@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import GRDB
 import GQLRunJSON
+import GRDB
 import Synchronization
 
 /// The journal of a run: which tasks are done, how they went, and how far the sinks were written.

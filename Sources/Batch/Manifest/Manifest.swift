@@ -1,7 +1,7 @@
-import GQLRunCache
 import Crypto
-public import GQLRunLanguage
+import GQLRunCache
 import GQLRunJSON
+public import GQLRunLanguage
 public import GQLRunPipeline
 import GQLRunPlugins
 

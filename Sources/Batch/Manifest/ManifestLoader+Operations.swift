@@ -1,7 +1,7 @@
-import GQLRunCache
 import Foundation
-import GQLRunLanguage
+import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 
 extension ManifestLoader {

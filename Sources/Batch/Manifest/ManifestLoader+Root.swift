@@ -1,8 +1,8 @@
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunLanguage
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 
 /// The keys of a manifest but for its operations and sinks.
 extension ManifestLoader {

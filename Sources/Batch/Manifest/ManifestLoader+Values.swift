@@ -1,7 +1,7 @@
-import GQLRunCache
 import Foundation
-import GQLRunLanguage
+import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 
 /// The names that templates of an operation may use.

@@ -1,9 +1,9 @@
-import GQLRunCache
 import Foundation
-import GQLRunLanguage
-import HTTPTypes
+import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 public import GQLRunPipeline
+import HTTPTypes
 
 /// Reads manifests, and finds everything that is wrong with one before anything is sent.
 public struct ManifestLoader {

@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// A path into a result: `organization.repositories.nodes[*]`, where `[*]` is every element.
 struct ResultPath: Sendable, Hashable, CustomStringConvertible {

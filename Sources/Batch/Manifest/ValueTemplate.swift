@@ -1,6 +1,6 @@
 import GQLRunCache
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// The value of a variable, with places that are filled in for each task.
 ///

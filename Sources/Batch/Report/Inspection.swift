@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import GQLRunJSON
+import GRDB
 
 /// What a journal says, for people and scripts.
 public struct RunInspection {

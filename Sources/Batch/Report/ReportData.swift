@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import GQLRunJSON
+import GRDB
 
 /// One task as reports show it.
 struct ReportedTask: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import GQLRunJSON
+import GRDB
 
 /// Puts the outputs and journals of the shards of a run together.
 public struct ShardMerge {

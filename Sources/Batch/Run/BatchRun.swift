@@ -1,8 +1,8 @@
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunJSON
-import Logging
 public import GQLRunPipeline
+import Logging
 
 /// How one run goes about a manifest.
 public struct RunOptions: Sendable {

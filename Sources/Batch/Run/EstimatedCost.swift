@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// What requests ask of a server at most, as far as their documents tell.
 ///

@@ -1,7 +1,7 @@
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 
 /// What an error of a request means for its task.
 enum FailureKind: Sendable {

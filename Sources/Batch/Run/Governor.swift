@@ -1,7 +1,7 @@
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Synchronization
 
 /// Decides when the next request may be sent: how many at a time, how many per second, and not while the

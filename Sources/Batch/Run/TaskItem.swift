@@ -1,5 +1,5 @@
-import GQLRunCache
 import Crypto
+import GQLRunCache
 import GQLRunJSON
 
 /// One task on its way: an operation with the variables of one row.

@@ -1,8 +1,8 @@
 import GQLRunCache
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 
 /// Requests, until there is an answer that is one.
 extension TaskRunner {

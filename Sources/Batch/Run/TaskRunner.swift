@@ -1,9 +1,9 @@
-import GQLRunCache
 import Foundation
-import GQLRunLanguage
-import HTTPTypes
+import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
+import HTTPTypes
 
 /// Runs one task to its end: page after page, waiting where the server wants it, handing each page to the
 /// recorder.

@@ -1,6 +1,6 @@
-import GQLRunCache
 import Dispatch
 import Foundation
+import GQLRunCache
 import GQLRunJSON
 
 /// Runs the jobs of an actor on a thread of its own, since its files make threads wait.

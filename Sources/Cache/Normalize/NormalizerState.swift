@@ -1,5 +1,5 @@
-import GQLRunLanguage
 public import GQLRunJSON
+import GQLRunLanguage
 
 /// One open object or list of the response.
 struct Frame {

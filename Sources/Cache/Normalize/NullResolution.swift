@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Where records are read and rewritten while the nulls of a response are settled.
 protocol RecordAccess: SegmentAccess {

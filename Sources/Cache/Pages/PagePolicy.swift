@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// How the pages of a field become one stored list, instead of each replacing what was there.
 public enum PagePolicy: String, Sendable, Hashable, CaseIterable {

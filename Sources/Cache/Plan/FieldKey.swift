@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// The name under which a field's value is stored: its field name and its arguments, never its alias.
 ///

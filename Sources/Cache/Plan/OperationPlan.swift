@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// What every field of an operation's response becomes: the operation's selections, flattened and with
 /// its variables applied.

@@ -1,5 +1,5 @@
-public import GQLRunLanguage
 public import GQLRunJSON
+public import GQLRunLanguage
 import Synchronization
 
 /// One operation to be run many times with different variables: everything that the variables do not

@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// The variants of a plan, compiled as a response or a store shows the types of its objects.
 ///

@@ -1,5 +1,5 @@
-public import GQLRunLanguage
 public import GQLRunJSON
+public import GQLRunLanguage
 
 /// One operation, ready to be sent, stored and read: chosen by name, variables checked, identifying
 /// fields added, plan made.

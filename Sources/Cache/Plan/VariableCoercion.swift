@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Holds given variable values against what an operation declares, before anything is sent.
 ///

@@ -1,5 +1,5 @@
-public import GQLRunLanguage
 public import GQLRunJSON
+public import GQLRunLanguage
 
 /// Reads the variables of an operation from text, as flags and the cells of tables give them, by the
 /// types that the operation declares.

@@ -1,5 +1,5 @@
-import GQLRunLanguage
 public import GQLRunJSON
+import GQLRunLanguage
 
 /// Answers GraphQL operations from the demo's data, without a socket.
 ///

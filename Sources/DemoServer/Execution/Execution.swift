@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// An operation that is being executed: it makes its response piece by piece, as it is asked for.
 ///

@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// What to write for an object of one type: its fields in the order of the response.
 final class ObjectPlan: Sendable {

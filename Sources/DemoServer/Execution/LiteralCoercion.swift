@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Turns literals of a document, and the variables in them, into the values of arguments.
 ///

@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Makes the plan of an operation: fields collected and merged for every type an object may have,
 /// directives and arguments evaluated.

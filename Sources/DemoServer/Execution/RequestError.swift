@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Why a request got no answer, or a field no value: an entry of a response's `errors`.
 struct RequestError: Error, Sendable {

@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Why a value is none of a scalar type.
 struct ScalarFailure: Error {

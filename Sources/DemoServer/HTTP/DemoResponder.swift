@@ -1,7 +1,7 @@
+import GQLRunJSON
 import GQLRunLanguage
 import HTTPTypes
 import Hummingbird
-import GQLRunJSON
 import NIOCore
 
 /// Answers HTTP requests: GraphQL at `/graphql`, the schema's text at `/schema.graphql`, `/health`.

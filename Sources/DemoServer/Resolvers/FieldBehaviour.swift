@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// The value of a field, or of an element of a list, before its own fields are resolved.
 enum Resolved: Sendable {

@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 extension Resolvers {
   static let queryFields: [String: FieldBehaviour] = [

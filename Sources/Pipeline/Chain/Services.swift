@@ -1,5 +1,5 @@
-public import GQLRunCache
 import Foundation
+public import GQLRunCache
 public import Logging
 
 /// What outlives requests and is handed to every chain: network, store, time, chance, log.

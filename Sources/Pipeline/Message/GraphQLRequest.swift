@@ -1,7 +1,7 @@
 public import GQLRunCache
+public import GQLRunJSON
 public import GQLRunLanguage
 public import HTTPTypes
-public import GQLRunJSON
 
 /// One operation on its way to the server.
 ///

@@ -1,6 +1,6 @@
 public import GQLRunCache
-public import HTTPTypes
 public import GQLRunJSON
+public import HTTPTypes
 
 /// One result of an operation. Most operations have one; subscriptions and `cache-and-network` have
 /// several.

@@ -1,6 +1,6 @@
+import GQLRunJSON
 import GQLRunLanguage
 import HTTPTypes
-import GQLRunJSON
 
 /// Turns a GraphQL request into an HTTP request.
 ///

@@ -1,5 +1,5 @@
-import GQLRunLanguage
 public import GQLRunJSON
+import GQLRunLanguage
 
 /// A test that stands in a pipeline file: operations, what the server answers, and what is to come of
 /// it.

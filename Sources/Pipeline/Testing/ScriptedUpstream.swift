@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTypes
 import GQLRunJSON
+import HTTPTypes
 
 /// A server in this process that answers as a test says.
 actor ScriptedUpstream: HTTPTransport {

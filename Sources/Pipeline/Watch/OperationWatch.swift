@@ -1,5 +1,5 @@
-public import GQLRunCache
 import Foundation
+public import GQLRunCache
 import GQLRunLanguage
 
 /// What a watched operation says.

@@ -1,5 +1,5 @@
-import HTTPTypes
 public import GQLRunPipeline
+import HTTPTypes
 
 extension HTTPRequestMessage {
   /// A curl command that sends the same request, for a POSIX shell.

@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTypes
 public import GQLRunPipeline
+import HTTPTypes
 
 /// A transport that keeps what goes through it, for ``curl`` commands and HTTP archives.
 public struct RecordingTransport: HTTPTransport {

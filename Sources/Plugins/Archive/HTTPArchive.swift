@@ -1,7 +1,7 @@
 import Foundation
-import HTTPTypes
 public import GQLRunJSON
 import GQLRunPipeline
+import HTTPTypes
 
 extension ExchangeRecorder {
   /// The exchanges as an HTTP archive, with secrets hidden: fields that are not known to be harmless,

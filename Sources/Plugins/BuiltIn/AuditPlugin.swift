@@ -1,8 +1,8 @@
 import Foundation
-import GQLRunLanguage
 import GQLRunJSON
-import Logging
+import GQLRunLanguage
 public import GQLRunPipeline
+import Logging
 
 /// Writes who did what and when: one line of JSON for every operation that succeeds.
 public struct AuditPlugin: Plugin {

@@ -1,6 +1,6 @@
 import GQLRunCache
-import Logging
 public import GQLRunPipeline
+import Logging
 
 /// Answers from the cache, as the policy says.
 public struct CacheReadPlugin: Plugin {

@@ -1,6 +1,6 @@
 import GQLRunLanguage
-import HTTPTypes
 public import GQLRunPipeline
+import HTTPTypes
 
 /// The id of the operation that is under way, for code that runs below it.
 public enum CorrelationID {

@@ -1,8 +1,8 @@
-import GQLRunLanguage
-import HTTPTypes
 import GQLRunJSON
-import Logging
+import GQLRunLanguage
 public import GQLRunPipeline
+import HTTPTypes
+import Logging
 
 /// Lets identical queries that are under way at the same time share one answer.
 public struct DeduplicatePlugin: Plugin {

@@ -1,6 +1,6 @@
 import GQLRunJSON
-import Logging
 public import GQLRunPipeline
+import Logging
 
 /// Sees every error just before the caller does: logs it, and maps it by rules.
 public struct ErrorTapPlugin: Plugin {

@@ -1,7 +1,7 @@
 import GQLRunLanguage
+public import GQLRunPipeline
 import HTTPTypes
 import Logging
-public import GQLRunPipeline
 
 /// Sends requests over the network.
 public struct FetchPlugin: Plugin {

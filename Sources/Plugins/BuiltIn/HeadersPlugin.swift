@@ -1,5 +1,5 @@
-import HTTPTypes
 public import GQLRunPipeline
+import HTTPTypes
 
 /// Sets, adds, defaults and removes the fields of HTTP requests.
 public struct HeadersPlugin: Plugin {

@@ -1,6 +1,6 @@
+public import GQLRunPipeline
 import HTTPTypes
 import Logging
-public import GQLRunPipeline
 
 /// One line when an operation goes out, one when it comes back.
 public struct LoggingPlugin: Plugin {

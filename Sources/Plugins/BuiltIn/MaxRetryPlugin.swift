@@ -1,6 +1,6 @@
+public import GQLRunPipeline
 import HTTPTypes
 import Logging
-public import GQLRunPipeline
 
 /// Retries what may succeed the next time, and bounds the retries that other plugins ask for.
 public struct MaxRetryPlugin: Plugin {

@@ -1,8 +1,8 @@
 import GQLRunCache
-import HTTPTypes
 import GQLRunJSON
-import Logging
 public import GQLRunPipeline
+import HTTPTypes
+import Logging
 
 /// Reads responses as they arrive: into records and into the result.
 public struct ParsePlugin: Plugin {

@@ -1,7 +1,7 @@
-import HTTPTypes
 import GQLRunJSON
-import Logging
 public import GQLRunPipeline
+import HTTPTypes
+import Logging
 
 /// Sends no more than a server takes: at a fixed rate, and as the server's own accounts say.
 public struct RateLimitPlugin: Plugin {

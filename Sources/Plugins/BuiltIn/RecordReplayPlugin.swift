@@ -1,6 +1,6 @@
+public import GQLRunPipeline
 import HTTPTypes
 import Logging
-public import GQLRunPipeline
 
 /// Writes exchanges into a file, or answers from one.
 public struct RecordReplayPlugin: Plugin {

@@ -1,5 +1,5 @@
-import HTTPTypes
 public import GQLRunPipeline
+import HTTPTypes
 
 /// Refuses operations that do not say for whom they are.
 public struct RequireContextPlugin: Plugin {

@@ -1,5 +1,5 @@
-import HTTPTypes
 public import GQLRunPipeline
+import HTTPTypes
 
 /// Refuses responses by their status.
 public struct ResponseCodePlugin: Plugin {

@@ -1,6 +1,6 @@
 import GQLRunLanguage
-import NIOConcurrencyHelpers
 public import GQLRunPipeline
+import NIOConcurrencyHelpers
 
 /// Bounds the time of an operation, retries and body included.
 public struct TimeoutPlugin: Plugin {

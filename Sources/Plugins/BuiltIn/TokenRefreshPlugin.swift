@@ -1,7 +1,7 @@
 import GQLRunLanguage
+public import GQLRunPipeline
 import HTTPTypes
 import Logging
-public import GQLRunPipeline
 
 /// Sends a bearer token, and renews it before it ends or when the server refuses it.
 public struct TokenRefreshPlugin: Plugin {

@@ -1,7 +1,7 @@
-import GQLRunLanguage
-import HTTPTypes
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
+import HTTPTypes
 
 /// The GraphQL stage of `exec`.
 struct ExecGraphQL: GraphQLInterceptor {

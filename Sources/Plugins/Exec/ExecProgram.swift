@@ -1,7 +1,7 @@
 import Foundation
 import GQLRunJSON
-import Logging
 import GQLRunPipeline
+import Logging
 
 /// A program that runs as long as its pipeline is used, and answers lines of JSON with lines of JSON.
 ///

@@ -1,7 +1,7 @@
 import Foundation
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
+import HTTPTypes
 
 /// A request as a recording has it: what was asked, without who asked.
 struct RecordedQuestion: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
-package import HTTPTypes
 package import GQLRunJSON
 package import GQLRunPipeline
+package import HTTPTypes
 
 /// What may still be sent to one server with one credential, by a fixed rate and by what the server
 /// says.

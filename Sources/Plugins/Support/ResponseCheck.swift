@@ -1,5 +1,5 @@
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 
 /// Whether a response can be read as GraphQL, by its status and content type.
 ///

@@ -1,5 +1,5 @@
-import NIOConcurrencyHelpers
 import GQLRunPipeline
+import NIOConcurrencyHelpers
 
 /// Ends work that is not done at its deadline.
 struct TimeBound: Sendable {

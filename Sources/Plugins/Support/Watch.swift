@@ -1,5 +1,5 @@
-import NIOConcurrencyHelpers
 import GQLRunPipeline
+import NIOConcurrencyHelpers
 
 /// Looks after what must not take too long: one sleeping task for all of it.
 ///

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
+import HTTPTypes
 
 /// Tokens of an OAuth 2 server, for a client itself or by a refresh token.
 ///

@@ -1,9 +1,9 @@
 import AsyncHTTPClient
+public import GQLRunPipeline
 import HTTPTypes
 public import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
-public import GQLRunPipeline
 
 /// Sends HTTP requests with async-http-client: streamed, pooled, HTTP/1.1 and HTTP/2.
 ///

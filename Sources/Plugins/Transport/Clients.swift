@@ -1,8 +1,8 @@
 import AsyncHTTPClient
+import GQLRunPipeline
 import HTTPTypes
 import NIOCore
 import NIOHTTPCompression
-import GQLRunPipeline
 import Synchronization
 
 /// One client per combination of what async-http-client keeps per client, and the lines that requests

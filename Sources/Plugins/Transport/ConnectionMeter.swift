@@ -1,6 +1,6 @@
+package import GQLRunPipeline
 import NIOConcurrencyHelpers
 import NIOCore
-package import GQLRunPipeline
 
 /// Watches the connections of a transport: when each was made, and how much came over them.
 package final class ConnectionMeter: Sendable {

@@ -1,8 +1,8 @@
 import AsyncHTTPClient
+import GQLRunPipeline
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import GQLRunPipeline
 import Synchronization
 
 /// One request and its response, under limits of time and size.

@@ -1,6 +1,6 @@
+import GQLRunPipeline
 import NIOCore
 import NIOPosix
-import GQLRunPipeline
 import Synchronization
 
 /// The exchanges that are under way, for what they share: event loops, and one watch over their limits

@@ -1,8 +1,8 @@
 import AsyncHTTPClient
+import GQLRunPipeline
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import GQLRunPipeline
 import Synchronization
 
 /// The way of requests to one server: found once, and taken by all that follow.

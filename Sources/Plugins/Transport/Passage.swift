@@ -1,9 +1,9 @@
 import AsyncHTTPClient
 import Foundation
+import GQLRunPipeline
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import GQLRunPipeline
 
 /// How a request gets to its server: directly, through a tunnel, or handed to a proxy that passes it on.
 struct Passage: Sendable {

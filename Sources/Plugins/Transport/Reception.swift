@@ -1,7 +1,7 @@
 import AsyncHTTPClient
+import GQLRunPipeline
 import NIOCore
 import NIOHTTP1
-import GQLRunPipeline
 import Synchronization
 
 /// What the network brings of one response, from its event loop to the task that reads it.

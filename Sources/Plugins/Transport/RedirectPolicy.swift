@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 
 /// Which redirects are followed, and with what.
 ///

@@ -1,5 +1,5 @@
-import NIOSSL
 import GQLRunPipeline
+import NIOSSL
 
 extension TLSSettings {
   /// A file of the settings that cannot be used.

@@ -1,9 +1,9 @@
 import AsyncHTTPClient
+import GQLRunPipeline
 import HTTPTypes
 import NIOCore
 import NIOPosix
 import NIOSOCKS
-import GQLRunPipeline
 
 /// What goes wrong at a proxy.
 extension TransportFailures {

@@ -1,9 +1,9 @@
 import Foundation
+import GQLRunPipeline
 import HTTPTypes
 import NIOCore
 import NIOHTTP2
 import NIOSSL
-import GQLRunPipeline
 
 /// The cause of a failure that wants a closer look at the server's certificate.
 struct CertificateRefused: Error, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import GQLRunPipeline
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -7,7 +8,6 @@ import NIOHTTP2
 import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
-import GQLRunPipeline
 
 /// What the network's errors mean: one message, one code, and how far the request got.
 struct TransportFailures: Sendable {

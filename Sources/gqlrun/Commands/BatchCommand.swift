@@ -1,7 +1,7 @@
 import ArgumentParser
+import Foundation
 import GQLRunBatch
 import GQLRunCache
-import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
 

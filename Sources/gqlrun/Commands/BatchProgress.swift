@@ -1,5 +1,5 @@
-import GQLRunBatch
 import Foundation
+import GQLRunBatch
 
 /// Tells on standard error how a run stands: a bar on a terminal, else a line every half minute.
 final class BatchProgress: Sendable {

@@ -1,11 +1,11 @@
 import ArgumentParser
-import GQLRunBatch
 import CGQLRunAllocations
-import GQLRunCache
 import Foundation
-import Logging
+import GQLRunBatch
+import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
+import Logging
 
 struct BatchRunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
-import GQLRunCache
 import Foundation
+import GQLRunCache
 
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 public import ArgumentParser
-public import GQLRunCache
 import Foundation
+public import GQLRunCache
 import GQLRunJSON
 
 struct CacheImportCommand: AsyncParsableCommand {

@@ -1,12 +1,12 @@
 import ArgumentParser
+import Foundation
 import GQLRunCache
 import GQLRunDemoServer
-import Foundation
-import GQLRunLanguage
 import GQLRunJSON
-import Logging
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import Logging
 
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

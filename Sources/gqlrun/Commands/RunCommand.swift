@@ -1,11 +1,11 @@
 public import ArgumentParser
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunLanguage
-import HTTPTypes
-import Logging
 public import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
+import Logging
 
 struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

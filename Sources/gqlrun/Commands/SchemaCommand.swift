@@ -1,9 +1,9 @@
 import ArgumentParser
 import GQLRunCache
-import GQLRunLanguage
-import HTTPTypes
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
+import HTTPTypes
 
 struct SchemaCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

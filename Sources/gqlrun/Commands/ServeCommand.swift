@@ -1,6 +1,6 @@
 import ArgumentParser
-import GQLRunDemoServer
 import Foundation
+import GQLRunDemoServer
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

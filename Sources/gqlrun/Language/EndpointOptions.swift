@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
-import HTTPTypes
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 
 /// Where a command asks, and through which pipeline.
 struct EndpointOptions: ParsableArguments {

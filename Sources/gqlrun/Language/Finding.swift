@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Something that was found in a file of the user: an error, or a warning.
 struct Finding: Hashable {

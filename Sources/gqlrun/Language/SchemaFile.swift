@@ -1,6 +1,6 @@
 import GQLRunCache
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Schemas in files: type definitions, or the JSON of an introspection query.
 enum SchemaFile {

@@ -1,8 +1,8 @@
+import Foundation
 import GQLRunCache
 import GQLRunDemoServer
-import Foundation
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// A response made up for profiling: posts with authors, tags and comments, the same every time.
 struct GeneratedFeed {

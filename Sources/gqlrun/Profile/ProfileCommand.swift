@@ -1,6 +1,6 @@
 import ArgumentParser
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunPipeline
 import GQLRunProfile
 

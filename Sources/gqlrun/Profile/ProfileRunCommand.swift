@@ -1,7 +1,7 @@
 import ArgumentParser
 import CGQLRunAllocations
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunPipeline
 import GQLRunProfile
 

@@ -1,6 +1,6 @@
 import ArgumentParser
-import GQLRunCache
 import Foundation
+import GQLRunCache
 
 /// A store to be measured. Files are made for the runs and removed afterwards; a file that is there is
 /// never touched.

@@ -1,6 +1,6 @@
 import ArgumentParser
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunProfile
 
 /// An error as the command line reports it: one message, and the exit code that belongs to it.

@@ -1,6 +1,6 @@
 import Foundation
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// Reading files that the command line names. `-` is standard input.
 enum Input {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import GQLRunCache
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 
 /// Which operation of a document, with which variables, and what identifies its objects.

@@ -1,8 +1,8 @@
 import GQLRunCache
 import GQLRunLanguage
-import HTTPTypes
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 
 extension Failure {
   /// The failure of a chain or of a pipeline file; `nil` for other errors.

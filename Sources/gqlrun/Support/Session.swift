@@ -1,10 +1,10 @@
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunLanguage
-import HTTPTypes
-import Logging
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
+import Logging
 
 /// A pipeline with everything its chains need: network, store, log.
 struct Session {

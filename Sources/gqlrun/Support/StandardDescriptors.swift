@@ -1,5 +1,5 @@
-import GQLRunBatch
 import Foundation
+import GQLRunBatch
 
 /// Standard input, output and error as the program finds them.
 enum StandardDescriptors {

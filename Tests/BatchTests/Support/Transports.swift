@@ -1,7 +1,7 @@
 import Foundation
-import HTTPTypes
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 
 @testable import GQLRunBatch
 

@@ -1,6 +1,6 @@
 import GQLRunCache
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 import Testing
 
 @Suite("Variables with a schema")

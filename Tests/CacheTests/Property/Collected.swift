@@ -1,5 +1,5 @@
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 /// One response key of an object, with everything selected below it.
 struct CollectedField {

@@ -1,6 +1,6 @@
 import Foundation
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 
 @testable import GQLRunCache
 

@@ -1,6 +1,6 @@
 import GQLRunDemoServer
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 import Testing
 
 /// What the schema says about itself to those who ask the standard question.

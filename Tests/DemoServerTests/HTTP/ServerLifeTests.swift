@@ -1,5 +1,5 @@
-import HTTPTypes
 import GQLRunJSON
+import HTTPTypes
 import Testing
 
 @testable import GQLRunDemoServer

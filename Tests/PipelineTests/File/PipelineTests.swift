@@ -1,6 +1,6 @@
 import GQLRunCache
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 import Testing
 
 @Suite("A pipeline read from a file")

@@ -1,5 +1,5 @@
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 import Testing
 
 @Suite("YAML in pipeline files")

@@ -1,7 +1,7 @@
-import GQLRunLanguage
-import HTTPTypes
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
+import HTTPTypes
 import Testing
 
 @Suite("The HTTP request of an operation")

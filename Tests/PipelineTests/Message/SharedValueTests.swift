@@ -1,6 +1,6 @@
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
+import HTTPTypes
 import Testing
 
 /// Requests, responses and services share what they hold; nobody may notice.

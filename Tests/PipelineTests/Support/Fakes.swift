@@ -1,8 +1,8 @@
 import GQLRunCache
-import GQLRunLanguage
-import HTTPTypes
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
+import HTTPTypes
 
 /// What happened, in order.
 actor Journal {

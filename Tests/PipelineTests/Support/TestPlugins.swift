@@ -1,5 +1,5 @@
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 
 /// Plugins with the tables of the built-in ones and no behaviour, for tests of pipeline files.
 enum TestPlugins {

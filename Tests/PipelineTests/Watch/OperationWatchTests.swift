@@ -1,6 +1,6 @@
 import GQLRunCache
-import GQLRunLanguage
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunTestSupport
+import HTTPTypes
 import Testing
 
 /// What is kept of exchanges for curl and for HTTP archives.

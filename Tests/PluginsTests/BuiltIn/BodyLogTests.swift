@@ -1,8 +1,8 @@
 import Foundation
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 /// The views of bodies in the log.

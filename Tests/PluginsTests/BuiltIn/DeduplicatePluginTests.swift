@@ -1,7 +1,7 @@
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct DeduplicatePluginTests {

@@ -1,6 +1,6 @@
-import Logging
 import GQLRunPipeline
 import GQLRunPlugins
+import Logging
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ErrorTapPluginTests {

@@ -1,7 +1,7 @@
 import Foundation
-import HTTPTypes
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 /// `exec`, with programs in the shell that every machine has.

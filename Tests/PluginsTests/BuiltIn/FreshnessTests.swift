@@ -1,6 +1,6 @@
+import Foundation
 import GQLRunCache
 import GQLRunDemoServer
-import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
 import Testing

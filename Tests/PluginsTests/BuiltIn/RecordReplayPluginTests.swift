@@ -1,9 +1,9 @@
-import GQLRunDemoServer
 import Foundation
-import HTTPTypes
+import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RecordReplayPluginTests {

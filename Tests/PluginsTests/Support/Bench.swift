@@ -1,10 +1,10 @@
-import GQLRunCache
 import Foundation
-import GQLRunLanguage
-import HTTPTypes
+import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 
 /// A chain read from YAML with a real transport and a real store.
 struct Bench: Sendable {

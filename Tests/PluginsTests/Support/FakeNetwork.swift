@@ -1,5 +1,5 @@
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 
 /// A network without sockets: answers in the order given; the last answer repeats.
 actor FakeNetwork: HTTPTransport {

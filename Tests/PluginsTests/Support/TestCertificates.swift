@@ -1,6 +1,6 @@
 import Foundation
-import NIOSSL
 import GQLRunTestSupport
+import NIOSSL
 
 /// Certificates for servers on this machine, made with openssl for the time of the tests.
 struct TestCertificates: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 
 /// An OAuth 2 server and a GraphQL server behind one network without sockets.
 ///

@@ -1,8 +1,8 @@
 import Foundation
-import HTTPTypes
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct OAuth2Tests {

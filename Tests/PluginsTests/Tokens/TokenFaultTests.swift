@@ -1,8 +1,8 @@
-import GQLRunDemoServer
 import Foundation
-import HTTPTypes
+import GQLRunDemoServer
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 /// Faults of tokens, with many operations and several processes.

@@ -1,6 +1,6 @@
-import HTTPTypes
 import GQLRunPipeline
 import GQLRunPlugins
+import HTTPTypes
 import Testing
 
 /// Connections: kept, closed, given up.

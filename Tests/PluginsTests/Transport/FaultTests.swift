@@ -1,6 +1,6 @@
-import HTTPTypes
 import GQLRunPipeline
 import GQLRunTestSupport
+import HTTPTypes
 import Testing
 
 /// What servers and networks do wrong, one fault after the other.

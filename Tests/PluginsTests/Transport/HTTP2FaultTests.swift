@@ -1,7 +1,7 @@
 import GQLRunJSON
-import NIOSSL
 import GQLRunPipeline
 import GQLRunPlugins
+import NIOSSL
 import Testing
 
 /// Faults 35 to 37: a server that speaks HTTP/2, frame by frame.

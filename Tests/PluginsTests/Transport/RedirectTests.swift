@@ -1,6 +1,6 @@
 import GQLRunLanguage
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 import Testing
 
 /// Faults 27 to 29, and redirects that are followed.

@@ -1,5 +1,5 @@
-import NIOSSL
 import GQLRunPipeline
+import NIOSSL
 import Testing
 
 /// Fault 33 and what goes with it: certificates, names, authorities and versions.

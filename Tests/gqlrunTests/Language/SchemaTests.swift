@@ -1,10 +1,10 @@
 import ArgumentParser
 import GQLRunCache
 import GQLRunDemoServer
-import GQLRunLanguage
 import GQLRunJSON
-import Logging
+import GQLRunLanguage
 import GQLRunPipeline
+import Logging
 import Testing
 
 @testable import gqlrun

@@ -1,5 +1,5 @@
-import GQLRunCache
 import Foundation
+import GQLRunCache
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins

@@ -1,5 +1,5 @@
-import HTTPTypes
 import GQLRunPipeline
+import HTTPTypes
 
 /// Sends the tenant of a request in a field, and refuses requests that have none.
 ///

@@ -1,6 +1,6 @@
 import ArgumentParser
-import GQLRunCache
 import Foundation
+import GQLRunCache
 
 extension CacheCommand {
   struct Export: AsyncParsableCommand {
