@@ -1,4 +1,4 @@
-/// Bytes held back from yajl until there are enough of them: a growing buffer with one owner.
+/// A growing buffer for bytes that are not yet worth a call of yajl's parser.
 struct HeldBytes: ~Copyable {
   private var base: UnsafeMutableRawPointer?
   private var capacity = 0
@@ -22,7 +22,7 @@ struct HeldBytes: ~Copyable {
     count = needed
   }
 
-  /// Hands out the bytes and starts over; they are valid until the next append.
+  /// Returns the buffered bytes and empties the buffer; they are valid until the next `append`.
   mutating func takeAll() -> UnsafeRawBufferPointer {
     defer { count = 0 }
     return UnsafeRawBufferPointer(start: base, count: count)

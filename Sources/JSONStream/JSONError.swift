@@ -1,8 +1,8 @@
-/// Why a JSON text was refused.
+/// An error in a JSON text, with the offset of the first offending byte.
 ///
-/// The message is the program's own and holds no unescaped bytes of the text, so it is safe to print.
+/// The message contains no unescaped bytes of the text, so it is safe to print.
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of refusal this is.
+  /// The kind of error.
   public enum Code: String, Hashable, Sendable {
     /// The bytes are not UTF-8 text: wrong UTF-8, a byte order mark, UTF-16, a lone surrogate escape.
     case invalidText
@@ -14,26 +14,34 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     case trailingData
     /// A limit of ``JSONLimits`` was exceeded.
     case limitExceeded
-    /// An object has two members with one key, and duplicates are refused.
+    /// An object has two members with the same key, and duplicates are not allowed.
     case duplicateKey
-    /// A handler cancelled for a reason of its own; the reason is in its ``JSONEventScope/failure``.
+    /// A handler cancelled the parse; its ``JSONEventScope/failure`` has the reason.
     case cancelled
     /// The parser could not be allocated.
     case outOfMemory
   }
 
+  /// The kind of error.
   public var code: Code
-  /// What was found, in words; without the place.
+  /// What is wrong, without the offset.
   public var message: String
-  /// How many bytes of the text come before the place where it was refused.
+  /// The number of bytes of the text before the error.
   public var offset: Int
 
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - code: The kind of error.
+  ///   - message: What is wrong, without the offset and without bytes of the text.
+  ///   - offset: The number of bytes of the text before the error.
   public init(code: Code, message: String, offset: Int) {
     self.code = code
     self.message = message
     self.offset = offset
   }
 
+  /// The offset and the message, on one line.
   public var description: String {
     "invalid JSON at byte \(offset): \(message)"
   }

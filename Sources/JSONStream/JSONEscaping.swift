@@ -1,7 +1,8 @@
 extension JSONWriter {
-  /// Where the first byte is that cannot stand in a JSON string as it is: `"`, `\` or a control character.
+  /// Returns the index of the first byte that a JSON string must escape: `"`, `\` or a control
+  /// character.
   ///
-  /// Looks at eight bytes at a time. Returns the count of the bytes if there is none.
+  /// Returns `bytes.count` if there is none. Examines eight bytes at a time.
   @inlinable
   public static func firstToEscape(in bytes: UnsafeRawBufferPointer) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
@@ -30,9 +31,14 @@ extension JSONWriter {
     return count
   }
 
-  /// Appends text, escaped for a JSON string and without the quotes around it.
+  /// Appends text, escaped for a JSON string, without quotes around it.
   ///
-  /// Escapes only what must be: `\"`, `\\`, `\b`, `\f`, `\n`, `\r`, `\t`, and `\u00xx` for other control characters.
+  /// Escapes only what RFC 8259 requires: `\"`, `\\`, `\b`, `\f`, `\n`, `\r`, `\t`, and `\u00xx`
+  /// for the other control characters.
+  ///
+  /// - Parameters:
+  ///   - bytes: UTF-8 text.
+  ///   - output: The buffer to append to.
   public static func appendEscaped(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
     var rest = bytes
     while true {

@@ -1,9 +1,13 @@
-/// What parser and handlers share about one text: the first bytes of every handler context.
+/// The state that the parser and the handlers of one text share: the first bytes of every handler
+/// context.
 ///
-/// A handler context is memory that starts with a `JSONEventScope`. Each handler calls exactly one of
-/// the methods below per event: it counts the event and enforces the limit that belongs to it, also
-/// where the handler skips the value. The parser reads ``events`` and ``depth`` to bound a pending
-/// token and to see the end of the text.
+/// A handler context is memory that starts with a `JSONEventScope`. For each event, a handler calls
+/// exactly
+/// one of the methods below, which counts the event and enforces its limit, even if the handler
+/// skips the
+/// value. The parser reads ``events`` and ``depth`` to bound an unfinished token and to detect the
+/// end of
+/// the text.
 ///
 /// ```swift
 /// struct Context {
@@ -18,15 +22,16 @@
 /// ```
 @frozen
 public struct JSONEventScope: Sendable {
-  /// How many events were delivered so far.
+  /// The number of events delivered.
   public var events: Int
-  /// How many objects and arrays are open.
+  /// The number of open objects and arrays.
   public var depth: Int32
-  /// Why a handler returned 0. The first failure is kept by the methods of this type.
+  /// Why a handler returned 0. The methods of this type keep the first failure.
   public var failure: JSONFailureCode
-  /// What the text may ask for.
+  /// The limits of the text.
   public var limits: JSONLimits
 
+  /// Creates the scope of one text, with no events.
   @inlinable
   public init(limits: JSONLimits = JSONLimits()) {
     self.events = 0
@@ -35,7 +40,8 @@ public struct JSONEventScope: Sendable {
     self.limits = limits
   }
 
-  /// Counts the start of an object or array. Returns false, and sets ``failure``, when it is nested too deep.
+  /// Counts the start of an object or array. Returns false and sets ``failure`` if
+  /// ``JSONLimits/maxDepth`` is exceeded.
   @inlinable
   public mutating func enter() -> Bool {
     events &+= 1
@@ -57,7 +63,8 @@ public struct JSONEventScope: Sendable {
     events &+= 1
   }
 
-  /// Counts a string value. Returns false, and sets ``failure``, when it is too long.
+  /// Counts a string value. Returns false and sets ``failure`` if ``JSONLimits/maxStringBytes`` is
+  /// exceeded.
   @inlinable
   public mutating func checkString(_ length: Int) -> Bool {
     events &+= 1
@@ -65,7 +72,8 @@ public struct JSONEventScope: Sendable {
     return fail(.stringTooLong)
   }
 
-  /// Counts an object key. Returns false, and sets ``failure``, when it is too long.
+  /// Counts an object key. Returns false and sets ``failure`` if ``JSONLimits/maxKeyBytes`` is
+  /// exceeded.
   @inlinable
   public mutating func checkKey(_ length: Int) -> Bool {
     events &+= 1
@@ -73,7 +81,8 @@ public struct JSONEventScope: Sendable {
     return fail(.keyTooLong)
   }
 
-  /// Counts a number. Returns false, and sets ``failure``, when its text is too long.
+  /// Counts a number. Returns false and sets ``failure`` if ``JSONLimits/maxNumberBytes`` is
+  /// exceeded.
   @inlinable
   public mutating func checkNumber(_ length: Int) -> Bool {
     events &+= 1
@@ -81,7 +90,7 @@ public struct JSONEventScope: Sendable {
     return fail(.numberTooLong)
   }
 
-  /// Notes why the handler is about to return 0. Always false, so that it can be returned.
+  /// Records why the handler is about to return 0. Returns false, for use in a `return` statement.
   @inline(never)
   @discardableResult
   public mutating func fail(_ code: JSONFailureCode) -> Bool {

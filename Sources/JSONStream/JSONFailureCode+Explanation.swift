@@ -1,5 +1,5 @@
 extension JSONFailureCode {
-  /// The code of the error that a cancelled parse throws.
+  /// The code of the error that the cancelled parse throws.
   var code: JSONError.Code {
     switch self {
     case .depthExceeded, .stringTooLong, .keyTooLong, .numberTooLong: .limitExceeded
@@ -8,7 +8,7 @@ extension JSONFailureCode {
     }
   }
 
-  /// What happened, in words.
+  /// The error message.
   func explanation(_ limits: JSONLimits) -> String {
     switch self {
     case .depthExceeded: "nested deeper than the limit of \(limits.maxDepth) levels"

@@ -1,10 +1,12 @@
-/// Why a handler cancelled the parse: one byte in the ``JSONEventScope``, cheap to set on the hot path.
+/// Why a handler cancelled the parse: one byte, so that setting it is cheap on the hot path.
 ///
-/// Raw values from 128 on are free for the handlers' own codes.
+/// Raw values from ``firstHandlerCode`` on are for the handlers' own codes.
 @frozen
 public struct JSONFailureCode: RawRepresentable, Hashable, Sendable {
+  /// The code as a byte.
   public var rawValue: UInt8
 
+  /// Creates a code from its byte.
   @inlinable
   public init(rawValue: UInt8) {
     self.rawValue = rawValue
@@ -22,8 +24,8 @@ public struct JSONFailureCode: RawRepresentable, Hashable, Sendable {
   @inlinable public static var numberTooLong: Self { Self(rawValue: 4) }
   /// An object has two members with the same key.
   @inlinable public static var duplicateKey: Self { Self(rawValue: 5) }
-  /// The handler has seen enough, or was cancelled from outside.
+  /// The handler needs no more events, or its task was cancelled.
   @inlinable public static var cancelled: Self { Self(rawValue: 6) }
-  /// The first value that handlers may use for codes of their own.
+  /// The first raw value available for the handlers' own codes.
   @inlinable public static var firstHandlerCode: UInt8 { 128 }
 }

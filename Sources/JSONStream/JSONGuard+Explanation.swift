@@ -1,5 +1,5 @@
 extension JSONGuard.Finding {
-  /// What kind of error this is.
+  /// The code of the error.
   var code: JSONError.Code {
     switch self {
     case .byteOrderMark, .utf8, .loneHighSurrogate, .loneLowSurrogate: .invalidText
@@ -7,7 +7,7 @@ extension JSONGuard.Finding {
     }
   }
 
-  /// What is wrong with the offending byte, in words.
+  /// The error message for the offending byte.
   func explanation(of byte: UInt8, at offset: Int) -> String {
     switch self {
     case .byteOrderMark:

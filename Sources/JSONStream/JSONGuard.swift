@@ -1,14 +1,14 @@
-/// Checks, over the same bytes as yajl and before it, what yajl lets pass.
+/// Rejects invalid JSON that yajl accepts; runs over the same bytes before yajl.
 ///
-/// Together they accept exactly RFC 8259. The guard refuses wrong UTF-8 (overlong, surrogates, above
-/// U+10FFFF), byte order marks, control characters other than tab, line feed and carriage return, and
-/// backslash escapes that are wrong or lone surrogates. It needs no knowledge of strings: a backslash
-/// or a non-ASCII byte outside a string is an error of yajl's anyway.
+/// Together they accept exactly RFC 8259. The guard rejects invalid UTF-8 (overlong forms,
+/// surrogates, values above U+10FFFF), byte order marks, control characters other than tab, line
+/// feed and carriage return, invalid backslash escapes, and escapes of lone surrogates. It does not
+/// track strings: outside a string, yajl rejects every backslash and non-ASCII byte.
 ///
-/// The text may be cut anywhere. Clean ASCII is skipped 64 bytes at a time; whole escapes and UTF-8
-/// sequences are taken in one step; only those that are cut or wrong go through the state machine.
+/// The text may be split at any byte. Clean ASCII is skipped 64 bytes at a time; complete escapes
+/// and UTF-8 sequences take one step; only split or invalid ones go through the state machine.
 struct JSONGuard {
-  /// What was wrong at the offending byte.
+  /// What is wrong with the offending byte.
   enum Finding {
     case byteOrderMark
     case control
@@ -19,7 +19,7 @@ struct JSONGuard {
     case loneLowSurrogate
   }
 
-  /// Where the guard is between two bytes: in plain text, or inside a sequence.
+  /// The state between two bytes: in plain text, or inside a sequence.
   private enum State {
     case start
     case plain
@@ -32,35 +32,35 @@ struct JSONGuard {
   }
 
   private var state = State.start
-  /// Continuation bytes or hexadecimal digits that are still to come.
+  /// Continuation bytes or hexadecimal digits that are still expected.
   private var remaining = 0
   /// The range of the next continuation byte.
   private var lowest: UInt8 = 0x80
   private var highest: UInt8 = 0xBF
-  /// The hexadecimal digits so far.
+  /// The value of the hexadecimal digits read.
   private var unit: UInt16 = 0
 
-  /// What was wrong where the last scan stopped.
+  /// What is wrong at the index that the last scan returned.
   private(set) var finding: Finding?
 
-  /// How many bytes shorter the text so far would be without its escapes.
+  /// How many bytes shorter the text would be without escapes.
   private(set) var escapeOverhead = 0
 
-  /// Whether the text so far does not end within an escape or a UTF-8 sequence.
+  /// Whether the text read does not end inside an escape or a UTF-8 sequence.
   var isBetweenCharacters: Bool { state == .plain || state == .start }
 
-  /// Checks the next piece. Returns the index of the offending byte, or the count if there is none.
+  /// Checks the next chunk. Returns the index of the offending byte, or the count if there is none.
   mutating func scan(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
     let count = bytes.count
-    var place = 0
+    var index = 0
     while true {
       if state == .plain {
-        place = skipPlain(base, from: place, to: count)
+        index = skipPlain(base, from: index, to: count)
       }
-      if place == count { return count }
-      guard step(base.load(fromByteOffset: place, as: UInt8.self)) else { return place }
-      place &+= 1
+      if index == count { return count }
+      guard step(base.load(fromByteOffset: index, as: UInt8.self)) else { return index }
+      index &+= 1
     }
   }
 }
@@ -68,66 +68,67 @@ struct JSONGuard {
 // MARK: - Whole sequences
 
 extension JSONGuard {
-  /// Skips everything that is right and whole. Returns where something is cut or wrong, or the count.
+  /// Skips valid, complete sequences. Returns the index of the first split or invalid one, or the
+  /// count.
   private mutating func skipPlain(
     _ base: UnsafeRawPointer, from start: Int, to count: Int
   ) -> Int {
-    var place = start
-    while place &+ TextBlock.size <= count {
-      var marks = TextBlock.suspects(in: base + place)
-      let block = place
-      place &+= TextBlock.size
+    var index = start
+    while index &+ TextBlock.size <= count {
+      var marks = TextBlock.suspects(in: base + index)
+      let block = index
+      index &+= TextBlock.size
       while marks != 0 {
         let suspect = block &+ marks.trailingZeroBitCount
         let next = skipSuspects(base, from: suspect, to: count)
         if next == suspect { return suspect }
         let done = next &- block
         if done >= TextBlock.size {
-          place = next
+          index = next
           break
         }
         marks &= ~0 &<< UInt64(truncatingIfNeeded: done)
       }
     }
-    while place < count {
-      let byte = base.load(fromByteOffset: place, as: UInt8.self)
+    while index < count {
+      let byte = base.load(fromByteOffset: index, as: UInt8.self)
       if byte >= 0x80 || byte == 0x5C {
-        let next = skipSuspects(base, from: place, to: count)
-        if next == place { return place }
-        place = next
+        let next = skipSuspects(base, from: index, to: count)
+        if next == index { return index }
+        index = next
       } else {
-        if byte < 0x20 && !isWhiteSpace(byte) { return place }
-        place &+= 1
+        if byte < 0x20 && !isWhiteSpace(byte) { return index }
+        index &+= 1
       }
     }
-    assert(place == count)
+    assert(index == count)
     return count
   }
 
-  /// Skips the right and whole escapes and UTF-8 sequences that stand here without ASCII between them.
+  /// Skips consecutive escapes and UTF-8 sequences that are valid and complete.
   @inline(__always)
   private mutating func skipSuspects(
     _ base: UnsafeRawPointer, from start: Int, to count: Int
   ) -> Int {
-    var place = start
-    while place &+ 4 <= count {
-      // The next four bytes, the first of them lowest.
-      let word = UInt32(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+    var index = start
+    while index &+ 4 <= count {
+      // The next four bytes, the first in the lowest bits.
+      let word = UInt32(littleEndian: base.loadUnaligned(fromByteOffset: index, as: UInt32.self))
       let length: Int
       if word & 0xFF == 0x5C {
-        length = wholeEscape(base, at: place, to: count)
+        length = wholeEscape(base, at: index, to: count)
       } else if word & 0x80 != 0 {
         length = wholeCharacter(word)
       } else {
         break
       }
       if length == 0 { break }
-      place &+= length
+      index &+= length
     }
-    return place
+    return index
   }
 
-  /// The length of the UTF-8 sequence in these four bytes if it is right and longer than one byte, else 0.
+  /// The length of the UTF-8 sequence in these four bytes; 0 if it is invalid or a single byte.
   @inline(__always)
   private func wholeCharacter(_ word: UInt32) -> Int {
     if word & 0xC0E0 == 0x80C0 {
@@ -144,7 +145,7 @@ extension JSONGuard {
     return 0
   }
 
-  /// The length of the right and whole escape that starts here; 0 if it is cut or wrong.
+  /// The length of the escape at `start`; 0 if it is incomplete or invalid.
   @inline(__always)
   private mutating func wholeEscape(
     _ base: UnsafeRawPointer, at start: Int, to count: Int
@@ -172,11 +173,11 @@ extension JSONGuard {
   }
 
   @inline(__always)
-  private func hexUnit(_ base: UnsafeRawPointer, at place: Int) -> UInt16? {
+  private func hexUnit(_ base: UnsafeRawPointer, at index: Int) -> UInt16? {
     var unit: UInt16 = 0
     var wrong: UInt16 = 0
     for digit in 0..<4 {
-      let value = hexValue(base.load(fromByteOffset: place &+ digit, as: UInt8.self))
+      let value = hexValue(base.load(fromByteOffset: index &+ digit, as: UInt8.self))
       wrong |= value
       unit = unit &<< 4 | value & 0xF
     }
@@ -187,7 +188,7 @@ extension JSONGuard {
 // MARK: - Byte by byte
 
 extension JSONGuard {
-  /// Takes one byte. Returns false, and sets `finding`, if it is wrong here.
+  /// Processes one byte. Returns false and sets `finding` if it is invalid.
   private mutating func step(_ byte: UInt8) -> Bool {
     switch state {
     case .start:
@@ -295,7 +296,8 @@ private func isWhiteSpace(_ byte: UInt8) -> Bool {
   byte == 0x0A || byte == 0x0D || byte == 0x09
 }
 
-/// Whether this is one of `"/\bfnrt`: a look-up in two words, because a branch would often be mispredicted.
+/// Whether `byte` is one of `"/\bfnrt`. A lookup in two words, because a branch would often be
+/// mispredicted.
 @inline(__always)
 private func isEscapeLetter(_ byte: UInt8) -> Bool {
   let low: UInt64 = 1 << 0x22 | 1 << 0x2F

@@ -1,17 +1,18 @@
-/// What a JSON text may ask for before it is refused.
+/// Limits of a JSON text. The parser rejects a text that exceeds one.
 ///
-/// The limits hold everywhere in the text, also in subtrees that a handler skips.
+/// They apply to the whole text, including subtrees that a handler skips.
 @frozen
 public struct JSONLimits: Hashable, Sendable {
-  /// How many objects and arrays may be open at once. 512 by default.
+  /// The maximum number of open objects and arrays. 512 by default.
   public var maxDepth: Int32
-  /// The longest string value, in bytes after unescaping. 16 MiB by default.
+  /// The maximum length of a string value, in bytes after unescaping. 16 MiB by default.
   public var maxStringBytes: Int
-  /// The longest object key, in bytes after unescaping. 64 KiB by default.
+  /// The maximum length of an object key, in bytes after unescaping. 64 KiB by default.
   public var maxKeyBytes: Int
-  /// The longest number, in bytes of its text. 1 KiB by default.
+  /// The maximum length of a number, in bytes of its text. 1 KiB by default.
   public var maxNumberBytes: Int
 
+  /// Creates limits; see the properties for the units and defaults.
   @inlinable
   public init(
     maxDepth: Int32 = 512,

@@ -1,15 +1,16 @@
-/// A number as the text that was sent, so that 64-bit integers and decimals stay exact.
+/// A JSON number, stored as its text so that 64-bit integers and decimals stay exact.
 ///
-/// Two numbers are equal when their texts are: `1`, `1.0` and `1e0` are three numbers.
+/// Two numbers are equal if their texts are equal: `1`, `1.0` and `1e0` are different.
 public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
   /// The text, in the grammar of RFC 8259 section 6.
   public let text: String
 
+  /// Creates a number from an integer.
   public init(_ value: some BinaryInteger) {
     text = String(value)
   }
 
-  /// Creates the shortest number that reads back as this value; nil for infinities and NaN.
+  /// Creates the shortest number that reads back as `value`; nil for infinities and NaN.
   public init?(_ value: Double) {
     guard value.isFinite else { return nil }
     if value == value.rounded(), abs(value) < 1e15, !(value == 0 && value.sign == .minus) {
@@ -19,32 +20,34 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Creates a number from its text; nil if it is not a JSON number.
+  /// Creates a number from its text; nil if the text is not a JSON number.
   public init?(text: String) {
     guard Self.isNumber(text.utf8) else { return nil }
     self.text = text
   }
 
-  /// Creates a number from a text that a parser has already accepted.
+  /// Creates a number from text that a parser has accepted.
   init(verified text: String) {
     self.text = text
   }
 
+  /// The text of the number.
   public var description: String { text }
 
-  /// The value if it is a whole number that fits, however it is written (`12`, `1.2e1`, `-0`).
+  /// The value as an `Int`; nil if it is not whole or does not fit. The notation does not matter
+  /// (`12`, `1.2e1`, `-0`).
   public var intValue: Int? {
     if let value = Int(text) { return value }
     return wholeValue()
   }
 
-  /// The nearest double; nil if it is larger than any finite one.
+  /// The nearest `Double`; nil if the value is larger than every finite one.
   public var doubleValue: Double? {
     guard let value = Double(text), value.isFinite else { return nil }
     return value
   }
 
-  /// Whether the text is written without fraction and exponent.
+  /// Whether the text has neither a fraction nor an exponent.
   public var isInteger: Bool {
     text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || isDigit($0) }
   }

@@ -1,26 +1,30 @@
-/// The members of a JSON object, in the order they were written.
+/// The members of a JSON object, in their written order.
 ///
-/// Keys are compared as UTF-8 bytes. Looking up a key is a short scan in small objects, and a hash look-up in
-/// large ones. Two objects are equal when they have equal members, in any order.
+/// Keys are compared as UTF-8 bytes. A lookup scans small objects and uses a hash table in large
+/// ones. Two objects are equal if they have equal members, in any order.
 public struct JSONObject: Sendable {
   /// One member of an object.
   public struct Member: Sendable {
+    /// The key.
     public var key: String
+    /// The value of the key.
     public var value: JSONValue
 
+    /// Creates a member.
     public init(key: String, value: JSONValue) {
       self.key = key
       self.value = value
     }
   }
 
-  /// The members in order. No two have the same key.
+  /// The members in order. Their keys are unique.
   public private(set) var members: [Member]
-  /// Where each key is, once there are more than a scan should look at.
+  /// The index of each key; filled once the object has too many members for a scan.
   private var index: [UTF8Text: Int] = [:]
 
   private static let scanned = 12
 
+  /// Creates an empty object.
   public init() {
     members = []
   }
@@ -31,7 +35,8 @@ public struct JSONObject: Sendable {
     if self.members.count != members.count { return nil }
   }
 
-  /// Creates an object where the last of several members with one key counts, in the place of the first.
+  /// Creates an object in which the last of several members with the same key wins, at the index of
+  /// the first.
   init(members: [Member], onDuplicate: (String) -> Void) {
     self.members = members
     if members.count > Self.scanned {
@@ -53,9 +58,13 @@ public struct JSONObject: Sendable {
     }
   }
 
+  /// The number of members.
   public var count: Int { members.count }
+  /// Whether the object has no members.
   public var isEmpty: Bool { members.isEmpty }
+  /// The keys, in the order of the members.
   public var keys: some Sequence<String> { members.lazy.map { $0.key } }
+  /// The values, in the order of the members.
   public var values: some Sequence<JSONValue> { members.lazy.map { $0.value } }
 
   /// The value of a key. Setting a new key appends a member; setting nil removes it.
@@ -105,8 +114,11 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: RandomAccessCollection {
+  /// The index of the first member: 0.
   public var startIndex: Int { 0 }
+  /// The number of members.
   public var endIndex: Int { members.count }
+  /// The member at an index from 0 to ``endIndex``, exclusive.
   public subscript(position: Int) -> Member { members[position] }
 }
 
@@ -138,7 +150,7 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-  /// Creates an object in the order of the literal; two equal keys are the programmer's mistake.
+  /// Creates an object in the order of the literal. Precondition: the keys are unique.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     guard let object = Self(uniqueMembers: elements.map { Member(key: $0.0, value: $0.1) }) else {
       preconditionFailure("an object literal has two members with one key")

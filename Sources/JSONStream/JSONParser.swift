@@ -1,23 +1,25 @@
 import CYajl
 
-/// A strict, streaming JSON parser: bytes in, events out, in bounded memory and linear time.
+/// A strict streaming JSON parser: bytes in, events out, in bounded memory and linear time.
 ///
-/// The text arrives in pieces of any size; ``finish()`` says that it ended. It is accepted exactly when
-/// it is an RFC 8259 text in UTF-8 without a byte order mark, whichever way it was cut; limits are
-/// those of the context's ``JSONEventScope``. After an error, every further call throws the same error.
+/// The text arrives in chunks of any size; ``finish()`` marks its end. The parser accepts exactly
+/// RFC 8259 text in UTF-8 without a byte order mark, wherever the chunks are split, and enforces
+/// the limits of the context's ``JSONEventScope``. After an error, every further call throws the
+/// same error.
 ///
-/// yajl reads the text; around it stand three things it lacks. A `JSONGuard` refuses what yajl lets
-/// pass. Small pieces are held back until they outweigh the token that yajl has not finished, because
-/// yajl scans such a token again at every call. After the value only white space is accepted, by our own code.
+/// yajl parses the text; this type adds three things. A `JSONGuard` rejects invalid text that yajl
+/// accepts. Small chunks are buffered until they are larger than the unfinished token, because yajl
+/// scans that token again on every call. After the value, only white space is accepted.
 public struct JSONParser: ~Copyable {
-  /// How the parser reads.
+  /// Buffer sizes of a parser.
   public struct Options: Hashable, Sendable {
-    /// Pieces smaller than this are collected before they are parsed. 4 KiB by default.
+    /// Smaller chunks are buffered before they are parsed. In bytes; 4 KiB by default.
     public var minimumPiece: Int
-    /// How many bytes are checked and parsed in one go, so that they stay in the processor's cache.
+    /// How many bytes are checked and then parsed at once; small enough for the processor's cache.
     /// 64 KiB by default.
     public var slice: Int
 
+    /// Creates options. Values below 1 become 1.
     public init(minimumPiece: Int = 4 << 10, slice: Int = 64 << 10) {
       self.minimumPiece = max(minimumPiece, 1)
       self.slice = max(slice, 1)
@@ -32,30 +34,34 @@ public struct JSONParser: ~Copyable {
   private var held = HeldBytes()
   private var failed: JSONError?
 
-  /// The bytes that yajl has read, or that we have read after the end of the value.
+  /// The number of bytes that yajl has read, plus the white space after the value.
   private(set) var parsed = 0
-  /// An upper bound of the token yajl has not finished, in bytes.
+  /// An upper bound for the length of yajl's unfinished token, in bytes.
   private(set) var pending = 0
-  /// A lower bound of it if it is a string, while it is long: the bytes read since the last event.
+  /// A lower bound for that length if the token is a string: the bytes read since the last event.
   private var certain = 0
-  /// How much escapes took before `certain` began, and before the oldest held byte.
+  /// The escape overhead before `certain` began, and before the first buffered byte.
   private var certainOverhead = 0
   private var heldOverhead = 0
 
-  /// How many bytes yajl has looked at, counting those it looked at again. For tests of the cost.
+  /// The number of bytes yajl has scanned, including repeated scans. For tests of the cost.
   private(set) var scanned = 0
 
-  /// Whether the top-level value has ended, as far as the bytes were parsed; held bytes may change it.
+  /// Whether the top-level value has ended in the bytes parsed so far. Buffered bytes are not
+  /// parsed yet.
   public private(set) var isComplete = false
 
-  /// How many bytes of the text were taken in.
+  /// The number of bytes of the text passed to ``feed(_:)``.
   public var bytesConsumed: Int { parsed + held.count }
 
   /// Creates a parser for one text.
   ///
   /// - Parameters:
   ///   - handlers: Called during ``feed(_:)`` and ``finish()``.
-  ///   - context: Passed to the handlers. Starts with a ``JSONEventScope``, and outlives the parser.
+  ///   - context: Passed to the handlers. Starts with a ``JSONEventScope`` and must outlive the
+  ///     parser.
+  ///   - options: Buffer sizes.
+  /// - Throws: ``JSONError/Code/outOfMemory`` if yajl cannot allocate its parser.
   public init(
     handlers: JSONEventHandlers,
     context: UnsafeMutableRawPointer,
@@ -86,13 +92,16 @@ public struct JSONParser: ~Copyable {
     callbacks.deallocate()
   }
 
-  /// Takes the next bytes of the text. They are not needed after the call.
+  /// Parses the next chunk of the text, and calls the handlers for its events.
+  ///
+  /// - Parameter bytes: The chunk; not used after the call.
+  /// - Throws: The first error of the text, with its offset from the start of the text.
   public mutating func feed(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
     if let failed { throw failed }
     var rest = bytes
     while rest.count > 0 {
       if isComplete { return try skipWhiteSpace(rest) }
-      // A large piece after a large pending token is parsed where it is, without a copy.
+      // A large chunk after a large unfinished token is parsed without a copy.
       let size = held.isEmpty ? max(options.slice, pending) : options.slice
       let (piece, next) = rest.split(at: size)
       if held.isEmpty { heldOverhead = textGuard.escapeOverhead }
@@ -104,7 +113,10 @@ public struct JSONParser: ~Copyable {
     }
   }
 
-  /// Says that the text has ended. Throws if it ended too early.
+  /// Ends the text and parses what is still buffered.
+  ///
+  /// - Throws: ``JSONError/Code/unexpectedEnd`` if the value is incomplete, or another error of the
+  ///   text.
   public mutating func finish() throws(JSONError) {
     if let failed { throw failed }
     try parseHeld()
@@ -112,7 +124,7 @@ public struct JSONParser: ~Copyable {
     scanned += pending + 1
     switch yajl_complete_parse(handle) {
     case yajl_status_ok:
-      // What is cut within a character or an escape is cut within a string, which yajl misses the end of.
+      // Text that ends inside a character or an escape ends inside a string, which yajl reports.
       assert(textGuard.isBetweenCharacters)
       isComplete = true
     case yajl_status_client_canceled: throw cancellation(at: parsed)
@@ -125,10 +137,10 @@ public struct JSONParser: ~Copyable {
   }
 }
 
-// MARK: - Holding back
+// MARK: - Buffering
 
 extension JSONParser {
-  /// Parses checked bytes, or holds them back until they are worth a call of yajl's.
+  /// Parses checked bytes, or buffers them until there are enough for a call of yajl.
   private mutating func take(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
     var rest = bytes
     while rest.count > 0 {
@@ -177,22 +189,23 @@ extension JSONParser {
     }
   }
 
-  /// An upper bound of the unfinished token at the end of bytes in which another token ended.
+  /// An upper bound for the length of the unfinished token at the end of `bytes`, in which another
+  /// token ended.
   ///
-  /// The last quote that is not escaped either starts the token or comes before it.
+  /// The last unescaped quote either starts the token or precedes it.
   private func tokenBound(atEndOf bytes: UnsafeRawBufferPointer) -> Int {
     let farthest = max(bytes.count - options.minimumPiece, 1)
-    var place = bytes.count - 1
-    while place >= farthest {
-      if bytes[place] == UInt8(ascii: "\"") && bytes[place - 1] != UInt8(ascii: "\\") {
-        return bytes.count - place
+    var index = bytes.count - 1
+    while index >= farthest {
+      if bytes[index] == UInt8(ascii: "\"") && bytes[index - 1] != UInt8(ascii: "\\") {
+        return bytes.count - index
       }
-      place -= 1
+      index -= 1
     }
     return bytes.count
   }
 
-  /// Refuses a token that is longer than a string may be before yajl has to hold it whole.
+  /// Rejects a token that exceeds the string limits before yajl has to buffer all of it.
   private mutating func checkPending() throws(JSONError) {
     let limit = max(scope.pointee.limits.maxStringBytes, scope.pointee.limits.maxKeyBytes)
     guard certain > limit else { return }
@@ -219,7 +232,8 @@ extension JSONParser {
 // MARK: - Errors
 
 extension JSONParser {
-  /// The error for a byte that the guard refuses. What comes before it may be wrong earlier.
+  /// The error for a byte that the guard rejects. The bytes before it are parsed first, because
+  /// they may have an earlier error.
   private mutating func refusal(of byte: UInt8) throws(JSONError) -> JSONError {
     try parseHeld()
     if isComplete { return trailing(byte) }
@@ -239,19 +253,20 @@ extension JSONParser {
     return fail(scope.failure.code, scope.failure.explanation(scope.limits), at: offset)
   }
 
-  /// The error for what yajl refused, at the offending byte or the start of the offending token.
+  /// The error for text that yajl rejects, at the offending byte or the start of the offending
+  /// token.
   private mutating func grammarError(in bytes: UnsafeRawBufferPointer, end: Int) -> JSONError {
-    guard let complaint = complaint() else {
+    guard let kind = yajlError() else {
       return fail(.syntax, "not JSON", at: parsed + end)
     }
-    let place = complaint.place(in: bytes, consumed: end)
+    let index = kind.index(in: bytes, consumed: end)
     return fail(
-      .syntax, complaint.explanation(in: bytes, at: place, end: end), at: parsed + place)
+      .syntax, kind.explanation(in: bytes, at: index, end: end), at: parsed + index)
   }
 
-  /// The error for a text that ended where yajl wanted more, or whose last number is out of place.
+  /// The error for text that ends too early, or whose last number is not allowed there.
   private mutating func endError() -> JSONError {
-    switch complaint() {
+    switch yajlError() {
     case .afterElement?: return fail(.syntax, "expected ',' or ']' after an element", at: parsed)
     case .afterMember?: return fail(.syntax, "expected ',' or '}' after a member", at: parsed)
     case .colon?: return fail(.syntax, "expected ':' after an object key", at: parsed)
@@ -260,10 +275,10 @@ extension JSONParser {
     }
   }
 
-  private func complaint() -> YajlComplaint? {
+  private func yajlError() -> YajlErrorKind? {
     guard let text = yajl_get_error(handle, 0, nil, 0) else { return nil }
     defer { yajl_free_error(handle, text) }
-    return YajlComplaint(message: String(decodingCString: text, as: UTF8.self))
+    return YajlErrorKind(message: String(decodingCString: text, as: UTF8.self))
   }
 
   private mutating func fail(
@@ -276,7 +291,7 @@ extension JSONParser {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The first `count` bytes, or all if there are fewer, and those after them.
+  /// The first `count` bytes, or all if there are fewer, and the rest.
   fileprivate func split(at count: Int) -> (UnsafeRawBufferPointer, UnsafeRawBufferPointer) {
     guard count < self.count else {
       return (self, UnsafeRawBufferPointer(start: nil, count: 0))

@@ -1,7 +1,9 @@
-/// Indents JSON text that passes through in pieces: two spaces a level, like `jq`, empty containers kept tight.
+/// Indents JSON text that arrives in chunks: two spaces per level, like `jq`; empty containers stay
+/// on one line.
 ///
-/// For results too large to be held. White space between the tokens of the input is replaced; the tokens stay as they are. The
-/// input must be valid JSON; other input comes out as some text, without an error.
+/// Use it for results that are too large for memory. White space between tokens is replaced; tokens
+/// are unchanged. The input must be valid JSON; the output for other input is unspecified, and no
+/// error is thrown.
 public struct JSONPrettyPrinter: Sendable {
   private enum State: Sendable {
     case between
@@ -11,12 +13,17 @@ public struct JSONPrettyPrinter: Sendable {
 
   private var state = State.between
   private var depth = 0
-  /// Whether the last token opened a container, so that an end may follow on the same line.
+  /// Whether the last token opened a container, whose end may follow on the same line.
   private var opened = false
 
+  /// Creates a printer for one text.
   public init() {}
 
-  /// Appends the indented form of the next piece of the text.
+  /// Appends the indented form of the next chunk.
+  ///
+  /// - Parameters:
+  ///   - text: The next chunk of the text; may be split at any byte.
+  ///   - output: The buffer to append to.
   public mutating func append(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
     var rest = text
     while let byte = rest.first {

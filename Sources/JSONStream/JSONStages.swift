@@ -1,8 +1,8 @@
 import CYajl
 
-/// yajl alone, without handlers and without guard: the floor under every figure of parsing.
+/// yajl alone, without handlers and guard: the lower bound for every parsing measurement.
 ///
-/// It reads the text and tells nobody. Not for use: it accepts what the guard refuses.
+/// For measurements only: it accepts text that the guard rejects.
 package struct BareParser: ~Copyable {
   private let handle: OpaquePointer
 
@@ -15,32 +15,31 @@ package struct BareParser: ~Copyable {
 
   deinit { yajl_free(handle) }
 
-  /// Reads the next bytes. Returns false when yajl refuses the text.
+  /// Parses the next chunk. Returns false if yajl rejects the text.
   package mutating func feed(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let base = bytes.baseAddress else { return true }
     return yajl_parse(handle, base.assumingMemoryBound(to: UInt8.self), bytes.count)
       == yajl_status_ok
   }
 
-  /// Says that the text has ended. Returns false when it ended too early.
+  /// Ends the text. Returns false if it is incomplete.
   package mutating func finish() -> Bool { yajl_complete_parse(handle) == yajl_status_ok }
 }
 
-/// The guard alone, for measuring what strictness costs on top of yajl.
+/// The guard alone, to measure the cost of strictness on top of yajl.
 package struct GuardScanner {
   private var textGuard = JSONGuard()
 
   package init() {}
 
-  /// Checks the next bytes. Returns false when one of them cannot stand in a JSON text.
+  /// Checks the next chunk. Returns false if it has a byte that is not valid in JSON.
   package mutating func feed(_ bytes: UnsafeRawBufferPointer) -> Bool {
     textGuard.scan(bytes) == bytes.count
   }
 }
 
 extension JSONEventHandlers {
-  /// Handlers that count events and hold them against the limits, and do nothing else. Their context
-  /// is a ``JSONEventScope``.
+  /// Handlers that count events and enforce the limits. Their context is a ``JSONEventScope``.
   package static let counting = JSONEventHandlers(
     null: { scope($0)?.pointee.count() == nil ? 0 : 1 },
     boolean: { context, _ in scope(context)?.pointee.count() == nil ? 0 : 1 },
@@ -59,7 +58,7 @@ extension JSONEventHandlers {
   }
 }
 
-/// Strict parsing without a reader: the guard, yajl, and handlers that only count.
+/// Strict parsing without a consumer: the guard, yajl, and handlers that only count.
 package struct CountingParser: ~Copyable {
   private let scope: UnsafeMutablePointer<JSONEventScope>
   private var parser: JSONParser
@@ -77,7 +76,7 @@ package struct CountingParser: ~Copyable {
 
   deinit { scope.deallocate() }
 
-  /// How many events there were so far.
+  /// The number of events delivered.
   package var events: Int { scope.pointee.events }
 
   package mutating func feed(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {

@@ -8,7 +8,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
   public init(stringLiteral value: String) { self = .string(value) }
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-  /// Creates a number; an infinite literal is the programmer's mistake.
+  /// Creates a number. Precondition: the literal is finite.
   public init(floatLiteral value: Double) {
     guard let number = JSONNumber(value) else {
       preconditionFailure("JSON has no infinite numbers")
@@ -16,7 +16,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
     self = .number(number)
   }
 
-  /// Creates an object in the order of the literal; two equal keys are the programmer's mistake.
+  /// Creates an object in the order of the literal. Precondition: the keys are unique.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     let members = elements.map { JSONObject.Member(key: $0.0, value: $0.1) }
     guard let object = JSONObject(uniqueMembers: members) else {

@@ -1,18 +1,22 @@
 extension JSONValue {
-  /// What a text must be to become a value.
+  /// What text is accepted when a value is parsed.
   public struct ParsingOptions: Hashable, Sendable {
-    /// Limits of depth and of strings, keys and numbers.
+    /// Limits of nesting depth and of strings, keys and numbers.
     public var limits: JSONLimits
-    /// Whether the last of several members with one key counts, instead of an error. False by default.
+    /// Whether the last of several members with the same key wins; otherwise they are an error.
+    /// False by default.
     public var allowsDuplicateKeys: Bool
 
+    /// Creates options.
     public init(limits: JSONLimits = JSONLimits(), allowsDuplicateKeys: Bool = false) {
       self.limits = limits
       self.allowsDuplicateKeys = allowsDuplicateKeys
     }
   }
 
-  /// Reads one JSON text.
+  /// Parses a JSON text from its bytes.
+  ///
+  /// - Throws: ``JSONError`` if the text is not valid JSON or exceeds a limit.
   public init(
     parsing bytes: UnsafeRawBufferPointer, options: ParsingOptions = ParsingOptions()
   ) throws(JSONError) {
@@ -21,7 +25,9 @@ extension JSONValue {
     self = try builder.finish()
   }
 
-  /// Reads one JSON text.
+  /// Parses a JSON text from its bytes.
+  ///
+  /// - Throws: ``JSONError`` if the text is not valid JSON or exceeds a limit.
   public init(
     parsing bytes: [UInt8], options: ParsingOptions = ParsingOptions()
   ) throws(JSONError) {
@@ -29,7 +35,9 @@ extension JSONValue {
     self = try result.get()
   }
 
-  /// Reads one JSON text.
+  /// Parses a JSON text.
+  ///
+  /// - Throws: ``JSONError`` if the text is not valid JSON or exceeds a limit.
   public init(
     parsing text: String, options: ParsingOptions = ParsingOptions()
   ) throws(JSONError) {

@@ -1,32 +1,37 @@
 extension JSONValue: CustomStringConvertible {
-  /// Writes this value as the next one of a text.
+  /// Appends this value to the output of a writer.
   public func write(to writer: inout JSONWriter) {
     write(to: &writer, sorted: false)
   }
 
-  /// This value as JSON text, with members in their order.
+  /// Serializes the value, with members in their order.
+  ///
+  /// - Parameter pretty: Whether to indent with two spaces per level; false writes no white space.
   public func jsonText(pretty: Bool = false) -> String {
     var writer = JSONWriter(layout: pretty ? .pretty : .compact)
     write(to: &writer)
     return writer.text
   }
 
-  /// This value as JSON text in bytes, with members in their order.
+  /// Serializes the value as UTF-8, with members in their order.
+  ///
+  /// - Parameter pretty: Whether to indent with two spaces per level; false writes no white space.
   public func jsonBytes(pretty: Bool = false) -> [UInt8] {
     var writer = JSONWriter(layout: pretty ? .pretty : .compact)
     write(to: &writer)
     return writer.bytes
   }
 
-  /// The one text of this value: members sorted by the bytes of their keys, no white space.
+  /// The canonical JSON text: members sorted by the bytes of their keys, no white space.
   ///
-  /// Equal values have equal canonical texts, and the other way round.
+  /// Two values are equal if and only if their canonical texts are.
   public var canonicalText: String {
     var writer = JSONWriter()
     write(to: &writer, sorted: true)
     return writer.text
   }
 
+  /// The value as compact JSON text.
   public var description: String { jsonText() }
 
   private func write(to writer: inout JSONWriter, sorted: Bool) {

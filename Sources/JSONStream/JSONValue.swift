@@ -1,12 +1,19 @@
-/// A JSON value as a tree, for texts small enough to be held whole.
+/// A JSON value as a tree, for texts that fit into memory.
 ///
-/// Strings and keys are equal when their UTF-8 bytes are, numbers when their texts are, objects in any order of their members.
+/// Strings and keys are equal if their UTF-8 bytes are, numbers if their texts are, and objects if
+/// their members are, in any order.
 public enum JSONValue: Sendable {
+  /// `null`.
   case null
+  /// `true` or `false`.
   case boolean(Bool)
+  /// A number, with its text as sent.
   case number(JSONNumber)
+  /// A string, unescaped.
   case string(String)
+  /// An array.
   case array([JSONValue])
+  /// An object, with its members in order.
   case object(JSONObject)
 }
 

@@ -1,8 +1,11 @@
-/// Builds a ``JSONValue`` from a text that arrives in pieces.
+/// Builds a ``JSONValue`` from a text that arrives in chunks.
 public struct JSONValueBuilder: ~Copyable {
   private var parser: JSONParser
   private let context: UnsafeMutablePointer<TreeContext>
 
+  /// Creates a builder for one text.
+  ///
+  /// - Throws: ``JSONError/Code/outOfMemory`` if the parser cannot be allocated.
   public init(
     options: JSONValue.ParsingOptions = JSONValue.ParsingOptions()
   ) throws(JSONError) {
@@ -23,12 +26,17 @@ public struct JSONValueBuilder: ~Copyable {
     context.deallocate()
   }
 
-  /// Takes the next bytes of the text.
+  /// Parses the next chunk of the text.
+  ///
+  /// - Throws: The first error of the text; every further call throws it again.
   public mutating func feed(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
     try parser.feed(bytes)
   }
 
-  /// Says that the text has ended, and returns its value.
+  /// Ends the text and returns its value.
+  ///
+  /// - Throws: ``JSONError/Code/unexpectedEnd`` if the text is incomplete, or another error of the
+  ///   text.
   public mutating func finish() throws(JSONError) -> JSONValue {
     try parser.finish()
     guard let value = context.pointee.values.last else {
@@ -38,14 +46,14 @@ public struct JSONValueBuilder: ~Copyable {
   }
 }
 
-/// The containers under construction. Begins with the scope, as every handler context does.
+/// The containers under construction. Starts with the scope, like every handler context.
 private struct TreeContext {
   var scope: JSONEventScope
   let allowsDuplicateKeys: Bool
-  /// Finished values that no finished container holds yet, with the key each belongs to at the same place.
+  /// Complete values whose container is still open, with their keys at the same indices in `keys`.
   var values: [JSONValue] = []
   var keys: [String] = []
-  /// Where the values of each open container begin.
+  /// The index of the first value and key of each open container.
   var starts: [(values: Int, keys: Int)] = []
 
   init(options: JSONValue.ParsingOptions) {

@@ -7,65 +7,75 @@
 /// writer.writeString("1")
 /// writer.endObject()        // {"id":"1"}
 /// ```
-/// Commas and colons are the writer's work; the order of calls is the caller's: a key before each member's value, every
-/// begin with its end. Text is written as UTF-8, and only what must be escaped is.
+/// The writer adds commas and colons. The caller must write a key before each member's value and
+/// end every
+/// container it begins. The output is UTF-8 and escapes only what RFC 8259 requires.
 public struct JSONWriter: Sendable {
-  /// How the text is laid out.
+  /// The white space of the output.
   public enum Layout: Hashable, Sendable {
-    /// No white space at all.
+    /// No white space.
     case compact
-    /// One member or element a line, two spaces a level, like `jq`.
+    /// One member or element per line, two spaces per level, like `jq`.
     case pretty
   }
 
-  /// What was written so far, or since it was last taken.
+  /// The output since the last ``takeBytes()``.
   public private(set) var bytes: [UInt8] = []
+  /// The white space of the output.
   public let layout: Layout
-  /// How many objects and arrays are open.
+  /// The number of open objects and arrays.
   public private(set) var depth = 0
   private var needsComma = false
   private var afterKey = false
 
+  /// Creates a writer with empty output.
   public init(layout: Layout = .compact) {
     self.layout = layout
   }
 
-  /// The text so far as a string.
+  /// The output as a string.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Hands over what was written since the last time, so that a large text can be passed on in pieces.
+  /// Returns the output since the last call and clears it, so that large text can be written in
+  /// chunks.
   public mutating func takeBytes() -> [UInt8] {
     let taken = bytes
     bytes = []
     return taken
   }
 
+  /// Reserves capacity for this many bytes of output.
   public mutating func reserveCapacity(_ count: Int) {
     bytes.reserveCapacity(count)
   }
 
+  /// Writes `null`.
   public mutating func writeNull() {
     beforeValue()
     bytes.append(contentsOf: "null".utf8)
   }
 
+  /// Writes `true` or `false`.
   public mutating func writeBool(_ value: Bool) {
     beforeValue()
     bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
   }
 
+  /// Writes a number as its text.
   public mutating func writeNumber(_ number: JSONNumber) {
     writeRaw(number.text)
   }
 
+  /// Writes an integer.
   public mutating func writeNumber(_ value: some BinaryInteger) {
     writeRaw(String(value))
   }
 
+  /// Writes an integer.
   public mutating func writeNumber(_ value: Int) {
     beforeValue()
     if value < 0 { bytes.append(UInt8(ascii: "-")) }
-    // Its digits from the last to the first, and then the other way round.
+    // Writes the digits from last to first, then reverses them.
     var (low, rest) = (bytes.count, value.magnitude)
     repeat {
       bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
@@ -79,48 +89,53 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  /// Writes a number from the bytes of its text, which must be a JSON number.
+  /// Writes a number from the bytes of its text. Precondition: the text is a JSON number.
   public mutating func writeNumber(text: UnsafeRawBufferPointer) {
     beforeValue()
     bytes.append(contentsOf: text)
   }
 
+  /// Writes a string, escaped and in quotes.
   public mutating func writeString(_ text: some StringProtocol) {
     beforeValue()
     appendQuoted(text)
   }
 
-  /// Writes a string from its UTF-8 bytes.
+  /// Writes a string from its UTF-8 bytes, escaped and in quotes.
   public mutating func writeString(utf8: UnsafeRawBufferPointer) {
     beforeValue()
     appendQuoted(utf8)
   }
 
-  /// Writes a value that is JSON text already, as it is.
+  /// Writes a value that is already JSON text, unchanged.
   public mutating func writeRaw(_ json: some StringProtocol) {
     beforeValue()
     bytes.append(contentsOf: json.utf8)
   }
 
-  /// Writes a value that is JSON text already, as it is.
+  /// Writes a value that is already JSON text, unchanged.
   public mutating func writeRaw(_ json: UnsafeRawBufferPointer) {
     beforeValue()
     bytes.append(contentsOf: json)
   }
 
+  /// Writes `{`.
   public mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  /// Writes `}`.
   public mutating func endObject() { end(UInt8(ascii: "}")) }
+  /// Writes `[`.
   public mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  /// Writes `]`.
   public mutating func endArray() { end(UInt8(ascii: "]")) }
 
-  /// Writes the key of the member whose value is written next.
+  /// Writes the key of the next value.
   public mutating func key(_ text: some StringProtocol) {
     beforeValue()
     appendQuoted(text)
     afterKeyText()
   }
 
-  /// Writes the key of the member whose value is written next, from its UTF-8 bytes.
+  /// Writes the key of the next value from its UTF-8 bytes.
   public mutating func key(utf8: UnsafeRawBufferPointer) {
     beforeValue()
     appendQuoted(utf8)

@@ -1,12 +1,12 @@
-/// Sixty-four bytes of text, looked at in parallel.
+/// Scans 64 bytes of text at once.
 ///
-/// Written with 64-bit arithmetic on vectors, which the compiler turns into the processor's vector
-/// instructions; comparisons of vectors become loops over their lanes (Swift 6.3, measured).
+/// Written as 64-bit arithmetic on SIMD vectors, which the compiler turns into vector instructions;
+/// vector comparisons would become loops over the lanes (measured with Swift 6.3).
 enum TextBlock {
   static let size = 64
 
-  /// Marks, one bit a byte, the bytes that need a closer look: backslashes, bytes that are not ASCII,
-  /// and control characters other than tab, line feed and carriage return.
+  /// Returns a bit mask of the bytes that need a check: backslashes, non-ASCII bytes, and control
+  /// characters other than tab, line feed and carriage return.
   @inline(__always)
   static func suspects(in base: UnsafeRawPointer) -> UInt64 {
     let low = base.loadUnaligned(as: SIMD4<UInt64>.self)
@@ -23,8 +23,9 @@ enum TextBlock {
   /// Sets the highest bit of each byte that is a control character, a backslash or not ASCII.
   @inline(__always)
   private static func suspects(_ bytes: SIMD4<UInt64>) -> SIMD4<UInt64> {
-    // With the highest bit set, no subtraction borrows from the next byte; it stays set where the other
-    // seven bits are not less than what is subtracted.
+    // With the highest bit set, no subtraction borrows from the next byte. The bit stays set where
+    // the
+    // other seven bits are not less than the subtrahend.
     let filled = bytes | repeated(0x80)
     let notControl = filled &- repeated(0x20)
     let notBackslash = (filled ^ repeated(0x5C)) &- repeated(1)
@@ -51,7 +52,7 @@ enum TextBlock {
     words[0] | words[1] | words[2] | words[3] == 0
   }
 
-  /// The highest bits of the 32 bytes, the first of them lowest.
+  /// The highest bits of the 32 bytes, the first in the lowest bit.
   @inline(__always)
   private static func gather(_ words: SIMD4<UInt64>) -> UInt32 {
     // Moves bit 8 i to bit 56 + i; the products of other bits fall elsewhere.

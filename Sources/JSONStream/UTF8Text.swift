@@ -1,10 +1,12 @@
-/// A string compared and hashed by its UTF-8 bytes.
+/// A string that is compared and hashed by its UTF-8 bytes.
 ///
-/// Swift's own `==` is canonical equivalence: to it, `é` in one and in two scalars is one string.
-/// Keys, ids and names of a JSON text are equal only when their bytes are.
+/// Swift's `==` uses canonical equivalence: `é` as one scalar equals `é` as two. Keys, IDs and
+/// names of a JSON text are equal only if their bytes are.
 public struct UTF8Text: Hashable, Sendable, Comparable {
+  /// The string.
   public var string: String
 
+  /// Creates a text from a string.
   @inlinable
   public init(_ string: String) {
     self.string = string
@@ -14,7 +16,7 @@ public struct UTF8Text: Hashable, Sendable, Comparable {
     utf8Equal(left.string, right.string)
   }
 
-  /// The order of the UTF-8 bytes, which is the order of the code points.
+  /// Orders by UTF-8 bytes, which is the order of the code points.
   public static func < (left: Self, right: Self) -> Bool {
     left.string.utf8.lexicographicallyPrecedes(right.string.utf8)
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GQLRunJSON
 
-@Suite("Holding back small pieces")
+@Suite("Buffering of small chunks")
 struct CoalescingTests {
   /// A text that is mostly one token of `count` bytes.
   private func text(_ kind: String, _ count: Int) -> [UInt8] {
@@ -29,7 +29,7 @@ struct CoalescingTests {
   }
 
   @Test(
-    "looks at ordinary text hardly more than once", arguments: [1, 100, 1000, 5000, 16384, 100_000])
+    "scans ordinary text hardly more than once", arguments: [1, 100, 1000, 5000, 16384, 100_000])
   func ordinary(_ piece: Int) {
     let item = #"{"id":"User:12345","name":"Ada \"Countess\" Lovelace","n":[1,2.5,null]},"#
     let bytes = Array(("[" + String(repeating: item, count: 3000) + "0]").utf8)
@@ -38,7 +38,7 @@ struct CoalescingTests {
     #expect(Double(reading.scanned) < 1.1 * Double(bytes.count))
   }
 
-  @Test("never takes a pending token for shorter than it is", arguments: 0..<30)
+  @Test("never underestimates the length of an unfinished token", arguments: 0..<30)
   func bound(_ seed: Int) throws {
     var fuzz = JSONFuzz(seed: UInt64(seed))
     for _ in 0..<20 {

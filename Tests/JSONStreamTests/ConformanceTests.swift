@@ -12,7 +12,8 @@ struct ConformanceTests {
   }
 
   @Test(
-    "gives every file its verdict, in one piece and byte by byte", arguments: ConformanceFiles.all)
+    "accepts and rejects the conformance files, in one chunk and byte by byte",
+    arguments: ConformanceFiles.all)
   func verdict(_ file: ConformanceFiles.File) {
     let whole = read(file.bytes)
     #expect((whole.error == nil) == ConformanceFiles.isAccepted(file.name), "\(whole.error as Any)")
@@ -28,7 +29,8 @@ struct ConformanceTests {
   }
 
   @Test(
-    "gives every short file its verdict, cut once at every place", arguments: ConformanceFiles.all)
+    "accepts and rejects the short conformance files, split at every byte",
+    arguments: ConformanceFiles.all)
   func cutOnce(_ file: ConformanceFiles.File) {
     guard file.bytes.count < 300 else { return }
     let whole = read(file.bytes)

@@ -4,7 +4,8 @@ import Testing
 @Suite("JSON fuzz")
 struct FuzzTests {
   @Test(
-    "agrees with the strict oracle about damaged texts, however they are cut", arguments: 0..<40)
+    "agrees with the strict reference parser on damaged texts, however they are split",
+    arguments: 0..<40)
   func damaged(_ seed: Int) {
     var fuzz = JSONFuzz(seed: UInt64(seed))
     for _ in 0..<150 {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GQLRunJSON
 
-@Suite("Text guard")
+@Suite("JSON guard")
 struct GuardTests {
   /// Where the guard stops, and whether the text ends between characters.
   private func scan(_ bytes: [UInt8], pieces length: Int = .max) -> (place: Int, whole: Bool) {
@@ -25,7 +25,7 @@ struct GuardTests {
     0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC2, 0xE0, 0xFF,
   ]
 
-  @Test("accepts exactly well-formed UTF-8, at every place and cut", arguments: leads)
+  @Test("accepts exactly well-formed UTF-8, at every offset and split", arguments: leads)
   func utf8(_ lead: UInt8) {
     for second in Self.others {
       for third in Self.others {
@@ -92,7 +92,7 @@ struct GuardTests {
     }
   }
 
-  @Test("accepts only three control characters, at every place of a block")
+  @Test("accepts only three control characters, at every offset of a block")
   func controls() {
     for byte in UInt8.min..<0x80 where byte != 0x5C {
       let isRight = byte >= 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D

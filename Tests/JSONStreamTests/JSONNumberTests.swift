@@ -16,7 +16,7 @@ struct JSONNumberTests {
   }
 
   @Test(
-    "is a whole number however it is written, if it fits",
+    "has an integer value in every notation, if it fits",
     arguments: [
       ("0", 0), ("-0", 0), ("7", 7), ("-12", -12), ("1.0", 1), ("12e1", 120), ("1.2E+1", 12),
       ("1200e-2", 12), ("0.0", 0), ("0e99999999999", 0), ("0.000e-7", 0), ("-1.50e1", -15),
@@ -37,7 +37,7 @@ struct JSONNumberTests {
     #expect(JSONNumber(text: "1e-400")?.doubleValue == 0)
   }
 
-  @Test("takes only texts that are JSON numbers")
+  @Test("is created only from JSON numbers")
   func grammar() {
     for text in [
       "", "-", "+1", "01", "-01", "1.", ".5", "1.e1", "1e", "1e+", "0x1", "NaN", "Infinity", " 1",
@@ -62,7 +62,7 @@ struct JSONNumberTests {
     }
   }
 
-  @Test("knows whether it is written as an integer")
+  @Test("detects integer notation")
   func integer() {
     #expect(JSONNumber(text: "-12")!.isInteger)
     #expect(!JSONNumber(text: "1.0")!.isInteger)

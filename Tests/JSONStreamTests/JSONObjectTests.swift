@@ -10,7 +10,7 @@ struct JSONObjectTests {
   }
 
   @Test(
-    "finds every key, in small objects and in large ones", arguments: [0, 1, 11, 12, 13, 14, 1000])
+    "finds every key in small and in large objects", arguments: [0, 1, 11, 12, 13, 14, 1000])
   func lookUp(_ count: Int) {
     let object = object(count)
     #expect(object.count == count)
@@ -50,7 +50,7 @@ struct JSONObjectTests {
     #expect(object.isEmpty)
   }
 
-  @Test("is not made of members with one key", arguments: [2, 5, 20])
+  @Test("is not created from members with the same key", arguments: [2, 5, 20])
   func unique(_ count: Int) {
     var members = object(count).members
     #expect(JSONObject(uniqueMembers: members) == object(count))
@@ -58,7 +58,7 @@ struct JSONObjectTests {
     #expect(JSONObject(uniqueMembers: members) == nil)
   }
 
-  @Test("tells composed and decomposed keys apart")
+  @Test("distinguishes composed and decomposed keys")
   func bytewise() {
     let object: JSONObject = ["\u{E9}": 1, "e\u{301}": 2]
     #expect(object["\u{E9}"] == 1)

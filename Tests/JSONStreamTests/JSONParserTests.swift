@@ -17,7 +17,7 @@ struct JSONParserTests {
   }
 
   @Test(
-    "reads a value that is not a container, wherever the text is cut",
+    "parses a scalar value, wherever the text is split",
     arguments: [
       ("null", "n"), ("true", "t"), ("false", "f"), ("0", "#1:0"), ("-12.5E-7", "#8:-12.5E-7"),
       (#""""#, "s0:"), (#""abc""#, "s3:abc"), (#""\u00e9\ud83d\ude00""#, "s6:é😀"),
@@ -36,7 +36,7 @@ struct JSONParserTests {
   }
 
   @Test(
-    "refuses whatever follows the value, and says where",
+    "rejects data after the value, with its offset",
     arguments: [
       ("{} x", 3), ("[]]", 2), ("1 2", 2), ("\"a\"\"b\"", 3), ("null\0", 4), ("true,", 4),
       ("{}\u{FEFF}", 2), ("[] \"unterminated", 3), ("{}\u{0C}", 2), ("1 \\", 2), ("[]/**/", 2),
@@ -53,7 +53,7 @@ struct JSONParserTests {
   }
 
   @Test(
-    "says that a text ended too early",
+    "reports that a text ends too early",
     arguments: [
       "", " ", "\n\n", "[", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "[1,", "\"", "\"abc", "\"\\",
       "\"\\u", "\"\\u12", "\"\\ud83d", "\"\\ud83d\\", "\"\\ud83d\\ud", "tru", "n", "-", "1.", "1e",
@@ -69,7 +69,7 @@ struct JSONParserTests {
     }
   }
 
-  @Test("says that a text ended within a character")
+  @Test("reports that a text ends inside a character")
   func earlyCharacter() {
     for bytes: [UInt8] in [[0x22, 0xC3], [0x22, 0xF0, 0x9F], [0x22, 0xE2, 0x82]] {
       #expect(read(bytes).error?.code == .unexpectedEnd)
@@ -132,7 +132,7 @@ struct JSONParserTests {
     }
   }
 
-  @Test("counts offsets from the start of the text, not of the piece")
+  @Test("counts offsets from the start of the text, not of the chunk")
   func longOffsets() {
     let bytes = Array(("[" + String(repeating: "1234567,", count: 40_000) + "?]").utf8)
     for cuts in [Cuts.whole, .every(1000), .every(16384), .every(70_001)] {
@@ -170,7 +170,7 @@ struct JSONParserTests {
     }
   }
 
-  @Test("knows how much it has taken in and whether the value has ended")
+  @Test("counts the consumed bytes and detects the end of the value")
   func progress() throws {
     var context = JSONEventScope()
     try withUnsafeMutableBytes(of: &context) { context throws in
@@ -189,7 +189,7 @@ struct JSONParserTests {
     }
   }
 
-  @Test("stops at the handler's word, and leaves the reason to it")
+  @Test("stops when a handler cancels, and reports the handler's reason")
   func cancelled() {
     let bytes = Array("[1,2,3]".utf8)
     for place in 0...bytes.count {

@@ -15,7 +15,7 @@ struct JSONPrettyPrinterTests {
   }
 
   @Test(
-    "indents like the writer does, however the text is cut",
+    "indents like the writer, however the text is split",
     arguments: [
       "{}", "[]", "null", "\"a b\"", "[[],{},[[]]]", #"{"a":[1,2,{"b":"x,y:{}[]\"\\"}],"c":{}}"#,
       #"["\\","\"","a\\\\\"b",-1.5e3,true]"#, "[[[[[[1]]]]]]", #"{"é":"東京\n","":[{},{"a":null}]}"#,
@@ -30,7 +30,7 @@ struct JSONPrettyPrinterTests {
     #expect(pretty(Array(expected.utf8), .every(3)) == expected)
   }
 
-  @Test("replaces the white space that is there, also in empty containers")
+  @Test("replaces existing white space, also in empty containers")
   func spaces() {
     let text = Array(" { \"a\" :\t[ ] , \"b\" : { \n } }\r\n".utf8)
     #expect(pretty(text, .every(1)) == "{\n  \"a\": [],\n  \"b\": {}\n}")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("JSON value")
 struct JSONValueTests {
-  @Test("members and elements are set in place, and only where they can be")
+  @Test("members and elements are set in place, and only in containers")
   func setting() {
     var value: JSONValue = ["a": ["b": [1, 2]]]
     value["a"]?["b"]?[1] = 3
@@ -75,7 +75,7 @@ struct JSONValueTests {
     #expect(try JSONValue(parsing: #"{"a":1,"b":2}"#) != JSONValue(parsing: #"{"b":1,"a":2}"#))
   }
 
-  @Test("refuses duplicate keys unless told otherwise", arguments: [0, 3, 30])
+  @Test("rejects duplicate keys by default", arguments: [0, 3, 30])
   func duplicates(_ others: Int) throws {
     let filling = (0..<others).map { "\"k\($0)\":\($0)," }.joined()
     let text = #"{"x":{\#(filling)"é":1,"e\u0301":2,"é":3}}"#
@@ -95,14 +95,14 @@ struct JSONValueTests {
     #expect(value.jsonText() == #"{"\u0000":"a\u0000b😀/"}"#)
   }
 
-  @Test("honours the limits it is given")
+  @Test("enforces the given limits")
   func limits() {
     let options = JSONValue.ParsingOptions(limits: JSONLimits(maxDepth: 1))
     #expect(throws: JSONError.self) { try JSONValue(parsing: "[[]]", options: options) }
     #expect(throws: Never.self) { try JSONValue(parsing: "[1]", options: options) }
   }
 
-  @Test("is built from pieces")
+  @Test("is built from chunks")
   func pieces() throws {
     var builder = try JSONValueBuilder()
     for byte in #"{"a":[1,"two",null]} "#.utf8 {

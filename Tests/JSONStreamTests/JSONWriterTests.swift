@@ -100,7 +100,7 @@ struct JSONWriterTests {
     #expect(writer.text == "[\(number),\(number)]")
   }
 
-  @Test("hands over its bytes in pieces")
+  @Test("returns its bytes in chunks")
   func pieces() {
     var writer = JSONWriter()
     var text: [UInt8] = []
@@ -115,7 +115,7 @@ struct JSONWriterTests {
     #expect(text == Array("[0,1,2,3,4]".utf8))
   }
 
-  @Test("takes text as bytes and as slices")
+  @Test("parses bytes and slices")
   func sources() {
     var writer = JSONWriter()
     writer.beginObject()

@@ -9,7 +9,7 @@ struct LimitsTests {
       (String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)).utf8)
   }
 
-  @Test("allow 512 levels and refuse the next", arguments: [("[", "]"), ("{\"a\":", "}")])
+  @Test("accept 512 levels and reject the next", arguments: [("[", "]"), ("{\"a\":", "}")])
   func depth(_ open: String, _ close: String) {
     for cuts in [Cuts.whole, .every(1), .every(7)] {
       #expect(read(nested(open, close, 512), cuts).error == nil)
@@ -36,7 +36,7 @@ struct LimitsTests {
     #expect(scope.depth == 4)
   }
 
-  @Test("refuse a hundred thousand levels without using the stack")
+  @Test("reject a hundred thousand levels without recursion")
   func veryDeep() {
     let text = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
     #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
@@ -44,7 +44,7 @@ struct LimitsTests {
   }
 
   @Test(
-    "allow a token of just the length and refuse one byte more",
+    "accept a token of the maximum length and reject one byte more",
     arguments: [
       ("[\"", "abcdefghij", "\"]", JSONFailureCode.stringTooLong),
       ("{\"", "abcdefgh", "\":1}", .keyTooLong),

@@ -1,7 +1,7 @@
-/// What yajl says is wrong with a text, told by the beginning of its message.
+/// The kind of a yajl error, identified by the start of yajl's message.
 ///
-/// yajl's messages stay inside this room: they may repeat bytes of the text.
-enum YajlComplaint: String, CaseIterable {
+/// yajl's messages are never shown to a user, because they may contain bytes of the text.
+enum YajlErrorKind: String, CaseIterable {
   case character = "lexical error: invalid char in json text"
   case unescaped = "lexical error: invalid character inside string"
   case word = "lexical error: invalid string in json text"
@@ -20,7 +20,7 @@ enum YajlComplaint: String, CaseIterable {
     self = found
   }
 
-  /// Whether the complaint is about a token as a whole, which may have begun in an earlier piece.
+  /// Whether the error is about a token, which may have begun in an earlier chunk.
   private var isAboutToken: Bool {
     switch self {
     case .token, .colon, .afterMember, .afterElement, .key: true
@@ -28,33 +28,37 @@ enum YajlComplaint: String, CaseIterable {
     }
   }
 
-  /// Where the offending byte is, or the offending token starts, in the piece that yajl refused.
+  /// The index of the offending byte, or of the start of the offending token, in the chunk that
+  /// yajl rejected.
   ///
-  /// A token that began in an earlier piece is said to start where this piece does.
+  /// If the token began in an earlier chunk, the index is 0.
   ///
-  /// - Parameter consumed: yajl's own count of consumed bytes: after the offending token or unknown
-  ///   character, and at the offending byte in other cases.
-  func place(in bytes: UnsafeRawBufferPointer, consumed: Int) -> Int {
+  /// - Parameters:
+  ///   - bytes: The chunk.
+  ///   - consumed: yajl's count of consumed bytes: after the offending token or unknown character,
+  ///     and at the offending byte for other errors.
+  func index(in bytes: UnsafeRawBufferPointer, consumed: Int) -> Int {
     if self == .character { return max(consumed - 1, 0) }
     guard isAboutToken, consumed > 0, consumed <= bytes.count else { return consumed }
     if self == .afterMember { return Self.tokenStart(in: bytes, near: consumed) }
     return Self.tokenStart(in: bytes, end: consumed)
   }
 
-  /// What is wrong, in our words.
+  /// The error message.
   ///
   /// - Parameters:
-  ///   - place: What ``place(in:consumed:)`` returned.
-  ///   - end: yajl's own count of consumed bytes.
-  func explanation(in bytes: UnsafeRawBufferPointer, at place: Int, end: Int) -> String {
+  ///   - bytes: The chunk.
+  ///   - index: The result of ``index(in:consumed:)``.
+  ///   - end: yajl's count of consumed bytes.
+  func explanation(in bytes: UnsafeRawBufferPointer, at index: Int, end: Int) -> String {
     let found: String
     if isAboutToken {
-      // The last byte tells the kind of a token, wherever it began.
-      let telling = self == .afterMember ? place : end - 1
+      // The last byte of a token identifies its kind.
+      let telling = self == .afterMember ? index : end - 1
       let isKnown = telling > 0 || end == 1
       found = isKnown && telling < bytes.count ? ", found \(bytes[telling].tokenName)" : ""
     } else {
-      found = place < bytes.count ? ", found \(bytes[place].shownName)" : ""
+      found = index < bytes.count ? ", found \(bytes[index].shownName)" : ""
     }
     switch self {
     case .character: return "unexpected character\(found)"
@@ -71,13 +75,13 @@ enum YajlComplaint: String, CaseIterable {
     }
   }
 
-  /// The start of a token, where yajl subtracted the token's length from its end: it takes the length of
-  /// a string without its quotes.
-  private static func tokenStart(in bytes: UnsafeRawBufferPointer, near place: Int) -> Int {
-    guard place >= 2, bytes[place - 2] == UInt8(ascii: "\"") else { return place }
-    let isAfterSpace = [0x20, 0x09, 0x0A, 0x0D].contains(bytes[place - 1])
-    let startsToken = place < bytes.count && "-0123456789tfn{[:".utf8.contains(bytes[place])
-    return isAfterSpace && startsToken ? place : place - 2
+  /// The start of a token for which yajl subtracted the token's length from its end; for a string,
+  /// yajl's length excludes the quotes.
+  private static func tokenStart(in bytes: UnsafeRawBufferPointer, near index: Int) -> Int {
+    guard index >= 2, bytes[index - 2] == UInt8(ascii: "\"") else { return index }
+    let isAfterSpace = [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index - 1])
+    let startsToken = index < bytes.count && "-0123456789tfn{[:".utf8.contains(bytes[index])
+    return isAfterSpace && startsToken ? index : index - 2
   }
 
   private static func tokenStart(in bytes: UnsafeRawBufferPointer, end: Int) -> Int {
@@ -98,10 +102,10 @@ enum YajlComplaint: String, CaseIterable {
     return start
   }
 
-  private static func isEscaped(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> Bool {
-    var first = place
+  private static func isEscaped(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+    var first = index
     while first > 0, bytes[first - 1] == UInt8(ascii: "\\") { first -= 1 }
-    return (place - first) % 2 == 1
+    return (index - first) % 2 == 1
   }
 
   private static func numberStart(in bytes: UnsafeRawBufferPointer, last: Int) -> Int {
@@ -116,7 +120,7 @@ enum YajlComplaint: String, CaseIterable {
       guard byte.isDigit || "+-.eE".utf8.contains(byte) else { break }
       start -= 1
     }
-    // To yajl, digits after a leading zero are the next number.
+    // yajl reads digits after a leading zero as the next number.
     let zero = bytes[start] == UInt8(ascii: "-") ? start + 1 : start
     let followsZero = zero < last && bytes[zero] == UInt8(ascii: "0") && bytes[zero + 1].isDigit
     return followsZero ? zero + 1 : start
@@ -126,14 +130,14 @@ enum YajlComplaint: String, CaseIterable {
 extension UInt8 {
   fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 
-  /// A byte as it can be shown: the character if it is printable ASCII, its value otherwise.
+  /// The character if it is printable ASCII, else the value of the byte.
   var shownName: String {
     if self > 0x20 && self < 0x7F { return "'\(Character(Unicode.Scalar(self)))'" }
     let hex = String(self, radix: 16, uppercase: true)
     return self < 0x10 ? "byte 0x0\(hex)" : "byte 0x\(hex)"
   }
 
-  /// A token as it can be shown, told by its first byte.
+  /// The kind of the token that starts or ends with this byte.
   var tokenName: String {
     switch self {
     case UInt8(ascii: "\""): "a string"
