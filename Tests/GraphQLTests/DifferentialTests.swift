@@ -47,7 +47,7 @@ private struct Case: Decodable {
 }
 
 @Suite(Cases.whenGiven) struct DifferentialTests {
-  @Test func `graphql-core says the same of mutated documents and schemas`() throws {
+  @Test func `graphql-core has the same errors for mutated documents and schemas`() throws {
     let path = try #require(Cases.path)
     let lines = try Data(contentsOf: URL(fileURLWithPath: path)).split(separator: 10)
     var judge = Judge()

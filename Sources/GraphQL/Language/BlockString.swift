@@ -1,9 +1,9 @@
-/// The rules of block strings: what one denotes, and how a value is written as one.
+/// The rules of block strings: their values, and how a value is printed as one.
 ///
 /// https://spec.graphql.org/September2025/#BlockStringValue()
 enum BlockString {
-  /// The value of a block string whose raw lines are `lines`: common indentation and blank
-  /// lines at both ends removed, and `\"""` replaced by `"""` when `unescaping`.
+  /// The value of a block string with the raw lines `lines`: without common indentation and without
+  /// blank lines at both ends; with `\"""` replaced by `"""` if `unescaping`.
   static func value(ofLines lines: [Range<Int>], in bytes: [UInt8], unescaping: Bool) -> String {
     var commonIndent = Int.max
     var firstFilled: Int?
@@ -33,7 +33,7 @@ enum BlockString {
     return String(decoding: value, as: UTF8.self)
   }
 
-  /// Whether some block string denotes `value`. Every value that was read from one passes.
+  /// Whether a block string can have the value `value`. True for every value parsed from one.
   static func canDenote(_ value: String) -> Bool {
     let bytes = Array(value.utf8)
     guard !bytes.isEmpty else { return true }
@@ -48,8 +48,8 @@ enum BlockString {
     }
   }
 
-  /// `value` as a block string, laid out as graphql-core does; when `isMinimal`, in as few lines as it
-  /// takes.
+  /// `value` as a block string in graphql-core's layout; with as few lines as possible if
+  /// `isMinimal`.
   static func printed(_ value: String, isMinimal: Bool = false) -> String {
     var escaped: [UInt8] = []
     var lineCount = 1

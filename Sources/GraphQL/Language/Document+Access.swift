@@ -1,5 +1,5 @@
 extension Value {
-  /// Where the value starts.
+  /// The source location of the value's first token.
   public var location: SourceLocation {
     switch self {
     case .variable(let name), .enumeration(let name): name.location
@@ -10,7 +10,7 @@ extension Value {
     }
   }
 
-  /// The names of the variables the value holds, at any depth, in source order.
+  /// The names of the variables in the value, at any depth, in source order.
   public var variables: [Name] {
     switch self {
     case .variable(let name): [name]
@@ -20,7 +20,7 @@ extension Value {
     }
   }
 
-  /// Whether the value holds no variable.
+  /// Whether the value contains no variable.
   public var isConstant: Bool {
     switch self {
     case .variable: false
@@ -32,7 +32,7 @@ extension Value {
 }
 
 extension TypeReference {
-  /// Where the reference starts.
+  /// The source location of the reference's first token.
   public var location: SourceLocation {
     switch self {
     case .named(let name): name.location
@@ -41,7 +41,7 @@ extension TypeReference {
     }
   }
 
-  /// The name inside all lists and non-nulls.
+  /// The name inside all list and non-null wrappers.
   public var namedType: Name {
     switch self {
     case .named(let name): name
@@ -49,12 +49,14 @@ extension TypeReference {
     }
   }
 
+  /// Whether the reference ends with `!`.
   public var isNonNull: Bool {
     if case .nonNull = self { true } else { false }
   }
 }
 
 extension Definition {
+  /// The source location of the definition's first token.
   public var location: SourceLocation {
     switch self {
     case .operation(let operation): operation.location
@@ -63,7 +65,7 @@ extension Definition {
     }
   }
 
-  /// The name defined; `nil` for anonymous operations and `schema`.
+  /// The name of the definition; `nil` for anonymous operations and `schema`.
   public var name: Name? {
     switch self {
     case .operation(let operation): operation.name
@@ -74,6 +76,7 @@ extension Definition {
 }
 
 extension Selection {
+  /// The source location of the selection's first token.
   public var location: SourceLocation {
     switch self {
     case .field(let field): field.location
@@ -82,6 +85,7 @@ extension Selection {
     }
   }
 
+  /// The directives applied to the selection, in source order.
   public var directives: [Directive] {
     switch self {
     case .field(let field): field.directives

@@ -1,7 +1,9 @@
 extension Document {
   /// Parses a GraphQL document: operations, fragments, type system definitions and extensions.
   ///
-  /// The whole grammar of the September 2025 specification is accepted. Takes linear time.
+  /// Accepts the full grammar of the September 2025 specification, in linear time.
+  ///
+  /// - Throws: ``GraphQLSyntaxError`` with the location of the first error.
   public init(
     parsing source: String, options: ParseOptions = ParseOptions()
   ) throws(GraphQLSyntaxError) {
@@ -12,7 +14,7 @@ extension Document {
 
   /// Parses a GraphQL document in UTF-8, with or without a byte order mark.
   ///
-  /// Bytes that are not UTF-8 are an error located at the first of them.
+  /// - Throws: ``GraphQLSyntaxError`` with the location of the first error; invalid UTF-8 is one.
   public init(
     parsingUTF8 bytes: [UInt8], options: ParseOptions = ParseOptions()
   ) throws(GraphQLSyntaxError) {
@@ -25,6 +27,8 @@ extension Document {
 
 extension Value {
   /// Parses a single input value, such as `{name: "x", tags: [A, B]}`. Variables are allowed.
+  ///
+  /// - Throws: ``GraphQLSyntaxError`` with the location of the first error.
   public init(
     parsing source: String, options: ParseOptions = ParseOptions()
   ) throws(GraphQLSyntaxError) {
@@ -36,6 +40,8 @@ extension Value {
 
 extension TypeReference {
   /// Parses a single type reference, such as `[String!]!`.
+  ///
+  /// - Throws: ``GraphQLSyntaxError`` with the location of the first error.
   public init(
     parsing source: String, options: ParseOptions = ParseOptions()
   ) throws(GraphQLSyntaxError) {

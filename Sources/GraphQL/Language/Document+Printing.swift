@@ -1,7 +1,7 @@
 extension Document {
   /// The document in the canonical layout of graphql-js, without a trailing newline.
   ///
-  /// Parsing it gives the same document, locations aside; comments are lost.
+  /// Parsing the result gives an equal document, except for source locations. Comments are lost.
   public func printed() -> String { Printer.print { $0.document(self) } }
 }
 
@@ -11,38 +11,47 @@ extension Definition {
 }
 
 extension OperationDefinition {
+  /// The operation in the canonical layout, without a trailing newline.
   public func printed() -> String { Printer.print { $0.operation(self) } }
 }
 
 extension FragmentDefinition {
+  /// The fragment in the canonical layout, without a trailing newline.
   public func printed() -> String { Printer.print { $0.fragment(self) } }
 }
 
 extension VariableDefinition {
+  /// The variable definition in the canonical layout.
   public func printed() -> String { Printer.print { $0.variable(self) } }
 }
 
 extension TypeSystemDefinition {
+  /// The definition in the canonical layout, without a trailing newline.
   public func printed() -> String { Printer.print { $0.typeSystemDefinition(self) } }
 }
 
 extension FieldDefinition {
+  /// The field definition in the canonical layout, without a trailing newline.
   public func printed() -> String { Printer.print { $0.fieldDefinition(self) } }
 }
 
 extension InputValueDefinition {
+  /// The argument or input field in the canonical layout.
   public func printed() -> String { Printer.print { $0.inputValueDefinition(self) } }
 }
 
 extension SelectionSet {
+  /// The selection set with its braces, in the canonical layout.
   public func printed() -> String { Printer.print { $0.selectionSet(self) } }
 }
 
 extension Selection {
+  /// The selection in the canonical layout.
   public func printed() -> String { Printer.print { $0.selection(self) } }
 }
 
 extension Field {
+  /// The field in the canonical layout.
   public func printed() -> String { Printer.print { $0.field(self) } }
 }
 
@@ -52,6 +61,7 @@ extension Directive {
 }
 
 extension Argument {
+  /// The argument as `name: value`.
   public func printed() -> String { Printer.print { $0.argument(self) } }
 }
 
@@ -61,6 +71,6 @@ extension Value {
 }
 
 extension TypeReference {
-  /// The type as the language writes it: `[String!]!`.
+  /// The type in GraphQL syntax: `[String!]!`.
   public func printed() -> String { Printer.print { $0.type(self) } }
 }

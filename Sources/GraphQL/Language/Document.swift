@@ -2,8 +2,10 @@
 ///
 /// https://spec.graphql.org/September2025/#sec-Document
 public struct Document: Sendable, Hashable {
+  /// The definitions in source order.
   public var definitions: [Definition]
 
+  /// Creates a document.
   public init(definitions: [Definition]) {
     self.definitions = definitions
   }
@@ -21,20 +23,28 @@ public struct Document: Sendable, Hashable {
 
 /// One top-level definition.
 public enum Definition: Sendable, Hashable {
+  /// A query, mutation or subscription.
   case operation(OperationDefinition)
+  /// A fragment.
   case fragment(FragmentDefinition)
+  /// A definition or extension of a type, directive or schema.
   case typeSystem(TypeSystemDefinition)
 }
 
+/// The type of an operation; the raw value is its keyword.
 public enum OperationType: String, Sendable, Hashable, CaseIterable {
+  /// Reads data, changes data, or delivers a stream of results.
   case query, mutation, subscription
 }
 
-/// A name with the place where it stands.
+/// A name with its source location.
 public struct Name: Sendable, Hashable {
+  /// The name.
   public var value: String
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates a name.
   public init(_ value: String, at location: SourceLocation) {
     self.value = value
     self.location = location
@@ -43,17 +53,24 @@ public struct Name: Sendable, Hashable {
 
 /// https://spec.graphql.org/September2025/#sec-Language.Operations
 public struct OperationDefinition: Sendable, Hashable {
+  /// The description; `nil` if there is none.
   public var description: StringValue?
+  /// Whether it is a query, a mutation or a subscription.
   public var type: OperationType
   /// `nil` for an anonymous operation.
   public var name: Name?
+  /// The declared variables, in source order.
   public var variables: [VariableDefinition]
+  /// The applied directives, in source order.
   public var directives: [Directive]
+  /// The selected fields and fragments.
   public var selectionSet: SelectionSet
   /// Whether the operation is written in the short form `{ … }`.
   public var isShorthand: Bool
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates an operation.
   public init(
     description: StringValue? = nil, type: OperationType, name: Name?,
     variables: [VariableDefinition], directives: [Directive], selectionSet: SelectionSet,
@@ -70,15 +87,22 @@ public struct OperationDefinition: Sendable, Hashable {
   }
 }
 
+/// A variable that an operation declares.
 public struct VariableDefinition: Sendable, Hashable {
+  /// The description; `nil` if there is none.
   public var description: StringValue?
   /// The name without `$`; its location is that of the `$`.
   public var name: Name
+  /// The declared type.
   public var type: TypeReference
+  /// The default value; `nil` if there is none.
   public var defaultValue: Value?
+  /// The applied directives, in source order.
   public var directives: [Directive]
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates a variable definition.
   public init(
     description: StringValue? = nil, name: Name, type: TypeReference, defaultValue: Value?,
     directives: [Directive], location: SourceLocation
@@ -94,20 +118,30 @@ public struct VariableDefinition: Sendable, Hashable {
 
 /// https://spec.graphql.org/September2025/#sec-Type-References
 public indirect enum TypeReference: Sendable, Hashable {
+  /// A type by name.
   case named(Name)
+  /// A list of a type, with the location of its `[`.
   case list(TypeReference, SourceLocation)
   /// The wrapped reference is never itself non-null.
   case nonNull(TypeReference)
 }
 
+/// A fragment with a name.
 public struct FragmentDefinition: Sendable, Hashable {
+  /// The description; `nil` if there is none.
   public var description: StringValue?
+  /// The name.
   public var name: Name
+  /// The type that the fragment applies to.
   public var typeCondition: Name
+  /// The applied directives, in source order.
   public var directives: [Directive]
+  /// The selected fields and fragments.
   public var selectionSet: SelectionSet
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates a fragment.
   public init(
     description: StringValue? = nil, name: Name, typeCondition: Name, directives: [Directive],
     selectionSet: SelectionSet, location: SourceLocation
@@ -123,29 +157,44 @@ public struct FragmentDefinition: Sendable, Hashable {
 
 /// https://spec.graphql.org/September2025/#sec-Selection-Sets
 public struct SelectionSet: Sendable, Hashable {
+  /// The selections in source order; never empty after parsing.
   public var selections: [Selection]
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates a selection set.
   public init(selections: [Selection], location: SourceLocation) {
     self.selections = selections
     self.location = location
   }
 }
 
+/// One entry of a selection set.
 public indirect enum Selection: Sendable, Hashable {
+  /// A field.
   case field(Field)
+  /// A reference to a named fragment.
   case fragmentSpread(FragmentSpread)
+  /// A selection set with an optional type condition.
   case inlineFragment(InlineFragment)
 }
 
+/// A field that an operation or fragment selects.
 public struct Field: Sendable, Hashable {
+  /// The name for the field in the response; `nil` if that is the field's own name.
   public var alias: Name?
+  /// The name.
   public var name: Name
+  /// The arguments, in source order.
   public var arguments: [Argument]
+  /// The applied directives, in source order.
   public var directives: [Directive]
+  /// The fields selected from the field's value; `nil` for leaf fields.
   public var selectionSet: SelectionSet?
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates a field.
   public init(
     alias: Name? = nil, name: Name, arguments: [Argument] = [], directives: [Directive] = [],
     selectionSet: SelectionSet? = nil, location: SourceLocation
@@ -158,15 +207,20 @@ public struct Field: Sendable, Hashable {
     self.location = location
   }
 
-  /// The key under which the field's value stands in a response: its alias, else its name.
+  /// The key of the field's value in the response: its alias, else its name.
   public var responseKey: String { alias?.value ?? name.value }
 }
 
+/// A reference to a named fragment: `...Name`.
 public struct FragmentSpread: Sendable, Hashable {
+  /// The name of the fragment.
   public var name: Name
+  /// The applied directives, in source order.
   public var directives: [Directive]
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates a fragment spread.
   public init(name: Name, directives: [Directive], location: SourceLocation) {
     self.name = name
     self.directives = directives
@@ -174,12 +228,18 @@ public struct FragmentSpread: Sendable, Hashable {
   }
 }
 
+/// A fragment without a name: `... on Type { … }`.
 public struct InlineFragment: Sendable, Hashable {
+  /// The type that the fragment applies to; `nil` for the enclosing type.
   public var typeCondition: Name?
+  /// The applied directives, in source order.
   public var directives: [Directive]
+  /// The selected fields and fragments.
   public var selectionSet: SelectionSet
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates an inline fragment.
   public init(
     typeCondition: Name?, directives: [Directive], selectionSet: SelectionSet,
     location: SourceLocation
@@ -191,12 +251,16 @@ public struct InlineFragment: Sendable, Hashable {
   }
 }
 
+/// A directive applied to a part of a document: `@name(arguments)`.
 public struct Directive: Sendable, Hashable {
   /// The name without `@`.
   public var name: Name
+  /// The arguments, in source order.
   public var arguments: [Argument]
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates a directive.
   public init(name: Name, arguments: [Argument] = [], location: SourceLocation) {
     self.name = name
     self.arguments = arguments
@@ -204,11 +268,16 @@ public struct Directive: Sendable, Hashable {
   }
 }
 
+/// A named value for a field or directive.
 public struct Argument: Sendable, Hashable {
+  /// The name.
   public var name: Name
+  /// The value.
   public var value: Value
+  /// The source location of its first token.
   public var location: SourceLocation
 
+  /// Creates an argument.
   public init(name: Name, value: Value, location: SourceLocation) {
     self.name = name
     self.value = value
@@ -220,27 +289,35 @@ public struct Argument: Sendable, Hashable {
 ///
 /// https://spec.graphql.org/September2025/#sec-Input-Values
 public indirect enum Value: Sendable, Hashable {
+  /// A variable: `$name`.
   case variable(Name)
-  /// The literal's text, so that integers of any size stay exact.
+  /// An integer literal. Its text is kept, so that integers of any size stay exact.
   case int(String, SourceLocation)
-  /// The literal's text, so that decimals stay exact.
+  /// A float literal. Its text is kept, so that decimals stay exact.
   case float(String, SourceLocation)
+  /// A quoted string or a block string.
   case string(StringValue)
+  /// `true` or `false`.
   case boolean(Bool, SourceLocation)
+  /// `null`.
   case null(SourceLocation)
+  /// An enum value.
   case enumeration(Name)
+  /// A list of values.
   case list([Value], SourceLocation)
+  /// An input object.
   case object([ObjectField], SourceLocation)
 }
 
-/// A string literal: the value it denotes, and how it was written.
+/// A string literal: its value, and whether it is a block string.
 public struct StringValue: Sendable, Hashable {
-  /// The text after escapes and block-string indentation are resolved.
+  /// The value, with escape sequences and block string indentation resolved.
   public var value: String
-  /// Whether it was written as a block string (`"""`).
+  /// Whether the literal is a block string (`"""`).
   public var isBlock: Bool
   public var location: SourceLocation
 
+  /// Creates a string literal.
   public init(_ value: String, isBlock: Bool = false, at location: SourceLocation) {
     self.value = value
     self.isBlock = isBlock
@@ -248,11 +325,15 @@ public struct StringValue: Sendable, Hashable {
   }
 }
 
+/// A field of an input object literal.
 public struct ObjectField: Sendable, Hashable {
+  /// The name of the field.
   public var name: Name
+  /// The value of the field.
   public var value: Value
   public var location: SourceLocation
 
+  /// Creates a field.
   public init(name: Name, value: Value, location: SourceLocation) {
     self.name = name
     self.value = value

@@ -1,5 +1,5 @@
 extension Lexer {
-  /// Reads an integer or a float, which stands at `position`.
+  /// Reads the integer or float at `position`.
   ///
   /// https://spec.graphql.org/September2025/#sec-Int-Value,
   /// https://spec.graphql.org/September2025/#sec-Float-Value

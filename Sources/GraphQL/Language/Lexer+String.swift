@@ -1,5 +1,5 @@
 extension Lexer {
-  /// Reads a quoted string, which stands at `position`, and leaves its value in `text`.
+  /// Reads the quoted string at `position`, and stores its value in `text`.
   ///
   /// https://spec.graphql.org/September2025/#sec-String-Value
   mutating func string() throws(GraphQLSyntaxError) -> Token {
@@ -28,7 +28,7 @@ extension Lexer {
     throw error(at: position, "Unterminated string.")
   }
 
-  /// Reads a block string, which stands at `position`, and leaves its value in `text`.
+  /// Reads the block string at `position`, and stores its value in `text`.
   ///
   /// https://spec.graphql.org/September2025/#sec-String-Value.Block-Strings
   mutating func blockString() throws(GraphQLSyntaxError) -> Token {
@@ -59,7 +59,7 @@ extension Lexer {
     throw error(at: position, "Unterminated string.")
   }
 
-  /// Reads the escape sequence that stands at `position`.
+  /// Reads the escape sequence at `position`.
   private mutating func escape() throws(GraphQLSyntaxError) -> Unicode.Scalar {
     let scalar: Unicode.Scalar
     switch byte(at: position + 1) {
@@ -82,7 +82,7 @@ extension Lexer {
     return scalar
   }
 
-  /// `\u{1F600}`, at most twelve characters long, as in the reference implementation.
+  /// Reads `\u{1F600}`: at most twelve characters, as in the reference implementation.
   private mutating func variableWidthEscape() throws(GraphQLSyntaxError) -> Unicode.Scalar {
     var value: UInt32 = 0
     var size = 3
@@ -99,7 +99,7 @@ extension Lexer {
     throw invalidUnicodeEscape(scalars: size)
   }
 
-  /// `\u00E9`, or a surrogate pair of two of them.
+  /// Reads `\u00E9`, or a surrogate pair of two such escapes.
   private mutating func fixedWidthEscape() throws(GraphQLSyntaxError) -> Unicode.Scalar {
     guard let first = hexCode(at: position + 2) else { throw invalidUnicodeEscape(scalars: 6) }
     if let scalar = Unicode.Scalar(first) {

@@ -1,25 +1,25 @@
-/// Cuts a UTF-8 text into tokens, one `next()` at a time, in linear time.
+/// Splits UTF-8 text into tokens, one per `next()`, in linear time.
 ///
-/// Tokens are ranges of bytes; a `String` is made only for what enters the document. The text
-/// must be valid UTF-8: `Document.init(parsingUTF8:)` sees to it.
+/// Tokens are byte ranges; a `String` is created only for what becomes part of the document. The
+/// text must be valid UTF-8, which `Document.init(parsingUTF8:)` checks.
 ///
 /// https://spec.graphql.org/September2025/#sec-Language.Source-Text
 struct Lexer {
   let bytes: [UInt8]
-  /// What the latest token denotes, when it is a string or a block string.
+  /// The value of the latest string or block string token.
   var text = ""
 
   var position = 0
   private var line = 1
   private var lineStart = 0
-  /// The bytes since `lineStart` that continue a scalar, which columns do not count.
+  /// The UTF-8 continuation bytes since `lineStart`, which columns do not count.
   private var continuations = 0
 
   init(bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// The next token; at the end of the text `endOfFile`, as often as it is asked for.
+  /// The next token; at the end of the text, `endOfFile` on every call.
   mutating func next() throws(GraphQLSyntaxError) -> Token {
     skipIgnored()
     guard position < bytes.count else { return token(.endOfFile, length: 0) }
@@ -65,41 +65,41 @@ struct Lexer {
 
   // MARK: - Tokens
 
-  /// A token that starts here and whose bytes are all ASCII and on one line.
+  /// A token that starts at `position` and whose bytes are ASCII, on one line.
   private mutating func token(_ kind: Token.Kind, length: Int) -> Token {
     let token = openToken(kind)
     position += length
     return closed(token)
   }
 
-  /// A token that starts here and whose end is not known yet.
+  /// A token that starts at `position`; `closed(_:)` sets its end.
   func openToken(_ kind: Token.Kind) -> Token {
     Token(
       kind: kind, start: position, end: position, line: line,
       column: 1 + position - lineStart - continuations)
   }
 
-  /// The same token, ending here.
+  /// The token with its end at `position`.
   func closed(_ token: Token) -> Token {
     var token = token
     token.end = position
     return token
   }
 
-  /// Notes that a line ended, and that `position` stands at the start of the next one.
+  /// Starts a new line at `position`.
   mutating func startLine() {
     line += 1
     lineStart = position
     continuations = 0
   }
 
-  /// Steps over one byte of text, of any scalar that is not a line end.
+  /// Advances over one byte of any scalar that is not a line terminator.
   mutating func stepOverText(_ byte: UInt8) {
     if byte & 0xC0 == 0x80 { continuations += 1 }
     position += 1
   }
 
-  /// Steps over a line end: LF, CR or CRLF.
+  /// Advances over a line terminator: LF, CR or CRLF.
   mutating func stepOverLineEnd() {
     let isCR = bytes[position] == UInt8(ascii: "\r")
     position += isCR && byte(at: position + 1) == UInt8(ascii: "\n") ? 2 : 1
@@ -112,9 +112,9 @@ struct Lexer {
     return token(.name, length: end - position)
   }
 
-  // MARK: - What stands between tokens
+  // MARK: - Ignored tokens
 
-  /// Skips white space, line ends, commas, comments and byte order marks.
+  /// Skips white space, line terminators, commas, comments and byte order marks.
   private mutating func skipIgnored() {
     while position < bytes.count {
       switch bytes[position] {
@@ -139,7 +139,7 @@ struct Lexer {
 }
 
 extension Lexer {
-  /// The scalar at `offset` as messages show it: `'x'`, `U+00E9`, `<EOF>`.
+  /// The scalar at `offset` as error messages show it: `'x'`, `U+00E9`, `<EOF>`.
   func scalarDescription(at offset: Int) -> String {
     guard let scalar = excerpt(from: offset, scalars: 1).unicodeScalars.first else {
       return "<EOF>"
@@ -153,7 +153,7 @@ extension Lexer {
     }
   }
 
-  /// At most `count` scalars of the text, from `offset` on.
+  /// At most `count` scalars of the text, starting at `offset`.
   func excerpt(from offset: Int, scalars count: Int) -> String {
     var end = min(offset, bytes.count)
     for _ in 0..<count where end < bytes.count {

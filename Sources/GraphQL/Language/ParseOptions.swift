@@ -1,15 +1,15 @@
-/// The limits a text must keep to be parsed, so that a hostile one costs bounded time and memory.
+/// Limits of a GraphQL text, which bound the time and memory that hostile text costs.
 public struct ParseOptions: Sendable, Hashable {
-  /// How many tokens a text may have. The default, one million, leaves room for schemas of
-  /// several megabytes.
+  /// The maximum number of tokens. One million by default, enough for schemas of several megabytes.
   public var maxTokens: Int
-  /// How deep selection sets, values and list types may nest. The default is 256.
+  /// The maximum nesting depth of selection sets, values and list types. 256 by default.
   ///
-  /// It bounds the recursion of the parser and of everything that walks its result. Parsing and
-  /// printing at the default depth were measured to fit a stack of 512 KB in release builds and
-  /// of 2 MB in debug builds; choose a higher limit only on threads with more.
+  /// It bounds the recursion of the parser and of everything that traverses its result. By
+  /// measurement, the default depth needs a stack of 512 KB in release builds and 2 MB in debug
+  /// builds; use a higher limit only on threads with more.
   public var maxDepth: Int
 
+  /// Creates limits.
   public init(maxTokens: Int = 1_000_000, maxDepth: Int = 256) {
     self.maxTokens = maxTokens
     self.maxDepth = maxDepth

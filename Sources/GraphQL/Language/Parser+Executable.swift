@@ -10,7 +10,7 @@ extension Parser {
     let start = token.location
     let description = try self.description()
     if peek(.braceLeft) {
-      // Operations in the short form have no descriptions.
+      // The shorthand form of an operation has no description.
       guard description == nil else { throw unexpected() }
       return .operation(
         OperationDefinition(
@@ -40,7 +40,7 @@ extension Parser {
     peek(.string) || peek(.blockString) ? try stringValue() : nil
   }
 
-  /// The operation type that the token names.
+  /// The operation type whose keyword is the current token.
   var operationType: OperationType? {
     if peekKeyword("query") { return .query }
     if peekKeyword("mutation") { return .mutation }

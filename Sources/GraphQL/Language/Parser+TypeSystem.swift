@@ -1,5 +1,5 @@
 extension Parser {
-  /// The words that open a type system definition.
+  /// The keywords that start a type system definition.
   enum TypeSystemKeyword {
     case schema, scalar, type, interface, union, enumeration, input, directive
   }
@@ -16,9 +16,9 @@ extension Parser {
     return nil
   }
 
-  /// A definition or extension, from its keyword on.
+  /// Parses a definition or extension, starting at its keyword.
   ///
-  /// An extension that adds nothing is refused, as the grammar has it.
+  /// An extension that adds nothing is a syntax error, as in the grammar.
   mutating func typeSystemDefinition(
     _ keyword: TypeSystemKeyword, _ description: StringValue?, isExtension: Bool,
     _ start: SourceLocation
@@ -33,7 +33,7 @@ extension Parser {
     let isComposite = keyword == .type || keyword == .interface
     let interfaces = isComposite ? try implementsInterfaces() : []
     let directives = try directives(isConstant: true)
-    // Whether it has something beyond its name: extensions must.
+    // Whether it has more than a name, which the grammar requires of extensions.
     var isFilled = !interfaces.isEmpty || !directives.isEmpty
     let definition: TypeSystemDefinition
     switch keyword {
@@ -138,7 +138,7 @@ extension Parser {
     return location
   }
 
-  /// The error of a name that is none of those allowed; what cannot be a token comes first.
+  /// The error for an unexpected name. An invalid next token takes precedence.
   private mutating func unexpectedName() throws(GraphQLSyntaxError) -> GraphQLSyntaxError {
     let error = unexpected()
     try expect(.name)
@@ -190,7 +190,7 @@ extension Parser {
     }
   }
 
-  /// `Description? EnumValue Directives[Const]?`, where the name is not a value keyword.
+  /// `Description? EnumValue Directives[Const]?`; `true`, `false` and `null` are not allowed.
   private mutating func enumValueDefinition() throws(GraphQLSyntaxError) -> EnumValueDefinition {
     let start = token.location
     let description = try self.description()

@@ -1,5 +1,5 @@
 extension Parser {
-  /// `Value[?Const]`: constant values hold no variables.
+  /// `Value[?Const]`: constant values contain no variables.
   mutating func value(isConstant: Bool) throws(GraphQLSyntaxError) -> Value {
     let start = token.location
     switch token.kind {
@@ -42,14 +42,14 @@ extension Parser {
     }
   }
 
-  /// `$ Name`, as a name located at the `$`.
+  /// `$ Name`, as a name with the location of the `$`.
   mutating func variable() throws(GraphQLSyntaxError) -> Name {
     let start = token.location
     try expect(.dollar)
     return Name(try name().value, at: start)
   }
 
-  /// The string at the token, which must be one.
+  /// The string literal at the current token, which must be one.
   mutating func stringValue() throws(GraphQLSyntaxError) -> StringValue {
     let value = StringValue(lexer.text, isBlock: peek(.blockString), at: token.location)
     try advance()

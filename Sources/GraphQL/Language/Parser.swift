@@ -1,10 +1,10 @@
-/// Reads the grammar by recursive descent, one token ahead.
+/// A recursive descent parser with one token of lookahead.
 ///
-/// The rules stand in extensions, one per part of the grammar; each consumes exactly the tokens
-/// of its construct. https://spec.graphql.org/September2025/#sec-Appendix-Grammar-Summary
+/// Its rules are in extensions, one per part of the grammar; each consumes exactly the tokens of
+/// its construct. https://spec.graphql.org/September2025/#sec-Appendix-Grammar-Summary
 struct Parser {
   var lexer: Lexer
-  /// The token to be read next.
+  /// The lookahead token.
   var token: Token
   private let options: ParseOptions
   private var tokenCount = 0
@@ -17,7 +17,7 @@ struct Parser {
     try advance()
   }
 
-  /// Reads `rule` from the start of the text to its end.
+  /// Parses the whole text with `rule`.
   static func parse<Result>(
     _ bytes: [UInt8], _ options: ParseOptions,
     _ rule: (inout Parser) throws(GraphQLSyntaxError) -> Result
@@ -28,7 +28,7 @@ struct Parser {
     return result
   }
 
-  /// Throws at the first byte that is not part of valid UTF-8.
+  /// Throws an error located at the first byte that is not valid UTF-8.
   static func requireUTF8(_ bytes: [UInt8]) throws(GraphQLSyntaxError) {
     guard String(validating: bytes, as: UTF8.self) == nil else { return }
     var decoder = UTF8()
@@ -46,7 +46,7 @@ struct Parser {
 
   // MARK: - Tokens
 
-  /// Steps to the next token.
+  /// Advances to the next token.
   mutating func advance() throws(GraphQLSyntaxError) {
     token = try lexer.next()
     guard token.kind != .endOfFile else { return }
@@ -140,7 +140,7 @@ struct Parser {
 
   // MARK: - Depth
 
-  /// Counts one level of nesting around `rule`.
+  /// Parses with `rule` one level deeper; throws if that exceeds the depth limit.
   mutating func nested<Result>(
     _ rule: (inout Parser) throws(GraphQLSyntaxError) -> Result
   ) throws(GraphQLSyntaxError) -> Result {
@@ -169,7 +169,7 @@ struct Parser {
     error("Expected \(what), found \(tokenDescription).", at: token.location)
   }
 
-  /// The token as messages name it: `Name 'foo'`, `'{'`, `<EOF>`.
+  /// The token as error messages show it: `Name 'foo'`, `'{'`, `<EOF>`.
   var tokenDescription: String {
     switch token.kind {
     case .name, .int, .float: "\(token.kind.description) '\(lexer.source(of: token))'"

@@ -30,7 +30,7 @@ extension Printer {
   private mutating func variables(_ variables: [VariableDefinition]) {
     guard !variables.isEmpty else { return }
     let printed = variables.map { variable in Printer.print { $0.variable(variable) } }
-    // On lines of their own, which graphql-js does not indent.
+    // One per line; graphql-js does not indent them.
     let areLong = printed.contains { $0.utf8.contains(UInt8(ascii: "\n")) }
     write(areLong ? "(\n" : "(")
     join(printed, areLong ? "\n" : ", ") { $0.write($1) }
@@ -81,7 +81,7 @@ extension Printer {
     write(head)
     if !field.arguments.isEmpty {
       let arguments = field.arguments.map { argument in Printer.print { $0.argument(argument) } }
-      // In UTF-16 units, as JavaScript counts.
+      // In UTF-16 code units, as in JavaScript.
       let separators = 2 * (arguments.count - 1)
       let length = arguments.reduce(head.utf16.count + 2 + separators) { $0 + $1.utf16.count }
       write("(")

@@ -67,7 +67,7 @@ extension Printer {
     directives(field.directives)
   }
 
-  /// Writes arguments on one line, or on lines of their own when one of them needs several.
+  /// Writes the arguments on one line, or on one line each if one of them has several lines.
   private mutating func arguments(_ arguments: [InputValueDefinition]) {
     guard !arguments.isEmpty else { return }
     let printed = arguments.map { argument in

@@ -1,19 +1,19 @@
-/// Writes nodes in the canonical layout of graphql-js.
+/// Prints nodes in the canonical layout of graphql-js.
 ///
-/// Indentation applies to every line a node has, those inside block strings included: reading
-/// them back removes it again. Takes time linear in the size of the output.
+/// Indentation applies to every line of a node, including lines inside block strings; parsing
+/// removes it again. Takes time linear in the size of the output.
 struct Printer {
   private(set) var output = ""
   private var indentation = 0
 
-  /// What `body` prints.
+  /// Returns what `body` writes.
   static func print(_ body: (inout Printer) -> Void) -> String {
     var printer = Printer()
     body(&printer)
     return printer.output
   }
 
-  /// Writes text, indenting the lines that start within it.
+  /// Writes text, and indents the lines that start in it.
   mutating func write(_ text: String) {
     guard indentation > 0, text.utf8.contains(UInt8(ascii: "\n")) else {
       output += text
@@ -32,7 +32,7 @@ struct Printer {
     for _ in 0..<indentation { output += "  " }
   }
 
-  /// Writes `{`, one item a line, `}`; nothing when there are no items.
+  /// Writes `{`, one item per line, `}`; nothing if there are no items.
   mutating func block<Item>(_ items: [Item], _ item: (inout Printer, Item) -> Void) {
     guard !items.isEmpty else { return }
     write("{")
@@ -40,7 +40,7 @@ struct Printer {
     write("}")
   }
 
-  /// Writes one item a line, indented, and goes to a new line.
+  /// Writes one indented item per line, and starts a new line.
   mutating func indented<Item>(_ items: [Item], _ item: (inout Printer, Item) -> Void) {
     indentation += 1
     for element in items {
@@ -62,14 +62,14 @@ struct Printer {
     }
   }
 
-  /// Writes a description on lines of its own.
+  /// Writes a description on its own lines.
   mutating func description(_ description: StringValue?) {
     guard let description else { return }
     string(description)
     newLine()
   }
 
-  /// Writes each directive after a space.
+  /// Writes a space and a directive for each directive.
   mutating func directives(_ directives: [Directive]) {
     for directive in directives {
       write(" ")
@@ -112,7 +112,7 @@ struct Printer {
     }
   }
 
-  /// Writes a string the way it was written, if its value can be written that way.
+  /// Writes a string in its original form, if that can represent the value.
   mutating func string(_ string: StringValue) {
     if string.isBlock, BlockString.canDenote(string.value) {
       write(BlockString.printed(string.value))
@@ -134,7 +134,7 @@ struct Printer {
     }
   }
 
-  /// `value` as a quoted string literal, control characters escaped.
+  /// `value` as a quoted string literal, with escaped control characters.
   private static func quoted(_ value: String) -> String {
     var literal = "\""
     for scalar in value.unicodeScalars {

@@ -1,7 +1,8 @@
 extension SourceLocation {
-  /// The location of the byte at `offset` in a UTF-8 text; the end of the text when beyond it.
+  /// The location of the byte at `offset` in a UTF-8 text; the end of the text if `offset` is
+  /// larger.
   ///
-  /// Linear in `offset`: meant for errors. The lexer counts along as it reads.
+  /// Takes time linear in `offset`, so it is for errors only; the lexer keeps its own count.
   package init(ofByteAt offset: Int, in bytes: [UInt8]) {
     let end = min(max(offset, 0), bytes.count)
     var line = 1
@@ -13,7 +14,7 @@ extension SourceLocation {
         line += 1
         column = 1
       case UInt8(ascii: "\r"):
-        // CRLF is one line end: the LF counts it.
+        // CRLF is one line terminator, counted at the LF.
         if index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "\n") { break }
         line += 1
         column = 1

@@ -1,4 +1,4 @@
-/// A place in a source text, as people and editors count it.
+/// A position in a source text, as editors show it.
 public struct SourceLocation: Sendable, Hashable, Comparable {
   /// The line, counted from 1. CR, LF and CRLF each end a line.
   public var line: Int
@@ -7,6 +7,7 @@ public struct SourceLocation: Sendable, Hashable, Comparable {
   /// The offset in UTF-8 bytes from the start of the text.
   public var offset: Int
 
+  /// Creates a location.
   public init(line: Int, column: Int, offset: Int) {
     self.line = line
     self.column = column

@@ -1,7 +1,10 @@
-/// `source` without what has no meaning: white space, commas and comments that no token needs.
+/// Removes ignored characters from a document: white space, commas and comments that no token
+/// needs.
 ///
-/// The result parses to the same document, and is what the reference implementation's
-/// `strip_ignored_characters` makes of it. Block strings lose their indentation. Takes linear time.
+/// The result parses to an equal document, and equals the result of graphql-core's
+/// `strip_ignored_characters`. Block strings lose their indentation. Takes linear time.
+///
+/// - Throws: ``GraphQLSyntaxError`` if the source contains an invalid token.
 ///
 /// https://spec.graphql.org/September2025/#sec-Language.Source-Text.Ignored-Tokens
 public func strippingIgnoredCharacters(of source: String) throws(GraphQLSyntaxError) -> String {

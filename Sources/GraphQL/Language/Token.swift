@@ -1,4 +1,4 @@
-/// A lexical token: its kind, and the bytes it stands on.
+/// A lexical token: its kind and its range of bytes.
 ///
 /// https://spec.graphql.org/September2025/#sec-Appendix-Grammar-Summary.Lexical-Tokens
 struct Token {
@@ -19,7 +19,7 @@ struct Token {
 }
 
 extension Token.Kind {
-  /// The kind as messages name it: `'{'`, `Name`, `<EOF>`.
+  /// The kind as error messages show it: `'{'`, `Name`, `<EOF>`.
   var description: String {
     switch self {
     case .endOfFile: "<EOF>"
@@ -45,7 +45,7 @@ extension Token.Kind {
     }
   }
 
-  /// The punctuator that `byte` is, if it is one of a single byte.
+  /// The kind of a punctuator of one byte; nil if `byte` is not one.
   init?(punctuator byte: UInt8) {
     switch byte {
     case UInt8(ascii: "!"): self = .bang

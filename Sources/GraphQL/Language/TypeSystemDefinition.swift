@@ -2,16 +2,24 @@
 ///
 /// https://spec.graphql.org/September2025/#sec-Type-System
 public enum TypeSystemDefinition: Sendable, Hashable {
+  /// The schema definition, or an extension of it.
   case schema(SchemaDefinition)
+  /// A scalar type.
   case scalar(ScalarTypeDefinition)
+  /// An object type.
   case object(ObjectTypeDefinition)
+  /// An interface type.
   case interface(InterfaceTypeDefinition)
+  /// A union type.
   case union(UnionTypeDefinition)
+  /// An enum type.
   case enumeration(EnumTypeDefinition)
+  /// An input object type.
   case inputObject(InputObjectTypeDefinition)
+  /// A directive definition.
   case directive(DirectiveDefinition)
 
-  /// The name defined or extended; `nil` for `schema`. That of a directive is without `@`.
+  /// The name that is defined or extended; `nil` for `schema`. The name of a directive has no `@`.
   public var name: Name? {
     switch self {
     case .schema: nil
@@ -25,6 +33,7 @@ public enum TypeSystemDefinition: Sendable, Hashable {
     }
   }
 
+  /// The description; `nil` if there is none.
   public var description: StringValue? {
     switch self {
     case .schema(let definition): definition.description
@@ -38,7 +47,7 @@ public enum TypeSystemDefinition: Sendable, Hashable {
     }
   }
 
-  /// The directives applied to it; none for a directive definition.
+  /// The directives applied to the definition; none for a directive definition.
   public var directives: [Directive] {
     switch self {
     case .schema(let definition): definition.directives
@@ -52,7 +61,7 @@ public enum TypeSystemDefinition: Sendable, Hashable {
     }
   }
 
-  /// Whether it is written with `extend` and adds to a definition that stands elsewhere.
+  /// Whether it is an extension (`extend …`).
   public var isExtension: Bool {
     switch self {
     case .schema(let definition): definition.isExtension
@@ -66,7 +75,7 @@ public enum TypeSystemDefinition: Sendable, Hashable {
     }
   }
 
-  /// Where it starts: at its description if it has one.
+  /// The source location of its first token: the description, if it has one.
   public var location: SourceLocation {
     switch self {
     case .schema(let definition): definition.location

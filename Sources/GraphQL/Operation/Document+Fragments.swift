@@ -1,5 +1,7 @@
 extension Document {
-  /// The fragments of the document by name; an error when two have the same one.
+  /// The fragments of the document by name.
+  ///
+  /// - Throws: ``FragmentError/Code/duplicateName`` if two fragments have the same name.
   public func fragmentsByName() throws(FragmentError) -> [String: FragmentDefinition] {
     var fragments: [String: FragmentDefinition] = [:]
     for definition in definitions {
@@ -14,11 +16,12 @@ extension Document {
     return fragments
   }
 
-  /// The fragments that `operation` spreads, directly or through other fragments, in source
-  /// order.
+  /// The fragments that `operation` spreads, directly or through other fragments, in source order.
   ///
-  /// Throws when two fragments of the document have the same name, and when one that the
-  /// operation reaches is undefined or contains itself. Takes linear time.
+  /// Takes linear time.
+  ///
+  /// - Throws: ``FragmentError`` if two fragments of the document have the same name, or if a
+  ///   fragment that the operation reaches is undefined or contains itself.
   public func fragments(
     usedBy operation: OperationDefinition
   ) throws(FragmentError) -> [FragmentDefinition] {
@@ -27,9 +30,12 @@ extension Document {
     return fragments.filter { used.contains($0.name.value) }
   }
 
-  /// The operation and the fragments it uses, in source order: what a server needs to see.
+  /// The operation and the fragments it uses, in source order: the part of the document that a
+  /// server needs.
   ///
-  /// Throws as `fragments(usedBy:)` does. An operation that is not of this document comes first.
+  /// An operation that is not in this document comes first.
+  ///
+  /// - Throws: The errors of `fragments(usedBy:)`.
   public func reduced(to operation: OperationDefinition) throws(FragmentError) -> Document {
     let used = Set(try fragments(usedBy: operation).map(\.name.value))
     var reduced: [Definition] = []
@@ -51,7 +57,7 @@ extension Document {
 }
 
 extension SelectionSet {
-  /// The fragment spreads in it, at any depth, in source order.
+  /// The fragment spreads in the selection set, at any depth, in source order.
   public var fragmentSpreads: [FragmentSpread] {
     var spreads: [FragmentSpread] = []
     collect(&spreads)
@@ -69,8 +75,8 @@ extension SelectionSet {
   }
 }
 
-/// A depth-first walk from spread to fragment, on a stack of its own: chains of fragments can be
-/// as long as a document.
+/// A depth-first traversal from spread to fragment with an explicit stack, because a chain of
+/// fragments can be as long as the document.
 private struct FragmentWalk {
   private let fragments: [String: FragmentDefinition]
 
@@ -84,7 +90,7 @@ private struct FragmentWalk {
     var spreads: ArraySlice<FragmentSpread>
   }
 
-  /// The names of the fragments reached, none of which is undefined or contains itself.
+  /// The names of the reached fragments. Throws if one is undefined or contains itself.
   func reached(from selectionSet: SelectionSet) throws(FragmentError) -> Set<String> {
     var reached: Set<String> = []
     var open: Set<String> = []

@@ -1,5 +1,8 @@
 extension Document {
-  /// The operation to run: the one of that name, or, without a name, the only one there is.
+  /// The operation to run: the one with that name or, without a name, the only one.
+  ///
+  /// - Parameter name: The name of the operation; `nil` if the document has only one.
+  /// - Throws: ``OperationSelectionError`` if there is no such operation, or more than one.
   ///
   /// https://spec.graphql.org/September2025/#GetOperation()
   public func operation(

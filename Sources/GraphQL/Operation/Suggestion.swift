@@ -1,14 +1,15 @@
-/// The option that somebody who wrote `input` most likely meant; `nil` when none is close.
+/// The option closest to `input`, for "did you mean" messages; `nil` if none is close.
 ///
-/// Close means few edits: a letter inserted, removed, replaced, swapped with its neighbour, or any
-/// difference in case. As in graphql-js, at most two fifths of the input's length, plus one.
+/// The distance is the number of edits: a character inserted, removed, replaced or swapped with its
+/// neighbor; a difference in case counts as one. As in graphql-js, the largest distance is two
+/// fifths of the input's length plus one.
 public func suggestion(for input: String, in options: [String]) -> String? {
   suggestions(for: input, in: options).first
 }
 
 /// All close options, the closest first; equally close ones in natural order (`a2` before `a10`).
 package func suggestions(for input: String, in options: [String]) -> [String] {
-  // Beyond any name worth correcting, the quadratic distance would only cost time.
+  // Longer input is not a misspelled name, and the distance takes quadratic time.
   guard input.utf8.count <= 256 else { return [] }
   let threshold = input.unicodeScalars.count * 2 / 5 + 1
   let folded = Array(input.lowercased().unicodeScalars)
@@ -19,7 +20,7 @@ package func suggestions(for input: String, in options: [String]) -> [String] {
       close.append((option, 0))
       continue
     }
-    // UTF-8 is at most four bytes a scalar; what is far longer is not close.
+    // A scalar has at most four bytes of UTF-8, so a much longer option is not close.
     guard option.utf8.count <= 4 * (folded.count + threshold) else { continue }
     let candidate = Array(option.lowercased().unicodeScalars)
     let distance = candidate == folded ? 1 : editDistance(folded, candidate, atMost: threshold)
@@ -32,9 +33,9 @@ package func suggestions(for input: String, in options: [String]) -> [String] {
   return close.map(\.option)
 }
 
-/// ` Did you mean 'a', 'b', or 'c'?`, at most five; empty when there is nothing to suggest.
+/// ` Did you mean 'a', 'b', or 'c'?` with at most five suggestions; empty if there are none.
 ///
-/// `what` stands before the options: ` Did you mean the enum value 'A'?`
+/// `what` precedes the suggestions: ` Did you mean the enum value 'A'?`
 package func didYouMean(_ suggestions: [String], _ what: String = "") -> String {
   let quoted = suggestions.prefix(5).map { "'\($0)'" }
   guard let last = quoted.last else { return "" }
@@ -47,7 +48,7 @@ package func didYouMean(_ suggestions: [String], _ what: String = "") -> String 
   return " Did you mean \(what.isEmpty ? "" : what + " ")\(list)?"
 }
 
-/// The optimal string alignment distance; `nil` as soon as it must exceed `limit`.
+/// The optimal string alignment distance; `nil` once it must exceed `limit`.
 private func editDistance(
   _ a: [Unicode.Scalar], _ b: [Unicode.Scalar], atMost limit: Int
 ) -> Int? {
@@ -73,7 +74,7 @@ private func editDistance(
   return previous[b.count] <= limit ? previous[b.count] : nil
 }
 
-/// Whether `a` comes before `b`, runs of digits compared as numbers.
+/// Whether `a` precedes `b` in natural order: runs of digits are compared as numbers.
 package func isNaturallyOrdered(_ a: String, _ b: String) -> Bool {
   let a = Array(a.utf8)
   let b = Array(b.utf8)
@@ -94,7 +95,7 @@ package func isNaturallyOrdered(_ a: String, _ b: String) -> Bool {
   return a.count - i < b.count - j
 }
 
-/// The run of digits at `index` without leading zeros; leaves `index` after it.
+/// The run of digits at `index` without leading zeros; advances `index` past it.
 private func digits(of bytes: [UInt8], at index: inout Int) -> ArraySlice<UInt8> {
   let start = index
   while index < bytes.count, bytes[index].isDigit { index += 1 }

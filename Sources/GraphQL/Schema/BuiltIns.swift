@@ -1,4 +1,5 @@
-/// What every schema has: scalars, directives, and the types and fields of introspection.
+/// The definitions of every schema: standard scalars and directives, introspection types and
+/// fields.
 ///
 /// https://spec.graphql.org/September2025/#sec-Schema-Introspection
 enum BuiltIns {
@@ -13,7 +14,7 @@ enum BuiltIns {
     return directives
   }()
 
-  /// The names of the standard scalars and the types of introspection.
+  /// The names of the standard scalars and the introspection types.
   static let typeNames: Set<String> = Set(
     definitions.compactMap { definition in
       if case .directive = definition { nil } else { definition.name?.value }

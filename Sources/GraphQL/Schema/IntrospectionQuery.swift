@@ -1,10 +1,11 @@
-/// The query that asks a server for its schema.
+/// A query for a server's schema.
 ///
-/// By default it asks for what every server knows. The rest came with later versions of the
-/// specification, and a server that does not know a field refuses the query.
+/// The default query selects only fields that every server supports. Later versions of the
+/// specification added the optional fields; a server that does not support one rejects the query.
 ///
 /// https://spec.graphql.org/September2025/#sec-Schema-Introspection
 public struct IntrospectionQuery: Sendable, Hashable {
+  /// Descriptions of types, fields, arguments, values and directives.
   public var descriptions: Bool
   /// `specifiedByURL` of scalars.
   public var specifiedByURL: Bool
@@ -17,6 +18,7 @@ public struct IntrospectionQuery: Sendable, Hashable {
   /// `isOneOf` of input objects.
   public var oneOf: Bool
 
+  /// Creates a query; an optional field is selected if its parameter is true.
   public init(
     descriptions: Bool = true, specifiedByURL: Bool = false, directiveIsRepeatable: Bool = false,
     schemaDescription: Bool = false, inputValueDeprecation: Bool = false, oneOf: Bool = false
@@ -29,7 +31,7 @@ public struct IntrospectionQuery: Sendable, Hashable {
     self.oneOf = oneOf
   }
 
-  /// Asks for everything the September 2025 specification has.
+  /// Selects everything in the September 2025 specification.
   public static let complete = IntrospectionQuery(
     specifiedByURL: true, directiveIsRepeatable: true, schemaDescription: true,
     inputValueDeprecation: true, oneOf: true)
@@ -37,7 +39,7 @@ public struct IntrospectionQuery: Sendable, Hashable {
   /// The name of the operation.
   public static let operationName = "IntrospectionQuery"
 
-  /// The query, with a newline at its end.
+  /// The text of the query, with a trailing newline.
   public var text: String {
     let description = descriptions ? "description" : nil
     let deprecated = inputValueDeprecation ? "(includeDeprecated: true)" : ""
@@ -115,7 +117,7 @@ public struct IntrospectionQuery: Sendable, Hashable {
       .joined(separator: "\n")
   }
 
-  /// How many lists and non-nulls around a type the query follows.
+  /// The maximum number of list and non-null wrappers around a type in the result.
   private static let wrapperDepth = 9
 
   private static var wrappedTypes: [String] {

@@ -1,15 +1,16 @@
-/// Turns an introspection result into the type system definitions it stands for.
+/// Converts an introspection result to type system definitions.
 struct IntrospectionReader {
   private(set) var issues: [SchemaError.Issue] = []
-  private let nowhere = SourceLocation(line: 1, column: 1, offset: 0)
-  /// The types the result tells of, and the built-in ones it refers to.
-  private var listed: Set<String> = []
-  private var referred: Set<String> = []
+  private let noLocation = SourceLocation(line: 1, column: 1, offset: 0)
+  /// The types that the result defines.
+  private var defined: Set<String> = []
+  /// The built-in types that the result refers to.
+  private var referenced: Set<String> = []
 
-  /// What is told, but does not keep the result from being a schema.
+  /// Problems that do not prevent the result from being a schema.
   private(set) var warnings: [SchemaError.Issue] = []
 
-  private mutating func note(_ message: String) {
+  private mutating func warn(_ message: String) {
     if warnings.count < 100 {
       warnings.append(SchemaError.Issue(message: message, locations: []))
     }
@@ -33,8 +34,8 @@ struct IntrospectionReader {
     for type in unique(types) {
       if let definition = self.type(type) { definitions.append(definition) }
     }
-    for name in referred.subtracting(listed).sorted() {
-      report("The result refers to the type \(name), but does not tell of it.")
+    for name in referenced.subtracting(defined).sorted() {
+      report("The result refers to the type \(name), but does not define it.")
     }
     return Document(definitions: definitions.map(Definition.typeSystem))
   }
@@ -48,16 +49,16 @@ struct IntrospectionReader {
       (.subscription, "subscriptionType"),
     ] {
       guard let type = schema[key], let name = name(of: type, "the \(key)") else { continue }
-      roots.append(OperationTypeDefinition(operation: operation, type: name, location: nowhere))
+      roots.append(OperationTypeDefinition(operation: operation, type: name, location: noLocation))
     }
     return SchemaDefinition(
-      description: description(schema), operationTypes: roots, location: nowhere)
+      description: description(schema), operationTypes: roots, location: noLocation)
   }
 
   private mutating func type(_ type: IntrospectionValue) -> TypeSystemDefinition? {
     guard let name = name(of: type, "a type") else { return nil }
-    listed.insert(name.value)
-    // These every schema has.
+    defined.insert(name.value)
+    // Every schema has these.
     if BuiltIns.typeNames.contains(name.value) { return nil }
     let description = description(type)
     switch type["kind"]?.string {
@@ -68,37 +69,37 @@ struct IntrospectionReader {
       }
       return .scalar(
         ScalarTypeDefinition(
-          description: description, name: name, directives: directives, location: nowhere))
+          description: description, name: name, directives: directives, location: noLocation))
     case "OBJECT":
       return .object(
         ObjectTypeDefinition(
           description: description, name: name,
           interfaces: names("interfaces", of: type, name.value),
-          fields: fields(type, name.value), location: nowhere))
+          fields: fields(type, name.value), location: noLocation))
     case "INTERFACE":
       return .interface(
         InterfaceTypeDefinition(
           description: description, name: name,
           // Servers older than interfaces of interfaces say nothing.
           interfaces: type["interfaces"] == nil ? [] : names("interfaces", of: type, name.value),
-          fields: fields(type, name.value), location: nowhere))
+          fields: fields(type, name.value), location: noLocation))
     case "UNION":
       return .union(
         UnionTypeDefinition(
           description: description, name: name,
-          types: names("possibleTypes", of: type, name.value), location: nowhere))
+          types: names("possibleTypes", of: type, name.value), location: noLocation))
     case "ENUM":
       return .enumeration(
         EnumTypeDefinition(
           description: description, name: name, values: enumValues(type, name.value),
-          location: nowhere))
+          location: noLocation))
     case "INPUT_OBJECT":
       return .inputObject(
         InputObjectTypeDefinition(
           description: description, name: name,
           directives: type["isOneOf"]?.boolean == true ? [directive("oneOf")] : [],
           fields: inputValues("inputFields", of: type, name.value),
-          location: nowhere))
+          location: noLocation))
     case let kind:
       report(
         "The type \(name.value) has the unknown kind \(kind.map { "\"\($0)\"" } ?? "null").")
@@ -107,13 +108,14 @@ struct IntrospectionReader {
   }
 
   private mutating func directives(_ schema: IntrospectionValue) -> [DirectiveDefinition] {
-    // Servers older than the question for them say nothing.
+    // Older servers do not support the field.
     guard schema["directives"] != nil else { return [] }
     var names: Set<String> = []
     return list("directives", of: schema, "the schema").compactMap { value in
       guard let definition = directive(value) else { return nil }
       if names.insert(definition.name.value).inserted { return definition }
-      note("The directive @\(definition.name.value) is told twice; the first one counts.")
+      warn(
+        "The directive @\(definition.name.value) is defined twice; the first definition is used.")
       return nil
     }
   }
@@ -121,26 +123,26 @@ struct IntrospectionReader {
   private mutating func directive(_ value: IntrospectionValue) -> DirectiveDefinition? {
     guard let name = name(of: value, "a directive") else { return nil }
     var locations: [DirectiveLocation] = []
-    var newer: [String] = []
+    var unknown: [String] = []
     for location in list("locations", of: value, "@\(name.value)") {
       guard let text = location.string, Name.isValid(text) else {
-        report("The directive @\(name.value) has a location that is no name.")
+        report("The directive @\(name.value) has a location that is not a name.")
         continue
       }
       if let known = DirectiveLocation(rawValue: text) {
         locations.append(known)
       } else {
-        newer.append(text)
+        unknown.append(text)
       }
     }
-    if !newer.isEmpty, BuiltIns.directives[name.value] == nil {
-      note(
-        "The directive @\(name.value) may stand at \(newer.joined(separator: ", ")), which is newer than "
-          + "this program, and left out.")
+    if !unknown.isEmpty, BuiltIns.directives[name.value] == nil {
+      warn(
+        "The directive @\(name.value) has unknown locations, which are ignored: "
+          + unknown.joined(separator: ", "))
     }
     if locations.isEmpty {
-      if newer.isEmpty {
-        note("The directive @\(name.value) may stand nowhere, and is left out.")
+      if unknown.isEmpty {
+        warn("The directive @\(name.value) has no locations, and is ignored.")
       }
       return nil
     }
@@ -148,23 +150,23 @@ struct IntrospectionReader {
       description: description(value), name: name,
       arguments: inputValues("args", of: value, "@\(name.value)"),
       isRepeatable: value["isRepeatable"]?.boolean == true, locations: locations,
-      location: nowhere)
+      location: noLocation)
   }
 
   // MARK: - Members
 
-  /// The members of something, which must be told, be it as an empty list.
+  /// The list of members, which may be empty but must be present.
   private mutating func list(
     _ key: String, of value: IntrospectionValue, _ owner: String
   ) -> [IntrospectionValue] {
     if let list = value[key]?.list { return list }
     report(
-      "The introspection result does not tell the \"\(key)\" of \(owner); a full introspection query "
-        + "asks for them.")
+      "The introspection result has no \"\(key)\" of \(owner); a full introspection query selects "
+        + "them.")
     return []
   }
 
-  /// Of members with the same name the last counts, as for the reference implementation.
+  /// Of members with the same name, keeps the last, like the reference implementation.
   private func unique(_ members: [IntrospectionValue]) -> [IntrospectionValue] {
     var positions: [String: Int] = [:]
     var kept: [IntrospectionValue] = []
@@ -184,12 +186,12 @@ struct IntrospectionReader {
   private mutating func fields(_ type: IntrospectionValue, _ owner: String) -> [FieldDefinition] {
     unique(list("fields", of: type, owner)).compactMap { value in
       guard let name = name(of: value, "a field of \(owner)") else { return nil }
-      let place = "\(owner).\(name.value)"
-      guard let reference = reference(value["type"], place) else { return nil }
+      let coordinate = "\(owner).\(name.value)"
+      guard let reference = reference(value["type"], coordinate) else { return nil }
       return FieldDefinition(
         description: description(value), name: name,
-        arguments: inputValues("args", of: value, place), type: reference,
-        directives: deprecation(value), location: nowhere)
+        arguments: inputValues("args", of: value, coordinate), type: reference,
+        directives: deprecation(value), location: noLocation)
     }
   }
 
@@ -198,13 +200,13 @@ struct IntrospectionReader {
   ) -> [InputValueDefinition] {
     unique(list(key, of: owner, ownerName)).compactMap { value in
       guard let name = name(of: value, "an input value of \(ownerName)") else { return nil }
-      let place =
+      let coordinate =
         key == "args" ? "\(ownerName)(\(name.value):)" : "\(ownerName).\(name.value)"
-      guard let reference = reference(value["type"], place) else { return nil }
+      guard let reference = reference(value["type"], coordinate) else { return nil }
       return InputValueDefinition(
         description: description(value), name: name, type: reference,
-        defaultValue: value["defaultValue"].flatMap { defaultValue($0, place) },
-        directives: deprecation(value), location: nowhere)
+        defaultValue: value["defaultValue"].flatMap { defaultValue($0, coordinate) },
+        directives: deprecation(value), location: noLocation)
     }
   }
 
@@ -215,7 +217,7 @@ struct IntrospectionReader {
       guard let name = name(of: value, "a value of \(owner)") else { return nil }
       return EnumValueDefinition(
         description: description(value), name: name, directives: deprecation(value),
-        location: nowhere)
+        location: noLocation)
     }
   }
 
@@ -224,31 +226,31 @@ struct IntrospectionReader {
   ) -> [Name] {
     list(key, of: type, owner).compactMap { value in
       if let kind = value["kind"]?.string, kind == "LIST" || kind == "NON_NULL" {
-        report("The \"\(key)\" of \(owner) are to be types, but one has the kind \(kind).")
+        report("The \"\(key)\" of \(owner) must be named types, but one has the kind \(kind).")
       }
       return name(of: value, "a type that \(owner) refers to")
     }
   }
 
-  private mutating func defaultValue(_ told: IntrospectionValue, _ place: String) -> Value? {
-    guard let text = told.string else {
+  private mutating func defaultValue(_ json: IntrospectionValue, _ coordinate: String) -> Value? {
+    guard let text = json.string else {
       report(
-        "The default value of \(place) is not told as text; expected a string with a GraphQL value "
-          + "in it.")
+        "The default value of \(coordinate) is not a string; expected a string that contains a "
+          + "GraphQL value.")
       return nil
     }
     do throws(GraphQLSyntaxError) {
       let value = try Value(parsing: text)
       if value.isConstant { return value }
-      report("The default value of \(place) has a variable in it: \(text)")
+      report("The default value of \(coordinate) contains a variable: \(text)")
     } catch {
-      report("The default value of \(place) is not a GraphQL value: \(error.message)")
+      report("The default value of \(coordinate) is not a GraphQL value: \(error.message)")
     }
     return nil
   }
 
   private mutating func reference(
-    _ value: IntrospectionValue?, _ place: String
+    _ value: IntrospectionValue?, _ coordinate: String
   ) -> TypeReference? {
     var wrappers: [Bool] = []
     var current = value
@@ -260,18 +262,19 @@ struct IntrospectionReader {
     guard let current else {
       report(
         wrappers.isEmpty
-          ? "The type of \(place) is missing."
-          : "The type of \(place) is wrapped deeper than the introspection query asked for.")
+          ? "The type of \(coordinate) is missing."
+          : "The type of \(coordinate) has more list and non-null wrappers than the query selected."
+      )
       return nil
     }
-    guard let name = name(of: current, "the type of \(place)") else { return nil }
-    if BuiltIns.typeNames.contains(name.value) { referred.insert(name.value) }
+    guard let name = name(of: current, "the type of \(coordinate)") else { return nil }
+    if BuiltIns.typeNames.contains(name.value) { referenced.insert(name.value) }
     var reference = TypeReference.named(name)
     for isList in wrappers.reversed() {
       if isList {
-        reference = .list(reference, nowhere)
+        reference = .list(reference, noLocation)
       } else if reference.isNonNull {
-        report("The type of \(place) is non-null twice.")
+        report("The type of \(coordinate) has two nested non-null wrappers.")
       } else {
         reference = .nonNull(reference)
       }
@@ -280,7 +283,7 @@ struct IntrospectionReader {
   }
 
   private func description(_ value: IntrospectionValue) -> StringValue? {
-    value["description"]?.string.map { StringValue($0, isBlock: true, at: nowhere) }
+    value["description"]?.string.map { StringValue($0, isBlock: true, at: noLocation) }
   }
 
   private func deprecation(_ value: IntrospectionValue) -> [Directive] {
@@ -292,27 +295,27 @@ struct IntrospectionReader {
 
   private func directive(_ name: String, _ arguments: [String: String] = [:]) -> Directive {
     Directive(
-      name: Name(name, at: nowhere),
+      name: Name(name, at: noLocation),
       arguments: arguments.map { key, text in
         Argument(
-          name: Name(key, at: nowhere), value: .string(StringValue(text, at: nowhere)),
-          location: nowhere)
+          name: Name(key, at: noLocation), value: .string(StringValue(text, at: noLocation)),
+          location: noLocation)
       },
-      location: nowhere)
+      location: noLocation)
   }
 
-  /// The name of something, which must be one: names come back out in queries and files.
+  /// The name in `value`. It must be valid, because names are printed in queries and files.
   private mutating func name(of value: IntrospectionValue, _ what: String) -> Name? {
     guard let text = value["name"]?.string else {
       report("The name of \(what) is missing from the introspection result.")
       return nil
     }
     guard Name.isValid(text) else {
-      let literal = Value.string(StringValue(text, at: nowhere)).printed()
+      let literal = Value.string(StringValue(text, at: noLocation)).printed()
       report("The name of \(what) is not a GraphQL name: \(literal)")
       return nil
     }
-    return Name(text, at: nowhere)
+    return Name(text, at: noLocation)
   }
 }
 

@@ -1,17 +1,22 @@
-/// A part of an introspection result, in JSON's terms.
+/// A JSON value of an introspection result.
 ///
-/// Callers fill it from whatever reads their JSON: this module has no JSON of its own.
+/// This module has no JSON parser; callers convert the value from theirs.
 public enum IntrospectionValue: Sendable, Hashable {
+  /// `null`.
   case null
+  /// `true` or `false`.
   case boolean(Bool)
-  /// The number as it is written; introspection has none, but responses around it may.
+  /// A number as text. Introspection has none, but the response around it may.
   case number(String)
+  /// A string.
   case string(String)
+  /// A list.
   case list([IntrospectionValue])
+  /// An object.
   case object([String: IntrospectionValue])
 
-  /// The value of an object's key; `nil` for `null`, for keys that are absent, and for others
-  /// than objects.
+  /// The value of an object's key; `nil` for `null`, for missing keys and for values that are not
+  /// objects.
   subscript(key: String) -> IntrospectionValue? {
     guard case .object(let values) = self, let value = values[key], value != .null else {
       return nil

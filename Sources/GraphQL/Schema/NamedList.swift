@@ -1,5 +1,6 @@
-/// Something a schema knows by name: a field, an argument, an enum value.
+/// A definition with a name: a field, an argument, an enum value.
 public protocol NamedDefinition: Sendable, Hashable {
+  /// The name.
   var name: Name { get }
 }
 
@@ -7,12 +8,12 @@ extension FieldDefinition: NamedDefinition {}
 extension InputValueDefinition: NamedDefinition {}
 extension EnumValueDefinition: NamedDefinition {}
 
-/// Definitions in source order, found by name in constant time.
+/// Definitions in source order, with lookup by name in constant time.
 public struct NamedList<Element: NamedDefinition>: RandomAccessCollection, Sendable, Hashable {
   private let elements: [Element]
   private let positions: [String: Int]
 
-  /// Keeps the first of several elements that share a name.
+  /// Creates a list; keeps the first of several elements with the same name.
   public init(_ elements: [Element]) {
     var known: [String: Int] = [:]
     known.reserveCapacity(elements.count)
@@ -26,12 +27,16 @@ public struct NamedList<Element: NamedDefinition>: RandomAccessCollection, Senda
     self.positions = known
   }
 
+  /// The index of the first element.
   public var startIndex: Int { elements.startIndex }
+  /// The index after the last element.
   public var endIndex: Int { elements.endIndex }
+  /// The element at an index.
   public subscript(position: Int) -> Element { elements[position] }
 
-  /// The element of that name.
+  /// The element with that name; `nil` if there is none.
   public subscript(name: String) -> Element? { positions[name].map { elements[$0] } }
 
+  /// The names in source order.
   public var names: [String] { elements.map(\.name.value) }
 }

@@ -1,7 +1,7 @@
 extension Schema {
-  /// The default value in the form in which servers show it: lists where lists are expected, and
-  /// input objects with all their fields that have a value, in the order of their definition; `nil`
-  /// where there is none.
+  /// The default value as servers print it: a single value as a list where the type is a list, and
+  /// input objects with every field that has a value, in definition order; `nil` if there is no
+  /// default value.
   func defaultValue(of definition: InputValueDefinition) -> Value? {
     guard let value = definition.defaultValue else { return nil }
     var filler = DefaultFiller(schema: self)
@@ -11,7 +11,7 @@ extension Schema {
 
 private struct DefaultFiller {
   let schema: Schema
-  /// Defaults can contain each other, or double at every level.
+  /// A limit, because default values can contain each other or double with every level.
   private var remaining = 10_000
   private var depth = 0
 
@@ -19,7 +19,7 @@ private struct DefaultFiller {
     self.schema = schema
   }
 
-  /// `nil` when there is too much of it.
+  /// Returns `nil` if the value becomes too large.
   mutating func filled(_ value: Value, _ type: TypeReference) -> Value? {
     remaining -= 1
     guard remaining > 0, depth < 64 else { return nil }
@@ -84,7 +84,7 @@ extension String {
     return first != UInt8(ascii: "0") || digits.utf8.count == 1
   }
 
-  /// The number in at most six digits, as C's `%g` writes it; `nil` if it needs more.
+  /// The number with at most six digits, like C's `%g`; `nil` if it needs more.
   fileprivate var shortestFloat: String? {
     guard let number = Double(self), number.isFinite else { return nil }
     if number == 0 { return hasPrefix("-") ? "-0" : "0" }

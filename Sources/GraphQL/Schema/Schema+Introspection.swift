@@ -2,14 +2,16 @@ extension Schema {
   /// Builds a schema from the result of an introspection query: the response, its `data`, or the
   /// value of `__schema`.
   ///
-  /// What the query did not ask for, such as descriptions, is missing from the schema; the names,
-  /// members and references must be all there. Issues have no places: the result is not a text.
+  /// The schema lacks what the query did not select, such as descriptions, but names, members and
+  /// referenced types must be complete. Issues have no source locations.
+  ///
+  /// - Throws: ``SchemaError`` with up to a hundred issues.
   public init(introspection result: IntrospectionValue) throws(SchemaError) {
     var reader = IntrospectionReader()
     let document = reader.document(result)
     guard reader.issues.isEmpty else { throw SchemaError(issues: reader.issues) }
     do throws(SchemaError) {
-      // Its directives are written here; how the server defines them is its own affair.
+      // Uses this program's definitions of the introspection directives, not the server's.
       self = try Schema(
         sdl: document,
         ignoring: [

@@ -1,5 +1,5 @@
 extension Schema {
-  /// The schema as the `data` of the response to an introspection query that asks for everything.
+  /// The `data` of the response to ``IntrospectionQuery/complete`` for this schema.
   public var introspection: IntrospectionValue {
     let types = (typeNames + Schema.standardTypeNames.filter { !typeNames.contains($0) })
       .filter { !unreferencedScalars.contains($0) }
@@ -16,7 +16,7 @@ extension Schema {
     ])
   }
 
-  /// In a lasting order.
+  /// Sorted, so that the order is stable.
   private static let standardTypeNames = BuiltIns.typeNames.sorted()
 
   private func root(_ operation: OperationType) -> IntrospectionValue {
@@ -124,7 +124,8 @@ extension SchemaType {
 }
 
 extension ScalarType {
-  /// Where the scalar is specified. https://spec.graphql.org/September2025/#sec--specifiedBy
+  /// The URL of the scalar's specification.
+  /// https://spec.graphql.org/September2025/#sec--specifiedBy
   public var specifiedByURL: String? {
     for directive in directives where directive.name.value == "specifiedBy" {
       for argument in directive.arguments where argument.name.value == "url" {

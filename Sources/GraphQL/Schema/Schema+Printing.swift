@@ -1,9 +1,9 @@
 extension Schema {
-  /// The schema in the schema definition language, laid out as by the reference implementation's
-  /// `print_schema`, without a trailing newline.
+  /// The schema in the schema definition language, in the layout of graphql-core's `print_schema`,
+  /// without a trailing newline.
   ///
-  /// Extensions are part of what they extend. Of the directives applied, the printed schema keeps
-  /// the standard ones (`@deprecated`, `@specifiedBy`, `@oneOf`), as introspection does.
+  /// Extensions are merged into their types. Of the applied directives, only the standard ones are
+  /// printed (`@deprecated`, `@specifiedBy`, `@oneOf`), as in introspection.
   public func printed() -> String {
     var parts: [String] = []
     if let definition = SchemaPrinter.schemaDefinition(self) { parts.append(definition) }
@@ -21,7 +21,7 @@ extension Schema {
 private struct SchemaPrinter {
   let schema: Schema
 
-  /// `nil` where the schema is what one would assume.
+  /// The schema definition; `nil` if the root types have their default names.
   static func schemaDefinition(_ schema: Schema) -> String? {
     let usual: [OperationType: String] = [
       .query: "Query", .mutation: "Mutation", .subscription: "Subscription",
@@ -118,11 +118,11 @@ private struct SchemaPrinter {
   }
 
   private static func quoted(_ text: String) -> String {
-    let nowhere = SourceLocation(line: 1, column: 1, offset: 0)
-    return Value.string(StringValue(text, at: nowhere)).printed()
+    let noLocation = SourceLocation(line: 1, column: 1, offset: 0)
+    return Value.string(StringValue(text, at: noLocation)).printed()
   }
 
-  /// A description on lines of its own, after an empty line inside blocks.
+  /// A description on its own lines, inside a block after an empty line.
   private static func description(
     _ text: String?, _ indentation: String = "", isFirst: Bool = true
   ) -> String {
@@ -136,7 +136,7 @@ private struct SchemaPrinter {
 }
 
 extension BlockString {
-  /// Whether the reference implementation writes the text as a block string.
+  /// Whether the reference implementation prints the text as a block string.
   fileprivate static func isPrintable(_ text: String) -> Bool {
     guard !text.isEmpty else { return true }
     var isEmptyLine = true

@@ -1,10 +1,10 @@
 extension Schema {
-  /// The named type inside all lists and non-nulls.
+  /// The type inside all list and non-null wrappers; `nil` if the schema does not define it.
   public func namedType(of reference: TypeReference) -> SchemaType? {
     types[reference.namedType.value]
   }
 
-  /// Whether a field of type `reference` may stand in for one of type `supertype`.
+  /// Whether a field of type `reference` is valid where one of type `supertype` is expected.
   ///
   /// https://spec.graphql.org/September2025/#IsSubType()
   public func isSubtype(_ reference: TypeReference, of supertype: TypeReference) -> Bool {
@@ -20,7 +20,7 @@ extension Schema {
 }
 
 extension TypeReference {
-  /// Whether both are the same type, wherever they stand.
+  /// Whether both references denote the same type; source locations are ignored.
   public func isSameType(as other: TypeReference) -> Bool {
     switch (self, other) {
     case (.named(let name), .named(let otherName)): name.value == otherName.value
@@ -32,36 +32,38 @@ extension TypeReference {
 }
 
 extension FieldDefinition {
+  /// The argument with that name; `nil` if there is none.
   public func argument(named name: String) -> InputValueDefinition? {
     arguments.first { $0.name.value == name }
   }
 
-  /// Why the field should not be used any more; `nil` when it may.
+  /// The reason for the field's deprecation; `nil` if it is not deprecated.
   public var deprecationReason: String? { directives.deprecationReason }
 }
 
 extension EnumValueDefinition {
-  /// Why the value should not be used any more; `nil` when it may.
+  /// The reason for the value's deprecation; `nil` if it is not deprecated.
   public var deprecationReason: String? { directives.deprecationReason }
 }
 
 extension InputValueDefinition {
-  /// Why it should not be given any more; `nil` when it may.
+  /// The reason for the deprecation of the argument or input field; `nil` if it is not deprecated.
   public var deprecationReason: String? { directives.deprecationReason }
 
-  /// Whether it must be given: it is non-null and has no default. In a schema, default values that
-  /// their types do not allow do not count.
+  /// Whether a value is required: the type is non-null and there is no default value. A schema has
+  /// no default values of the wrong type.
   public var isRequired: Bool { type.isNonNull && defaultValue == nil }
 }
 
 extension DirectiveDefinition {
+  /// The argument with that name; `nil` if there is none.
   public func argument(named name: String) -> InputValueDefinition? {
     arguments.first { $0.name.value == name }
   }
 }
 
 extension [Directive] {
-  /// As for the reference implementation, a reason that is given as `null` deprecates nothing.
+  /// In the reference implementation, `reason: null` does not deprecate.
   ///
   /// https://spec.graphql.org/September2025/#sec--deprecated
   fileprivate var deprecationReason: String? {

@@ -1,11 +1,11 @@
 extension Schema {
-  /// What the specification forbids in the types of a schema, in source order; nothing when it is
-  /// valid.
+  /// Validates the types of the schema against the specification's rules for type systems.
   ///
-  /// That is what can only be said of the types taken together: root types, names, the duties of those
-  /// who implement interfaces, empty types, input objects and default values that contain themselves.
-  /// Messages and places are those of the reference implementation's `validate_schema`. At most a
-  /// hundred issues.
+  /// Checks what concerns several types at once: root types, names, implemented interfaces, empty
+  /// types, cycles of input objects and of default values. Messages and source locations are those
+  /// of graphql-core's `validate_schema`.
+  ///
+  /// - Returns: At most a hundred issues, in source order; empty if the schema is valid.
   ///
   /// https://spec.graphql.org/September2025/#sec-Schema
   public func validate() -> [SchemaError.Issue] {
@@ -23,7 +23,7 @@ extension Schema {
   }
 }
 
-/// Holds the types of a schema against the rules of the type system.
+/// Validates the types of a schema.
 struct SchemaValidator {
   let schema: Schema
   private(set) var issues: [SchemaError.Issue] = []
@@ -31,7 +31,7 @@ struct SchemaValidator {
   init(schema: Schema) { self.schema = schema }
 
   mutating func report(_ message: String, _ locations: [SourceLocation]) {
-    // A text that is no schema at all would be one long list.
+    // Limits the list for a text that is not a schema at all.
     guard issues.count < 1_000 else { return }
     issues.append(SchemaError.Issue(message: message, locations: locations))
   }
@@ -43,8 +43,8 @@ struct SchemaValidator {
       [location])
   }
 
-  /// The places of a type's definition and its extensions.
-  func places(of name: String) -> [SourceLocation] {
+  /// The source locations of a type's definition and extensions.
+  func locations(of name: String) -> [SourceLocation] {
     (schema.definitions[name] ?? []).map(\.location)
   }
 
@@ -52,7 +52,7 @@ struct SchemaValidator {
 
   /// https://spec.graphql.org/September2025/#sec-Root-Operation-Types
   mutating func checkRoots() {
-    let places = schema.parts.flatMap(\.operationTypes)
+    let rootTypes = schema.parts.flatMap(\.operationTypes)
     if schema.rootTypeNames[.query] == nil {
       report(
         "Query root type must be provided.",
@@ -62,11 +62,11 @@ struct SchemaValidator {
       guard let name = schema.rootTypeNames[operation] else { continue }
       if case .object? = schema.types[name] { continue }
       let title = operation.rawValue.prefix(1).uppercased() + operation.rawValue.dropFirst()
-      let place =
-        places.first { $0.operation == operation }?.type.location ?? self.places(of: name).first
+      let location =
+        rootTypes.first { $0.operation == operation }?.type.location ?? locations(of: name).first
       report(
         "\(title) root type must be Object type\(operation == .query ? "" : " if provided"), it "
-          + "cannot be \(name).", place.map { [$0] } ?? [])
+          + "cannot be \(name).", location.map { [$0] } ?? [])
     }
   }
 
@@ -80,17 +80,17 @@ struct SchemaValidator {
   }
 
   private mutating func checkArgument(
-    _ argument: InputValueDefinition, _ place: @autoclosure () -> String,
+    _ argument: InputValueDefinition, _ coordinate: @autoclosure () -> String,
     typePlace: SourceLocation
   ) {
     checkName(argument.name, argument.location)
     if schema.namedType(of: argument.type)?.isInput != true {
       report(
-        "The type of \(place()) must be Input Type but got: \(argument.type.printed()).",
+        "The type of \(coordinate()) must be Input Type but got: \(argument.type.printed()).",
         [typePlace])
     }
     if argument.isRequired, argument.deprecationReason != nil {
-      report("Required argument \(place()) cannot be deprecated.", deprecation(of: argument))
+      report("Required argument \(coordinate()) cannot be deprecated.", deprecation(of: argument))
     }
   }
 
@@ -119,7 +119,7 @@ struct SchemaValidator {
   private mutating func checkFields(of type: SchemaType) {
     let fields = type.fields ?? NamedList([])
     if fields.isEmpty {
-      report("Type \(type.name) must define one or more fields.", places(of: type.name))
+      report("Type \(type.name) must define one or more fields.", locations(of: type.name))
     }
     for field in fields {
       checkName(field.name, field.location)
@@ -140,12 +140,12 @@ struct SchemaValidator {
   private mutating func check(_ union: UnionType) {
     if union.types.isEmpty {
       report(
-        "Union type \(union.name) must define one or more member types.", places(of: union.name))
+        "Union type \(union.name) must define one or more member types.", locations(of: union.name))
     }
     var seen: Set<String> = []
-    let places = union.types.placesByName
+    let locations = union.types.locationsByName
     for member in union.types {
-      let all = places[member.value] ?? []
+      let all = locations[member.value] ?? []
       guard case .object? = schema.types[member.value] else {
         report(
           "Union type \(union.name) can only include Object types, it cannot include "
@@ -162,7 +162,7 @@ struct SchemaValidator {
     if enumeration.values.isEmpty {
       report(
         "Enum type \(enumeration.name) must define one or more values.",
-        places(of: enumeration.name))
+        locations(of: enumeration.name))
     }
     for value in enumeration.values { checkName(value.name, value.location) }
   }
@@ -171,30 +171,31 @@ struct SchemaValidator {
   private mutating func check(_ input: InputObjectType) {
     if input.fields.isEmpty {
       report(
-        "Input Object type \(input.name) must define one or more fields.", places(of: input.name))
+        "Input Object type \(input.name) must define one or more fields.", locations(of: input.name)
+      )
     }
     for field in input.fields {
       checkName(field.name, field.location)
-      let place = "\(input.name).\(field.name.value)"
+      let coordinate = "\(input.name).\(field.name.value)"
       if schema.namedType(of: field.type)?.isInput != true {
         report(
-          "The type of \(place) must be Input Type but got: \(field.type.printed()).",
+          "The type of \(coordinate) must be Input Type but got: \(field.type.printed()).",
           [field.type.location])
       }
       if field.isRequired, field.deprecationReason != nil {
-        report("Required input field \(place) cannot be deprecated.", deprecation(of: field))
+        report("Required input field \(coordinate) cannot be deprecated.", deprecation(of: field))
       }
       guard input.isOneOf else { continue }
       if field.type.isNonNull {
-        report("OneOf input field \(place) must be nullable.", [field.type.location])
+        report("OneOf input field \(coordinate) must be nullable.", [field.type.location])
       }
       if field.defaultValue != nil {
-        report("OneOf input field \(place) cannot have a default value.", [field.location])
+        report("OneOf input field \(coordinate) cannot have a default value.", [field.location])
       }
     }
   }
 
-  // MARK: - Input objects that contain themselves
+  // MARK: - Cycles of input objects
 
   /// https://spec.graphql.org/September2025/#sec-Input-Objects.Circular-References
   mutating func checkInputCycles() {
@@ -207,7 +208,7 @@ struct SchemaValidator {
     }
   }
 
-  /// A walk without recursion: a chain may be as long as the schema.
+  /// Traverses without recursion, because a cycle can have as many types as the schema.
   private mutating func checkCycles(from input: InputObjectType, _ visited: inout Set<String>) {
     var open: [(input: InputObjectType, next: Int)] = [(input, 0)]
     var depths = [input.name: 0]

@@ -1,46 +1,47 @@
-/// A type system: what a server can be asked, and of what shape its answers are.
+/// A type system: the operations that a server supports and the types of their results.
 ///
-/// Every schema also has the built-in scalars and directives and the introspection types. All
-/// look-ups take constant time.
+/// Every schema contains the standard scalars and directives and the introspection types. Lookups
+/// take constant time.
 ///
 /// https://spec.graphql.org/September2025/#sec-Schema
 public struct Schema: Sendable {
+  /// The description; `nil` if there is none.
   public let description: String?
-  /// The directives applied to the schema itself.
+  /// The directives applied to the schema definition.
   public let directives: [Directive]
-  /// What was wrong with the document, but harmless: of two equal definitions the first counts, a
-  /// default value that its type does not allow is left out, root types may be the same.
+  /// Harmless problems of the document: a repeated definition (the first is used), an invalid
+  /// default value (removed), or one type as the root of several operation types.
   public internal(set) var warnings: [SchemaError.Issue]
-  /// The names of the types the document defines, in source order, built-in ones left out.
+  /// The names of the document's types in source order, without the standard ones.
   public let typeNames: [String]
 
   var types: [String: SchemaType]
-  /// By type: its definition, then its extensions, in source order; built-in types have none.
+  /// The definition and extensions of each type, in source order; empty for standard types.
   let definitions: [String: [TypeSystemDefinition]]
   /// The schema definition and its extensions, in source order.
   let parts: [SchemaDefinition]
-  /// Standard scalars that nothing in the schema uses. The reference implementation does not know
+  /// Standard scalars that the schema does not refer to; the reference implementation excludes
   /// them.
   let unreferencedScalars: Set<String>
   var directiveDefinitions: [String: DirectiveDefinition]
-  /// The names of all directives: those of the document in source order, then standard ones.
+  /// The names of all directives: the document's in source order, then the standard ones.
   let directiveNamesInOrder: [String]
   let rootTypeNames: [OperationType: String]
-  /// By interface or union: the object types that can stand in for it, in source order.
+  /// The possible object types of each interface and union, in source order.
   let possible: [String: [String]]
-  /// By interface or union: the objects and interfaces that implement or belong to it.
+  /// The object types and interfaces that implement each interface or belong to each union.
   let subtypes: [String: Set<String>]
 
+  /// The type with that name, standard types included; `nil` if there is none.
   public func type(named name: String) -> SchemaType? { types[name] }
 
-  /// The definition of the directive of that name, which is without `@`.
+  /// The directive with that name (without `@`); `nil` if there is none.
   public func directive(named name: String) -> DirectiveDefinition? { directiveDefinitions[name] }
 
   /// The names of all directives, in alphabetical order.
   public var directiveNames: [String] { directiveDefinitions.keys.sorted() }
 
-  /// The object type whose fields an operation selects from; `nil` when the schema does not
-  /// support operations of that type.
+  /// The root operation type; `nil` if the schema does not support that type of operation.
   public func rootType(for operation: OperationType) -> ObjectType? {
     guard let name = rootTypeNames[operation], case .object(let type) = types[name] else {
       return nil
@@ -48,20 +49,20 @@ public struct Schema: Sendable {
     return type
   }
 
-  /// The names of the object types that a value of the type may have: those that implement the
-  /// interface or belong to the union, in source order; for an object type itself.
+  /// The names of the possible object types: those that implement the interface or belong to the
+  /// union, in source order; an object type's own name.
   public func possibleTypes(of name: String) -> [String] {
     if case .object = types[name] { return [name] }
     return possible[name] ?? []
   }
 
-  /// Whether every value of the type `name` is one of the type `supertype`: they are the same, or
-  /// the first implements or belongs to the second.
+  /// Whether `name` is a subtype of `supertype`: the same type, an implementation or a member of
+  /// it.
   public func isSubtype(_ name: String, of supertype: String) -> Bool {
     name == supertype || subtypes[supertype]?.contains(name) == true
   }
 
-  /// Whether some object type can stand in for both types.
+  /// Whether an object type exists that is possible for both types.
   public func doTypesOverlap(_ first: String, _ second: String) -> Bool {
     if first == second { return true }
     switch (possible[first], possible[second]) {
@@ -74,8 +75,8 @@ public struct Schema: Sendable {
     }
   }
 
-  /// The field of that name on a type, `__typename` on composite types and `__schema` and
-  /// `__type` on the query root included.
+  /// The field with that name on a type, including `__typename` on composite types and `__schema`
+  /// and `__type` on the query root.
   public func field(_ name: String, on typeName: String) -> FieldDefinition? {
     guard let type = types[typeName] else { return nil }
     if let field = type.fields?[name] { return field }
@@ -87,6 +88,6 @@ public struct Schema: Sendable {
     }
   }
 
-  /// The names of the scalars every schema has.
+  /// The names of the standard scalars.
   public static let builtInScalars: Set<String> = ["Int", "Float", "String", "Boolean", "ID"]
 }

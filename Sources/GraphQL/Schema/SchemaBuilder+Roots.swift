@@ -1,8 +1,8 @@
 extension Schema {
-  /// Types that are the root of several kinds of operations: newer versions of the reference
-  /// implementation refuse them, but no operation goes wrong for it.
+  /// Warnings for types that are the root of several operation types: an error in newer versions of
+  /// the reference implementation, but harmless.
   func rootTypeWarnings() -> [SchemaError.Issue] {
-    let places = parts.flatMap(\.operationTypes)
+    let rootTypes = parts.flatMap(\.operationTypes)
     var uses: [String: [OperationType]] = [:]
     for operation in [OperationType.query, .mutation, .subscription] {
       guard let type = rootType(for: operation) else { continue }
@@ -17,19 +17,19 @@ extension Schema {
         message:
           "All root types must be different, '\(name)' type is used as \(text) root types.",
         locations: operations.compactMap { operation in
-          places.first { $0.operation == operation }?.type.location
+          rootTypes.first { $0.operation == operation }?.type.location
         })
     }
   }
 }
 
 extension SchemaBuilder {
-  /// The root types as the schema definition names them, or as they are by default.
+  /// The root operation types: those of the schema definition, or the default ones.
   func rootTypes() -> [OperationType: String] {
     var roots: [OperationType: Name] = [:]
     for root in schemaParts.flatMap(\.operationTypes) { roots[root.operation] = root.type }
     if !schemaParts.contains(where: { !$0.isExtension }) {
-      // By default the types named so are the roots.
+      // The default root types have these names.
       // https://spec.graphql.org/September2025/#sec-Root-Operation-Types.Default-Root-Operation-Type-Names
       for (operation, name) in [
         (OperationType.query, "Query"), (.mutation, "Mutation"), (.subscription, "Subscription"),
@@ -40,7 +40,7 @@ extension SchemaBuilder {
     return roots.mapValues(\.value)
   }
 
-  /// Which objects and interfaces stand in for which interfaces and unions.
+  /// The possible object types of each interface and union, and their subtypes.
   func relations() -> (possible: [String: [String]], subtypes: [String: Set<String>]) {
     var possible: [String: [String]] = [:]
     var subtypes: [String: Set<String>] = [:]

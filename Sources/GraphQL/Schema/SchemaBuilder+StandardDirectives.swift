@@ -1,5 +1,5 @@
 extension SchemaBuilder {
-  /// What is wrong with the values given to the standard directives that a schema is built with.
+  /// Issues with the arguments of the standard directives that the schema uses.
   func standardDirectiveIssues() -> [SchemaError.Issue] {
     var issues: [SchemaError.Issue] = []
     func check(_ applied: [Directive]) {

@@ -1,20 +1,20 @@
 extension Schema {
   /// Builds a schema from the type system definitions and extensions of a document.
   ///
-  /// Operations and fragments in it are left out. The document must keep the rules for type system
-  /// documents (``Document/validateTypeSystem(extending:options:)``) and its types those of a schema
-  /// (``validate()``): otherwise the error lists what is wrong. Definitions of standard
-  /// directives replace them; those of standard scalars and of introspection types are left out.
+  /// Operations and fragments are ignored. Definitions of standard directives replace the built-in
+  /// ones; definitions of standard scalars and introspection types are ignored.
   ///
-  /// A field that is repeated with the same type and arguments is tolerated, against the letter
-  /// of the specification, and so are a default value that its type does not allow, which counts as
-  /// none, and root types that are the same: published schemas have them (GitHub's did). All are
-  /// listed in `warnings`.
+  /// Three errors of published schemas are tolerated and listed in ``warnings``: a field that is
+  /// repeated with the same type and arguments, a default value that is not valid for its type, and
+  /// one type as the root of several operation types.
+  ///
+  /// - Throws: ``SchemaError`` if the document violates a rule for type system documents
+  ///   (``Document/validateTypeSystem(extending:options:)``) or for types (``validate()``).
   public init(sdl document: Document) throws(SchemaError) {
     try self.init(sdl: document, ignoring: [])
   }
 
-  /// - Parameter ignored: Rules for type system documents that the document need not keep.
+  /// - Parameter ignored: Rules for type system documents that are not checked.
   init(sdl document: Document, ignoring ignored: Set<ValidationRule>) throws(SchemaError) {
     var builder = SchemaBuilder(document)
     builder.build()
@@ -25,8 +25,7 @@ extension Schema {
     self = schema
   }
 
-  /// Builds a schema without the rules that concern its types taken together, for those who want to
-  /// ask for them with ``validate()``.
+  /// Builds a schema without the checks of ``validate()``, for callers that call it themselves.
   package init(unchecked document: Document) throws(SchemaError) {
     var builder = SchemaBuilder(document)
     builder.build()
@@ -35,19 +34,20 @@ extension Schema {
   }
 }
 
-/// Collects definitions by name and joins extensions to them; of what stands twice, the first counts.
+/// Collects definitions by name and merges their extensions. The first of several definitions is
+/// used.
 struct SchemaBuilder {
   private let document: Document
   private var warnings: [SchemaError.Issue] = []
 
-  /// By type: its definition, then its extensions, in source order.
+  /// The definition and extensions of each type, in source order.
   private(set) var parts: [String: [TypeSystemDefinition]] = [:]
   private(set) var typeNames: [String] = []
   private(set) var types: [String: SchemaType] = [:]
   private(set) var directives: [String: DirectiveDefinition] = [:]
   private var directiveNames: [String] = []
   private(set) var schemaParts: [SchemaDefinition] = []
-  /// Those introspection uses are always referred to.
+  /// Introspection refers to the other standard scalars.
   var unreferencedScalars: Set<String> = ["Int", "Float", "ID"]
 
   init(_ document: Document) {
@@ -58,7 +58,7 @@ struct SchemaBuilder {
     collect()
     for name in typeNames { types[name] = merged(parts[name] ?? []) }
     unreferencedScalars.subtract(typeNames)
-    noteReferences()
+    collectReferences()
     for definition in BuiltIns.definitions { addBuiltIn(definition) }
   }
 
@@ -72,11 +72,11 @@ struct SchemaBuilder {
       directiveNamesInOrder: directiveNames, rootTypeNames: rootTypes(), possible: possible,
       subtypes: subtypes)
     schema.warnings += schema.rootTypeWarnings()
-    schema.leaveOutUnusableDefaults()
+    schema.removeInvalidDefaultValues()
     return schema
   }
 
-  /// Holds the document against the rules for type system documents.
+  /// Validates the document against the rules for type system documents.
   func checkDocument(ignoring ignored: Set<ValidationRule> = []) throws(SchemaError) {
     let tolerated = Set(warnings.flatMap(\.locations))
     let rules = ValidationRule.typeSystem.filter { !ignored.contains($0) }
@@ -87,7 +87,7 @@ struct SchemaBuilder {
       case .uniqueFieldDefinitionNames:
         error.locations.last.map(tolerated.contains) != true
       case .knownDirectives:
-        !Self.knownElsewhere.contains { error.message == "Unknown directive '@\($0)'." }
+        !Self.wellKnownDirectives.contains { error.message == "Unknown directive '@\($0)'." }
       default: true
       }
     }
@@ -96,25 +96,25 @@ struct SchemaBuilder {
     guard issues.isEmpty else { throw SchemaError(issues: issues.listed()) }
   }
 
-  /// Directives that schemas of well-known tools apply without defining them: those that tell caches
-  /// what identifies objects.
-  private static let knownElsewhere = ["typePolicy", "fieldPolicy", "link"]
+  /// Directives that schemas of common tools apply without a definition, for example the cache keys
+  /// of Apollo Kotlin.
+  private static let wellKnownDirectives = ["typePolicy", "fieldPolicy", "link"]
 
-  /// Takes the scalars that something refers to from those that nothing does.
-  private mutating func noteReferences() {
-    func note(_ type: TypeReference) {
+  /// Updates the set of unreferenced scalars.
+  private mutating func collectReferences() {
+    func collect(_ type: TypeReference) {
       if !unreferencedScalars.isEmpty { unreferencedScalars.remove(type.namedType.value) }
     }
     for type in types.values {
       if unreferencedScalars.isEmpty { return }
       for field in type.fields ?? NamedList([]) {
-        note(field.type)
-        for argument in field.arguments { note(argument.type) }
+        collect(field.type)
+        for argument in field.arguments { collect(argument.type) }
       }
-      if case .inputObject(let input) = type { for field in input.fields { note(field.type) } }
+      if case .inputObject(let input) = type { for field in input.fields { collect(field.type) } }
     }
     for directive in directives.values {
-      for argument in directive.arguments { note(argument.type) }
+      for argument in directive.arguments { collect(argument.type) }
     }
   }
 
@@ -171,7 +171,7 @@ struct SchemaBuilder {
 
   // MARK: - Merging
 
-  /// The type that a definition and its extensions make.
+  /// The type that results from a definition and its extensions.
   private mutating func merged(_ parts: [TypeSystemDefinition]) -> SchemaType? {
     guard let first = parts.first, let name = first.name?.value else { return nil }
     let description = first.description?.value
@@ -181,7 +181,7 @@ struct SchemaBuilder {
       return .scalar(ScalarType(name: name, description: description, directives: directives))
     case .object, .interface:
       let fields = parts.flatMap(\.fieldDefinitions)
-      noteRepeated(fields, of: name)
+      warnAboutRepeated(fields, of: name)
       let interfaces = parts.flatMap(\.interfaces)
       if case .interface = first {
         return .interface(
@@ -212,8 +212,8 @@ struct SchemaBuilder {
     }
   }
 
-  /// Notes fields that stand twice in the same form: they are tolerated.
-  private mutating func noteRepeated(_ fields: [FieldDefinition], of type: String) {
+  /// Adds a warning for fields that are repeated with the same type and arguments.
+  private mutating func warnAboutRepeated(_ fields: [FieldDefinition], of type: String) {
     guard fields.count > 1 else { return }
     var seen: [String: Int] = [:]
     seen.reserveCapacity(fields.count)
@@ -235,7 +235,7 @@ struct SchemaBuilder {
 }
 
 extension FieldDefinition {
-  /// Whether both have the same type and the same arguments, in the same order.
+  /// Whether both have the same type and the same arguments in the same order.
   fileprivate static func haveSameSignature(_ a: FieldDefinition, _ b: FieldDefinition) -> Bool {
     a.type.isSameType(as: b.type) && a.arguments.count == b.arguments.count
       && zip(a.arguments, b.arguments).allSatisfy { first, second in
@@ -246,7 +246,7 @@ extension FieldDefinition {
 }
 
 extension TypeSystemDefinition {
-  /// The kind as messages name it.
+  /// The kind as error messages show it.
   var kindName: String {
     switch self {
     case .schema: "schema"

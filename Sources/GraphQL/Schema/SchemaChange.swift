@@ -1,13 +1,15 @@
-/// A difference between two versions of a schema, and what it means for clients.
+/// A difference between two versions of a schema, with its effect on clients.
 public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
+  /// The effect of a change on clients.
   public enum Severity: String, Sendable, Hashable, CaseIterable, Comparable {
-    /// Operations that were valid may no longer be, or their answers have another shape.
+    /// Valid operations may become invalid, or their results may have a different shape.
     case breaking
     /// Operations stay valid, but may behave in ways that clients do not expect.
     case dangerous
+    /// Operations stay valid and behave as before.
     case safe
 
-    /// The worse is less.
+    /// The more severe one is less.
     public static func < (lhs: Severity, rhs: Severity) -> Bool { lhs.rank < rhs.rank }
 
     private var rank: Int {
@@ -19,49 +21,82 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// What changed; the raw value is the name that graphql-js gives it.
+  /// The kind of change; the raw value is graphql-js's name for it.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// A type was removed.
     case typeRemoved = "TYPE_REMOVED"
+    /// A type became one of another kind.
     case typeChangedKind = "TYPE_CHANGED_KIND"
+    /// A member was removed from a union.
     case typeRemovedFromUnion = "TYPE_REMOVED_FROM_UNION"
+    /// A value was removed from an enum.
     case valueRemovedFromEnum = "VALUE_REMOVED_FROM_ENUM"
+    /// A required field was added to an input object.
     case requiredInputFieldAdded = "REQUIRED_INPUT_FIELD_ADDED"
+    /// A type no longer implements an interface.
     case implementedInterfaceRemoved = "IMPLEMENTED_INTERFACE_REMOVED"
+    /// A field was removed.
     case fieldRemoved = "FIELD_REMOVED"
+    /// A field's type changed in an incompatible way.
     case fieldChangedKind = "FIELD_CHANGED_KIND"
+    /// A required argument was added to a field.
     case requiredArgumentAdded = "REQUIRED_ARG_ADDED"
+    /// An argument was removed from a field.
     case argumentRemoved = "ARG_REMOVED"
+    /// An argument's type changed in an incompatible way.
     case argumentChangedKind = "ARG_CHANGED_KIND"
+    /// A directive was removed.
     case directiveRemoved = "DIRECTIVE_REMOVED"
+    /// An argument was removed from a directive.
     case directiveArgumentRemoved = "DIRECTIVE_ARG_REMOVED"
+    /// A required argument was added to a directive.
     case requiredDirectiveArgumentAdded = "REQUIRED_DIRECTIVE_ARG_ADDED"
+    /// A directive is no longer repeatable.
     case directiveRepeatableRemoved = "DIRECTIVE_REPEATABLE_REMOVED"
+    /// A location was removed from a directive.
     case directiveLocationRemoved = "DIRECTIVE_LOCATION_REMOVED"
-    /// An operation type has another root, or none any more. Not told by graphql-js.
+    /// A root operation type changed or was removed. Not in graphql-js.
     case rootTypeChanged = "ROOT_TYPE_CHANGED"
-    /// An input object now takes exactly one field. Not told by graphql-js.
+    /// An input object became a OneOf input object. Not in graphql-js.
     case oneOfAdded = "ONE_OF_ADDED"
 
+    /// A value was added to an enum.
     case valueAddedToEnum = "VALUE_ADDED_TO_ENUM"
+    /// A member was added to a union.
     case typeAddedToUnion = "TYPE_ADDED_TO_UNION"
+    /// An optional field was added to an input object.
     case optionalInputFieldAdded = "OPTIONAL_INPUT_FIELD_ADDED"
+    /// An optional argument was added to a field.
     case optionalArgumentAdded = "OPTIONAL_ARG_ADDED"
+    /// A type implements another interface.
     case implementedInterfaceAdded = "IMPLEMENTED_INTERFACE_ADDED"
+    /// The default value of an argument changed.
     case argumentDefaultValueChange = "ARG_DEFAULT_VALUE_CHANGE"
 
+    /// A type was added.
     case typeAdded = "TYPE_ADDED"
+    /// A field was added.
     case fieldAdded = "FIELD_ADDED"
+    /// A field's type changed in a compatible way.
     case fieldChangedKindSafe = "FIELD_CHANGED_KIND_SAFE"
+    /// An argument's type changed in a compatible way.
     case argumentChangedKindSafe = "ARG_CHANGED_KIND_SAFE"
+    /// A default value was added to an argument.
     case argumentDefaultValueAdded = "ARG_DEFAULT_VALUE_ADDED"
+    /// A directive was added.
     case directiveAdded = "DIRECTIVE_ADDED"
+    /// An optional argument was added to a directive.
     case optionalDirectiveArgumentAdded = "OPTIONAL_DIRECTIVE_ARG_ADDED"
+    /// A directive became repeatable.
     case directiveRepeatableAdded = "DIRECTIVE_REPEATABLE_ADDED"
+    /// A location was added to a directive.
     case directiveLocationAdded = "DIRECTIVE_LOCATION_ADDED"
+    /// A description changed.
     case descriptionChanged = "DESCRIPTION_CHANGED"
-    /// Something became deprecated, or is so no longer. Not told by graphql-js.
+    /// A deprecation was added, removed or changed. Not in graphql-js.
     case deprecationChanged = "DEPRECATION_CHANGED"
 
+    /// The effect of this kind of change on clients.
     public var severity: Severity {
       switch self {
       case .typeRemoved, .typeChangedKind, .typeRemovedFromUnion, .valueRemovedFromEnum,
@@ -82,12 +117,15 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// The kind of change.
   public var kind: Kind
-  /// What changed, in words: `Query.a was removed.`
+  /// The change as a sentence: `Query.a was removed.`
   public var description: String
 
+  /// The effect of the change on clients.
   public var severity: Severity { kind.severity }
 
+  /// Creates a change.
   public init(_ kind: Kind, _ description: String) {
     self.kind = kind
     self.description = description

@@ -1,14 +1,21 @@
-/// A named type of a schema, its extensions merged.
+/// A named type of a schema, with its extensions merged.
 ///
 /// https://spec.graphql.org/September2025/#sec-Types
 public enum SchemaType: Sendable, Hashable {
+  /// A scalar type.
   case scalar(ScalarType)
+  /// An object type.
   case object(ObjectType)
+  /// An interface type.
   case interface(InterfaceType)
+  /// A union type.
   case union(UnionType)
+  /// An enum type.
   case enumeration(EnumType)
+  /// An input object type.
   case inputObject(InputObjectType)
 
+  /// The name.
   public var name: String {
     switch self {
     case .scalar(let type): type.name
@@ -20,6 +27,7 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
+  /// The description; `nil` if there is none.
   public var description: String? {
     switch self {
     case .scalar(let type): type.description
@@ -43,7 +51,7 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
-  /// The fields of an object or interface; `nil` for other types.
+  /// The fields of an object or interface type; `nil` for other types.
   public var fields: NamedList<FieldDefinition>? {
     switch self {
     case .object(let type): type.fields
@@ -52,7 +60,7 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
-  /// The interfaces an object or interface declares; none for other types.
+  /// The interfaces that an object or interface type implements; empty for other types.
   public var interfaces: [Name] {
     switch self {
     case .object(let type): type.interfaces
@@ -61,7 +69,7 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
-  /// Whether it is a scalar or an enum: its values have no selection set.
+  /// Whether it is a scalar or enum type, whose values have no selection set.
   public var isLeaf: Bool {
     switch self {
     case .scalar, .enumeration: true
@@ -69,7 +77,7 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
-  /// Whether it is an object, interface or union: its values need a selection set.
+  /// Whether it is an object, interface or union type, whose values require a selection set.
   public var isComposite: Bool {
     switch self {
     case .object, .interface, .union: true
@@ -77,7 +85,7 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
-  /// Whether it is an interface or union: an object type stands in for it in responses.
+  /// Whether it is an interface or union type, whose values are of one of several object types.
   public var isAbstract: Bool {
     switch self {
     case .interface, .union: true
@@ -85,7 +93,8 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
-  /// Whether arguments and variables may have it. https://spec.graphql.org/September2025/#IsInputType()
+  /// Whether arguments and variables can have the type.
+  /// https://spec.graphql.org/September2025/#IsInputType()
   public var isInput: Bool {
     switch self {
     case .scalar, .enumeration, .inputObject: true
@@ -93,56 +102,87 @@ public enum SchemaType: Sendable, Hashable {
     }
   }
 
-  /// Whether fields may have it. https://spec.graphql.org/September2025/#IsOutputType()
+  /// Whether fields can have the type. https://spec.graphql.org/September2025/#IsOutputType()
   public var isOutput: Bool {
     if case .inputObject = self { false } else { true }
   }
 }
 
+/// A scalar type.
 public struct ScalarType: Sendable, Hashable {
+  /// The name.
   public let name: String
+  /// The description; `nil` if there is none.
   public let description: String?
+  /// The applied directives, in source order.
   public let directives: [Directive]
-  /// One of `Int`, `Float`, `String`, `Boolean`, `ID`.
+  /// Whether it is a standard scalar: `Int`, `Float`, `String`, `Boolean` or `ID`.
   public var isBuiltIn: Bool { Schema.builtInScalars.contains(name) }
 }
 
+/// An object type.
 public struct ObjectType: Sendable, Hashable {
+  /// The name.
   public let name: String
+  /// The description; `nil` if there is none.
   public let description: String?
+  /// The applied directives, in source order.
   public let directives: [Directive]
+  /// The names of the interfaces it implements, in source order.
   public let interfaces: [Name]
+  /// The fields, in source order.
   public internal(set) var fields: NamedList<FieldDefinition>
 }
 
+/// An interface type.
 public struct InterfaceType: Sendable, Hashable {
+  /// The name.
   public let name: String
+  /// The description; `nil` if there is none.
   public let description: String?
+  /// The applied directives, in source order.
   public let directives: [Directive]
+  /// The names of the interfaces it implements, in source order.
   public let interfaces: [Name]
+  /// The fields, in source order.
   public internal(set) var fields: NamedList<FieldDefinition>
 }
 
+/// A union type.
 public struct UnionType: Sendable, Hashable {
+  /// The name.
   public let name: String
+  /// The description; `nil` if there is none.
   public let description: String?
+  /// The applied directives, in source order.
   public let directives: [Directive]
-  /// Its member object types.
+  /// The names of the member object types, in source order.
   public let types: [Name]
 }
 
+/// An enum type.
 public struct EnumType: Sendable, Hashable {
+  /// The name.
   public let name: String
+  /// The description; `nil` if there is none.
   public let description: String?
+  /// The applied directives, in source order.
   public let directives: [Directive]
+  /// The values, in source order.
   public let values: NamedList<EnumValueDefinition>
 }
 
+/// An input object type.
 public struct InputObjectType: Sendable, Hashable {
+  /// The name.
   public let name: String
+  /// The description; `nil` if there is none.
   public let description: String?
+  /// The applied directives, in source order.
   public let directives: [Directive]
+  /// The input fields, in source order.
   public internal(set) var fields: NamedList<InputValueDefinition>
-  /// Whether exactly one field must be given. https://spec.graphql.org/September2025/#sec-OneOf-Input-Objects
+  /// Whether values have exactly one field.
+  /// https://spec.graphql.org/September2025/#sec-OneOf-Input-Objects
   public var isOneOf: Bool { directives.contains { $0.name.value == "oneOf" } }
 }

@@ -1,4 +1,4 @@
-/// Default values of input fields that contain themselves: no value could ever be filled in for them.
+/// Cycles in the default values of input fields, for which no finite value exists.
 ///
 /// https://spec.graphql.org/September2025/#InputObjectDefaultValueHasCycle()
 extension SchemaValidator {
@@ -12,27 +12,27 @@ extension SchemaValidator {
   }
 }
 
-/// Follows the default values of fields into each other, without recursion: a chain of them may be as
-/// long as the schema.
+/// Follows default values from field to field without recursion, because a cycle can have as many
+/// fields as the schema.
 private struct DefaultCycleSearch {
   let schema: Schema
   private(set) var issues: [SchemaError.Issue] = []
   private var visited: Set<String> = []
-  /// The fields whose default values are being looked at, and where each stands in `path`.
+  /// The fields on the current path, and the index of each in `path`.
   private var path: [(field: String, location: SourceLocation)] = []
   private var positions: [String: Int] = [:]
 
   private enum Step {
-    /// A value of an input object, or a list of such.
+    /// A value of an input object type, or a list of them.
     case value(Value, String)
-    /// A field that a value leaves out: its default value counts.
+    /// A field that a value omits, so that its default value applies.
     case absent(InputValueDefinition, String)
     case leave(String)
   }
 
   init(schema: Schema) { self.schema = schema }
 
-  /// Looks at the input object with all its fields left out.
+  /// Checks an input object with all fields omitted.
   mutating func visit(_ name: String) {
     var open = [Step.value(.object([], SourceLocation(line: 1, column: 1, offset: 0)), name)]
     while let step = open.popLast() {
@@ -42,17 +42,17 @@ private struct DefaultCycleSearch {
       case .value(.object(let fields, _), let type):
         open += steps(fields, type).reversed()
       case .value: break
-      case .absent(let field, let place):
+      case .absent(let field, let coordinate):
         guard let value = field.defaultValue else { continue }
-        if let position = positions[place] {
-          report(place, from: position)
-        } else if visited.insert(place).inserted {
-          positions[place] = path.count
-          path.append((place, value.location))
-          open += [.leave(place), .value(value, field.type.namedType.value)]
+        if let position = positions[coordinate] {
+          report(coordinate, from: position)
+        } else if visited.insert(coordinate).inserted {
+          positions[coordinate] = path.count
+          path.append((coordinate, value.location))
+          open += [.leave(coordinate), .value(value, field.type.namedType.value)]
         }
-      case .leave(let place):
-        positions[place] = nil
+      case .leave(let coordinate):
+        positions[coordinate] = nil
         path.removeLast()
       }
     }
@@ -69,11 +69,12 @@ private struct DefaultCycleSearch {
     }
   }
 
-  private mutating func report(_ place: String, from position: Int) {
+  private mutating func report(_ coordinate: String, from position: Int) {
     let others = path[(position + 1)...].map(\.field)
     issues.append(
       SchemaError.Issue(
-        message: "Invalid circular reference. The default value of Input Object field \(place) "
+        message:
+          "Invalid circular reference. The default value of Input Object field \(coordinate) "
           + "references itself"
           + (others.isEmpty
             ? "" : " via the default values of: \(others.joined(separator: ", "))") + ".",

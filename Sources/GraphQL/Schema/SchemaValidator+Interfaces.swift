@@ -1,26 +1,26 @@
-/// What those who implement an interface owe it.
+/// The requirements of the interfaces that a type implements.
 ///
 /// https://spec.graphql.org/September2025/#IsValidImplementation()
 extension SchemaValidator {
   mutating func checkInterfaces(of type: SchemaType) {
     guard !type.interfaces.isEmpty else { return }
     var seen: Set<String> = []
-    let own = type.interfaces.placesByName
+    let own = type.interfaces.locationsByName
     for name in type.interfaces {
-      let places = own[name.value] ?? []
+      let locations = own[name.value] ?? []
       guard case .interface(let interface)? = schema.types[name.value] else {
         report(
           "Type \(type.name) must only implement Interface types, it cannot implement "
-            + "\(name.value).", places)
+            + "\(name.value).", locations)
         continue
       }
       if name.value == type.name {
         report(
           "Type \(type.name) cannot implement itself because it would create a circular reference.",
-          places)
+          locations)
       }
       guard seen.insert(name.value).inserted else {
-        report("Type \(type.name) can only implement \(name.value) once.", places)
+        report("Type \(type.name) can only implement \(name.value) once.", locations)
         continue
       }
       checkAncestors(of: type, through: interface, own)
@@ -28,7 +28,7 @@ extension SchemaValidator {
     }
   }
 
-  /// - Parameter own: Where the type names which interface.
+  /// - Parameter own: The source locations of the type's interfaces by name.
   private mutating func checkAncestors(
     of type: SchemaType, through interface: InterfaceType, _ own: [String: [SourceLocation]]
   ) {
@@ -50,7 +50,7 @@ extension SchemaValidator {
       guard let field = type.fields?[name] else {
         report(
           "Interface field \(interface.name).\(name) expected but \(type.name) does not provide it.",
-          [expected.location] + places(of: type.name))
+          [expected.location] + locations(of: type.name))
         continue
       }
       if !schema.isSubtype(field.type, of: expected.type) {
@@ -65,35 +65,35 @@ extension SchemaValidator {
   }
 
   private mutating func checkArguments(
-    of field: FieldDefinition, _ expected: FieldDefinition, _ place: String, interface: String
+    of field: FieldDefinition, _ expected: FieldDefinition, _ coordinate: String, interface: String
   ) {
     for argument in expected.arguments {
       let name = argument.name.value
       guard let own = field.argument(named: name) else {
         report(
-          "Interface field argument \(interface)(\(name):) expected but \(place) does not provide "
+          "Interface field argument \(interface)(\(name):) expected but \(coordinate) does not provide "
             + "it.", [argument.location, field.location])
         continue
       }
       if !argument.type.isSameType(as: own.type) {
         report(
           "Interface field argument \(interface)(\(name):) expects type "
-            + "\(argument.type.printed()) but \(place)(\(name):) is type \(own.type.printed()).",
+            + "\(argument.type.printed()) but \(coordinate)(\(name):) is type \(own.type.printed()).",
           [argument.type.location, own.type.location])
       }
     }
     for argument in field.arguments
     where argument.isRequired && expected.argument(named: argument.name.value) == nil {
       report(
-        "Object field \(place) includes required argument \(argument.name.value) that is missing "
+        "Object field \(coordinate) includes required argument \(argument.name.value) that is missing "
           + "from the Interface field \(interface).", [argument.location, expected.location])
     }
   }
 }
 
 extension [Name] {
-  /// Where each name stands.
-  var placesByName: [String: [SourceLocation]] {
+  /// The source locations of each name.
+  var locationsByName: [String: [SourceLocation]] {
     Dictionary(grouping: self, by: \.value).mapValues { $0.map(\.location) }
   }
 }

@@ -1,26 +1,29 @@
 extension Document {
-  /// What the specification and `schema` forbid in the document, in source order; nothing when
-  /// it is valid.
+  /// Validates the operations and fragments of the document against a schema.
   ///
-  /// Messages and locations are those of the reference implementation. The time is linear in the
-  /// size of the document, or bounded by `maxSteps` where a rule cannot promise that.
+  /// Messages and source locations are those of the reference implementation. Takes time linear in
+  /// the size of the document; rules that need more are limited by ``ValidationOptions/maxSteps``.
+  ///
+  /// - Returns: The errors in source order; empty if the document is valid.
   public func validate(
     against schema: Schema, options: ValidationOptions = ValidationOptions()
   ) -> [ValidationError] {
     validate(schema, options, [])
   }
 
-  /// What the specification forbids in the document whatever the schema: names that are not
-  /// unique, undefined or unused fragments and variables, fragments that contain themselves, and
-  /// the standard directives wrongly used. Other directives pass.
+  /// Validates what does not depend on a schema: unique names, undefined or unused fragments and
+  /// variables, fragment cycles, and the use of the standard directives. Other directives are
+  /// ignored.
+  ///
+  /// - Returns: The errors in source order.
   public func validateWithoutSchema(
     options: ValidationOptions = ValidationOptions(rules: ValidationRule.withoutSchema)
   ) -> [ValidationError] {
     validate(nil, options, [])
   }
 
-  /// What is allowed, but better avoided: operations without a name, and, with a schema, fields,
-  /// arguments, input fields and enum values that are deprecated.
+  /// Warnings for valid but discouraged constructs: operations without a name and, with a schema,
+  /// deprecated fields, arguments, input fields and enum values.
   public func warnings(
     against schema: Schema?,
     options: ValidationOptions = ValidationOptions(rules: ValidationRule.warnings)
@@ -28,7 +31,9 @@ extension Document {
     validate(schema, options, [])
   }
 
-  /// What the specification forbids in a type system document, or in one that extends `schema`.
+  /// Validates a type system document, or a document that extends `schema`.
+  ///
+  /// - Returns: The errors in source order.
   public func validateTypeSystem(
     extending schema: Schema? = nil,
     options: ValidationOptions = ValidationOptions(rules: ValidationRule.typeSystem)
@@ -36,7 +41,7 @@ extension Document {
     validate(schema, options, [], isTypeSystem: true)
   }
 
-  /// Validates with rules of one's own after those of the options.
+  /// Validates with the rules of the options, then with additional rules.
   package func validate(
     _ schema: Schema?, _ options: ValidationOptions, _ own: [any RuleVisitor],
     isTypeSystem: Bool = false

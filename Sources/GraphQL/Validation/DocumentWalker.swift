@@ -1,5 +1,5 @@
-/// Walks a document in source order, keeps `context.types` up to date, and shows every node to
-/// every rule.
+/// Traverses a document in source order, keeps `context.types` up to date, and calls every rule for
+/// every node.
 struct DocumentWalker {
   private let context: ValidationContext
   private let visitors: [any RuleVisitor]
@@ -19,7 +19,7 @@ struct DocumentWalker {
     for visitor in visitors { visitor.leave(document: context.document, context) }
   }
 
-  /// Walks an operation or fragment, its variable definitions left out.
+  /// Traverses an operation or fragment without its variable definitions.
   func walkForUsages(_ definition: Definition) {
     switch definition {
     case .operation(let operation): walk(operation, withVariables: false)
@@ -161,8 +161,8 @@ struct DocumentWalker {
 
   private func walk(_ argument: Argument) {
     guard !context.isAborted else { return }
-    // The arguments of an unknown directive on a field are taken for the field's, as in the
-    // reference implementation.
+    // The arguments of an unknown directive on a field are checked as the field's arguments, as in
+    // the reference implementation.
     let name = argument.name.value
     let definition =
       if let directive = context.types.directive {

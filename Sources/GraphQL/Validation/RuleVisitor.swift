@@ -1,8 +1,8 @@
-/// A rule while it watches a document being walked.
+/// A validation rule during the traversal of a document.
 ///
-/// Every node is entered before and left after its parts, as in the reference implementation, and
-/// at every node the rules take their turns in order: so errors come out in the same order. What
-/// the schema knows about the place is in `context.types`.
+/// A node is entered before and left after its children, and the rules run in order at each node,
+/// as in the reference implementation; so errors have the same order. `context.types` has the types
+/// at the current node.
 package protocol RuleVisitor: AnyObject {
   func enter(document: Document, _ context: ValidationContext)
   func leave(document: Document, _ context: ValidationContext)

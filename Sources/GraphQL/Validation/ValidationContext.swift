@@ -1,16 +1,16 @@
-/// What the rules of one validation share: the document, the schema, the place reached, the errors.
+/// The state that the rules of one validation share: document, schema, current types and errors.
 package final class ValidationContext {
   package let schema: Schema?
   package let document: Document
-  /// Whether the document is read as a type system, `schema` being what it extends.
+  /// Whether the document is a type system document; `schema` is the schema it extends.
   let isTypeSystem: Bool
   package var types = TypeInfo()
-  /// The place of the current definition in the document.
+  /// The index of the current definition in the document.
   var definitionIndex = 0
 
   private let options: ValidationOptions
   private(set) var errors: [ValidationError] = []
-  /// Whether a limit has been reached, so that nothing more is to be done.
+  /// Whether a limit was reached, so that validation stops.
   private(set) var isAborted = false
   private var steps = 0
 
@@ -38,7 +38,8 @@ package final class ValidationContext {
     report(rule, message, at: [location])
   }
 
-  /// Counts work that may exceed the size of the document; `false` when there was too much.
+  /// Counts work that may exceed the size of the document. Returns `false` if the limit was
+  /// reached.
   func takeSteps(_ count: Int) -> Bool {
     steps += count
     if steps > options.maxSteps {
@@ -47,7 +48,7 @@ package final class ValidationContext {
     return !isAborted
   }
 
-  /// How many steps are left.
+  /// The number of steps before the limit.
   var remainingSteps: Int { max(0, options.maxSteps - steps) }
 
   private func abort(_ message: String) {
@@ -58,25 +59,25 @@ package final class ValidationContext {
 
   // MARK: - Types
 
-  /// Whether `name` is the name of a type that the schema knows and uses.
+  /// Whether the schema defines and refers to the type `name`.
   func isKnownType(_ name: String) -> Bool {
     guard let schema else { return false }
     return schema.types[name] != nil && !schema.unreferencedScalars.contains(name)
   }
 
-  /// The type of that name, if the schema knows and uses it.
+  /// The type with that name, if the schema defines and refers to it.
   func type(named name: String) -> SchemaType? {
     guard let schema, let type = schema.types[name] else { return nil }
     return schema.unreferencedScalars.contains(name) ? nil : type
   }
 
-  /// The named type inside all lists and non-nulls.
+  /// The type inside all list and non-null wrappers.
   func namedType(of reference: TypeReference?) -> SchemaType? {
     reference.flatMap { schema?.types[$0.namedType.value] }
   }
 
-  /// The directives the document may use: those of the schema, else the standard ones, and those
-  /// it defines itself.
+  /// The directives that the document may apply: those of the schema, or the standard ones without
+  /// a schema, and those that the document defines.
   private(set) lazy var directives: [String: DirectiveDefinition] = {
     var known = schema?.directiveDefinitions ?? BuiltIns.directives
     for case .typeSystem(.directive(let directive)) in document.definitions {
@@ -87,7 +88,7 @@ package final class ValidationContext {
 
   // MARK: - Fragments
 
-  /// By name, the place in the document of the last fragment that has it.
+  /// The index of the last fragment definition with each name.
   private(set) lazy var fragmentIndexes: [String: Int] = {
     var indexes: [String: Int] = [:]
     for (index, definition) in document.definitions.enumerated() {
@@ -106,8 +107,8 @@ package final class ValidationContext {
 
   private var spreads: [Int: [FragmentSpread]] = [:]
 
-  /// The fragment spreads in a definition, those of outer selection sets first, in the order of
-  /// the reference implementation.
+  /// The fragment spreads of a definition, outer selection sets first, in the order of the
+  /// reference implementation.
   func spreads(in index: Int) -> [FragmentSpread] {
     if let known = spreads[index] { return known }
     var found: [FragmentSpread] = []
@@ -132,7 +133,7 @@ package final class ValidationContext {
 
   private var reached: [Int: [Int]] = [:]
 
-  /// The fragments an operation spreads, directly or through others, as places in the document.
+  /// The indices of the fragments that an operation spreads, directly or through others.
   func fragments(reachedFrom index: Int) -> [Int] {
     if let known = reached[index] { return known }
     var found: [Int] = []
@@ -156,7 +157,7 @@ package final class ValidationContext {
   private var usages: [Int: [VariableUsage]] = [:]
   private var reachedUsages: (index: Int, usages: [VariableUsage])?
 
-  /// Where a definition uses variables, the fragments it spreads left out.
+  /// The variables that a definition uses, without those of its fragment spreads.
   private func usages(in index: Int) -> [VariableUsage] {
     if let known = usages[index] { return known }
     let outer = types
@@ -168,7 +169,7 @@ package final class ValidationContext {
     return collector.usages
   }
 
-  /// Where an operation uses variables, also through the fragments it spreads.
+  /// The variables that an operation uses, including those of its fragments.
   func usages(reachedFrom index: Int) -> [VariableUsage] {
     if let known = reachedUsages, known.index == index { return known.usages }
     var found = usages(in: index)
@@ -182,15 +183,15 @@ package final class ValidationContext {
   }
 }
 
-/// A variable where a value is expected.
+/// A use of a variable as a value.
 struct VariableUsage {
   var variable: Name
-  /// The type expected.
+  /// The expected type.
   var type: TypeReference?
   var hasDefault: Bool
-  /// The OneOf input object whose field the variable is.
+  /// The OneOf input object type, if the variable is the value of one of its fields.
   var oneOf: String?
-  /// The place in the document of the definition it stands in.
+  /// The index of the definition that contains the use.
   var definition: Int
 }
 

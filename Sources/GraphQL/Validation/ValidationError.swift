@@ -1,18 +1,20 @@
-/// Something in a document that the specification or a schema forbids, or a warning about it.
+/// A violation of a validation rule, or a warning.
 public struct ValidationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The violated rule.
   public var rule: ValidationRule
-  /// As the reference implementation (graphql-core) words it.
+  /// The message, as in graphql-core.
   public var message: String
-  /// The places involved, the most telling first; none for what concerns the whole document.
+  /// The source locations, the most relevant first; empty if the error concerns the whole document.
   public var locations: [SourceLocation]
 
+  /// Creates an error.
   public init(rule: ValidationRule, message: String, locations: [SourceLocation]) {
     self.rule = rule
     self.message = message
     self.locations = locations
   }
 
-  /// `line:column: message`, the way compilers and editors write it.
+  /// `line:column: message`.
   public var description: String {
     locations.first.map { "\($0.line):\($0.column): \(message)" } ?? message
   }

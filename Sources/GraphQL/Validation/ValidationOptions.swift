@@ -1,15 +1,16 @@
-/// What a validation checks, and when it stops.
+/// The rules and limits of a validation.
 public struct ValidationOptions: Sendable, Hashable {
-  /// The rules to check, in the order in which errors at one place are listed; those of the
-  /// specification by default.
+  /// The rules, in the order in which errors at the same location are listed. By default, the
+  /// specification's rules for executable documents.
   public var rules: [ValidationRule]
-  /// How many errors are listed, 100 by default. A further error, of the rule `limit`, says that
-  /// there were more.
+  /// The maximum number of errors, 100 by default. If there are more, the last error has the rule
+  /// ``ValidationRule/limit``.
   public var maxErrors: Int
-  /// How many steps the rules may take whose work can exceed the size of the document, ten
-  /// million by default: hostile documents end with an error of the rule `limit`.
+  /// The maximum number of steps of rules whose time is not linear, ten million by default. If it
+  /// is reached, validation ends with an error of the rule ``ValidationRule/limit``.
   public var maxSteps: Int
 
+  /// Creates options.
   public init(
     rules: [ValidationRule] = ValidationRule.specified, maxErrors: Int = 100,
     maxSteps: Int = 10_000_000

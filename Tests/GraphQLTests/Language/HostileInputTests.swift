@@ -15,7 +15,7 @@ import Testing
     extend interface B { g: Int } # end 😀
     """
 
-  @Test func `every prefix of a document parses or is refused where it ends or before`() {
+  @Test func `every prefix of a document parses or has an error at its end or before`() {
     let bytes = Array(Self.document.utf8)
     for length in 0...bytes.count {
       let prefix = Array(bytes.prefix(length))
@@ -61,7 +61,7 @@ import Testing
     ("", "{a"), ("{", "...{"), ("{", "...on T{"), ("{a(b:", "["), ("{a(b:", "{c:"),
     ("query($a:", "["), ("query($a:T=", "["), ("type A{b(c:Int=", "["), ("scalar S@d(a:", "{b:"),
   ])
-  func `nesting is refused beyond the limit`(opening: String, level: String) {
+  func `nesting beyond the limit is an error`(opening: String, level: String) {
     let error = syntaxError(opening + String(repeating: level, count: 100_000))
     #expect(
       error?.message
@@ -78,7 +78,7 @@ import Testing
     #expect(syntaxError("{ a { b { c } } }", options: options)?.location.column == 9)
   }
 
-  @Test func `tokens are refused beyond the limit`() {
+  @Test func `tokens beyond the limit are an error`() {
     let options = ParseOptions(maxTokens: 5)
     #expect(throws: Never.self) { try Document(parsing: "{ a b c }", options: options) }
     #expect(

@@ -7,7 +7,7 @@ import Testing
   private static let newlyAllowed: Set<String> = []
 
   @Test(Shared.whenPresent)
-  func `every recorded document is accepted or refused as the reference does`() throws {
+  func `every recorded document is accepted or rejected as by the reference`() throws {
     let vectors: [ParseVector] = try Shared.lines("parse.jsonl")
     #expect(vectors.count > 400)
     for vector in vectors {
@@ -54,7 +54,7 @@ import Testing
     #expect(kinds == ["spread", "inline", "inline"])
   }
 
-  @Test func `descriptions stand on operations, fragments and variables`() throws {
+  @Test func `operations, fragments and variables have descriptions`() throws {
     let document = try Document(
       parsing: """
         "what it asks"
@@ -70,7 +70,7 @@ import Testing
     #expect(document.fragments.first?.description?.isBlock == true)
   }
 
-  @Test func `a description before a shorthand query or an extension is refused`() {
+  @Test func `a description before a shorthand query or an extension is an error`() {
     #expect(
       syntaxError("\n \"x\" { a }")?.description
         == "2:6: Syntax Error: Unexpected '{'.")
@@ -80,7 +80,7 @@ import Testing
         + "definitions.")
   }
 
-  @Test func `the type system keeps every part`() throws {
+  @Test func `a type system document keeps every part`() throws {
     let document = try Document(
       parsing: """
         "root" schema @s { query: Q mutation: M }
@@ -148,7 +148,7 @@ import Testing
     ("extend type A", "1:14: Syntax Error: Unexpected <EOF>."),
     ("directive @a on WHERE", "1:17: Syntax Error: Unexpected Name 'WHERE'."),
   ])
-  func `an error says what is wrong and where`(source: String, description: String) {
+  func `an error has a message and a source location`(source: String, description: String) {
     #expect(syntaxError(source)?.description == description)
   }
 
@@ -162,7 +162,7 @@ import Testing
     #expect(try Document(parsingUTF8: [0xEF, 0xBB, 0xBF] + "{ a }".utf8).operations.count == 1)
   }
 
-  @Test func `bytes that are not UTF-8 are refused where they stand`() {
+  @Test func `invalid UTF-8 is an error at its location`() {
     for bytes: [UInt8] in [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0xF0, 0x9F, 0x98]] {
       let source = Array("{\n  a(b: \"é".utf8) + bytes + "\") }".utf8
       let error = #expect(throws: GraphQLSyntaxError.self) { try Document(parsingUTF8: source) }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct PrintingTests {
   @Test(Shared.whenPresent)
-  func `every recorded document prints as the reference prints it`() throws {
+  func `every recorded document is printed as by the reference`() throws {
     let vectors: [PrintVector] = try Shared.lines("print.jsonl")
     #expect(vectors.count > 400)
     for vector in vectors {
@@ -58,7 +58,7 @@ import Testing
     #expect(try Document(parsing: source).printed() == source)
   }
 
-  @Test func `arguments beyond eighty characters get lines of their own`() throws {
+  @Test func `arguments beyond eighty characters are printed one per line`() throws {
     let long = String(repeating: "x", count: 70)
     let source = "{ a { b(c: \"\(long)\", d: 1) } }"
     #expect(

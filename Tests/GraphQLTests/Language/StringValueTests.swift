@@ -16,7 +16,7 @@ import Testing
     (#""\uD83D\uDE00!""#, "😀!"),
     ("\"# no comment\"", "# no comment"),
   ])
-  func `a quoted string denotes`(literal: String, expected: String) throws {
+  func `a quoted string has the value`(literal: String, expected: String) throws {
     #expect(try value(of: literal) == expected)
   }
 
@@ -31,17 +31,17 @@ import Testing
     ("\"\"\"\n\t\tx\n\t y\n\tz\"\"\"", "\tx\n y\nz"),
     ("\"\"\"  \n \n\"\"\"", ""),
   ])
-  func `a block string denotes`(literal: String, expected: String) throws {
+  func `a block string has the value`(literal: String, expected: String) throws {
     #expect(try value(of: literal) == expected)
   }
 
-  @Test func `a surrogate alone or in the wrong order is refused`() {
+  @Test func `a lone or misplaced surrogate is an error`() {
     for literal in [#""\uD83D""#, #""\uDE00\uD83D""#, #""\uD83D\n""#, #""\uD83D\u0041""#] {
       #expect(throws: GraphQLSyntaxError.self, "\(literal)") { try Value(parsing: literal) }
     }
   }
 
-  @Test func `any string prints as a literal that denotes it`() throws {
+  @Test func `every string is printed as a literal with its value`() throws {
     let pieces = ["\"", "\"\"\"", "\\", "\n", " ", "\t", "a", "é", "\u{0}", "\r", "\u{7F}", "😀"]
     var random = Random(state: 7)
     for _ in 0..<5_000 {

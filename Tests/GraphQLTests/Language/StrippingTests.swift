@@ -15,7 +15,7 @@ struct StrippingTests {
     ("{ a(b: 1, c: -2.5) }", "{a(b:1 c:-2.5)}"),
     ("  # nothing\n,,", ""),
   ])
-  func `what no token needs goes`(source: String, expected: String) throws {
+  func `ignored characters are removed`(source: String, expected: String) throws {
     #expect(try strippingIgnoredCharacters(of: source) == expected)
   }
 

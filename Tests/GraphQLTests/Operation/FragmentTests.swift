@@ -39,7 +39,7 @@ import Testing
       try document.reduced(to: changed).definitions.map(\.name?.value) == [nil, "C", "A", "B"])
   }
 
-  @Test func `undefined fragments, duplicates and cycles are errors with a place`() throws {
+  @Test func `undefined fragments, duplicates and cycles are errors with a location`() throws {
     #expect(
       try fragmentError("{ a { ...Usr } }\nfragment User on T { b }")?.description
         == "1:7: Unknown fragment 'Usr'. Did you mean 'User'?")

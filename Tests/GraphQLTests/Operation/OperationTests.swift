@@ -21,7 +21,7 @@ import Testing
     #expect(try document.operation(named: "B").name?.value == "B")
   }
 
-  @Test func `a choice that cannot be made says what there is`() throws {
+  @Test func `an unknown operation name is an error that lists the operations`() throws {
     #expect(
       try selectionError("query A { a } mutation B { b }", nil)
         == "the document has 2 operations (\"A\", \"B\"); name the one to run")

@@ -17,7 +17,7 @@ import Testing
     #expect(suggestion(for: input, in: options) == expected)
   }
 
-  @Test func `an endless name is not corrected`() {
+  @Test func `a very long name has no suggestions`() {
     let name = String(repeating: "x", count: 1_000_000)
     #expect(suggestion(for: name, in: [name + "y"]) == nil)
   }

@@ -145,20 +145,21 @@ import Testing
       "\" x\\ny\\r\" type Query { a: Int }", "\" x\\ny\\r\"\ntype Query {\n  a: Int\n}"
     ),
   ])
-  func `defaults and descriptions print as servers show them`(
+  func `defaults and descriptions are printed as by servers`(
     source: String, expected: String
   ) throws {
     #expect(try schema(source).printed() == expected)
   }
 
-  @Test func `defaults that double at every level stay as they are written`() throws {
+  @Test func `defaults that double at every level are printed unchanged`() throws {
     let inputs = (0..<60).map { "input I\($0) { a: I\($0 + 1) = {} b: I\($0 + 1) = {} }" }
     let source =
       "type Query { a(b: I0 = {}): Int } input I60 { c: Int } " + inputs.joined(separator: " ")
     #expect(try schema(source).printed().hasPrefix("type Query {\n  a(b: I0 = {}): Int\n}"))
   }
 
-  @Test(Shared.whenPresent) func `the schema of GitHub prints and comes back the same`() throws {
+  @Test(Shared.whenPresent) func `the schema of GitHub is equal after printing and parsing`() throws
+  {
     let schema = try Schema(sdl: try Document(parsingUTF8: try Shared.real("github.graphql")))
     let printed = schema.printed()
     // By graphql-core, given the schema without the second of the fields that stand in it twice.
@@ -183,7 +184,7 @@ import Testing
     #expect(try Schema(introspection: response).printed() == schema.printed())
   }
 
-  @Test func `a result without what was not asked for is a schema too`() throws {
+  @Test func `a result of the smallest query is a schema`() throws {
     let json = """
       {"__schema": {"queryType": {"name": "Query"}, "types": [
         {"kind": "OBJECT", "name": "Query", "interfaces": [], "fields": [
@@ -199,7 +200,7 @@ import Testing
         == "type Query {\n  a(b: Int): [E]! @deprecated\n}\n\nenum E {\n  X\n}")
   }
 
-  @Test func `how a server defines standard directives does not matter, nor what it says twice`()
+  @Test func `a server's definitions of standard directives and repeated definitions are harmless`()
     throws
   {
     let json = """
@@ -219,7 +220,7 @@ import Testing
         == "type Query {\n  a(b: String @deprecated): Query @deprecated(reason: \"old\")\n}")
   }
 
-  @Test func `places for directives that are newer than this program are left out`() throws {
+  @Test func `unknown directive locations are ignored with a warning`() throws {
     let json = """
       {"__schema": {"queryType": {"name": "Query"}, "types": [
         {"kind": "OBJECT", "name": "Query", "interfaces": [], "fields": [
@@ -236,8 +237,8 @@ import Testing
     #expect(schema.printed() == "directive @some on FIELD\n\ntype Query {\n  a: Query\n}")
     #expect(
       schema.warnings.map(\.description) == [
-        "The directive @some may stand at MOON, which is newer than this program, and left out.",
-        "The directive @none may stand at MOON, which is newer than this program, and left out.",
+        "The directive @some has unknown locations, which are ignored: MOON",
+        "The directive @none has unknown locations, which are ignored: MOON",
       ])
   }
 
@@ -255,7 +256,7 @@ import Testing
     (
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"fields\": "
         + "[{\"name\": \"b\", \"args\": [], \"type\": {\"kind\": \"LIST\", \"ofType\": null}}]}]}}",
-      "The type of A.b is wrapped deeper than the introspection query asked for."
+      "The type of A.b has more list and non-null wrappers than the query selected."
     ),
     (
       "{\"__schema\": {\"types\": [{\"kind\": \"INPUT_OBJECT\", \"name\": \"A\", \"inputFields\": "
@@ -270,28 +271,30 @@ import Testing
     (
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"interfaces\": [], \"fields\": "
         + "[{\"name\": \"b\", \"args\": [], \"type\": {\"name\": \"Float\"}}]}]}}",
-      "The result refers to the type Float, but does not tell of it."
+      "The result refers to the type Float, but does not define it."
     ),
     (
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"fields\": "
         + "[{\"name\": \"b\", \"type\": {\"name\": \"A\"}}]}]}}",
-      "does not tell the \"interfaces\" of A; a full introspection query asks for them."
+      "has no \"interfaces\" of A; a full introspection query selects them."
     ),
     (
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"interfaces\": [], \"fields\": "
         + "[{\"name\": \"b\", \"type\": {\"name\": \"A\"}}]}]}}",
-      "does not tell the \"args\" of A.b"
+      "has no \"args\" of A.b"
     ),
     (
       "{\"__schema\": {\"types\": [], \"directives\": [{\"name\": \"d\", \"args\": []}]}}",
-      "does not tell the \"locations\" of @d"
+      "has no \"locations\" of @d"
     ),
     (
       "{\"__schema\": {\"types\": [{\"kind\": \"UNION\", \"name\": \"A\"}]}}",
-      "does not tell the \"possibleTypes\" of A"
+      "has no \"possibleTypes\" of A"
     ),
   ])
-  func `a result that is no schema says what is wrong`(json: String, expected: String) throws {
+  func `an invalid introspection result is an error with its cause`(json: String, expected: String)
+    throws
+  {
     let value = IntrospectionValue(json: try JSONSerialization.jsonObject(with: Data(json.utf8)))
     let error = #expect(throws: SchemaError.self) { try Schema(introspection: value) }
     #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")

@@ -117,11 +117,11 @@ import Testing
         "input I { b: Int a: Int } type A { f(i: I = {b: 2, a: 1}): Int }", []
       ),
     ] as [(String, String, [String])])
-  func `every kind of change is told`(old: String, new: String, expected: [String]) throws {
+  func `every kind of change is reported`(old: String, new: String, expected: [String]) throws {
     #expect(try changes(old, new) == expected)
   }
 
-  @Test func `changes know how bad they are`() {
+  @Test func `changes have a severity`() {
     #expect(SchemaChange.Kind.fieldRemoved.severity == .breaking)
     #expect(SchemaChange.Kind.valueAddedToEnum.severity == .dangerous)
     #expect(SchemaChange.Kind.typeAdded.severity == .safe)

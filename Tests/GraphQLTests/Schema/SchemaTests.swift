@@ -68,7 +68,7 @@ import Testing
     #expect(schema.field("mood", on: "Cat")?.deprecationReason == "No longer supported")
   }
 
-  @Test func `abstract types know the objects that stand in for them`() throws {
+  @Test func `abstract types have possible object types`() throws {
     let schema = try schema(pets)
     #expect(schema.possibleTypes(of: "Node") == ["Cat", "Dog", "Rock"])
     #expect(schema.possibleTypes(of: "Pet") == ["Cat", "Dog"])
@@ -182,11 +182,11 @@ import Testing
       ["1:34: There can be only one directive named '@a'."]
     ),
   ])
-  func `what is wrong is listed with its place`(source: String, expected: [String]) throws {
+  func `errors are listed with their locations`(source: String, expected: [String]) throws {
     #expect(try issues(source) == expected)
   }
 
-  @Test func `a field repeated as it was is harmless, a different one is not`() throws {
+  @Test func `a repeated field is a warning if it is equal, else an error`() throws {
     let same = try schema(
       "type Query { a(b: [Int!] = [1]): ID! \"again\" a(b: [Int!] = [1]): ID! }")
     #expect(
@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  @Test func `a document full of mistakes stays bounded`() throws {
+  @Test func `a document with many errors takes bounded time`() throws {
     var source = "type Query { a: Int }"
     for index in 0..<2_000 { source += " type T\(index) { f: Unknown\(index) }" }
     let document = try Document(parsing: source)

@@ -53,7 +53,7 @@ struct SchemaValidationTests {
       ["1:46 1:50 Type Query can only implement I once."]
     ),
   ])
-  func `who implements an interface has its fields and arguments`(
+  func `implementations of an interface have its fields and arguments`(
     source: String, expected: [String]
   ) throws {
     #expect(try issues(source) == expected)
@@ -110,13 +110,14 @@ struct SchemaValidationTests {
     ),
     ("schema { mutation: A } type A { a: Int }", "1:1 Query root type must be provided."),
   ])
-  func `types, names, inputs and roots are as the specification wants them`(
+  func `types, names, inputs and roots follow the specification`(
     source: String, expected: String
   ) throws {
     #expect(try issues(source) == [expected])
   }
 
-  @Test func `a chain of input objects as long as a schema is walked without recursion`() throws {
+  @Test func `a chain of input objects as long as a schema is traversed without recursion`() throws
+  {
     var source = "type Query { a(i: I0): Int }"
     for index in 0..<20_000 { source += " input I\(index) { n: I\(index + 1)! }" }
     #expect(try issues(source + " input I20000 { n: Int }").isEmpty)
@@ -172,7 +173,8 @@ struct SchemaValidationTests {
     #expect(issues.isEmpty)
   }
 
-  @Test func `a chain of default values as long as a schema is walked without recursion`() throws {
+  @Test func `a chain of default values as long as a schema is traversed without recursion`() throws
+  {
     var source = "type Query { a(i: I0): Int }"
     for index in 0..<20_000 { source += " input I\(index) { n: I\(index + 1) = {} }" }
     #expect(try issues(source + " input I20000 { n: Int }").isEmpty)
@@ -182,7 +184,7 @@ struct SchemaValidationTests {
       cycle[0].contains("field I19999.n references itself via the default values of: I20000.n."))
   }
 
-  @Test func `a default value that its type does not allow is told, and not used`() throws {
+  @Test func `an invalid default value is ignored with a warning`() throws {
     let schema = try Schema(
       sdl: Document(
         parsing: """
@@ -195,12 +197,12 @@ struct SchemaValidationTests {
           """))
     #expect(
       schema.warnings.map(\.description) == [
-        "5:21: The default value of @d(a:) is not a value of its type E, and is never used: Z",
-        "2:14: The default value of Query.a(b:) is not a value of its type Int, and is never used: "
+        "5:21: The default value of @d(a:) is not a value of its type E, and is ignored: Z",
+        "2:14: The default value of Query.a(b:) is not a value of its type Int, and is ignored: "
           + "\"x\"",
         "2:32: The default value of Query.a(c:) is not a value of its type [Int!]!, and is never "
           + "used: [1, null]",
-        "2:50: The default value of Query.a(d:) is not a value of its type I, and is never used: "
+        "2:50: The default value of Query.a(d:) is not a value of its type I, and is ignored: "
           + "{y: 2}",
       ])
     #expect(schema.printed().contains("a(b: Int, c: [Int!]!, d: I, e: [Int] = [1]): Int"))
@@ -213,7 +215,7 @@ struct SchemaValidationTests {
       error?.description == "1:21: Union type U must define one or more member types.")
   }
 
-  @Test(Shared.whenPresent) func `the schema of GitHub keeps all rules`() throws {
+  @Test(Shared.whenPresent) func `the schema of GitHub is valid`() throws {
     let document = try Document(parsingUTF8: try Shared.real("github.graphql"))
     #expect(try Schema(unchecked: document).validate().isEmpty)
   }

@@ -2,7 +2,7 @@ import Foundation
 import GQLRunLanguage
 import Testing
 
-/// Schemas that are almost right: what cannot lead an operation astray is told and tolerated.
+/// Schemas with harmless errors are accepted with warnings.
 @Suite struct ToleratedSchemaTests {
   private static let unusable = """
     type Query {
@@ -19,7 +19,7 @@ import Testing
     """
 
   // By graphql-core 3.2.8.
-  @Test func `a default value that its type does not allow counts as none`() throws {
+  @Test func `an invalid default value is removed`() throws {
     let schema = try schema(Self.unusable)
     #expect(
       schema.printed() == """
@@ -61,12 +61,12 @@ import Testing
     #expect(warnings.count == 10)
     #expect(
       warnings.first
-        == "11:24: The default value of @d(w:) is not a value of its type Int!, and is never used: "
+        == "11:24: The default value of @d(w:) is not a value of its type Int!, and is ignored: "
         + "\"x\"")
   }
 
   // By graphql-core 3.2.8.
-  @Test func `what has such a default value must be given`() throws {
+  @Test func `an argument with an invalid default value is required`() throws {
     let schema = try schema(Self.unusable)
     let document = try Document(
       parsing: """
@@ -107,7 +107,9 @@ import Testing
     ("schema { query: Q mutation: Q subscription: Q } type Q { a: Int }", []),
     ("type Query { a: Int @deprecated(reason: null) }", []),
   ])
-  func `types are judged without such default values`(source: String, expected: [String]) throws {
+  func `types are validated without invalid default values`(source: String, expected: [String])
+    throws
+  {
     #expect(try Schema(unchecked: Document(parsing: source)).validate().map(\.message) == expected)
   }
 
@@ -137,7 +139,7 @@ import Testing
 
   // MARK: - Introspection results
 
-  @Test func `a directive told twice or without places does not keep a result from being read`()
+  @Test func `a directive that is repeated or has no locations is a warning`()
     throws
   {
     let schema = try result(
@@ -152,15 +154,15 @@ import Testing
     #expect(schema.printed() == "directive @one on FIELD\n\ntype Query {\n  a: Query\n}")
     #expect(
       schema.warnings.map(\.description) == [
-        "The directive @one is told twice; the first one counts.",
-        "The directive @include is told twice; the first one counts.",
-        "The directive @oneOf may stand nowhere, and is left out.",
-        "The directive @none may stand nowhere, and is left out.",
+        "The directive @one is defined twice; the first definition is used.",
+        "The directive @include is defined twice; the first definition is used.",
+        "The directive @oneOf has no locations, and is ignored.",
+        "The directive @none has no locations, and is ignored.",
       ])
     #expect(schema.directive(named: "oneOf")?.locations == [.inputObject])
   }
 
-  @Test func `what is no list, no text and no type where one is due is told`() throws {
+  @Test func `an introspection value of the wrong kind is an error`() throws {
     func problem(_ interfaces: String, _ argument: String) throws -> String? {
       let error = #expect(throws: SchemaError.self) {
         try result(directives: "", interfaces: interfaces, argument: argument)
@@ -169,12 +171,12 @@ import Testing
     }
     #expect(
       try problem("[{\"kind\": \"LIST\", \"name\": \"I\", \"ofType\": null}]", "")
-        == "The \"interfaces\" of Query are to be types, but one has the kind LIST.")
+        == "The \"interfaces\" of Query must be named types, but one has the kind LIST.")
     #expect(
       try problem(
         "[]", "{\"name\": \"b\", \"type\": {\"name\": \"String\"}, \"defaultValue\": 3}")
-        == "The default value of Query.a(b:) is not told as text; expected a string with a GraphQL "
-        + "value in it.")
+        == "The default value of Query.a(b:) is not a string; expected a string that contains a "
+        + "GraphQL value.")
     let error = #expect(throws: SchemaError.self) {
       try result(directives: "", member: "\"directives\": {}")
     }

@@ -114,7 +114,7 @@ import Testing
       ).isEmpty)
   }
 
-  @Test func `fragments that contain themselves end every rule`() throws {
+  @Test func `every rule terminates for fragments that contain themselves`() throws {
     let source = "{ f { ...F x: a } } fragment F on Query { x: b f { ...F f { ...F } } }"
     let messages = try errors(source).map(\.message)
     #expect(messages.contains("Cannot spread fragment 'F' within itself."))
@@ -175,7 +175,7 @@ import Testing
     #expect(try errors("{ f(a: \(nested)) { a } }").count == 1)
   }
 
-  @Test func `documents built by hand need no distinct locations`() throws {
+  @Test func `documents created in code need no distinct locations`() throws {
     let nowhere = GQLRunLanguage.SourceLocation(line: 1, column: 1, offset: 0)
     func field(_ name: String, _ alias: String? = nil, _ inner: [Selection] = []) -> Selection {
       .field(

@@ -44,7 +44,7 @@ import Testing
     fragment Person on User { id login name company bio createdAt }
     """
 
-  @Test func `an operation is validated against the schema of GitHub in a moment`() throws {
+  @Test func `an operation is validated quickly against the schema of GitHub`() throws {
     let schema = try Schema(sdl: try Document(parsingUTF8: try Shared.real("github.graphql")))
     let document = try Document(parsing: Self.operation)
     #expect(document.validate(against: schema).map(\.description) == [])

@@ -28,7 +28,7 @@ import Testing
   // MARK: - The reference implementation
 
   @Test(Shared.whenPresent)
-  func `recorded validations have the same errors in the same places`() throws {
+  func `recorded validations have the same errors at the same locations`() throws {
     let vectors: [ValidationVector] = try Shared.lines("validate.jsonl")
     for (number, vector) in vectors.enumerated() {
       let schema = try Schema(sdl: try Document(parsing: vector.schema))
@@ -125,11 +125,11 @@ import Testing
       ]
     ),
   ])
-  func `an error says what is wrong and where`(source: String, expected: [String]) throws {
+  func `an error has a message and a source location`(source: String, expected: [String]) throws {
     #expect(try errors(source) == expected)
   }
 
-  @Test func `errors have all their places, and the name of the rule`() throws {
+  @Test func `errors have all their locations and the name of the rule`() throws {
     let error = try #require(
       try Document(parsing: "query A { dog { x: name x: mood } }")
         .validate(against: Self.schema()).first)
@@ -138,13 +138,13 @@ import Testing
     #expect(error.locations.map(\.column) == [17, 25])
   }
 
-  @Test func `what is deprecated or has no name is a warning, not an error`() throws {
+  @Test func `deprecated fields and anonymous operations are warnings`() throws {
     let document = try Document(
       parsing: "{ old(gone: 1) args(of: {name: \"a\", old: 1}) } query B { dog { mood } }")
     #expect(try errors("{ old(gone: 1) }") == [])
     #expect(
       document.warnings(against: try Self.schema()).map(\.description) == [
-        "1:1: This query has no name; give it one, so that it can be told from others.",
+        "1:1: This query has no name; name it to identify it in logs and on the server.",
         "1:3: The field Query.old is deprecated. never again",
         "1:7: Field 'Query.old' argument 'gone' is deprecated. No longer supported",
         "1:37: The input field Filter.old is deprecated. too old",
@@ -202,7 +202,7 @@ import Testing
       ]
     ),
   ])
-  func `without a schema the rules that need none are checked`(
+  func `without a schema, the rules that need none are checked`(
     source: String, expected: [String]
   ) throws {
     let errors = try Document(parsing: source).validateWithoutSchema()
@@ -211,7 +211,7 @@ import Testing
 
   // MARK: - Type systems
 
-  @Test func `type systems are validated alone`() throws {
+  @Test func `type systems are validated without a schema`() throws {
     let document = try Document(
       parsing: """
         schema { query: A query: B } schema { mutation: A } type A { a(b: Int b: Int): C a: Int }
@@ -237,7 +237,7 @@ import Testing
       ])
   }
 
-  @Test func `extensions of a schema may not define anew what it has`() throws {
+  @Test func `extensions of a schema cannot redefine its types`() throws {
     let document = try Document(
       parsing: "type Dog { a: Int } extend type Cat { lives: Int x: Mood } schema { query: Cat }")
     #expect(

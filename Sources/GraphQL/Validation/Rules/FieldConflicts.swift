@@ -1,19 +1,19 @@
-/// The conflicts between pairs of fields, found in the order of the reference implementation.
+/// The conflicts between pairs of fields, in the order of the reference implementation.
 ///
-/// A port of graphql-core's algorithm, letter by letter: which pairs it compares, and which it
-/// takes for compared, decides what it reports. Pairs without a conflict are remembered in
-/// addition, which changes no result.
+/// This is an exact port of graphql-core's algorithm, because the pairs that it compares, or treats
+/// as already compared, determine the reported errors. In addition, pairs without conflict are
+/// remembered, which does not change the result.
 final class FieldConflicts {
   struct Conflict {
     var key: String
     var reason: String
-    /// For a conflict between subfields: those of the first field, those of the second.
+    /// The locations of conflicting subfields: those of the first field and those of the second.
     var first: [SourceLocation]
     var second: [SourceLocation]
   }
 
-  /// The fields of a selection set by response key, inline fragments included, and the fragments
-  /// spread in it.
+  /// The fields of a selection set by response key, including inline fragments, and its fragment
+  /// spreads.
   private final class Collected {
     var keys: [String] = []
     var fields: [String: [Member]] = [:]
@@ -22,7 +22,7 @@ final class FieldConflicts {
 
   private struct Member {
     var field: Int
-    /// The type it is selected from, and its own, as far as the algorithm knows them.
+    /// The enclosing type and the field's own type, as far as the algorithm knows them.
     var parent: Int
     var type: TypeReference?
     var shape: Int
@@ -45,24 +45,25 @@ final class FieldConflicts {
 
   private let index: SelectionIndex
   private var collected: [Int: Collected] = [:]
-  /// Whether the fragments were compared as ones that exclude each other.
+  /// Whether the compared fragments were mutually exclusive.
   private var compared: [FragmentPair: Bool] = [:]
   private var harmless: Set<Pair> = []
   private var steps: Int
   private var depth = 0
-  /// Whether there was too much to do, so that conflicts may be missing.
+  /// Whether the step limit was reached, so that conflicts may be missing.
   private(set) var isExhausted = false
 
   init(_ index: SelectionIndex, maxSteps: Int) {
     self.index = index
-    // A step here is a comparison of two fields, or following a fragment.
+    // A step is the comparison of two fields or the expansion of a fragment.
     steps = maxSteps / 2
   }
 
-  /// Counts one step at one more level; `false` when there was too much. Balance with `leave`.
+  /// Counts one step, one level deeper. Returns `false` if a limit was reached. Balance with
+  /// `leave`.
   private func enter() -> Bool {
     steps -= 1
-    // Fragments in a chain nest without limit, and this is a stack.
+    // A chain of fragments can have any length, and this recursion uses the stack.
     if steps < 0 || depth >= 512 { isExhausted = true }
     guard !isExhausted else { return false }
     depth += 1
@@ -103,7 +104,7 @@ final class FieldConflicts {
     guard let referenced = collect(fragment: name), referenced !== own, enter() else { return }
     defer { leave() }
     compare(own, referenced, isExclusive, &conflicts)
-    for spread in referenced.spreads where take(spread, name, isExclusive) {
+    for spread in referenced.spreads where markCompared(spread, name, isExclusive) {
       compare(own, toFragment: spread, isExclusive, &conflicts)
       if isExhausted { return }
     }
@@ -112,7 +113,7 @@ final class FieldConflicts {
   private func compare(
     fragments first: Int, _ second: Int, _ isExclusive: Bool, _ conflicts: inout [Conflict]
   ) {
-    guard first != second, take(first, second, isExclusive),
+    guard first != second, markCompared(first, second, isExclusive),
       let referenced = collect(fragment: first), let other = collect(fragment: second), enter()
     else { return }
     defer { leave() }
@@ -127,8 +128,8 @@ final class FieldConflicts {
     }
   }
 
-  /// Whether two fragments are still to be compared; from now on they are not.
-  private func take(_ first: Int, _ second: Int, _ isExclusive: Bool) -> Bool {
+  /// Whether two fragments have not been compared yet; marks them as compared.
+  private func markCompared(_ first: Int, _ second: Int, _ isExclusive: Bool) -> Bool {
     let pair = FragmentPair(first, second)
     if let known = compared[pair], isExclusive || !known { return false }
     compared[pair] = isExclusive

@@ -1,4 +1,4 @@
-/// Fields exist on the type they are selected from.
+/// Selected fields are defined on the enclosing type.
 ///
 /// https://spec.graphql.org/September2025/#sec-Field-Selections
 final class FieldsOnCorrectType: RuleVisitor {
@@ -8,17 +8,17 @@ final class FieldsOnCorrectType: RuleVisitor {
     else { return }
     let name = field.name.value
     var hint = didYouMean(
-      typesThatHave(name, standingInFor: type, schema), "to use an inline fragment on")
+      typesWithField(name, possibleFor: type, schema), "to use an inline fragment on")
     if hint.isEmpty { hint = didYouMean(suggestions(for: name, in: type.fields?.names ?? [])) }
     context.report(
       .fieldsOnCorrectType, "Cannot query field '\(name)' on type '\(type.name)'." + hint,
       at: field.location)
   }
 
-  /// The objects that can stand in for an abstract type and have the field, and their interfaces
-  /// that have it: the most common first, then interfaces before what implements them.
-  private func typesThatHave(
-    _ field: String, standingInFor type: SchemaType, _ schema: Schema
+  /// The possible object types of an abstract type that have the field, and the interfaces of these
+  /// that have it: the most frequent first, then interfaces before their implementations.
+  private func typesWithField(
+    _ field: String, possibleFor type: SchemaType, _ schema: Schema
   ) -> [String] {
     guard type.isAbstract else { return [] }
     var found: [String] = []
@@ -44,7 +44,8 @@ final class FieldsOnCorrectType: RuleVisitor {
     }
   }
 
-  /// Sorts as Python does: the order above is not transitive, and the result depends on how.
+  /// An insertion sort like Python's sort for short lists: the order is not transitive, so the
+  /// result depends on the algorithm.
   private func insertionSorted(
     _ names: [String], _ precedes: (String, String) -> Bool
   ) -> [String] {

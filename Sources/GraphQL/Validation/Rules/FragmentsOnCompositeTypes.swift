@@ -1,4 +1,4 @@
-/// Fragments are on objects, interfaces or unions.
+/// Type conditions of fragments are object, interface or union types.
 ///
 /// https://spec.graphql.org/September2025/#sec-Fragments-on-Object-Interface-or-Union-Types
 final class FragmentsOnCompositeTypes: RuleVisitor {

@@ -1,4 +1,4 @@
-/// Arguments are defined by the directive or field they are given to.
+/// Arguments are defined by their field or directive.
 ///
 /// https://spec.graphql.org/September2025/#sec-Argument-Names
 final class KnownArgumentNames: RuleVisitor {

@@ -1,6 +1,6 @@
-/// Directives are defined, and stand where they may.
+/// Directives are defined and are applied at a location that their definition allows.
 ///
-/// Without a schema only the standard ones are known, and others pass.
+/// Without a schema, only the standard directives are checked.
 ///
 /// https://spec.graphql.org/September2025/#sec-Directives-Are-Defined
 final class KnownDirectives: RuleVisitor {
@@ -16,9 +16,9 @@ final class KnownDirectives: RuleVisitor {
       return
     }
     guard !definition.locations.contains(location) else { return }
-    let place = location.rawValue.lowercased().split(separator: "_").joined(separator: " ")
+    let description = location.rawValue.lowercased().split(separator: "_").joined(separator: " ")
     context.report(
-      .knownDirectives, "Directive '@\(name)' may not be used on \(place).",
+      .knownDirectives, "Directive '@\(name)' may not be used on \(description).",
       at: directive.location)
   }
 }

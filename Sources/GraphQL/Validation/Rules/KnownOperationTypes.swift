@@ -1,4 +1,4 @@
-/// The schema supports operations of the type.
+/// The schema supports the operation's type.
 ///
 /// https://spec.graphql.org/September2025/#sec-Operation-Type-Existence
 final class KnownOperationTypes: RuleVisitor {

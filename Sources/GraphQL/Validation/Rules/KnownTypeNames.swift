@@ -1,4 +1,4 @@
-/// Types that are referred to exist.
+/// Referenced types are defined.
 ///
 /// https://spec.graphql.org/September2025/#sec-Fragment-Spread-Type-Existence
 final class KnownTypeNames: RuleVisitor {

@@ -1,12 +1,12 @@
-/// Introspection does not follow lists into lists without end, which costs servers dearly.
+/// Limits the nesting of lists in introspection, which is expensive for servers.
 ///
-/// No rule of the specification, but among the defaults of the reference implementation.
+/// Not a rule of the specification, but a default rule of the reference implementation.
 final class MaxIntrospectionDepth: RuleVisitor {
   private static let lists: Set<String> = [
     "fields", "interfaces", "possibleTypes", "inputFields",
   ]
   private static let maxDepth = 3
-  /// How many fields deep the walk is inside a field that was reported.
+  /// The depth of the current field inside a reported field; 0 outside.
   private var skipped = 0
 
   func enter(field: Field, _ context: ValidationContext) {
@@ -39,7 +39,7 @@ final class MaxIntrospectionDepth: RuleVisitor {
   private func isTooDeep(_ field: Field, _ context: ValidationContext) -> Bool {
     guard let selectionSet = field.selectionSet else { return false }
     var open = [Level(selections: selectionSet.selections[...], depth: 0)]
-    // A fragment at one depth is followed once: what it spreads could otherwise multiply.
+    // Follows a fragment once per depth; the spreads inside it could multiply otherwise.
     var known: Set<State> = []
     var current: Set<String> = []
     while let last = open.indices.last {

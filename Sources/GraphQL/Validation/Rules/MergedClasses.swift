@@ -1,20 +1,18 @@
-/// Whether the fields of a document can be merged even if selection sets that are merged with a third
-/// one are merged with each other, too.
+/// A fast sufficient check that the fields of a document do not conflict.
 ///
-/// A quick answer, in about linear time whatever the document: selection sets that meet form
-/// classes, a class keeps one group of fields by response key, and when classes are joined, so are
-/// those of the subfields of the groups they share. Where nothing conflicts in these larger sets,
-/// nothing conflicts in the document. The other way round nothing follows: two operations may use one
-/// fragment beside fields that differ.
+/// Takes about linear time for every document. Selection sets that are merged with each other form
+/// equivalence classes; this check merges the fields of a whole class, even if two of its sets are
+/// only merged with a third one. If these larger sets have no conflict, the document has none. The
+/// converse does not hold: two operations may use the same fragment beside different fields.
 struct MergedClasses {
-  /// What is known of the fields of a class that have one response key.
+  /// The fields of a class with the same response key.
   private struct Group {
     var shape: Int
-    /// A field that all agree with, if one applies to objects of several types.
+    /// The field that all others agree with, if it applies to several object types.
     var shared: Int?
-    /// By object type, when there is no such field: one that applies to it.
+    /// A field for each object type that it applies to, if there is no such field.
     var byObject: [Int: Int]
-    /// A selection set of the class of the subfields.
+    /// A selection set in the class of the subfields.
     var inner: Int?
   }
 
@@ -83,7 +81,7 @@ struct MergedClasses {
     return moved.allSatisfy { add($0.value, $0.key, to: kept) }
   }
 
-  /// Adds a group to those of a class; `false` when it conflicts with the one of the same key.
+  /// Adds a group to a class. Returns `false` if it conflicts with the group of the same key.
   private mutating func add(_ group: Group, _ key: String, to root: Int) -> Bool {
     guard var known = groups[root].removeValue(forKey: key) else {
       groups[root][key] = group
@@ -99,7 +97,7 @@ struct MergedClasses {
     return true
   }
 
-  /// Fields of different objects may differ in name and arguments, as long as none applies to both.
+  /// Merges two groups. Fields of different object types may differ in name and arguments.
   private func merge(_ other: Group, into known: inout Group) -> Bool {
     guard let shared = known.shared ?? other.shared else {
       var few = other.byObject

@@ -1,20 +1,19 @@
-/// Whether the fields of a document can be merged, judged on sets of fields instead of pairs.
+/// Whether the fields of a document can be merged, computed on sets of fields instead of pairs.
 ///
-/// Selection sets that are merged into one are judged together: their fields are grouped by
-/// response key, a group must agree on the shape of its values, and those fields in it that can
-/// apply to one object must agree on name and arguments; then the selection sets of the group are
-/// merged in turn. A merged set is judged once, however often it comes up, and not at all as part
-/// of one that was judged: what conflicts in it conflicts there, too, as many levels below. The idea
-/// is Simon Adameit's.
+/// Selection sets that are merged are checked together. Their fields are grouped by response key;
+/// the fields of a group must have types of the same shape, and those that can apply to the same
+/// object must have the same name and arguments; then the selection sets of the group are merged in
+/// turn. Each merged set is checked once, and not at all if it is part of a checked set, which has
+/// its conflicts at the same depth. The algorithm is Simon Adameit's.
 struct MergedFields {
   enum Verdict: Equatable {
     case mergeable
     case conflict(Conflict)
-    /// There was too much to do.
+    /// The step limit was reached.
     case unknown
   }
 
-  /// The first conflict found, between two fields.
+  /// The first conflict between two fields.
   struct Conflict: Equatable {
     var key: String
     var reason: String
@@ -24,16 +23,17 @@ struct MergedFields {
 
   private struct Merged: Hashable {
     var selectionSets: [Int]
-    /// Whether only shapes have to agree, since the fields around apply to different objects.
+    /// Whether only the shapes must agree, because the enclosing fields apply to different object
+    /// types.
     var isShapeOnly: Bool
   }
 
   private let index: SelectionIndex
   private var open: [Merged] = []
   private var seen: Set<Merged> = []
-  /// The merged sets that were judged or are about to be, and by selection set, which of them it
-  /// belongs to: the latest few.
-  private var taken: [(count: Int, isShapeOnly: Bool)] = []
+  /// The merged sets that were or will be checked, and for each selection set the latest sets that
+  /// it belongs to.
+  private var mergedSets: [(count: Int, isShapeOnly: Bool)] = []
   private var memberships: [[Int]]
   private var visitedFragments: [Int]
   private var fragmentWasReached: [Bool]
@@ -41,8 +41,8 @@ struct MergedFields {
   private var steps: Int
 
   static func verdict(_ index: SelectionIndex, maxSteps: Int) -> Verdict {
-    // Most documents need a few steps for each of their parts. For those that need more, there is
-    // an answer that takes about as long as a few steps more.
+    // Most documents need a few steps per field. For others, `MergedClasses` may give the answer in
+    // about the same time.
     let few = 16 * (index.fields.count + index.selectionSets.count) + 1_000
     var merged = MergedFields(index, min(few, maxSteps))
     let verdict = merged.verdict()
@@ -77,7 +77,7 @@ struct MergedFields {
   private mutating func merge(_ selectionSets: [Int], isShapeOnly: Bool) {
     guard !selectionSets.isEmpty else { return }
     steps -= selectionSets.count
-    guard !isPartOfTaken(selectionSets, isShapeOnly) else { return }
+    guard !isCovered(selectionSets, isShapeOnly) else { return }
     let merged = Merged(selectionSets: selectionSets.sorted(), isShapeOnly: isShapeOnly)
     guard seen.insert(merged).inserted else { return }
     open.append(merged)
@@ -85,18 +85,18 @@ struct MergedFields {
       if memberships[selectionSet].count == Self.memberships {
         memberships[selectionSet].removeFirst()
       }
-      memberships[selectionSet].append(taken.count)
+      memberships[selectionSet].append(mergedSets.count)
     }
-    taken.append((selectionSets.count, isShapeOnly))
+    mergedSets.append((selectionSets.count, isShapeOnly))
   }
 
-  /// How many merged sets are remembered for each selection set.
+  /// The number of merged sets remembered per selection set.
   private static let memberships = 8
 
-  /// Whether all the selection sets are in one merged set, of which as much is asked.
-  private func isPartOfTaken(_ selectionSets: [Int], _ isShapeOnly: Bool) -> Bool {
+  /// Whether all the selection sets belong to one merged set whose check covers this one.
+  private func isCovered(_ selectionSets: [Int], _ isShapeOnly: Bool) -> Bool {
     var candidates = memberships[selectionSets[0]].filter {
-      taken[$0].count >= selectionSets.count && (isShapeOnly || !taken[$0].isShapeOnly)
+      mergedSets[$0].count >= selectionSets.count && (isShapeOnly || !mergedSets[$0].isShapeOnly)
     }
     for selectionSet in selectionSets.dropFirst() where !candidates.isEmpty {
       candidates.removeAll { !memberships[selectionSet].contains($0) }
@@ -196,7 +196,7 @@ struct MergedFields {
     group.compactMap { index.fields[$0].selectionSet }
   }
 
-  /// The fields of selection sets, also of the fragments in them.
+  /// The fields of selection sets, including those of their fragments.
   private mutating func collect(_ selectionSets: [Int]) -> [Int] {
     visit += 1
     var fields: [Int] = []

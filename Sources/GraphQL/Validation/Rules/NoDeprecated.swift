@@ -1,4 +1,4 @@
-/// Warns of what the schema says should not be used any more.
+/// Warns about deprecated fields, arguments, input fields and enum values.
 ///
 /// https://spec.graphql.org/September2025/#sec--deprecated
 final class NoDeprecated: RuleVisitor {

@@ -1,10 +1,10 @@
-/// Fragments do not contain themselves.
+/// Fragments do not contain themselves, directly or through others.
 ///
 /// https://spec.graphql.org/September2025/#sec-Fragment-Spreads-Must-Not-Form-Cycles
 final class NoFragmentCycles: RuleVisitor {
   private var visited: Set<String> = []
 
-  /// A fragment on the path being followed, and its spreads that are still to follow.
+  /// A fragment on the current path, and its spreads that are not visited yet.
   private struct Step {
     var name: String
     var spreads: ArraySlice<FragmentSpread>
@@ -12,34 +12,34 @@ final class NoFragmentCycles: RuleVisitor {
 
   func enter(fragment: FragmentDefinition, _ context: ValidationContext) {
     guard visited.insert(fragment.name.value).inserted else { return }
-    // On a stack of its own: chains of fragments can be as long as a document.
+    // An explicit stack, because a chain of fragments can be as long as the document.
     var path = [
       Step(
         name: fragment.name.value, spreads: context.spreads(in: context.definitionIndex)[...])
     ]
     var depths = [fragment.name.value: 0]
-    /// How one came from each fragment on the path to the next.
-    var taken: [FragmentSpread] = []
+    /// The spread from each fragment on the path to the next.
+    var spreads: [FragmentSpread] = []
     while let last = path.indices.last, !context.isAborted {
       guard let spread = path[last].spreads.popFirst() else {
         depths[path.removeLast().name] = nil
-        _ = taken.popLast()
+        _ = spreads.popLast()
         continue
       }
       let name = spread.name.value
       if let depth = depths[name] {
-        report(taken[depth...] + [spread], context)
+        report(spreads[depth...] + [spread], context)
       } else if let index = context.fragmentIndexes[name], visited.insert(name).inserted {
         depths[name] = path.count
         path.append(Step(name: name, spreads: context.spreads(in: index)[...]))
-        taken.append(spread)
+        spreads.append(spread)
       }
     }
   }
 
   private func report(_ cycle: ArraySlice<FragmentSpread>, _ context: ValidationContext) {
     guard let last = cycle.last else { return }
-    // Bounded: every spread of a long chain could close a circle.
+    // Limited, because every spread of a long chain can close a cycle.
     let via = cycle.dropLast().prefix(1_000).map { "'\($0.name.value)'" }
     context.report(
       .noFragmentCycles,

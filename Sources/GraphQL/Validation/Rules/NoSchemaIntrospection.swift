@@ -1,4 +1,4 @@
-/// Refuses introspection, for those who ask for it.
+/// Rejects introspection; only used on request.
 final class NoSchemaIntrospection: RuleVisitor {
   func enter(field: Field, _ context: ValidationContext) {
     guard let type = context.types.type?.namedType.value, BuiltIns.isIntrospection(type) else {

@@ -1,4 +1,4 @@
-/// Variables that are used, also through fragments, are defined.
+/// Variables used by an operation and its fragments are defined.
 ///
 /// https://spec.graphql.org/September2025/#sec-All-Variable-Uses-Defined
 final class NoUndefinedVariables: RuleVisitor {

@@ -1,7 +1,7 @@
 /// https://spec.graphql.org/September2025/#sec-Fragments-Must-Be-Used
 final class NoUnusedFragments: RuleVisitor {
   func leave(document: Document, _ context: ValidationContext) {
-    // Unlike other rules this one can look from all operations at once.
+    // Unlike other rules, this one can start from all operations at once.
     var used: Set<String> = []
     var open: [Int] = document.definitions.indices.filter {
       if case .operation = document.definitions[$0] { true } else { false }

@@ -1,11 +1,9 @@
-/// Fields with one response key are the same field with the same arguments, and of types whose
-/// values have one shape.
+/// Fields with the same response key have the same name and arguments, and types of the same shape.
 ///
-/// In two stages. `MergedFields` answers in about linear time whether there is any conflict, with
-/// the help of `MergedClasses` where that takes long, and usually there is none. Only if there is one
-/// does `FieldConflicts` look for pairs of fields as the reference implementation does, to word its
-/// errors in its order; that takes quadratic time and worse, and ends when the validation's steps are
-/// used up.
+/// Checks in two stages. `MergedFields` decides in about linear time whether there is a conflict,
+/// with `MergedClasses` where it would take long. Only if there is one, `FieldConflicts` searches
+/// pairs of fields like the reference implementation, to report the same errors in the same order;
+/// that takes at least quadratic time and stops at ``ValidationOptions/maxSteps``.
 ///
 /// https://spec.graphql.org/September2025/#sec-Field-Selection-Merging
 final class OverlappingFieldsCanBeMerged: RuleVisitor {
@@ -36,7 +34,7 @@ final class OverlappingFieldsCanBeMerged: RuleVisitor {
         pair.key, pair.reason,
         [index.fields[pair.first].location, index.fields[pair.second].location], context)
     } else {
-      // Neither stage could tell.
+      // Neither stage found an answer within the step limit.
       _ = context.takeSteps(context.remainingSteps + 1)
     }
   }

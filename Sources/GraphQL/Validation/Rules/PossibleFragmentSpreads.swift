@@ -1,4 +1,4 @@
-/// Some object can be of both the type of a fragment and that of the place it is spread.
+/// A fragment's type and the enclosing type have a possible object type in common.
 ///
 /// https://spec.graphql.org/September2025/#sec-Fragment-Spread-Is-Possible
 final class PossibleFragmentSpreads: RuleVisitor {

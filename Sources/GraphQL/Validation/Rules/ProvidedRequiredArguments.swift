@@ -1,4 +1,4 @@
-/// Arguments that must be given are given.
+/// Required arguments are provided.
 ///
 /// https://spec.graphql.org/September2025/#sec-Required-Arguments
 final class ProvidedRequiredArguments: RuleVisitor {

@@ -1,4 +1,4 @@
-/// Scalars and enums have no selection of fields, all other types need one.
+/// Fields of scalar and enum types have no selection set; fields of other types have one.
 ///
 /// https://spec.graphql.org/September2025/#sec-Leaf-Field-Selections
 final class ScalarLeafs: RuleVisitor {

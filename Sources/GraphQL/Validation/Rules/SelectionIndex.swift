@@ -1,39 +1,39 @@
-/// The selection sets and fields of a document by number, in the order in which they are walked.
+/// The selection sets and fields of a document, numbered in the order of traversal.
 final class SelectionIndex {
-  /// A field where it stands.
+  /// A field at a source location.
   struct Entry {
     var key: String
     var name: String
     var location: SourceLocation
     /// The number of its selection set.
     var selectionSet: Int?
-    /// The number of its arguments: the same for the same arguments in whatever order; one of its
-    /// own for arguments that repeat a name.
+    /// The number of its arguments: equal for equal arguments in any order, unique for arguments
+    /// with a repeated name.
     var arguments: Int
-    /// The arguments themselves, if they repeat a name.
+    /// The arguments, if a name is repeated.
     var repeatedArguments: [Argument]?
-    /// The number of the type it is selected from, 0 for none.
+    /// The number of the enclosing type, or 0 if it is unknown.
     var parent: Int
     var type: TypeReference?
-    /// The number of what the type's values look like, composite types all alike; 0 if unknown.
+    /// The number of the type's shape; one number for all composite types, 0 if unknown.
     var shape: Int
   }
 
-  /// One thing selected, in source order.
+  /// A selection, in source order.
   enum Item {
     case field(Int)
     case spread(Int)
-    /// An inline fragment's selection set; its type condition, if it has one.
+    /// The selection set of an inline fragment, and its type condition if there is one.
     case inline(Int, condition: String?)
   }
 
   private(set) var fields: [Entry] = []
   private(set) var selectionSets: [[Item]] = []
-  /// By number: the names of fragments that are spread.
+  /// The names of spread fragments, by number.
   private(set) var spreadNames: [String] = []
-  /// By number of a fragment's name: its selection set and type condition, if it is defined.
+  /// The selection set and type condition of each defined fragment, by the number of its name.
   private(set) var fragments: [(selectionSet: Int, condition: String)?] = []
-  /// The selection sets of operations, then those of fragments.
+  /// The selection sets of the operations, then those of the fragments.
   private(set) var roots: [Int] = []
 
   let context: ValidationContext
@@ -41,7 +41,7 @@ final class SelectionIndex {
   private(set) var typeIsObject: [Bool] = [false]
   private var shapes: [String: Int] = [:]
   private var argumentNumbers: [String: Int] = [:]
-  /// By number, less one: the arguments first seen to have it.
+  /// The first arguments with each number, at the number less one.
   private var numberedArguments: [[Argument]] = []
   private var spreadNumbers: [String: Int] = [:]
 
@@ -163,8 +163,8 @@ final class SelectionIndex {
     return number
   }
 
-  /// Whether two fields have the same arguments, in the sense of the reference implementation
-  /// where they repeat a name.
+  /// Whether two fields have the same arguments; if a name is repeated, as the reference
+  /// implementation defines it.
   func haveSameArguments(_ first: Entry, _ second: Entry) -> Bool {
     if first.repeatedArguments == nil, second.repeatedArguments == nil {
       return first.arguments == second.arguments
@@ -186,7 +186,7 @@ extension Argument {
 }
 
 extension Value {
-  /// The value with the fields of objects in order of their names.
+  /// The value with the fields of objects sorted by name.
   var sorted: Value {
     switch self {
     case .list(let values, let location):

@@ -1,4 +1,5 @@
-/// A subscription selects exactly one field, unconditionally, and none of introspection.
+/// A subscription selects exactly one root field, without conditions, and not an introspection
+/// field.
 ///
 /// https://spec.graphql.org/September2025/#sec-Single-Root-Field
 final class SingleFieldSubscriptions: RuleVisitor {
@@ -28,13 +29,13 @@ final class SingleFieldSubscriptions: RuleVisitor {
   }
 }
 
-/// The fields an operation selects from its root type, by response key.
+/// The fields that an operation selects from its root type, by response key.
 ///
 /// https://spec.graphql.org/September2025/#CollectSubscriptionFields()
 private struct RootFields {
-  /// `name` is the name of the first field.
+  /// `name` is the name of the first field of the group.
   var groups: [(name: String, locations: [SourceLocation])] = []
-  /// Where fields and fragments are selected on a condition.
+  /// The source locations of fields and fragments with a condition.
   var conditions: [SourceLocation] = []
 
   init(of operation: OperationDefinition, on root: String, _ context: ValidationContext) {

@@ -1,4 +1,4 @@
-/// Directives stand once in one place, unless they are repeatable.
+/// A directive is applied at most once per location, unless it is repeatable.
 ///
 /// https://spec.graphql.org/September2025/#sec-Directives-Are-Unique-per-Location
 final class UniqueDirectivesPerLocation: RuleVisitor {

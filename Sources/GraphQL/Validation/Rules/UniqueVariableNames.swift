@@ -10,16 +10,16 @@ final class UniqueVariableNames: RuleVisitor {
 }
 
 extension SourceLocation {
-  /// The place of a variable's name, given that of its `$`.
+  /// The source location of a variable's name, computed from that of its `$`.
   ///
-  /// The two need not be next to each other, but they are in all but contrived documents.
+  /// Assumes that no ignored characters separate the two.
   fileprivate var afterDollar: SourceLocation {
     SourceLocation(line: line, column: column + 1, offset: offset + 1)
   }
 }
 
 extension Array {
-  /// The names that several elements share, with all their places, in order of their first one.
+  /// The names of several elements, with all their source locations, in the order of the first one.
   func repeated(by name: (Element) -> Name) -> [[Name]] {
     guard count > 1 else { return [] }
     var positions: [String: Int] = [:]

@@ -1,9 +1,9 @@
-/// Literals are of the type that their place expects.
+/// Literals are valid values of the expected type.
 ///
 /// https://spec.graphql.org/September2025/#sec-Values-of-Correct-Type
 final class ValuesOfCorrectType: RuleVisitor {
   private var variables: [String: VariableDefinition] = [:]
-  /// How many lists and objects deep the walk is inside one that was judged as a whole.
+  /// The depth of the current list or object inside a checked value; 0 outside.
   private var skipped = 0
 
   func enter(operation: OperationDefinition, _ context: ValidationContext) {
@@ -113,13 +113,13 @@ final class ValuesOfCorrectType: RuleVisitor {
 
   private func checkLeaf(_ value: Value, _ context: ValidationContext) {
     guard let expected = context.types.inputType, let type = context.namedType(of: expected),
-      let message = complaint(value, of: type, expected)
+      let message = problem(value, of: type, expected)
     else { return }
     context.report(.valuesOfCorrectType, message, at: value.location)
   }
 
-  /// What is wrong with a value that should be of a type; `nil` when nothing is.
-  private func complaint(
+  /// The error message for a value of the wrong type; `nil` if it is valid.
+  private func problem(
     _ value: Value, of type: SchemaType, _ expected: TypeReference
   ) -> String? {
     switch type {
@@ -133,7 +133,7 @@ final class ValuesOfCorrectType: RuleVisitor {
       return "Enum '\(enumeration.name)' cannot represent non-enum value: \(text)."
         + hint(text, enumeration)
     case .scalar(let scalar):
-      return complaint(value, ofScalar: scalar.name)
+      return problem(value, ofScalar: scalar.name)
     case .object, .interface, .union, .inputObject:
       return "Expected value of type '\(expected.printed())', found \(value.printed())."
     }
@@ -143,8 +143,8 @@ final class ValuesOfCorrectType: RuleVisitor {
     didYouMean(suggestions(for: text, in: enumeration.values.names), "the enum value")
   }
 
-  /// Scalars that are not standard take any value.
-  private func complaint(_ value: Value, ofScalar name: String) -> String? {
+  /// The error message for a scalar value; `nil` if it is valid. Custom scalars accept every value.
+  private func problem(_ value: Value, ofScalar name: String) -> String? {
     switch (name, value) {
     case ("Int", .int(let text, _)):
       Int32(text) == nil

@@ -1,4 +1,4 @@
-/// Variables are of the type that their place expects.
+/// The types of variables are compatible with the expected types.
 ///
 /// https://spec.graphql.org/September2025/#sec-All-Variable-Usages-Are-Allowed
 final class VariablesInAllowedPosition: RuleVisitor {
@@ -10,7 +10,8 @@ final class VariablesInAllowedPosition: RuleVisitor {
       guard let variable = definitions[usage.variable.value], let expected = usage.type,
         context.isKnownType(variable.type.namedType.value)
       else { continue }
-      if let oneOf = usage.oneOf, !variable.type.isNonNull, !isLeftToValues(usage, context) {
+      if let oneOf = usage.oneOf, !variable.type.isNonNull, !isReportedByValuesRule(usage, context)
+      {
         context.report(
           .variablesInAllowedPosition,
           "Variable '\(usage.variable.value)' must be non-nullable to be used for OneOf Input "
@@ -29,9 +30,10 @@ final class VariablesInAllowedPosition: RuleVisitor {
     }
   }
 
-  /// Whether `ValuesOfCorrectType` judges the usage, which sees a fragment once, as part of the
+  /// Whether `ValuesOfCorrectType` reports the usage; it checks each fragment once, with the
   /// operation before it.
-  private func isLeftToValues(_ usage: VariableUsage, _ context: ValidationContext) -> Bool {
+  private func isReportedByValuesRule(_ usage: VariableUsage, _ context: ValidationContext) -> Bool
+  {
     let before = context.document.definitions[...usage.definition]
     let operation = before.lastIndex { if case .operation = $0 { true } else { false } }
     return operation == context.definitionIndex

@@ -1,4 +1,4 @@
-/// A schema is defined at most once.
+/// There is at most one schema definition.
 final class LoneSchemaDefinition: RuleVisitor {
   private var isDefined = false
 

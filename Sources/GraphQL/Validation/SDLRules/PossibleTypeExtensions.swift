@@ -1,4 +1,4 @@
-/// What is extended exists, and is of the kind the extension says.
+/// Extended types are defined and are of the extension's kind.
 ///
 /// https://spec.graphql.org/September2025/#sec-Type-Extensions
 final class PossibleTypeExtensions: RuleVisitor {
@@ -35,7 +35,7 @@ final class PossibleTypeExtensions: RuleVisitor {
 }
 
 extension SchemaType {
-  /// The kind as messages name it.
+  /// The kind as error messages show it.
   var kindName: String {
     switch self {
     case .scalar: "scalar"

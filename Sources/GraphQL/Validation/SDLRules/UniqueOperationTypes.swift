@@ -1,4 +1,4 @@
-/// Every kind of operation has at most one root type.
+/// Each operation type has at most one root type.
 final class UniqueOperationTypes: RuleVisitor {
   private var known: [OperationType: SourceLocation] = [:]
 

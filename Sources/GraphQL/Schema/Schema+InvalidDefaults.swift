@@ -1,16 +1,17 @@
 extension Schema {
-  /// Takes the default values away that their types do not allow, with a warning for each of the
-  /// first hundred: whoever has such a default has none, as for graphql-core 3.2.
-  mutating func leaveOutUnusableDefaults() {
-    var judge = DefaultJudge(schema: self)
+  /// Removes default values that are not valid for their type, like graphql-core 3.2, with a
+  /// warning for each of the first hundred.
+  mutating func removeInvalidDefaultValues() {
+    var checker = DefaultValueChecker(schema: self)
     var found: [SchemaError.Issue] = []
-    /// Those of some input values, if one of them loses its default value.
+    /// The definitions without invalid default values; `nil` if all are valid.
     func cleaned(
-      _ definitions: some RandomAccessCollection<InputValueDefinition>, _ place: (String) -> String
+      _ definitions: some RandomAccessCollection<InputValueDefinition>,
+      _ coordinate: (String) -> String
     ) -> [InputValueDefinition]? {
       var result: [InputValueDefinition]?
       for (index, definition) in definitions.enumerated() {
-        guard let value = definition.defaultValue, !judge.isAllowed(value, definition.type) else {
+        guard let value = definition.defaultValue, !checker.isAllowed(value, definition.type) else {
           continue
         }
         if result == nil { result = Array(definitions) }
@@ -18,8 +19,9 @@ extension Schema {
         if found.count < 100 {
           found.append(
             SchemaError.Issue(
-              message: "The default value of \(place(definition.name.value)) is not a value of its "
-                + "type \(definition.type.printed()), and is never used: \(value.printed())",
+              message:
+                "The default value of \(coordinate(definition.name.value)) is not a value of its "
+                + "type \(definition.type.printed()), and is ignored: \(value.printed())",
               location: value.location))
         }
       }
@@ -72,13 +74,13 @@ extension SchemaType {
   }
 }
 
-/// Says whether constants are values of the types they stand for.
+/// Checks whether constants are valid values of a type.
 ///
 /// https://spec.graphql.org/September2025/#sec-Input-Values
-private struct DefaultJudge {
+private struct DefaultValueChecker {
   let schema: Schema
-  /// Whether a field of an input object has a default value that counts.
-  private var counting: [String: Bool] = [:]
+  /// Whether a field of an input object has a valid default value.
+  private var validity: [String: Bool] = [:]
 
   init(schema: Schema) {
     self.schema = schema
@@ -112,33 +114,33 @@ private struct DefaultJudge {
     for field in input.fields {
       if let value = given[field.name.value] {
         guard isAllowed(value, field.type, depth + 1) else { return false }
-      } else if field.type.isNonNull, !counts(field, of: input, depth + 1) {
+      } else if field.type.isNonNull, !hasValidDefault(field, of: input, depth + 1) {
         return false
       }
     }
     guard input.isOneOf else { return true }
-    // Fields that the type does not have are passed over, as by the reference implementation.
+    // Unknown fields are ignored, as in the reference implementation.
     let known = given.filter { input.fields[$0.key] != nil }
     guard known.count == 1, let only = known.first else { return false }
     if case .null = only.value { return false }
     return true
   }
 
-  /// Whether the field has a default value, and one that its type allows.
-  mutating func counts(
+  /// Whether the field has a default value that is valid for its type.
+  mutating func hasValidDefault(
     _ field: InputValueDefinition, of input: InputObjectType, _ depth: Int = 0
   ) -> Bool {
     guard let value = field.defaultValue else { return false }
-    let place = "\(input.name).\(field.name.value)"
-    if let known = counting[place] { return known }
+    let coordinate = "\(input.name).\(field.name.value)"
+    if let known = validity[coordinate] { return known }
     let result = isAllowed(value, field.type, depth)
-    counting[place] = result
+    validity[coordinate] = result
     return result
   }
 }
 
 extension ScalarType {
-  /// Whether a literal denotes a value of the scalar; those that are not standard take any.
+  /// Whether a literal is a valid value of the scalar. Custom scalars accept every literal.
   fileprivate func isLiteralAllowed(_ value: Value) -> Bool {
     switch (name, value) {
     case ("Int", .int(let text, _)): Int32(text) != nil
