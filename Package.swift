@@ -1,7 +1,7 @@
 // swift-tools-version:6.1
 import PackageDescription
 
-// `GQLRUN_MODULES=core` leaves only the modules without networking (CYajl, JSONStream, GraphQL, Cache),
+// `GQLRUN_MODULES=core` leaves only the modules without networking (Support, CYajl, JSONStream, GraphQL, Cache),
 // so that their tests build and run in seconds. `make test-core` sets it.
 let coreOnly = Context.environment["GQLRUN_MODULES"] == "core"
 
@@ -16,15 +16,18 @@ let settings: [SwiftSetting] = [
 let onTheWay = settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 let core: [Target] = [
+  .target(name: "GQLRunSupport", path: "Sources/Support", swiftSettings: onTheWay),
   .systemLibrary(name: "CYajl", pkgConfig: "yajl", providers: [.apt(["libyajl-dev"])]),
   .target(
     name: "GQLRunJSON", dependencies: ["CYajl"], path: "Sources/JSONStream", swiftSettings: settings
   ),
-  .target(name: "GQLRunLanguage", path: "Sources/GraphQL", swiftSettings: settings),
+  .target(
+    name: "GQLRunLanguage", dependencies: ["GQLRunSupport"], path: "Sources/GraphQL",
+    swiftSettings: settings),
   .target(
     name: "GQLRunCache",
     dependencies: [
-      "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
     ],
@@ -32,13 +35,16 @@ let core: [Target] = [
     swiftSettings: onTheWay),
   // What tests of several modules use; in no product.
   .target(name: "GQLRunTestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+  .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
   .testTarget(
-    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunTestSupport"],
+    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport"],
     swiftSettings: settings),
   .testTarget(
     name: "CacheTests",
-    dependencies: ["GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunTestSupport"],
+    dependencies: [
+      "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport",
+    ],
     swiftSettings: settings),
 ]
 
@@ -46,7 +52,7 @@ let networked: [Target] = [
   .target(
     name: "GQLRunConfiguration",
     dependencies: [
-      "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Yams", package: "Yams"),
     ],
@@ -55,7 +61,7 @@ let networked: [Target] = [
   .target(
     name: "GQLRunPipeline",
     dependencies: [
-      "GQLRunConfiguration", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunConfiguration", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],
@@ -64,7 +70,7 @@ let networked: [Target] = [
   .target(
     name: "GQLRunPlugins",
     dependencies: [
-      "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
       .product(name: "AsyncHTTPClient", package: "async-http-client"),
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -87,7 +93,7 @@ let networked: [Target] = [
     name: "GQLRunBatch",
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
-      "CGQLRunZlib",
+      "GQLRunSupport", "CGQLRunZlib",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -100,7 +106,7 @@ let networked: [Target] = [
   .target(
     name: "GQLRunDemoServer",
     dependencies: [
-      "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
       .product(name: "Hummingbird", package: "hummingbird"),
       .product(name: "HummingbirdCore", package: "hummingbird"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -114,6 +120,7 @@ let networked: [Target] = [
     name: "GQLRunProfile",
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunSupport",
       .product(name: "Histogram", package: "hdrhistogram-swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
@@ -125,7 +132,7 @@ let networked: [Target] = [
     dependencies: [
       "CGQLRunAllocations",
       "GQLRunBatch", "GQLRunProfile", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage", "GQLRunDemoServer",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunDemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
@@ -148,7 +155,9 @@ let networked: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "PipelineTests",
-    dependencies: ["GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage"],
+    dependencies: [
+      "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
+    ],
     swiftSettings: settings),
   .testTarget(
     name: "PluginsTests",

@@ -1,6 +1,7 @@
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 import HTTPTypes
 
 extension Pipeline {

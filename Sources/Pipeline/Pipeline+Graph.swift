@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 extension Pipeline {
   /// The language of a drawing.
   public enum GraphFormat: Sendable {

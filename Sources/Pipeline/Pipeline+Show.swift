@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 extension Pipeline {
   /// The pipeline as `gqlrun pipeline show` prints it: every entry with its options, defaults
   /// filled in, as the file has them before expansion, secrets masked.

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import GQLRunJSON
+import GQLRunSupport
 import GRDB
 import Synchronization
 
@@ -25,7 +26,7 @@ final class Journal: Sendable {
   /// - Parameter isReadOnly: Opens it beside a run, to look at it.
   init(path: String, isReadOnly: Bool = false) throws {
     self.path = path
-    lock = isReadOnly ? nil : try FileLock(path + ".lock")
+    lock = isReadOnly ? nil : try Self.lock(path)
     var configuration = Configuration()
     configuration.readonly = isReadOnly
     configuration.busyMode = .timeout(10)
@@ -59,6 +60,18 @@ final class Journal: Sendable {
         "the journal \(path) cannot be used: \(error.message ?? "SQLite error \(error.resultCode)")"
       )
     }
+  }
+
+  /// Locks the journal at `path` for this run.
+  private static func lock(_ path: String) throws -> FileLock {
+    do throws(SystemError) {
+      let lock = try FileLock(path + ".lock")
+      if try lock.tryLock() { return lock }
+    } catch {
+      throw StoppedByStorage(message: "\(error)")
+    }
+    throw JournalError(
+      "another run is using the journal \(path); wait for it, or start without --resume")
   }
 
   /// Makes the tables of a new journal.
@@ -171,22 +184,16 @@ enum Errno {
   }
 }
 
-/// A lock on a file, held until it is released or the process ends.
-///
-/// Sendable: the descriptor is closed once, by the owner of the journal.
-final class FileLock: Sendable {
-  private let descriptor: Int32
-
-  init(_ path: String) throws {
-    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw Errno.last("cannot make the lock \(path)") }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      Foundation.close(descriptor)
-      throw JournalError(
-        "another run is using the journal \(path.dropLast(5)); wait for it, or start without --resume"
-      )
+extension AtomicFile {
+  /// Replaces the file at `path`, or leaves it as it is. Makes missing folders.
+  ///
+  /// - Throws: ``StoppedByStorage``
+  static func write(_ bytes: [UInt8], to path: String) throws {
+    try FileSink.makeFolder(of: path)
+    do throws(SystemError) {
+      try write(bytes, to: path, permissions: 0o666)
+    } catch {
+      throw StoppedByStorage(message: "\(error)")
     }
   }
-
-  func release() { Foundation.close(descriptor) }
 }

@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunSupport
 
 extension ManifestLoader {
   /// What is known of the operations while each is read.

@@ -1,6 +1,7 @@
 import GQLRunCache
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunSupport
 
 extension ManifestLoader {
   /// Reads what refers to the data: records, pages, captures, bookmarks.

@@ -1,6 +1,7 @@
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 /// How a manifest is run, and what it is judged by.
 extension ManifestLoader {

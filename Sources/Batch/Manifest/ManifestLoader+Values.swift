@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunSupport
 
 /// The names that templates of an operation may use.
 struct KnownNames {

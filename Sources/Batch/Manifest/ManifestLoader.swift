@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 
 /// Reads manifests, and finds everything that is wrong with one before anything is sent.

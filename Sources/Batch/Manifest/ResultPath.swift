@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 
 /// A path into a result: `organization.repositories.nodes[*]`, where `[*]` is every element.
 struct ResultPath: Sendable, Hashable, CustomStringConvertible {
@@ -72,7 +73,7 @@ struct SelectionTree {
       let fields = sets.flatMap { self.fields(of: $0) }
       let found = fields.filter { $0.responseKey == key }
       guard !found.isEmpty else {
-        return (key, GQLRunLanguage.suggestion(for: key, in: fields.map(\.responseKey)))
+        return (key, GQLRunSupport.suggestion(for: key, in: fields.map(\.responseKey)))
       }
       sets = found.compactMap(\.selectionSet)
     }

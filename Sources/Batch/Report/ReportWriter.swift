@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunSupport
 
 /// Writes the reports of a run.
 struct ReportWriter {
@@ -159,23 +160,6 @@ struct JUnitReport {
 
   /// Text for XML: markup escaped, what XML 1.0 cannot hold replaced.
   static func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\"": result += "&quot;"
-      case "\n": result += "&#10;"
-      case "\t": result += "&#9;"
-      default:
-        if scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF {
-          result += "\u{FFFD}"
-        } else {
-          result.unicodeScalars.append(scalar)
-        }
-      }
-    }
-    return result
+    QuotedText.markup(text, keepsLineBreaks: false)
   }
 }

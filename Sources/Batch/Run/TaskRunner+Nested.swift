@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunSupport
 
 /// Connections inside of records, completed through `node(id:)`.
 extension TaskRunner {
@@ -156,36 +157,6 @@ extension TaskRunner {
       return "\(path) (\(old.count) elements before, \(new.count) now)"
     default:
       return "\(path) (\(old.jsonText().prefix(40)) before, \(new.jsonText().prefix(40)) now)"
-    }
-  }
-}
-
-/// Files that appear under their name only when they are complete.
-enum AtomicFile {
-  static func write(_ bytes: [UInt8], to path: String) throws {
-    try FileSink.makeFolder(of: path)
-    let part = "\(path).\(getpid()).\(UInt32.random(in: 0 ... .max)).part"
-    let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw Errno.last("cannot write \(path)") }
-    var offset = 0
-    var failure: StoppedByStorage?
-    bytes.withUnsafeBytes { bytes in
-      while offset < bytes.count, failure == nil {
-        let count = Foundation.write(
-          descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
-        if count >= 0 {
-          offset += count
-        } else if errno != EINTR {
-          failure = Errno.last("cannot write \(path)")
-        }
-      }
-    }
-    if failure == nil, fsync(descriptor) != 0 { failure = Errno.last("cannot write \(path)") }
-    close(descriptor)
-    if failure == nil, rename(part, path) != 0 { failure = Errno.last("cannot write \(path)") }
-    if let failure {
-      unlink(part)
-      throw failure
     }
   }
 }

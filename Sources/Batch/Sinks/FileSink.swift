@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// A sink that appends to a file.
 ///
@@ -59,7 +60,13 @@ final class FileSink {
   /// Keeps out a second run that writes the same file: each has a journal of its own, and they would
   /// write over each other. Held until the file is closed.
   private func lock(_ name: String) throws {
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    let isLocked: Bool
+    do throws(SystemError) {
+      isLocked = try FileLock.tryLock(descriptor, path: name)
+    } catch {
+      throw StoppedByStorage(message: "\(error)")
+    }
+    guard isLocked else {
       throw StoppedByStorage(
         message: "another run is writing \(name); wait for it, or give this run outputs of its own")
     }
@@ -115,25 +122,13 @@ final class FileSink {
 
   private func flush() throws {
     guard !held.isEmpty else { return }
-    try held.withUnsafeBytes { bytes in
-      var offset = 0
-      while offset < bytes.count {
-        let count = Foundation.write(
-          descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
-        if count < 0 {
-          if errno == EINTR { continue }
-          if errno == EAGAIN {
-            var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            _ = poll(&waiting, 1, -1)
-            continue
-          }
-          var problem = Errno.last(
-            isStandardOutput ? "cannot write to standard output" : "cannot write \(path)")
-          problem.isClosedOutput = errno == EPIPE
-          throw problem
-        }
-        offset += count
-      }
+    let code = SystemIO.writeAll(held, to: descriptor)
+    guard code == 0 else {
+      errno = code
+      var problem = Errno.last(
+        isStandardOutput ? "cannot write to standard output" : "cannot write \(path)")
+      problem.isClosedOutput = code == EPIPE
+      throw problem
     }
     position += held.count
     held.removeAll(keepingCapacity: true)
@@ -178,26 +173,18 @@ final class FileSink {
     guard fsync(descriptor) == 0 else { throw Errno.last("cannot make \(path) durable") }
     guard isComplete, !isPublished else { return }
     guard rename(partPath, path) == 0 else { throw Errno.last("cannot rename \(partPath)") }
-    let folder = Foundation.open(Self.folder(of: path), O_RDONLY | O_CLOEXEC)
-    if folder >= 0 {
-      fsync(folder)
-      Foundation.close(folder)
-    }
+    AtomicFile.syncFolder(of: path)
   }
 
   /// Leaves the file as it is.
   func abandon() { if !isStandardOutput { Foundation.close(descriptor) } }
 
-  static func folder(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-  }
-
   static func makeFolder(of path: String) throws {
     do {
       try FileManager.default.createDirectory(
-        atPath: folder(of: path), withIntermediateDirectories: true)
+        atPath: FilePath.folder(of: path), withIntermediateDirectories: true)
     } catch {
-      throw StoppedByStorage(message: "cannot make the folder \(folder(of: path))")
+      throw StoppedByStorage(message: "cannot make the folder \(FilePath.folder(of: path))")
     }
   }
 

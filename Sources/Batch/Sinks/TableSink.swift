@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 import GRDB
 
 /// A database that sinks write into: one connection, whatever the number of tables, and one transaction
@@ -87,18 +88,23 @@ final class TableSink {
     self.key = key
     try file.change { db in
       let all = key.isEmpty ? columns + ["_task"] : columns
-      let definitions = all.map { Self.quoted($0) }.joined(separator: ", ")
-      try db.execute(sql: "CREATE TABLE IF NOT EXISTS \(Self.quoted(table)) (\(definitions))")
+      let definitions = all.map { QuotedText.sqlIdentifier($0) }.joined(separator: ", ")
+      try db.execute(
+        sql: "CREATE TABLE IF NOT EXISTS \(QuotedText.sqlIdentifier(table)) (\(definitions))")
       let known = Set(try db.columns(in: table).map(\.name))
       for column in all where !known.contains(column) {
         try db.execute(
-          sql: "ALTER TABLE \(Self.quoted(table)) ADD COLUMN \(Self.quoted(column))")
+          sql:
+            "ALTER TABLE \(QuotedText.sqlIdentifier(table)) ADD COLUMN \(QuotedText.sqlIdentifier(column))"
+        )
       }
       let name = "gqlrun_\(table)_\(key.isEmpty ? "_task" : key.joined(separator: "_"))"
-      let on = (key.isEmpty ? ["_task"] : key).map { Self.quoted($0) }.joined(separator: ", ")
+      let on = (key.isEmpty ? ["_task"] : key).map { QuotedText.sqlIdentifier($0) }.joined(
+        separator: ", ")
       try db.execute(
-        sql: "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(Self.quoted(name)) "
-          + "ON \(Self.quoted(table)) (\(on))")
+        sql:
+          "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(QuotedText.sqlIdentifier(name)) "
+          + "ON \(QuotedText.sqlIdentifier(table)) (\(on))")
     }
   }
 
@@ -109,7 +115,8 @@ final class TableSink {
         // With its first page everything that an earlier run left of the task goes.
         let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
         try db.cachedStatement(
-          sql: "DELETE FROM \(Self.quoted(table)) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
+          sql:
+            "DELETE FROM \(QuotedText.sqlIdentifier(table)) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
         ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
       }
       let values: [(any DatabaseValueConvertible)?] = row.map { Self.argument($0) }
@@ -122,20 +129,19 @@ final class TableSink {
 
   private lazy var insertion: String = {
     let all = key.isEmpty ? columns + ["_task"] : columns
-    let names = all.map { Self.quoted($0) }.joined(separator: ", ")
+    let names = all.map { QuotedText.sqlIdentifier($0) }.joined(separator: ", ")
     let marks = all.map { _ in "?" }.joined(separator: ", ")
-    let insert = "INSERT INTO \(Self.quoted(table)) (\(names)) VALUES (\(marks))"
+    let insert = "INSERT INTO \(QuotedText.sqlIdentifier(table)) (\(names)) VALUES (\(marks))"
     guard !key.isEmpty else { return insert }
     let others = columns.filter { !key.contains($0) }
-    let conflict = "ON CONFLICT (\(key.map { Self.quoted($0) }.joined(separator: ", "))) DO "
+    let conflict =
+      "ON CONFLICT (\(key.map { QuotedText.sqlIdentifier($0) }.joined(separator: ", "))) DO "
     guard !others.isEmpty else { return "\(insert) \(conflict)NOTHING" }
-    let updates = others.map { "\(Self.quoted($0)) = excluded.\(Self.quoted($0))" }
+    let updates = others.map {
+      "\(QuotedText.sqlIdentifier($0)) = excluded.\(QuotedText.sqlIdentifier($0))"
+    }
     return "\(insert) \(conflict)UPDATE SET \(updates.joined(separator: ", "))"
   }()
-
-  private static func quoted(_ name: String) -> String {
-    "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
-  }
 
   private static func argument(_ value: SQLValue) -> (any DatabaseValueConvertible)? {
     switch value {

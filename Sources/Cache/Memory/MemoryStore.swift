@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Records in memory, gone with the process.
 ///
 /// With a size limit, the records that were used longest ago go first; a later read that needs one is
@@ -12,7 +14,7 @@ public actor MemoryStore: RecordStore {
   let collectsChanges: Bool
   var table = RecordTable()
   private var use: UInt32 = 0
-  private let gate = WriterGate()
+  private let gate = AsyncMutex()
 
   /// - Parameters:
   ///   - maxSize: The most bytes of keys and record text to keep; `nil`, the default, is no limit.
@@ -24,8 +26,20 @@ public actor MemoryStore: RecordStore {
   }
 
   public func begin() async throws(CacheError) -> any RecordTransaction {
-    await gate.acquire()
+    try await acquire()
     return MemoryTransaction(store: self, gate: gate)
+  }
+
+  /// Waits until no transaction is open.
+  ///
+  /// - Throws: ``CacheError`` with the code `cancelled` when the task is cancelled meanwhile.
+  private func acquire() async throws(CacheError) {
+    do throws(CancellationError) {
+      try await gate.acquire()
+    } catch {
+      throw CacheError(
+        .cancelled, "gave up waiting to write to the cache in memory: the task was cancelled")
+    }
   }
 
   public func read(
@@ -94,11 +108,11 @@ public actor MemoryStore: RecordStore {
     return statistics
   }
 
-  public func clear() async {
-    await gate.acquire()
+  public func clear() async throws(CacheError) {
+    try await acquire()
     table = RecordTable()
     activity.noteCleared()
-    await gate.release()
+    gate.release()
   }
 
   // MARK: Writing
@@ -311,21 +325,18 @@ struct MemorySource: RecordSource {
 
 private actor MemoryTransaction: RecordTransaction {
   private let store: MemoryStore
-  private let gate: WriterGate
+  private let gate: AsyncMutex
   private var edits: [StoreEdit] = []
   private var pages: [Paging] = []
   private var isOpen = true
 
-  init(store: MemoryStore, gate: WriterGate) {
+  init(store: MemoryStore, gate: AsyncMutex) {
     self.store = store
     self.gate = gate
   }
 
   deinit {
-    if isOpen {
-      let gate = gate
-      Task { await gate.release() }
-    }
+    if isOpen { gate.release() }
   }
 
   func merge(_ records: RecordBatch) -> RecordBatch? {
@@ -355,7 +366,7 @@ private actor MemoryTransaction: RecordTransaction {
     isOpen = false
     let summary = await store.commit(edits, pages, settling: layer)
     edits = []
-    await gate.release()
+    gate.release()
     return summary
   }
 
@@ -363,6 +374,6 @@ private actor MemoryTransaction: RecordTransaction {
     guard isOpen else { return }
     isOpen = false
     edits = []
-    await gate.release()
+    gate.release()
   }
 }

@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 
 /// Holds given variable values against what an operation declares, before anything is sent.
 ///

@@ -9,7 +9,7 @@ final class DamageLog: @unchecked Sendable {
 
   private let mutex = NSLock()
   private let path: String
-  private let lock: FileLock?
+  private let lock: DatabaseLock?
   private let report: @Sendable (StoreNotice) -> Void
   private var keys: Set<[UInt8]> = []
   private var total = 0
@@ -17,7 +17,7 @@ final class DamageLog: @unchecked Sendable {
   private var isSuspect = false
 
   init(
-    path: String = "", lock: FileLock? = nil,
+    path: String = "", lock: DatabaseLock? = nil,
     report: @escaping @Sendable (StoreNotice) -> Void = { _ in }
   ) {
     self.path = path

@@ -10,13 +10,13 @@ final class SQLiteConnections: Sendable {
   /// `nil` when the file can only be read.
   private let writer: DatabaseQueue?
   private let path: String
-  private let lock: FileLock?
+  private let lock: DatabaseLock?
 
   /// - Parameters:
   ///   - target: The file as SQLite is to find it.
   ///   - version: The version of its tables.
   init(
-    _ target: String, path: String, version: Int, isWritable: Bool, lock: FileLock?
+    _ target: String, path: String, version: Int, isWritable: Bool, lock: DatabaseLock?
   ) throws {
     self.path = path
     self.lock = lock

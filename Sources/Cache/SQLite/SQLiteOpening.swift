@@ -12,7 +12,7 @@ struct SQLiteOpening {
   let options: SQLiteStore.Options
   /// The path without links: beside it are the log and the lock.
   private let name: String
-  private let lock: FileLock?
+  private let lock: DatabaseLock?
   /// The version in the header; that of today when the header was not looked at, as this process has the
   /// file open already. The write-ahead log may know better.
   private let headerVersion: Int
@@ -23,7 +23,7 @@ struct SQLiteOpening {
   struct Opened {
     var connections: SQLiteConnections
     var name: String
-    var lock: FileLock?
+    var lock: DatabaseLock?
     var seed: UInt64
     var isReadOnly: Bool
   }
@@ -56,7 +56,7 @@ struct SQLiteOpening {
     self.headerVersion = headerVersion
     self.options = options
     self.name = name
-    lock = FileLock(of: name)
+    lock = DatabaseLock(of: name)
     isWritable = lock?.isWritable == true && access(name, W_OK) == 0
   }
 

@@ -68,10 +68,10 @@ extension SQLiteStore {
         try db.execute(sql: "VACUUM INTO ?", arguments: [path])
       }
     } catch {
-      await gate.release()
+      gate.release()
       throw SQLiteFile.describe(error, "copy the cache to \(path):", self.path)
     }
-    await gate.release()
+    gate.release()
   }
 
   /// Gives the space of what was removed back to the file system.
@@ -84,12 +84,12 @@ extension SQLiteStore {
       }
       _ = try await pool.checkpoint()
     } catch {
-      await gate.release()
+      gate.release()
       // Another process reads or writes: what was removed is removed, and the space is used again.
       if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
       throw SQLiteFile.describe(error, "compact the cache", path)
     }
-    await gate.release()
+    gate.release()
   }
 
   /// One transaction that removes. Temporary tables go to disk meanwhile.
@@ -120,11 +120,11 @@ extension SQLiteStore {
         return housekeeping.summary
       }
       activity.post(summary)
-      await gate.release()
+      gate.release()
       checkpointIfLarge()
       return summary
     } catch {
-      await gate.release()
+      gate.release()
       throw SQLiteFile.describe(error, action, path)
     }
   }

@@ -113,11 +113,11 @@ public final class SQLiteStore: RecordStore {
   /// `@unchecked Sendable`: what changes is behind the mutex.
   private final class Place: @unchecked Sendable {
     let name: String
-    let lock: FileLock?
+    let lock: DatabaseLock?
     private let mutex = NSLock()
     private var isLeft = false
 
-    init(name: String, lock: FileLock?) {
+    init(name: String, lock: DatabaseLock?) {
       self.name = name
       self.lock = lock
     }
@@ -248,11 +248,11 @@ public final class SQLiteStore: RecordStore {
     } catch {
       // Records may be gone even so.
       activity.noteCleared()
-      await gate.release()
+      gate.release()
       throw SQLiteFile.describe(error, "clear the cache", path)
     }
     activity.noteCleared()
-    await gate.release()
+    gate.release()
   }
 
   /// Returns when everything that was committed before would survive a power cut.
@@ -282,10 +282,10 @@ public final class SQLiteStore: RecordStore {
       let isEmpty = try await pool.checkpoint()
       log.note(isEmpty ? 0 : Self.size(of: place.name + "-wal"))
     } catch {
-      await gate.release()
+      gate.release()
       throw SQLiteFile.describe(error, "checkpoint the cache", path)
     }
-    await gate.release()
+    gate.release()
   }
 
   /// Starts a checkpoint in the background when the write-ahead log has grown by 4 MiB since the last.

@@ -142,7 +142,7 @@ actor SQLiteTransaction: RecordTransaction {
       isOpen = false
       store.activity.post(summary)
       store.activity.post([settled])
-      await store.gate.release()
+      store.gate.release()
       store.checkpointIfLarge()
       return summary
     } catch {
@@ -189,6 +189,6 @@ actor SQLiteTransaction: RecordTransaction {
     try? await store.pool.writeWithoutTransaction { db in
       if db.isInsideTransaction { try db.rollback() }
     }
-    await store.gate.release()
+    store.gate.release()
   }
 }

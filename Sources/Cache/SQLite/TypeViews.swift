@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 import GRDB
 
 /// One SQL view per type, with a column per stored field, so that any SQLite tool can ask
@@ -28,7 +29,7 @@ enum TypeViews {
           sql: "INSERT OR REPLACE INTO view_columns VALUES (?, ?, ?, ?)",
           arguments: [shape.typename, index, column.key, column.holdsObjects])
       }
-      try db.execute(sql: "DROP VIEW IF EXISTS \(quoted(view))")
+      try db.execute(sql: "DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(view))")
       try db.execute(sql: statement(view, shape, columns))
     }
   }
@@ -36,7 +37,7 @@ enum TypeViews {
   /// Removes all views and what is known of them: names of fields may hold what was asked for.
   static func removeAll(_ db: Database) throws {
     for name in try String.fetchAll(db, sql: "SELECT name FROM views") {
-      try db.execute(sql: "DROP VIEW IF EXISTS \(quoted(name))")
+      try db.execute(sql: "DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(name))")
     }
     try db.execute(
       sql: """
@@ -84,14 +85,6 @@ enum TypeViews {
     GQLRunCache.isName(text[...]) && text.utf8.count <= 200
   }
 
-  private static func quoted(_ name: String) -> String {
-    "\"" + name.replacing("\"", with: "\"\"") + "\""
-  }
-
-  private static func literal(_ text: String) -> String {
-    "'" + text.replacing("'", with: "''") + "'"
-  }
-
   // MARK: Columns
 
   private static func columns(of type: String, _ db: Database) throws -> [TypeShapes.Field] {
@@ -124,11 +117,11 @@ enum TypeViews {
     parts += columns.map { column(value(of: $0), $0.key, &names) }
     // The keys of a type stand together: `User:` up to, but not including, `User;`.
     return """
-      CREATE VIEW \(quoted(view)) AS SELECT
+      CREATE VIEW \(QuotedText.sqlIdentifier(view)) AS SELECT
         \(parts.joined(separator: ",\n  "))
       FROM records
-      WHERE key >= \(literal(shape.prefix + ":")) AND key < \(literal(shape.prefix + ";"))
-        AND json_extract(data, '$.__typename') = \(literal(shape.typename))
+      WHERE key >= \(QuotedText.sqlLiteral(shape.prefix + ":")) AND key < \(QuotedText.sqlLiteral(shape.prefix + ";"))
+        AND json_extract(data, '$.__typename') = \(QuotedText.sqlLiteral(shape.typename))
       """
   }
 
@@ -142,7 +135,7 @@ enum TypeViews {
       unique = "\(name):\(number)"
       number += 1
     }
-    return "\(value) AS \(quoted(unique))"
+    return "\(value) AS \(QuotedText.sqlIdentifier(unique))"
   }
 
   /// The SQL that finds a field's value in the record text; of a reference, the key.
@@ -154,7 +147,7 @@ enum TypeViews {
         ? "CASE type WHEN 'object' THEN coalesce(json_extract(value, '$.\"$ref\"'), value) ELSE value END"
         : "value"
       return
-        "(SELECT \(value) FROM json_each(records.data) WHERE json_each.key = \(literal(field.key)))"
+        "(SELECT \(value) FROM json_each(records.data) WHERE json_each.key = \(QuotedText.sqlLiteral(field.key)))"
     }
     let plain = "json_extract(data, '$.\(field.key)')"
     return field.holdsObjects

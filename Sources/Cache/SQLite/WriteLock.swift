@@ -1,21 +1,22 @@
+import GQLRunSupport
+
 /// Who may write to a database file: one transaction or checkpoint at a time, of all stores and
 /// processes that use it.
 ///
 /// SQLite before 3.51.3 can damage its log when several connections write and checkpoint at once
 /// (https://sqlite.org/wal.html#walresetbug), so that it is not left to SQLite's own locks. Tasks of one
 /// store wait in order and as long as it takes; for other stores and processes the wait is bounded.
-actor WriteLock {
-  private let file: FileLock?
+final class WriteLock: Sendable {
+  private let file: DatabaseLock?
   private let isReadOnly: Bool
   private let path: String
   private let maximumWait: Duration
   private let clock: any Clock<Duration>
-  private var isTaken = false
-  private var waiting: [(id: Int, continuation: CheckedContinuation<Bool, Never>)] = []
-  private var nextID = 0
+  /// The turns of this store's tasks.
+  private let turns = AsyncMutex()
 
   init(
-    _ file: FileLock?, path: String, isReadOnly: Bool, maximumWait: Duration,
+    _ file: DatabaseLock?, path: String, isReadOnly: Bool, maximumWait: Duration,
     clock: any Clock<Duration> = ContinuousClock()
   ) {
     self.file = file
@@ -35,7 +36,7 @@ actor WriteLock {
     do throws(CacheError) {
       try await lockFile()
     } catch {
-      passTurn()
+      turns.release()
       throw error
     }
   }
@@ -53,51 +54,18 @@ actor WriteLock {
       file.noteHolder()
       return true
     }
-    passTurn()
+    turns.release()
     return false
   }
 
   func release() {
     file?.forgetHolder()
     file?.unlock(.writing)
-    passTurn()
+    turns.release()
   }
-
-  // MARK: Within this store
 
   private func takeTurn() async throws(CacheError) {
-    if Task.isCancelled { throw cancelled }
-    if !isTaken {
-      isTaken = true
-      return
-    }
-    let id = nextID
-    nextID += 1
-    let isOurs = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        if Task.isCancelled {
-          continuation.resume(returning: false)
-        } else {
-          waiting.append((id, continuation))
-        }
-      }
-    } onCancel: {
-      Task { await self.giveUp(id) }
-    }
-    if !isOurs { throw cancelled }
-  }
-
-  private func giveUp(_ id: Int) {
-    guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
-    waiting.remove(at: index).continuation.resume(returning: false)
-  }
-
-  private func passTurn() {
-    if waiting.isEmpty {
-      isTaken = false
-    } else {
-      waiting.removeFirst().continuation.resume(returning: true)
-    }
+    do throws(CancellationError) { try await turns.acquire() } catch { throw cancelled }
   }
 
   // MARK: Between stores and processes

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// The layout of a modern compiler: the message, the place, the line, what is meant, and what would
 /// work.
 struct HumanRenderer {

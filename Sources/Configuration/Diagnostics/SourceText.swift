@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// The text of a pipeline file, by lines, for excerpts in diagnostics.
 package struct SourceText: Sendable {
   package let file: String

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 extension OptionDecoder {
   struct Expanded {
     /// `nil` when a command would have to run.
@@ -76,7 +78,7 @@ extension OptionDecoder {
         .wrongValue, "`${\(name)}` in \(label) does not say what it is", place,
         "did you mean `${env:\(name)}`?")
     case .unknownScheme(let scheme):
-      let meant = Suggestion.closest(to: scheme, among: Expansion.schemes)
+      let meant = suggestion(for: scheme, in: Expansion.schemes)
       findings.append(
         PipelineDiagnostic(
           .unknownName, "nothing is known to expand `${\(scheme):…}`", at: place,

@@ -1,4 +1,5 @@
 import GQLRunJSON
+import GQLRunSupport
 
 /// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with
 /// them.
@@ -96,11 +97,11 @@ package struct OptionDecoder {
   ) {
     let names = table.map(\.name) + owner.otherNames
     guard !names.contains(member.key) else { return }
-    let suggestion = Suggestion.closest(to: member.key, among: names)
+    let meant = suggestion(for: member.key, in: names)
     findings.append(
       PipelineDiagnostic(
         .unknownName, "\(owner.subject) has no \(owner.noun) `\(member.key)`", at: member.keyPlace,
-        hint: suggestion.map { "did you mean `\($0)`?" }, notes: notes(table, owner)))
+        hint: meant.map { "did you mean `\($0)`?" }, notes: notes(table, owner)))
   }
 
   private func notes(_ table: [OptionDescription], _ owner: Owner) -> [PipelineDiagnostic.Note] {

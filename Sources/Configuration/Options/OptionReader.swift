@@ -1,4 +1,5 @@
 import GQLRunJSON
+import GQLRunSupport
 
 /// Reads the text of a scalar as one type.
 enum OptionReader {
@@ -132,7 +133,7 @@ enum OptionReader {
   private static func choice(_ text: String, _ words: [String]) throws(Mismatch) -> String {
     guard !words.contains(text) else { return text }
     throw Mismatch(
-      hint: Suggestion.closest(to: text, among: words).map { "did you mean `\($0)`?" }
+      hint: suggestion(for: text, in: words).map { "did you mean `\($0)`?" }
         ?? "not one of these")
   }
 

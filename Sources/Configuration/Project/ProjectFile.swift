@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 public import HTTPTypes
 
 /// A project file: where the schema and the documents of a project are, and which endpoints it has.

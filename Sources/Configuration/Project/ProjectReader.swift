@@ -1,4 +1,5 @@
 import GQLRunLanguage
+import GQLRunSupport
 import HTTPTypes
 
 /// Turns the bytes of a project file into projects, collecting everything that is wrong with it.

@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 
 /// Brings the variables of a request to the types the operation declares for them.
 ///

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 extension Document {
   /// The fragments of the document by name.
   ///

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 extension Document {
   /// The operation to run: the one with that name or, without a name, the only one.
   ///

@@ -1,3 +1,4 @@
+import GQLRunSupport
 public import HTTPTypes
 
 /// Why a chain did not bring a result.

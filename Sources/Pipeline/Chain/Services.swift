@@ -1,5 +1,6 @@
 import Foundation
 public import GQLRunCache
+import GQLRunSupport
 public import Logging
 
 /// What outlives requests and is handed to every chain: network, store, time, chance, log.

@@ -1,4 +1,5 @@
 import GQLRunLanguage
+import GQLRunSupport
 
 extension PipelineLoader {
   struct Drafts {
@@ -90,7 +91,7 @@ extension PipelineLoader {
         .wrongValue, "`\(member.key)` changes the chain of a file that this one extends",
         member.keyPlace, "add `extends: ./other.pipeline.yaml`, or remove this")
     } else {
-      let meant = Suggestion.closest(to: member.key, among: ChainEntry.neighbours)
+      let meant = suggestion(for: member.key, in: ChainEntry.neighbours)
       decoder.findings.append(
         PipelineDiagnostic(
           .unknownName, "an entry of `chain` has no key `\(member.key)`", at: member.keyPlace,

@@ -1,5 +1,6 @@
 import GQLRunCache
 import GQLRunLanguage
+import GQLRunSupport
 import HTTPTypes
 
 /// Turns the bytes of a pipeline file, and of those it extends, into a pipeline, collecting
@@ -239,7 +240,7 @@ extension PipelineLoader {
         PipelineDiagnostic(
           .unknownStage, "a test names the entry `\(entry)`, which the chain does not have",
           at: expectation.place,
-          hint: Suggestion.closest(to: entry, among: ids).map { "did you mean `\($0)`?" },
+          hint: suggestion(for: entry, in: ids).map { "did you mean `\($0)`?" },
           notes: [.init("entries", ids.joined(separator: ", "))]))
     }
     return tests

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Puts what a file says over what the file says that it extends.
 ///
 /// Mappings are merged key by key; everything else replaces. A `store` that names its kind replaces
@@ -169,7 +171,7 @@ extension PipelineMerge {
         findings.append(
           PipelineDiagnostic(
             .unknownName, "the chain of \(base) has no entry `\(name)`", at: node.place,
-            hint: Suggestion.closest(to: name, among: slots.map(\.id)).map {
+            hint: suggestion(for: name, in: slots.map(\.id)).map {
               "did you mean `\($0)`?"
             },
             notes: [.init("entries", slots.map(\.id).joined(separator: ", "))]))

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Reads a pipeline file, and the files it extends, as one mapping of nodes.
 ///
 /// Every node keeps the place where it was written, so that what is wrong is told in the right file.

@@ -1,4 +1,5 @@
 public import GQLRunJSON
+import GQLRunSupport
 
 /// An error that a GraphQL server put into its response.
 ///

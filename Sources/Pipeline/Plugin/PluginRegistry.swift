@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// The plugins that pipeline files may name.
 public struct PluginRegistry: Sendable {
   private var plugins: [any Plugin.Type] = []
@@ -38,8 +40,8 @@ public struct PluginRegistry: Sendable {
     plugins.map { $0.description }.sorted { $0.name < $1.name }
   }
 
-  /// The name that somebody meant who wrote `name`, or `nil` when none is close.
+  /// The name of the plugin that is closest to the misspelled `name`; `nil` when none is close.
   public func suggestion(for name: String) -> String? {
-    Suggestion.closest(to: name, among: names)
+    GQLRunSupport.suggestion(for: name, in: names)
   }
 }

@@ -1,4 +1,5 @@
 public import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 
 extension HTTPRequestMessage {
@@ -9,10 +10,10 @@ extension HTTPRequestMessage {
   public var curlCommand: String {
     var parts = ["curl"]
     if body == nil, head.method != .get { parts.append("-X \(head.method.rawValue)") }
-    parts.append(ShellText.quoted(shownURL))
+    parts.append(QuotedText.shellWord(shownURL))
     for field in head.headerFields {
       if SecretFields.isOpen(field.name) {
-        parts.append("-H \(ShellText.quoted("\(field.name.rawName): \(field.value)"))")
+        parts.append("-H \(QuotedText.shellWord("\(field.name.rawName): \(field.value)"))")
       } else {
         parts.append("-H \"\(field.name.rawName): $\(ShellText.variable(field.name.rawName))\"")
       }
@@ -21,7 +22,7 @@ extension HTTPRequestMessage {
     if let body {
       let text = String(
         decoding: JSONRedactor(names: JSONRedactor.names).redact(body), as: UTF8.self)
-      parts.append("--data-raw \(ShellText.quoted(text))")
+      parts.append("--data-raw \(QuotedText.shellWord(text))")
     }
     return parts.joined(separator: " \\\n  ")
   }
@@ -64,13 +65,6 @@ enum SecretFields {
 
 /// Text in a POSIX shell.
 enum ShellText {
-  /// One word, whatever the text holds.
-  ///
-  /// https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02
-  static func quoted(_ text: String) -> String {
-    "'" + text.replacing("'", with: #"'\''"#) + "'"
-  }
-
   /// `X-Api-Key` → `X_API_KEY`
   static func variable(_ name: String) -> String {
     let word = String(

@@ -2,6 +2,7 @@ import Foundation
 import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
+import GQLRunSupport
 import Logging
 
 /// Writes who did what and when: one line of JSON for every operation that succeeds.
@@ -50,8 +51,8 @@ private actor AuditLog {
 
   func write(_ line: [UInt8]) throws {
     if let file { return try PrivateFile.append(line, to: file) }
-    let code = PrivateFile.writeAll(line, to: STDERR_FILENO)
-    guard code == 0 else { throw PrivateFile.Failure("write to", "standard error", code) }
+    let code = SystemIO.writeAll(line, to: STDERR_FILENO)
+    guard code == 0 else { throw SystemError("write to", "standard error", code) }
   }
 }
 

@@ -1,6 +1,7 @@
 import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
+import GQLRunSupport
 import Logging
 
 /// Sends the hashes of documents in place of the documents: automatic persisted queries, and

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 
 /// A recording: a file with a line of JSON for each exchange, in the order in which they ended.
 ///

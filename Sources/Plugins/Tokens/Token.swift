@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunSupport
 
 /// A bearer token.
 struct Token: Sendable, Hashable {

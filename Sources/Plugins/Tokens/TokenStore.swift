@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 
 /// The file in which the tokens of one credential outlive the program.
 ///
@@ -20,12 +21,17 @@ struct TokenStore: Sendable {
 
   let path: String
 
-  private var lock: FileLock { FileLock(path: path + ".lock") }
+  /// How often a process that waits for the lock tries again.
+  static let lockInterval = Duration.milliseconds(20)
 
   func whileLocked<Value: Sendable>(
     _ clock: ServiceClock, _ work: @Sendable () async throws -> Value
   ) async throws -> Value {
-    try await lock.whileHeld(clock, work)
+    let lockPath = path + ".lock"
+    try PrivateFile.makeFolder(of: lockPath)
+    let lock = try FileLock(lockPath)
+    try await lock.lock { try await clock.sleep(for: Self.lockInterval) }
+    return try await withExtendedLifetime(lock) { try await work() }
   }
 
   /// What was kept; nothing when there is no file.
@@ -59,7 +65,7 @@ struct TokenStore: Sendable {
     guard FileManager.default.fileExists(atPath: path) else { return }
     try await whileLocked(clock) {
       guard unlink(path) == 0 || errno == ENOENT else {
-        throw PrivateFile.Failure("remove", path, errno)
+        throw SystemError("remove", path)
       }
     }
   }

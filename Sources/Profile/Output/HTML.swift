@@ -1,21 +1,8 @@
+import GQLRunSupport
+
 /// The pieces of a page.
 enum HTML {
-  static func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\"": result += "&quot;"
-      case "'": result += "&#39;"
-      case let scalar where scalar.value < 0x20 && scalar != "\n" && scalar != "\t":
-        result += "\u{fffd}"
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
-  }
+  static func escaped(_ text: String) -> String { QuotedText.markup(text) }
 
   static func section(_ title: String, _ content: String) -> String {
     "<section>\n<h2>\(escaped(title))</h2>\n\(content)\n</section>"

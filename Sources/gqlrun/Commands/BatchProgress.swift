@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunBatch
+import GQLRunSupport
 
 /// Tells on standard error how a run stands: a bar on a terminal, else a line every half minute.
 final class BatchProgress: Sendable {
@@ -75,6 +76,6 @@ final class BatchProgress: Sendable {
   }
 
   private static func write(_ text: String) {
-    _ = Array(text.utf8).withUnsafeBytes { Terminal.writeAll($0, to: 2) }
+    _ = SystemIO.writeAll(Array(text.utf8), to: 2)
   }
 }

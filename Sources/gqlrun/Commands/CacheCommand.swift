@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRunCache
+import GQLRunSupport
 
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

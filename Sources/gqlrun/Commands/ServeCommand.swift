@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRunDemoServer
+import GQLRunSupport
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -45,7 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await Interruption.run {
           try await server.run { url in
             let line = Array((url + "\n").utf8)
-            _ = line.withUnsafeBytes { Terminal.writeAll($0, to: 1) }
+            _ = SystemIO.writeAll(line, to: 1)
           }
         }
       } catch let failure as DemoServer.Failure {

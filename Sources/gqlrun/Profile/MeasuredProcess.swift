@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunProfile
+import GQLRunSupport
 
 /// This program, started again for one measured run: what one run leaves in memory cannot help or hinder
 /// the next, and its peak memory is its own.

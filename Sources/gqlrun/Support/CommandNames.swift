@@ -1,5 +1,6 @@
 import ArgumentParser
 import GQLRunLanguage
+import GQLRunSupport
 
 /// The names of commands, checked before the arguments are read: a misspelt one is told from an
 /// argument too many.

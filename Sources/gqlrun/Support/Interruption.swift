@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// Ends the work when the user interrupts it: once asks it to stop, so that files are left in order.
 enum Interruption {

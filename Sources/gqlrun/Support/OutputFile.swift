@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// A file that appears under its name only when it is complete.
 ///
@@ -55,7 +56,7 @@ final class OutputFile {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws {
-    let code = Terminal.writeAll(bytes, to: descriptor)
+    let code = SystemIO.writeAll(bytes, to: descriptor)
     if code == EPIPE { throw ClosedOutput() }
     guard code == 0 else { throw failure(code) }
   }
@@ -113,21 +114,5 @@ enum PartialFiles {
       for path in paths { unlink(path) }
       paths = []
     }
-  }
-}
-
-/// A value behind a lock.
-///
-/// `@unchecked Sendable`: `value` is reached with `lock` held only.
-final class Locked<Value>: @unchecked Sendable {
-  private let lock = NSLock()
-  private var value: Value
-
-  init(_ value: Value) { self.value = value }
-
-  func withLock<R>(_ body: (inout Value) throws -> R) rethrows -> R {
-    lock.lock()
-    defer { lock.unlock() }
-    return try body(&value)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// The reader of standard output has closed it.
 struct ClosedOutput: Error {}
@@ -28,9 +29,8 @@ enum Terminal {
 
   /// A line on standard error.
   static func note(_ line: String = "") {
-    let bytes = Array((line + "\n").utf8)
-    // Nothing can be said about a standard error that is gone.
-    _ = bytes.withUnsafeBytes { writeAll($0, to: 2) }
+    // A closed standard error cannot be reported.
+    _ = SystemIO.writeAll(Array((line + "\n").utf8), to: 2)
   }
 
   static func error(_ message: String) {
@@ -46,26 +46,12 @@ enum Terminal {
     note(styled("warning:", .yellow) + " " + safe(message))
   }
 
-  /// Text from outside, made harmless for a terminal: control characters are shown, not sent.
-  static func safe(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\n", "\t": result.unicodeScalars.append(scalar)
-      case let scalar where scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value):
-        result += "\\u{\(String(scalar.value, radix: 16))}"
-      // Marks that turn the direction of text can hide what a line says.
-      case "\u{202a}"..."\u{202e}", "\u{2066}"..."\u{2069}":
-        result += "\\u{\(String(scalar.value, radix: 16))}"
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
-  }
+  /// Text from outside that is safe for a terminal: control characters are shown, not sent.
+  static func safe(_ text: String) -> String { Printable.lines(text) }
 
   /// Writes bytes to standard output; throws ``ClosedOutput`` when its reader has gone.
   static func write(_ bytes: UnsafeRawBufferPointer) throws {
-    switch writeAll(bytes, to: 1) {
+    switch SystemIO.writeAll(bytes, to: 1) {
     case 0: return
     case EPIPE: throw ClosedOutput()
     case let code:
@@ -76,25 +62,5 @@ enum Terminal {
 
   static func write(_ text: String) throws {
     try Array(text.utf8).withUnsafeBytes { try write($0) }
-  }
-
-  /// Writes all bytes; returns 0 or the error number.
-  static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
-    var offset = 0
-    while offset < bytes.count {
-      let written = Foundation.write(
-        descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
-      if written < 0 {
-        if errno == EINTR { continue }
-        if errno == EAGAIN {
-          var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-          _ = Foundation.poll(&poll, 1, -1)
-          continue
-        }
-        return errno
-      }
-      offset += written
-    }
-    return 0
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GQLRunCache
 
-/// Stores and processes that share a file. Other processes are played by `FileLock`s of their own, which
+/// Stores and processes that share a file. Other processes are played by `DatabaseLock`s of their own, which
 /// are as foreign to a store as those of another process, and by real ones in `gqlrunTests`.
 @Suite("Several stores on one file")
 struct SeveralStoresTests {
@@ -91,7 +91,7 @@ struct SeveralStoresTests {
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
     try await Self.write(1, "Ada", to: store)
-    let other = try #require(FileLock(of: OpenFiles.canonical(path)))
+    let other = try #require(DatabaseLock(of: OpenFiles.canonical(path)))
     guard case .locked = other.tryLock(.writing, exclusively: true) else {
       Issue.record("the lock is not free")
       return
@@ -119,7 +119,7 @@ struct SeveralStoresTests {
   @Test("the note of who writes names the process")
   func holder() throws {
     let directory = try TemporaryDirectory()
-    let lock = try #require(FileLock(of: directory.path("cache.db")))
+    let lock = try #require(DatabaseLock(of: directory.path("cache.db")))
     #expect(lock.holder == "another program")
     lock.noteHolder()
     #expect(lock.holder == "another store of this process")
@@ -140,7 +140,7 @@ struct SeveralStoresTests {
     let clock = CountingClock(blocks: true)
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
-    let other = try #require(FileLock(of: OpenFiles.canonical(path)))
+    let other = try #require(DatabaseLock(of: OpenFiles.canonical(path)))
     guard case .locked = other.tryLock(.writing, exclusively: true) else { return }
     // The first waits for the other process, the second for the first.
     let tasks = (0..<2).map { _ in Task { try await store.begin() } }

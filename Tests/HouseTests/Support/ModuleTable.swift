@@ -32,7 +32,9 @@ struct Module {
       || packages.contains { $0.hasSuffix("*") ? name.hasPrefix($0.dropLast()) : name == $0 }
   }
 
-  private static let core: Set<String> = ["GQLRunCache", "GQLRunJSON", "GQLRunLanguage"]
+  private static let core: Set<String> = [
+    "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
+  ]
   private static let chain: Set<String> = core.union([
     "GQLRunConfiguration", "GQLRunPlugins", "GQLRunPipeline",
   ])
@@ -42,15 +44,19 @@ struct Module {
     Module("GQLRunTestSupport", folder: "TestSupport", system: ["Foundation", "Synchronization"]),
     // The example, which imports what every user of the library imports.
     Module("my-gqlrun", own: chain, packages: ["HTTPTypes"], system: ["Foundation"]),
+    Module(
+      "GQLRunSupport", folder: "Support",
+      system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module("CYajl"),
     Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"]),
-    Module("GQLRunLanguage", folder: "GraphQL"),
+    Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(
-      "GQLRunCache", folder: "Cache", own: ["GQLRunJSON", "GQLRunLanguage"],
+      "GQLRunCache", folder: "Cache", own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
       packages: ["GRDB", "GRDBSQLite"],
       system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
-      "GQLRunConfiguration", folder: "Configuration", own: ["GQLRunJSON", "GQLRunLanguage"],
+      "GQLRunConfiguration", folder: "Configuration",
+      own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
       packages: ["Yams", "HTTPTypes"], system: ["Foundation", "Glibc", "Musl"]),
     Module(
       "GQLRunPipeline", folder: "Pipeline", own: core.union(["GQLRunConfiguration"]),
@@ -70,7 +76,8 @@ struct Module {
       "GQLRunProfile", folder: "Profile", own: chain,
       packages: ["Histogram", "HTTPTypes", "Logging"], system: ["Foundation", "Glibc", "Musl"]),
     Module(
-      "GQLRunDemoServer", folder: "DemoServer", own: ["GQLRunJSON", "GQLRunLanguage"],
+      "GQLRunDemoServer", folder: "DemoServer",
+      own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
       packages: ["Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging", "NIO*"],
       system: ["Foundation"]),
     Module("CGQLRunAllocations", folder: "CAllocations"),

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Selected fields are defined on the enclosing type.
 ///
 /// https://spec.graphql.org/September2025/#sec-Field-Selections

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Arguments are defined by their field or directive.
 ///
 /// https://spec.graphql.org/September2025/#sec-Argument-Names

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Referenced types are defined.
 ///
 /// https://spec.graphql.org/September2025/#sec-Fragment-Spread-Type-Existence

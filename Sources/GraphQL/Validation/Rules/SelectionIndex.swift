@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// The selection sets and fields of a document, numbered in the order of traversal.
 final class SelectionIndex {
   /// A field at a source location.

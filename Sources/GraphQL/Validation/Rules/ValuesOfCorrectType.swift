@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Literals are valid values of the expected type.
 ///
 /// https://spec.graphql.org/September2025/#sec-Values-of-Correct-Type

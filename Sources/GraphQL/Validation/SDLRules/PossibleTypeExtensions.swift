@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Extended types are defined and are of the extension's kind.
 ///
 /// https://spec.graphql.org/September2025/#sec-Type-Extensions

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRunCache
+import GQLRunSupport
 
 extension CacheCommand {
   struct Export: AsyncParsableCommand {

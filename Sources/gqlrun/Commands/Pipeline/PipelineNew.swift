@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 
 extension PipelineCommand {
   struct New: AsyncParsableCommand {
@@ -94,7 +95,7 @@ extension PipelineCommand {
         }
         throw Failure(.failed, "cannot write \(path): \(String(cString: strerror(errno)))")
       }
-      let code = Array(text.utf8).withUnsafeBytes { Terminal.writeAll($0, to: descriptor) }
+      let code = SystemIO.writeAll(Array(text.utf8), to: descriptor)
       guard close(descriptor) == 0, code == 0 else {
         unlink(path)
         throw Failure(

@@ -1,12 +1,12 @@
-/// Paths as text, taken relative to the folder of a pipeline file.
+/// Paths as text.
 package enum FilePath {
-  /// The folder that `path` stands in, without the last slash; `.` for a bare name.
+  /// The folder of `path`, without a slash at its end; `.` for a bare name.
   package static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// `path` as seen from the working directory, when it was written in a file of `folder`.
+  /// `path`, which is relative to `folder`, as seen from the working directory.
   package static func resolve(_ path: String, in folder: String) -> String {
     if path.hasPrefix("/") || folder == "." { return path }
     let rest = path.hasPrefix("./") ? String(path.dropFirst(2)) : path

@@ -8,8 +8,8 @@ import Foundation
 /// cancelled is gone.
 ///
 /// Sendable: everything that changes is only touched while `lock` is held.
-final class SharedTimer: @unchecked Sendable {
-  static let shared = SharedTimer()
+package final class SharedTimer: @unchecked Sendable {
+  package static let shared = SharedTimer()
 
   private enum State {
     case new
@@ -31,17 +31,17 @@ final class SharedTimer: @unchecked Sendable {
   /// When the timer looks the next time; later than the first sleeper's end never, earlier sometimes.
   private var nextLook: ContinuousClock.Instant?
 
-  init() {
+  package init() {
     source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "gqlrun.timer"))
     source.setEventHandler { [weak self] in self?.look() }
     source.activate()
   }
 
   /// How many sleep.
-  var count: Int { lock.withLock { sleepers.count } }
+  package var count: Int { lock.withLock { sleepers.count } }
 
   /// Waits, unless the task is cancelled.
-  func sleep(for duration: Duration) async throws {
+  package func sleep(for duration: Duration) async throws {
     try Task.checkCancellation()
     guard duration > .zero else { return }
     let sleeper = Unchecked(Sleeper(end: clock.now + duration))

@@ -11,7 +11,7 @@
 /// ends, and exclude each other within a process as well. The database itself must not be locked, or
 /// even opened and closed: that would drop SQLite's own locks on it
 /// (https://sqlite.org/howtocorrupt.html, 2.2).
-final class FileLock: Sendable {
+final class DatabaseLock: Sendable {
   enum Region: off_t, Sendable {
     /// Held while writing and while a checkpoint runs.
     case writing = 0

@@ -1,6 +1,5 @@
+import GQLRunSupport
 import Testing
-
-@testable import GQLRunPipeline
 
 @Suite("The timer that tasks share", .timeLimit(.minutes(1)))
 struct SharedTimerTests {

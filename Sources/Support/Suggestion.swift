@@ -3,7 +3,7 @@
 /// The distance is the number of edits: a character inserted, removed, replaced or swapped with its
 /// neighbor; a difference in case counts as one. As in graphql-js, the largest distance is two
 /// fifths of the input's length plus one.
-public func suggestion(for input: String, in options: [String]) -> String? {
+package func suggestion(for input: String, in options: [String]) -> String? {
   suggestions(for: input, in: options).first
 }
 
@@ -100,4 +100,8 @@ private func digits(of bytes: [UInt8], at index: inout Int) -> ArraySlice<UInt8>
   let start = index
   while index < bytes.count, bytes[index].isDigit { index += 1 }
   return bytes[start..<index].drop { $0 == UInt8(ascii: "0") }
+}
+
+extension UInt8 {
+  fileprivate var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
 }

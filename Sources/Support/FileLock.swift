@@ -1,0 +1,50 @@
+import Foundation
+
+/// An exclusive lock between processes on a whole file, by `flock(2)`.
+///
+/// Two instances for one file exclude each other within a process, too. The system releases the lock when the
+/// process ends, however it ends.
+package final class FileLock: Sendable {
+  /// The file that is locked.
+  package let path: String
+  private let descriptor: Int32
+
+  /// Opens the file at `path`, which is made when it is missing, without locking it.
+  package init(_ path: String) throws(SystemError) {
+    self.path = path
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw SystemError("lock", path) }
+  }
+
+  /// Closes the file, which releases the lock.
+  deinit { close(descriptor) }
+
+  /// Takes the lock; `false` when another holds it.
+  package func tryLock() throws(SystemError) -> Bool {
+    try Self.tryLock(descriptor, path: path)
+  }
+
+  /// Takes the lock of an open file until it is closed; `false` when another holds it.
+  ///
+  /// - Parameter path: The name of the file, for messages.
+  package static func tryLock(_ descriptor: Int32, path: String) throws(SystemError) -> Bool {
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      switch errno {
+      case EWOULDBLOCK: return false
+      case EINTR: continue
+      default: throw SystemError("lock", path)
+      }
+    }
+    return true
+  }
+
+  /// Releases the lock.
+  package func release() { _ = flock(descriptor, LOCK_UN) }
+
+  /// Waits for the lock without a limit of time.
+  ///
+  /// - Parameter pause: Waits before the lock is tried again; an error that it throws ends the wait.
+  package func lock(pause: () async throws -> Void) async throws {
+    while try !tryLock() { try await pause() }
+  }
+}

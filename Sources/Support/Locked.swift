@@ -1,0 +1,74 @@
+#if GQLRUN_THREAD_SANITIZER
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+#else
+  public import Synchronization
+#endif
+
+/// A value that is only reached while a lock is held.
+///
+/// The one lock of this package. Hold it for a few instructions, never across an `await`, and resume
+/// continuations after it was released.
+///
+/// It is `Mutex` of the standard library, whose lock is part of a library that the thread sanitizer cannot see:
+/// on Linux the sanitizer reports each use as a race. Builds with `-DGQLRUN_THREAD_SANITIZER` use
+/// `pthread_mutex_t`, which it knows.
+package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
+  #if GQLRUN_THREAD_SANITIZER
+    private let storage: PThreadStorage<Value>
+
+    /// A lock that guards `value`.
+    package init(_ value: consuming sending Value) { storage = PThreadStorage(value) }
+
+    /// Runs `body` with the value while the lock is held.
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      try storage.withLock(body)
+    }
+  #else
+    @usableFromInline let mutex: Mutex<Value>
+
+    /// A lock that guards `value`.
+    @inlinable
+    package init(_ value: consuming sending Value) { mutex = Mutex(value) }
+
+    /// Runs `body` with the value while the lock is held.
+    @inlinable
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      try mutex.withLock(body)
+    }
+  #endif
+}
+
+#if GQLRUN_THREAD_SANITIZER
+  /// `@unchecked Sendable`: the value is only reached while the mutex is held.
+  private final class PThreadStorage<Value: ~Copyable>: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private var value: Value
+
+    init(_ value: consuming sending Value) {
+      self.value = value
+      mutex.initialize(to: pthread_mutex_t())
+      pthread_mutex_init(mutex, nil)
+    }
+
+    deinit {
+      pthread_mutex_destroy(mutex)
+      mutex.deallocate()
+    }
+
+    func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      pthread_mutex_lock(mutex)
+      defer { pthread_mutex_unlock(mutex) }
+      return try body(&value)
+    }
+  }
+#endif

@@ -1,0 +1,45 @@
+import Foundation
+
+/// Files that only their owner may read and write.
+package enum PrivateFile {
+  /// The bytes of a file, or `nil` when there is none.
+  ///
+  /// - Parameter limit: A file with more bytes is an error.
+  package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw SystemError("read", path)
+    }
+    defer { close(descriptor) }
+    return try SystemIO.readAll(descriptor, path: path, limit: limit)
+  }
+
+  /// Replaces a file, or leaves it as it is. Makes missing folders, for their owner only.
+  package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+    try makeFolder(of: path)
+    try AtomicFile.write(bytes, to: path, permissions: 0o600)
+  }
+
+  /// Adds bytes at the end of a file in one piece, so that those of several writers do not mix.
+  package static func append(_ bytes: [UInt8], to path: String) throws(SystemError) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemError("write", path) }
+    var code = SystemIO.writeAll(bytes, to: descriptor)
+    if close(descriptor) != 0, code == 0 { code = errno }
+    guard code == 0 else { throw SystemError("write", path, code) }
+  }
+
+  /// Makes the folder of `path` and those above it where they are missing.
+  package static func makeFolder(of path: String) throws(SystemError) {
+    let folder = FilePath.folder(of: path)
+    guard !FileManager.default.fileExists(atPath: folder) else { return }
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw SystemError("make the folder", folder)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// Complete reads and writes by file descriptor.
+package enum SystemIO {
+  /// Writes all bytes, waiting while a pipe is full.
+  ///
+  /// - Returns: Zero, or the error number.
+  package static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    var offset = 0
+    while offset < bytes.count {
+      let count = write(descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
+      if count >= 0 {
+        offset += count
+        continue
+      }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN:
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&waiting, 1, -1)
+      case let code: return code
+      }
+    }
+    return 0
+  }
+
+  /// Writes all bytes, waiting while a pipe is full.
+  ///
+  /// - Returns: Zero, or the error number.
+  package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+    bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
+  }
+
+  /// The bytes up to the end of the file; more than `limit` are an error.
+  ///
+  /// - Parameter path: The name of the file, for messages.
+  package static func readAll(
+    _ descriptor: Int32, path: String, limit: Int
+  ) throws(SystemError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw SystemError("read", path) }
+      guard count > 0 else { return bytes }
+      bytes += buffer[..<count]
+      guard bytes.count <= limit else { throw SystemError("read", path, EFBIG) }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import GQLRunSupport
+import Testing
+
+@Suite("Files")
+final class FileTests {
+  private let folder = FileManager.default.temporaryDirectory
+    .appendingPathComponent("gqlrun-\(UUID().uuidString)").path
+
+  init() throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  private func permissions(_ path: String) throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    return try #require(attributes[.posixPermissions] as? Int)
+  }
+
+  @Test("an atomic write replaces the file and leaves no other behind")
+  func atomic() throws {
+    let path = folder + "/a"
+    try AtomicFile.write(Array("one".utf8), to: path, permissions: 0o600)
+    try AtomicFile.write(Array("two".utf8), to: path, permissions: 0o600)
+    #expect(try PrivateFile.read(path, limit: 10) == Array("two".utf8))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a"])
+  }
+
+  @Test("an atomic write that fails leaves the old file and no other")
+  func failure() throws {
+    // The target is a folder: the rename fails after everything was written.
+    let path = folder + "/b"
+    try FileManager.default.createDirectory(atPath: path + "/c", withIntermediateDirectories: true)
+    #expect(throws: SystemError.self) {
+      try AtomicFile.write([1], to: path, permissions: 0o600)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["b"])
+  }
+
+  @Test("private files and the folders made for them belong to their owner only")
+  func privacy() throws {
+    let path = folder + "/x/y/z"
+    #expect(try PrivateFile.read(path, limit: 10) == nil)
+    try PrivateFile.write([1, 2], to: path)
+    try PrivateFile.append([3], to: path)
+    #expect(try PrivateFile.read(path, limit: 3) == [1, 2, 3])
+    #expect(try permissions(path) == 0o600)
+    #expect(try permissions(folder + "/x") == 0o700)
+    let error = #expect(throws: SystemError.self) { try PrivateFile.read(path, limit: 2) }
+    #expect(error?.description == "cannot read \(path): File too large")
+  }
+
+  @Test("one instance of a file lock excludes another until it is released or gone")
+  func lock() throws {
+    let path = folder + "/lock"
+    let first = try FileLock(path)
+    let second = try FileLock(path)
+    #expect(try first.tryLock())
+    #expect(try !second.tryLock())
+    first.release()
+    #expect(try second.tryLock())
+    var third: FileLock? = try FileLock(path)
+    #expect(try third?.tryLock() == false)
+    second.release()
+    #expect(try third?.tryLock() == true)
+    third = nil
+    #expect(try first.tryLock())
+  }
+
+  @Test("waiting for a file lock ends when it is released, or when the pause throws")
+  func waiting() async throws {
+    let path = folder + "/wait"
+    let held = try FileLock(path)
+    let other = try FileLock(path)
+    #expect(try held.tryLock())
+    await #expect(throws: CancellationError.self) {
+      try await other.lock { throw CancellationError() }
+    }
+    var pauses = 0
+    try await other.lock {
+      pauses += 1
+      if pauses == 3 { held.release() }
+    }
+    #expect(pauses == 3)
+  }
+}

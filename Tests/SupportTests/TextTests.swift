@@ -1,0 +1,47 @@
+import GQLRunSupport
+import Testing
+
+@Suite("Quoted and printable text")
+struct TextTests {
+  @Test("quotes end where the text ends, whatever it contains")
+  func quotes() {
+    #expect(QuotedText.shellWord("it's $HOME") == #"'it'\''s $HOME'"#)
+    #expect(QuotedText.sqlIdentifier(#"a"b"#) == #""a""b""#)
+    #expect(QuotedText.sqlLiteral("a'b") == "'a''b'")
+  }
+
+  @Test("markup has no tags, quotes or characters that XML does not have")
+  func markup() {
+    let text = "<a href=\"x\">'&\n\t\u{1}\u{FFFF}"
+    #expect(
+      QuotedText.markup(text)
+        == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;\n\t\u{FFFD}\u{FFFD}")
+    #expect(QuotedText.markup("\n\t", keepsLineBreaks: false) == "&#10;&#9;")
+  }
+
+  @Test(
+    "scalars that a terminal obeys or hides are replaced",
+    arguments: [
+      "\u{1b}", "\u{7f}", "\u{9b}", "\u{200e}", "\u{202e}", "\u{2028}", "\u{2069}", "\u{feff}",
+    ])
+  func printable(scalar: String) throws {
+    #expect(Printable.line("a\(scalar)b") == "a\u{FFFD}b")
+    let value = try #require(scalar.unicodeScalars.first).value
+    #expect(Printable.lines("a\(scalar)b") == "a\\u{\(String(value, radix: 16))}b")
+  }
+
+  @Test("other text stays as it is, in one line or in several")
+  func plain() {
+    #expect(Printable.line("é\tü") == "é ü")
+    #expect(Printable.line("a\nb") == "a\u{FFFD}b")
+    #expect(Printable.lines("a\n\tb") == "a\n\tb")
+  }
+
+  @Test("a folder is what precedes the last slash")
+  func folders() {
+    #expect(FilePath.folder(of: "a/b/c") == "a/b")
+    #expect(FilePath.folder(of: "/a") == "/")
+    #expect(FilePath.folder(of: "a") == ".")
+    #expect(FilePath.normalized("/a/./b//../c") == "/a/c")
+  }
+}
