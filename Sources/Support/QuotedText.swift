@@ -1,4 +1,4 @@
-/// Text quoted for other languages.
+/// Text as other languages write it.
 package enum QuotedText {
   /// One word of a POSIX shell, whatever the text contains.
   ///
@@ -15,6 +15,13 @@ package enum QuotedText {
   /// An SQL string literal.
   package static func sqlLiteral(_ text: String) -> String {
     "'" + text.replacing("'", with: "''") + "'"
+  }
+
+  /// Bytes as lower-case hexadecimal digits.
+  package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   /// Text of an HTML or XML document, between tags or in an attribute in quotes.

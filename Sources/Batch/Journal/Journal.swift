@@ -13,7 +13,7 @@ import Synchronization
 final class Journal: Sendable {
   let path: String
   /// The rows of tasks that were recorded here and have not ended.
-  let openRows = Mutex<[TaskID: Int64]>([:])
+  let openRows = Locked<[TaskID: Int64]>([:])
   private let hasIndex = Atomic(false)
   private let queue: DatabaseQueue
   private let lock: FileLock?

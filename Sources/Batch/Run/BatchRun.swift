@@ -2,6 +2,7 @@ import Foundation
 import GQLRunCache
 import GQLRunJSON
 public import GQLRunPipeline
+import GQLRunSupport
 import Logging
 
 /// How one run goes about a manifest.

@@ -3,6 +3,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import HTTPTypes
 import Synchronization
+import GQLRunSupport
 
 /// Decides when the next request may be sent: how many at a time, how many per second, and not while the
 /// server asks to be left alone.
@@ -42,7 +43,7 @@ final class Governor: Sendable {
   private let rate: RequestBudget.Rate?
   /// `nil` without limits.
   private let budget: RequestBudget?
-  private let state: Mutex<State>
+  private let state: Locked<State>
   /// The most that a server's wish is waited for at a time.
   private static let longestPause = Duration.seconds(3_600)
 
@@ -51,7 +52,7 @@ final class Governor: Sendable {
     self.limits = limits
     maximum = settings.concurrency
     patience = settings.patience
-    state = Mutex(State(limit: Double(settings.concurrency)))
+    state = Locked(State(limit: Double(settings.concurrency)))
     rate = limits?.perSecond.map {
       RequestBudget.Rate(interval: .seconds(1 / $0), burst: limits?.burst ?? 1)
     }

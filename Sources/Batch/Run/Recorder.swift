@@ -1,5 +1,5 @@
 import GQLRunPipeline
-import Synchronization
+import GQLRunSupport
 
 /// Gathers outcomes and makes them durable in groups, so that one wait for the disk serves many.
 ///
@@ -61,7 +61,7 @@ final class Recorder: Sendable {
 
   private let stage: SinkStage
   private let settled: @Sendable ([TaskID]) -> Void
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(_ stage: SinkStage, settled: @escaping @Sendable ([TaskID]) -> Void) {
     self.stage = stage

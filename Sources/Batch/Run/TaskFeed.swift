@@ -1,7 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
-import Synchronization
+import GQLRunSupport
 
 /// Hands out tasks in the order of the manifest, and knows how the run stands.
 ///
@@ -60,7 +60,7 @@ final class TaskFeed: Sendable {
   private let started: Double
   /// Goes on from `started`.
   let time: RunTime
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   init(
     _ manifest: Manifest, state: JSONObject, numbers: [Int], journal: Journal, options: RunOptions,
@@ -85,7 +85,7 @@ final class TaskFeed: Sendable {
     }
     time = RunTime(services, after: last)
     started = time.now()
-    self.state = Mutex(
+    self.state = Locked(
       State(
         operations: manifest.operations.map { Progress(openNeeds: Set($0.needs)) }, seen: seen))
   }

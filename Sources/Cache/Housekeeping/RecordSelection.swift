@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Names records, or fields of records, by patterns.
 ///
 /// In a pattern `*` stands for any text, `?` for one byte, and `\` takes the meaning from the character
@@ -189,26 +191,12 @@ struct BytePattern: Sendable, Hashable {
     return prefix
   }
 
-  /// Takes time in proportion to the product of both lengths at most.
+  /// Takes time proportional to the product of both lengths at most.
   func matches(_ text: Bytes) -> Bool {
-    var part = 0
-    var position = 0
-    var star: (part: Int, position: Int)?
-    while position < text.count {
-      if part < parts.count, parts[part] == .any {
-        star = (part, position)
-        part += 1
-      } else if part < parts.count, parts[part] == .one || parts[part] == .byte(text[position]) {
-        part += 1
-        position += 1
-      } else if let last = star {
-        star = (last.part, last.position + 1)
-        part = last.part + 1
-        position = last.position + 1
-      } else {
-        return false
-      }
+    Wildcards.match(parts.count, text.count) {
+      parts[$0] == .any
+    } accepts: {
+      parts[$0] == .one || parts[$0] == .byte(text[$1])
     }
-    return parts[part...].allSatisfy { $0 == .any }
   }
 }

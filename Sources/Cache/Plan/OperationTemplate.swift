@@ -1,6 +1,7 @@
 public import GQLRunJSON
 public import GQLRunLanguage
 import Synchronization
+import GQLRunSupport
 
 /// One operation to be run many times with different variables: everything that the variables do not
 /// decide is done once.
@@ -94,7 +95,7 @@ public struct OperationTemplate: Sendable {
 /// The plans of an operation whose responses pass by, by the flags among its variables: only those decide
 /// what is in a response (`@skip`, `@include`).
 private final class PassingPlans: Sendable {
-  private let plans = Mutex<[[String: Bool]: OperationPlan]>([:])
+  private let plans = Locked<[[String: Bool]: OperationPlan]>([:])
   /// More are made each time.
   private static let most = 32
 

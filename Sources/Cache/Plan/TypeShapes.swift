@@ -1,4 +1,4 @@
-import Foundation
+import GQLRunSupport
 
 /// Which fields records of which types have, as a response's plan knows them: what SQL views show.
 final class TypeShapes: Sendable {
@@ -89,19 +89,16 @@ extension PlanTable {
 }
 
 /// Shapes that were seen, by their number.
-///
-/// `@unchecked Sendable`: the table is behind the lock.
-private final class ShapeMemory: @unchecked Sendable {
+private final class ShapeMemory: Sendable {
   static let shared = ShapeMemory()
   private static let limit = 1024
 
-  private let lock = NSLock()
-  private var known: [UInt64: TypeShapes] = [:]
+  private let known = Locked<[UInt64: TypeShapes]>([:])
 
   func shapes(_ number: UInt64, _ collect: () -> [TypeShapes.Shape]) -> TypeShapes {
-    if let found = lock.withLock({ known[number] }) { return found }
+    if let found = known.withLock({ $0[number] }) { return found }
     let made = TypeShapes(number: number, types: collect())
-    lock.withLock {
+    known.withLock { known in
       if known.count >= Self.limit { known.removeAll() }
       known[number] = made
     }

@@ -1,24 +1,22 @@
 import Foundation
+import GQLRunSupport
 
 /// The database files that stores of this process have open.
 ///
 /// Closing any descriptor of a file drops all locks that the process holds on it, SQLite's included
 /// (https://sqlite.org/howtocorrupt.html, 2.2). So the header of a file is only read while no store has
 /// the file open, and none can open it meanwhile.
-///
-/// `@unchecked Sendable`: what changes is behind the lock.
-final class OpenFiles: @unchecked Sendable {
+final class OpenFiles: Sendable {
   static let shared = OpenFiles()
 
-  private let lock = NSLock()
-  private var counts: [String: Int] = [:]
+  private let counts = Locked<[String: Int]>([:])
 
   /// Notes that a store is about to open the file at `path`, and calls `look` first if it is the only
   /// one.
   ///
   /// - Returns: The file's canonical path, for ``leave(_:)``.
   func enter(_ path: String, _ look: () throws -> Void) throws -> String {
-    try lock.withLock {
+    try counts.withLock { counts in
       let name = Self.canonical(path)
       if counts[name, default: 0] == 0 { try look() }
       // A file that was just made may be known by another name now: that of a link's target.
@@ -29,7 +27,7 @@ final class OpenFiles: @unchecked Sendable {
   }
 
   func leave(_ name: String) {
-    lock.withLock {
+    counts.withLock { counts in
       let left = counts[name, default: 1] - 1
       counts[name] = left > 0 ? left : nil
     }

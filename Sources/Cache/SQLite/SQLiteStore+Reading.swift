@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 import GRDB
 
 extension SQLiteStore {
@@ -95,14 +96,11 @@ extension SQLiteStore {
 }
 
 /// What SQLite said last of the commits of others.
-///
-/// `@unchecked Sendable`: the number is read and written under the lock.
-final class DataVersion: @unchecked Sendable {
-  private let lock = NSLock()
-  private var last: Int?
+final class DataVersion: Sendable {
+  private let last = Locked<Int?>(nil)
 
   func isNew(_ version: Int?) -> Bool {
-    lock.withLock {
+    last.withLock { last in
       defer { last = version }
       return last != version
     }

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 import GRDB
 import GRDBSQLite
 
@@ -109,13 +110,10 @@ public final class SQLiteStore: RecordStore {
   }
 
   /// The place among those who have the file open; left when the store is closed or gone.
-  ///
-  /// `@unchecked Sendable`: what changes is behind the mutex.
-  private final class Place: @unchecked Sendable {
+  private final class Place: Sendable {
     let name: String
     let lock: DatabaseLock?
-    private let mutex = NSLock()
-    private var isLeft = false
+    private let isLeft = Locked(false)
 
     init(name: String, lock: DatabaseLock?) {
       self.name = name
@@ -125,7 +123,7 @@ public final class SQLiteStore: RecordStore {
     deinit { leave() }
 
     func leave() {
-      let isFirst = mutex.withLock {
+      let isFirst = isLeft.withLock { isLeft in
         defer { isLeft = true }
         return !isLeft
       }
@@ -309,16 +307,13 @@ public final class SQLiteStore: RecordStore {
 }
 
 /// How large the write-ahead log was after the last checkpoint.
-///
-/// `@unchecked Sendable`: the number is behind the lock.
-private final class LogGrowth: @unchecked Sendable {
-  private let lock = NSLock()
-  private var size = 0
+private final class LogGrowth: Sendable {
+  private let size = Locked(0)
 
-  func note(_ size: Int) { lock.withLock { self.size = size } }
+  func note(_ now: Int) { size.withLock { $0 = now } }
 
   func hasGrown(to now: Int, by growth: Int) -> Bool {
-    lock.withLock {
+    size.withLock { size in
       // It began anew.
       if now < size { size = 0 }
       return now - size > growth

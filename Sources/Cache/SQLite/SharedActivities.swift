@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 #if canImport(Glibc)
   import Glibc
@@ -7,9 +8,7 @@ import Foundation
 #endif
 
 /// The activity of each database file that is open in this process: stores on one file share it.
-///
-/// `@unchecked Sendable`: the table is read and written under the lock.
-final class SharedActivities: @unchecked Sendable {
+final class SharedActivities: Sendable {
   private struct File: Hashable {
     var device: UInt64
     var number: UInt64
@@ -20,8 +19,7 @@ final class SharedActivities: @unchecked Sendable {
   }
 
   private static let shared = SharedActivities()
-  private let lock = NSLock()
-  private var entries: [File: Entry] = [:]
+  private let entries = Locked<[File: Entry]>([:])
 
   static func activity(ofFile path: String) -> StoreActivity { shared.activity(ofFile: path) }
 
@@ -29,7 +27,7 @@ final class SharedActivities: @unchecked Sendable {
     var status = stat()
     guard stat(path, &status) == 0 else { return StoreActivity() }
     let file = File(device: UInt64(status.st_dev), number: UInt64(status.st_ino))
-    return lock.withLock {
+    return entries.withLock { entries in
       if let known = entries[file]?.activity { return known }
       entries = entries.filter { $0.value.activity != nil }
       let activity = StoreActivity()

@@ -156,28 +156,26 @@ enum TypeViews {
 }
 
 /// Which shapes the views of a file are known to have.
-///
-/// `@unchecked Sendable`: what changes is behind the lock.
-final class KnownViews: @unchecked Sendable {
-  private let lock = NSLock()
-  private var numbers: Set<UInt64> = []
-  /// The ``TypeViews/removals(_:)`` they were made after.
-  private var removals = 0
+final class KnownViews: Sendable {
+  private struct State {
+    var numbers: Set<UInt64> = []
+    /// The ``TypeViews/removals(_:)`` they were made after.
+    var removals = 0
+  }
+
+  private let state = Locked(State())
 
   /// Brings the views up to date, when they are not known to be, within the transaction of a response.
   func update(_ db: Database, _ shapes: TypeShapes) throws {
     let removals = try TypeViews.removals(db)
-    let isKnown = lock.withLock {
-      if removals != self.removals {
-        numbers = []
-        self.removals = removals
-      }
-      return numbers.contains(shapes.number)
+    let isKnown = state.withLock { state in
+      if removals != state.removals { state = State(removals: removals) }
+      return state.numbers.contains(shapes.number)
     }
     if isKnown { return }
     try TypeViews.update(db, shapes)
     db.afterNextTransaction { _ in
-      _ = self.lock.withLock { self.numbers.insert(shapes.number) }
+      _ = self.state.withLock { $0.numbers.insert(shapes.number) }
     }
   }
 }

@@ -1,35 +1,38 @@
-import Foundation
+import GQLRunSupport
 
 /// Whether a watcher has something to look at, and who waits for it.
-///
-/// `@unchecked Sendable`: everything that changes is read and written under the lock.
-final class WatchSignal: @unchecked Sendable {
-  private let lock = NSLock()
-  private var isDirty = true
-  private var hasEnded = false
-  /// What the last answer depends on; `nil` while an answer is being read: then every change counts.
-  private var dependencies: Dependencies?
-  private var waiter: CheckedContinuation<Bool, Never>?
+final class WatchSignal: Sendable {
+  private struct State {
+    var isDirty = true
+    var hasEnded = false
+    /// What the last answer depends on; `nil` while an answer is being read: then every change counts.
+    var dependencies: Dependencies?
+    var waiter: CheckedContinuation<Bool, Never>?
+  }
+
+  private let state = Locked(State())
 
   /// Whether the watched answer may have changed since it was read.
-  var isPending: Bool { lock.withLock { isDirty } }
+  var isPending: Bool { state.withLock { $0.isDirty } }
 
   /// Says what has changed; `nil` when that is not known.
   func post(_ changes: Fingerprints?) {
-    let waiting: CheckedContinuation<Bool, Never>? = lock.withLock {
-      guard !isDirty else { return nil }
-      if let changes, let dependencies, !dependencies.isTouched(by: changes) { return nil }
-      isDirty = true
-      return waiter.take()
+    let waiting: CheckedContinuation<Bool, Never>? = state.withLock { state in
+      guard !state.isDirty else { return nil }
+      if let changes, let dependencies = state.dependencies, !dependencies.isTouched(by: changes) {
+        return nil
+      }
+      state.isDirty = true
+      return state.waiter.take()
     }
     waiting?.resume(returning: true)
   }
 
   /// Wakes whoever waits, for good.
   func end() {
-    let waiting = lock.withLock {
-      hasEnded = true
-      return waiter.take()
+    let waiting = state.withLock { state in
+      state.hasEnded = true
+      return state.waiter.take()
     }
     waiting?.resume(returning: false)
   }
@@ -39,12 +42,12 @@ final class WatchSignal: @unchecked Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         var other: CheckedContinuation<Bool, Never>?
-        let answer: Bool? = lock.withLock {
-          if hasEnded { return false }
-          if isDirty { return true }
-          // An iterator has one reader; a second one takes the place of the first.
-          other = waiter.take()
-          waiter = continuation
+        let answer: Bool? = state.withLock { state in
+          if state.hasEnded { return false }
+          if state.isDirty { return true }
+          // An iterator has one reader; a second one replaces the first.
+          other = state.waiter.take()
+          state.waiter = continuation
           return nil
         }
         other?.resume(returning: false)
@@ -57,17 +60,17 @@ final class WatchSignal: @unchecked Sendable {
 
   /// Begins a look: what changes from here on is not in it.
   func beginReading() {
-    lock.withLock {
-      isDirty = false
-      dependencies = nil
+    state.withLock { state in
+      state.isDirty = false
+      state.dependencies = nil
     }
   }
 
   /// Ends a look. Without dependencies it has failed, and the next one is due at once.
   func endReading(_ found: Dependencies?) {
-    lock.withLock {
-      dependencies = found
-      if found == nil { isDirty = true }
+    state.withLock { state in
+      state.dependencies = found
+      if found == nil { state.isDirty = true }
     }
   }
 }

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// A pattern for paths: `*` and `?` within a folder, `**` across folders, `[a-z]`, `{a,b}`.
 struct Glob: Sendable, Hashable {
   /// The pattern, without `./` at its beginning.
@@ -33,21 +35,25 @@ struct Glob: Sendable, Hashable {
   /// Takes time proportional to the product of the lengths.
   func matches(_ path: String) -> Bool {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { Array($0) }
-    return Self.match(segments[...], parts[...]) { pattern, part in
-      pattern == ["*", "*"] ? nil : Self.matchesName(pattern, part)
+    return Wildcards.match(segments.count, parts.count) {
+      segments[$0] == ["*", "*"]
+    } accepts: {
+      Self.matchesName(segments[$0], parts[$1])
     }
   }
 
   private static func matchesName(_ pattern: [Character], _ name: [Character]) -> Bool {
     // A name that begins with a dot is hidden: it must be meant.
     if name.first == ".", pattern.first != "." { return false }
-    return match(tokens(of: pattern)[...], name[...]) { token, character in
-      switch token {
-      case .any: nil
-      case .one: true
-      case .exactly(let own): own == character
+    let tokens = tokens(of: pattern)
+    return Wildcards.match(tokens.count, name.count) {
+      if case .any = tokens[$0] { true } else { false }
+    } accepts: { part, element in
+      switch tokens[part] {
+      case .any, .one: true
+      case .exactly(let own): own == name[element]
       case .among(let ranges, let isNegated):
-        ranges.contains { $0.contains(character) } != isNegated
+        ranges.contains { $0.contains(name[element]) } != isNegated
       }
     }
   }
@@ -97,43 +103,6 @@ struct Glob: Sendable, Hashable {
       }
     }
     return ranges
-  }
-
-  /// Whether the pattern's elements match the text's; `nil` from `accepts` stands for any number of
-  /// elements. Goes back to the last such only, which is enough.
-  private static func match<Pattern, Element>(
-    _ pattern: ArraySlice<Pattern>, _ text: ArraySlice<Element>,
-    accepts: (Pattern, Element) -> Bool?
-  ) -> Bool {
-    var place = pattern.startIndex
-    var index = text.startIndex
-    var retry: (place: Int, index: Int)?
-    while index < text.endIndex {
-      if place < pattern.endIndex {
-        switch accepts(pattern[place], text[index]) {
-        case nil:
-          retry = (place, index)
-          place += 1
-          continue
-        case true?:
-          place += 1
-          index += 1
-          continue
-        case false?: break
-        }
-      }
-      guard let last = retry else { return false }
-      retry = (last.place, last.index + 1)
-      place = last.place + 1
-      index = last.index + 1
-    }
-    // What is left of the pattern must be able to stand for nothing.
-    while place < pattern.endIndex, let some = text.last,
-      accepts(pattern[place], some) == nil
-    {
-      place += 1
-    }
-    return place == pattern.endIndex
   }
 
   /// The first innermost-closed pair of braces and what stands between its commas.

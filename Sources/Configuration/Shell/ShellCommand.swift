@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 #if canImport(Glibc)
   import Glibc
@@ -35,29 +36,30 @@ package enum ShellCommand {
   }
 
   /// A process that may have to be killed, by whoever holds this, until it has ended.
-  ///
-  /// Sendable: what changes is reached with `lock` held only.
-  private final class Child: @unchecked Sendable {
-    private let lock = NSLock()
-    private var id: pid_t?
-    private var isKilled = false
+  private final class Child: Sendable {
+    private struct State {
+      var id: pid_t?
+      var isKilled = false
+    }
+
+    private let state = Locked(State())
 
     func started(_ id: pid_t) {
-      lock.withLock {
-        self.id = id
-        if isKilled { _ = Foundation.kill(-id, SIGKILL) }
+      state.withLock { state in
+        state.id = id
+        if state.isKilled { _ = Foundation.kill(-id, SIGKILL) }
       }
     }
 
     /// From here on the number may belong to another process.
-    func ended() { lock.withLock { id = nil } }
+    func ended() { state.withLock { $0.id = nil } }
 
-    var wasKilled: Bool { lock.withLock { isKilled } }
+    var wasKilled: Bool { state.withLock { $0.isKilled } }
 
     func kill() {
-      lock.withLock {
-        isKilled = true
-        if let id { _ = Foundation.kill(-id, SIGKILL) }
+      state.withLock { state in
+        state.isKilled = true
+        if let id = state.id { _ = Foundation.kill(-id, SIGKILL) }
       }
     }
   }

@@ -1,17 +1,17 @@
-import NIOConcurrencyHelpers
+import GQLRunSupport
 
 /// The changes to the feed, shared by all operations.
 final class FeedStore: Sendable {
-  private let edits = NIOLockedValueBox(FeedEdits())
+  private let edits = Locked(FeedEdits())
 
   /// The changes so far.
-  var snapshot: FeedEdits { edits.withLockedValue { $0 } }
+  var snapshot: FeedEdits { edits.withLock { $0 } }
 
   /// Changes the feed, and returns what was made together with all changes so far.
   func change<T: Sendable>(
     _ change: @Sendable (inout FeedEdits) throws(FeedEdits.Refusal) -> T
   ) throws(FeedEdits.Refusal) -> (T, FeedEdits) {
-    let result: Result<(T, FeedEdits), FeedEdits.Refusal> = edits.withLockedValue { edits in
+    let result: Result<(T, FeedEdits), FeedEdits.Refusal> = edits.withLock { edits in
       do throws(FeedEdits.Refusal) {
         return .success((try change(&edits), edits))
       } catch {

@@ -1,6 +1,6 @@
+import GQLRunSupport
 import HummingbirdCore
 import Logging
-import NIOConcurrencyHelpers
 import NIOCore
 
 /// The connections of a server, held until they are closed.
@@ -14,17 +14,17 @@ final class HeldConnections: Sendable {
     var isOver = false
   }
 
-  private let state = NIOLockedValueBox(State())
+  private let state = Locked(State())
 
   /// Holds a connection, and what was made for it, until it is closed.
   func hold(_ value: some Sendable, of channel: any Channel) {
-    let isOver = state.withLockedValue { state in
+    let isOver = state.withLock { state in
       if !state.isOver { state.channels[ObjectIdentifier(channel)] = channel }
       return state.isOver
     }
     channel.closeFuture.whenComplete { _ in
       withExtendedLifetime(value) {
-        self.state.withLockedValue { state in state.channels[ObjectIdentifier(channel)] = nil }
+        self.state.withLock { state in state.channels[ObjectIdentifier(channel)] = nil }
       }
     }
     if isOver { channel.close(promise: nil) }
@@ -32,7 +32,7 @@ final class HeldConnections: Sendable {
 
   /// Closes all connections, and those that still come.
   func close() {
-    let channels = state.withLockedValue { state in
+    let channels = state.withLock { state in
       state.isOver = true
       return Array(state.channels.values)
     }

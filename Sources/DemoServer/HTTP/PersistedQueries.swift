@@ -1,5 +1,6 @@
+import Crypto
 import GQLRunJSON
-import NIOConcurrencyHelpers
+import GQLRunSupport
 
 /// The documents that clients have registered by their hashes: automatic persisted queries.
 ///
@@ -9,7 +10,7 @@ final class PersistedQueries: Sendable {
   static let maxDocuments = 256
   static let maxDocumentBytes = 64 << 10
 
-  private let documents = NIOLockedValueBox<[String: String]>([:])
+  private let documents = Locked<[String: String]>([:])
 
   /// The document a request means, after it was registered or found by its hash.
   func document(of request: OperationRequest) throws(RequestError) -> String {
@@ -24,16 +25,16 @@ final class PersistedQueries: Sendable {
         .badUserInput, "extensions.persistedQuery needs the version 1 and a sha256Hash.")
     }
     guard let query = request.query else {
-      guard let known = documents.withLockedValue({ $0[hash] }) else {
+      guard let known = documents.withLock({ $0[hash] }) else {
         throw RequestError(.persistedQueryNotFound, "PersistedQueryNotFound")
       }
       return known
     }
-    guard SHA256.hexDigest(of: Array(query.utf8)) == hash else {
+    guard QuotedText.hexadecimal(SHA256.hash(data: Array(query.utf8))) == hash else {
       throw RequestError(.badUserInput, "provided sha does not match query")
     }
     if query.utf8.count <= Self.maxDocumentBytes {
-      documents.withLockedValue { documents in
+      documents.withLock { documents in
         if documents.count >= Self.maxDocuments { documents.removeAll() }
         documents[hash] = query
       }

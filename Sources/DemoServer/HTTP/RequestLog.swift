@@ -1,5 +1,5 @@
+import GQLRunSupport
 public import HTTPTypes
-import NIOConcurrencyHelpers
 
 /// What a server was asked, for tests and for people who watch it.
 public final class RequestLog: Sendable {
@@ -35,26 +35,26 @@ public final class RequestLog: Sendable {
     var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
-  private let contents = NIOLockedValueBox(Contents())
+  private let contents = Locked(Contents())
 
   init() {}
 
   /// How many requests to GraphQL there were.
-  public var requestCount: Int { contents.withLockedValue { $0.count } }
+  public var requestCount: Int { contents.withLock { $0.count } }
   /// The last requests, oldest first.
   public var requests: [Entry] {
-    contents.withLockedValue { Array($0.entries.suffix(Self.keptEntries)) }
+    contents.withLock { Array($0.entries.suffix(Self.keptEntries)) }
   }
-  public var last: Entry? { contents.withLockedValue { $0.entries.last } }
+  public var last: Entry? { contents.withLock { $0.entries.last } }
   /// How many bytes of response bodies were written.
-  public var bytesWritten: Int { contents.withLockedValue { $0.bytesWritten } }
+  public var bytesWritten: Int { contents.withLock { $0.bytesWritten } }
   /// The largest piece in which a response body was written, in bytes: what is held at a time.
-  public var largestChunk: Int { contents.withLockedValue { $0.largestChunk } }
+  public var largestChunk: Int { contents.withLock { $0.largestChunk } }
 
   /// Waits until there were so many requests to GraphQL.
   public func requests(_ count: Int) async {
     await withCheckedContinuation { continuation in
-      let isThere = contents.withLockedValue { contents in
+      let isThere = contents.withLock { contents in
         if contents.count < count { contents.waiting.append((count, continuation)) }
         return contents.count >= count
       }
@@ -64,7 +64,7 @@ public final class RequestLog: Sendable {
 
   /// Forgets everything that was asked; who waits goes on waiting.
   public func clear() {
-    contents.withLockedValue { contents in
+    contents.withLock { contents in
       let waiting = contents.waiting
       contents = Contents()
       contents.waiting = waiting
@@ -72,7 +72,7 @@ public final class RequestLog: Sendable {
   }
 
   func add(_ entry: Entry) {
-    let reached = contents.withLockedValue { contents in
+    let reached = contents.withLock { contents in
       contents.count += 1
       // Half of them at once, so that the array is not moved for every request.
       if contents.entries.count >= 2 * Self.keptEntries {
@@ -88,7 +88,7 @@ public final class RequestLog: Sendable {
   }
 
   func noteWritten(_ count: Int) {
-    contents.withLockedValue { contents in
+    contents.withLock { contents in
       contents.bytesWritten += count
       contents.largestChunk = max(contents.largestChunk, count)
     }

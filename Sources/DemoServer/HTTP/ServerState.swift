@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import GQLRunSupport
 
 /// What outlives the requests of a server, apart from the data.
 final class ServerState: Sendable {
@@ -13,21 +13,21 @@ final class ServerState: Sendable {
     var counts: [String: Int] = [:]
   }
 
-  private let contents: NIOLockedValueBox<Contents>
+  private let contents: Locked<Contents>
 
   init(misbehaviour: Misbehaviour) {
-    contents = NIOLockedValueBox(Contents(misbehaviour: misbehaviour))
+    contents = Locked(Contents(misbehaviour: misbehaviour))
   }
 
   /// What the program wants for all requests. Setting it starts the counts of `times` again.
   var misbehaviour: Misbehaviour {
-    get { contents.withLockedValue { $0.misbehaviour } }
-    set { contents.withLockedValue { $0 = Contents(misbehaviour: newValue) } }
+    get { contents.withLock { $0.misbehaviour } }
+    set { contents.withLock { $0 = Contents(misbehaviour: newValue) } }
   }
 
   /// Counts a request, and tells whether it is still one of the first so many with its key.
   func isWithin(_ times: Int, key: String) -> Bool {
-    contents.withLockedValue { contents in
+    contents.withLock { contents in
       if contents.counts.count >= Self.maxKeys { contents.counts.removeAll() }
       let count = contents.counts[key, default: 0] + 1
       contents.counts[key] = count

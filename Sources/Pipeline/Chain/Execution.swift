@@ -1,6 +1,6 @@
 import GQLRunCache
+import GQLRunSupport
 import Logging
-import Synchronization
 
 /// Runs one request to its end: attempt after attempt, committing what is delivered and rolling
 /// back the rest.
@@ -22,10 +22,10 @@ final class Execution: Sendable {
   private let routes: Routes
   /// Apart from this, so that attempts do not keep alive what keeps them alive.
   private let state = ExecutionState()
-  private let progress: Mutex<Progress>
+  private let progress: Locked<Progress>
 
   init(_ request: GraphQLRequest, routes: Routes) {
-    progress = Mutex(Progress(request: request))
+    progress = Locked(Progress(request: request))
     self.routes = routes
   }
 

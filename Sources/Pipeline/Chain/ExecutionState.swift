@@ -1,4 +1,5 @@
 import GQLRunCache
+import GQLRunSupport
 import Synchronization
 
 /// What the attempts of one execution share.
@@ -7,7 +8,7 @@ import Synchronization
 /// is a place in the queue of the thread each time, several dozen of them for one request.
 final class ExecutionState: Sendable {
   private let hasConsultedCache = Atomic(false)
-  private let writes = Mutex<[TrackedWrite]>([])
+  private let writes = Locked<[TrackedWrite]>([])
 
   /// `true` for the first caller only: under `cache-and-network` the cache is consulted once,
   /// whatever is retried.
@@ -38,13 +39,13 @@ final class TrackedWrite: PendingCacheWrite {
 
   /// The request as it went to the network.
   let request: GraphQLRequest
-  private let content: Mutex<Content>
+  private let content: Locked<Content>
 
   /// What the commit changed; `nil` unless there was one.
   var summary: WriteSummary? { content.withLock { $0.summary } }
 
   init(_ base: any PendingCacheWrite, request: GraphQLRequest) {
-    content = Mutex(Content(base: base))
+    content = Locked(Content(base: base))
     self.request = request
   }
 

@@ -1,3 +1,4 @@
+import GQLRunSupport
 import Synchronization
 
 /// The results of an operation, read once and at the reader's pace.
@@ -133,9 +134,9 @@ private final class StreamEnd: Sendable {
 
 /// A result that was read, for the one who reads it next.
 private final class Unread: Sendable {
-  private let result: Mutex<Result<GraphQLResponse?, any Error>?>
+  private let result: Locked<Result<GraphQLResponse?, any Error>?>
 
-  init(_ result: Result<GraphQLResponse?, any Error>) { self.result = Mutex(result) }
+  init(_ result: Result<GraphQLResponse?, any Error>) { self.result = Locked(result) }
 
   func take() -> Result<GraphQLResponse?, any Error>? { result.withLock { $0.take() } }
 }

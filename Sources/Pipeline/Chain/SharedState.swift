@@ -1,20 +1,17 @@
-import Foundation
+import GQLRunSupport
 
 /// State that outlives requests and that plugins share by name: tokens, budgets, what an endpoint
 /// is known not to support.
 ///
 /// A value is made when somebody first asks for it, and lives as long as the services do. Copies of
 /// ``Services`` share one.
-///
-/// Sendable: `values` is reached with `lock` held only, and holds Sendable values.
-public final class SharedState: @unchecked Sendable {
+public final class SharedState: Sendable {
   private struct Key: Hashable {
     var type: ObjectIdentifier
     var name: String
   }
 
-  private let lock = NSLock()
-  private var values: [Key: any Sendable] = [:]
+  private let values = Locked<[Key: any Sendable]>([:])
 
   public init() {}
 
@@ -25,7 +22,7 @@ public final class SharedState: @unchecked Sendable {
     _ type: Value.Type, named name: String, make: () -> Value
   ) -> Value {
     let key = Key(type: ObjectIdentifier(type), name: name)
-    return lock.withLock {
+    return values.withLock { values in
       if let value = values[key] as? Value { return value }
       let value = make()
       values[key] = value
@@ -35,6 +32,6 @@ public final class SharedState: @unchecked Sendable {
 
   /// All values of a type.
   public func all<Value: Sendable>(_ type: Value.Type) -> [Value] {
-    lock.withLock { values.values.compactMap { $0 as? Value } }
+    values.withLock { $0.values.compactMap { $0 as? Value } }
   }
 }

@@ -1,6 +1,7 @@
 import GQLRunLanguage
 public import GQLRunPipeline
 import NIOConcurrencyHelpers
+import GQLRunSupport
 
 /// Bounds the time of an operation, retries and body included.
 public struct TimeoutPlugin: Plugin {
@@ -43,11 +44,11 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
           + "timeout, or ask for less at a time", place: context.entryID, delivery: .unknown))
     let stream = try await bound.run { await next(sent) }
     // The first result came with the stream. After one of the server there is only the end, as a rule.
-    let mayWait = NIOLockedValueBox(false)
+    let mayWait = Locked(false)
     return ResponseStream(pull: {
-      guard mayWait.withLockedValue({ $0 }) else {
+      guard mayWait.withLock({ $0 }) else {
         let response = try await stream.next()
-        mayWait.withLockedValue {
+        mayWait.withLock {
           $0 = response?.source == .cache || sent.operationType == .subscription
         }
         return response

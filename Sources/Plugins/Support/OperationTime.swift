@@ -1,5 +1,5 @@
 import GQLRunPipeline
-import Synchronization
+import GQLRunSupport
 
 /// How long an operation may take in all its attempts, as far as its plugins know.
 ///
@@ -11,7 +11,7 @@ final class OperationTime: Sendable {
   }
 
   private let start: Duration
-  private let end = Mutex<Duration?>(nil)
+  private let end = Locked<Duration?>(nil)
 
   /// When the operation must have ended, on the services' clock.
   var deadline: Duration? { end.withLock { $0 } }

@@ -1,4 +1,4 @@
-import Synchronization
+import GQLRunSupport
 
 /// Keeps retries a small share of all requests, so that a server in trouble is not given more work.
 ///
@@ -11,7 +11,7 @@ final class RetryBudget: Sendable {
   private static let window = 1_000
 
   private let share: Double
-  private let counts = Mutex<(operations: Int, retries: Int)>((0, 0))
+  private let counts = Locked<(operations: Int, retries: Int)>((0, 0))
 
   /// - Parameter share: From 0 to 1.
   init(share: Double) { self.share = share }

@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import NIOConcurrencyHelpers
+import GQLRunSupport
 
 /// Ends work that is not done at its deadline.
 struct TimeBound: Sendable {
@@ -68,13 +69,13 @@ private final class Alarm: Sendable {
     var waiter: CheckedContinuation<Void, Never>?
   }
 
-  private let state = NIOLockedValueBox(State())
+  private let state = Locked(State())
 
   /// Whether the time was over before the work was done.
-  var isOver: Bool { state.withLockedValue { $0.isOver } }
+  var isOver: Bool { state.withLock { $0.isOver } }
 
   func ring(isOver: Bool) {
-    state.withLockedValue { state -> CheckedContinuation<Void, Never>? in
+    state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard !state.hasRung else { return nil }
       state.hasRung = true
       state.isOver = isOver
@@ -85,7 +86,7 @@ private final class Alarm: Sendable {
   func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let hasRung = state.withLockedValue { state in
+        let hasRung = state.withLock { state in
           if !state.hasRung { state.waiter = continuation }
           return state.hasRung
         }

@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import NIOConcurrencyHelpers
+import GQLRunSupport
 
 /// Looks after what must not take too long: one sleeping task for all of it.
 ///
@@ -19,16 +20,16 @@ final class Watch: Sendable {
   }
 
   private let clock: ServiceClock
-  private let state = NIOLockedValueBox(State())
+  private let state = Locked(State())
 
   init(_ clock: ServiceClock) { self.clock = clock }
 
-  deinit { state.withLockedValue { $0.task }?.cancel() }
+  deinit { state.withLock { $0.task }?.cancel() }
 
   /// Looks after something until it is removed.
   func add(_ look: @escaping Look) -> Int {
     let due = clock.now() + (look() ?? .zero)
-    return state.withLockedValue { state in
+    return state.withLock { state in
       state.number += 1
       state.looks[state.number] = look
       if state.task == nil || due < state.nextLook {
@@ -42,7 +43,7 @@ final class Watch: Sendable {
 
   func remove(_ number: Int) {
     // Destroyed outside of the lock: whatever it holds may come here, too.
-    _ = state.withLockedValue { $0.looks.removeValue(forKey: number) }
+    _ = state.withLock { $0.looks.removeValue(forKey: number) }
   }
 
   private func begin() -> Task<Void, Never> {
@@ -61,7 +62,7 @@ final class Watch: Sendable {
 
   private func look() -> Duration? {
     while true {
-      let (looks, number) = state.withLockedValue { ($0.looks, $0.number) }
+      let (looks, number) = state.withLock { ($0.looks, $0.number) }
       var pause: Duration?
       for (id, look) in looks {
         if let rest = look() {
@@ -70,7 +71,7 @@ final class Watch: Sendable {
           remove(id)
         }
       }
-      let outcome = state.withLockedValue { state -> Outcome in
+      let outcome = state.withLock { state -> Outcome in
         // Another task took the place of this one.
         if Task.isCancelled { return .over }
         // Whatever came in the meantime counts on this task.

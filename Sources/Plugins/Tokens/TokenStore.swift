@@ -31,7 +31,8 @@ struct TokenStore: Sendable {
     try PrivateFile.makeFolder(of: lockPath)
     let lock = try FileLock(lockPath)
     try await lock.lock { try await clock.sleep(for: Self.lockInterval) }
-    return try await withExtendedLifetime(lock) { try await work() }
+    defer { lock.release() }
+    return try await work()
   }
 
   /// What was kept; nothing when there is no file.

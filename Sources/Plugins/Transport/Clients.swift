@@ -4,6 +4,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPCompression
 import Synchronization
+import GQLRunSupport
 
 /// One client per combination of what async-http-client keeps per client, and the lines that requests
 /// take through them.
@@ -24,7 +25,7 @@ final class Clients: Sendable {
     var lines: [Line] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let meter: ConnectionMeter?
   private let names = FieldNames()
   /// More servers than that at a time, and their lines are found anew.

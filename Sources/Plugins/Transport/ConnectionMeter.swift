@@ -1,5 +1,6 @@
 package import GQLRunPipeline
 import NIOConcurrencyHelpers
+import GQLRunSupport
 import NIOCore
 
 /// Watches the connections of a transport: when each was made, and how much came over them.
@@ -11,21 +12,21 @@ package final class ConnectionMeter: Sendable {
     var waiting: [Duration] = []
   }
 
-  private let seen = NIOLockedValueBox(Seen())
+  private let seen = Locked(Seen())
   private let clock: ServiceClock
 
   package init(clock: ServiceClock = ServiceClock(ContinuousClock())) { self.clock = clock }
 
   /// How many connections were made.
-  package var count: Int { seen.withLockedValue(\.count) }
+  package var count: Int { seen.withLock(\.count) }
 
   /// Bytes as they came over the network: with heads, compressed, and encrypted where TLS is used.
-  package var receivedBytes: Int { seen.withLockedValue(\.receivedBytes) }
+  package var receivedBytes: Int { seen.withLock(\.receivedBytes) }
 
   /// When a connection was made between two times; each connection is told once, so that of many
   /// requests at a time only as many have waited for one as were made.
   package func takeConnection(from start: Duration, to end: Duration) -> Duration? {
-    seen.withLockedValue { seen in
+    seen.withLock { seen in
       seen.waiting.firstIndex { $0 >= start && $0 <= end }.map { seen.waiting.remove(at: $0) }
     }
   }
@@ -33,7 +34,7 @@ package final class ConnectionMeter: Sendable {
   /// To be called with a connection that has just been made.
   func watch(_ channel: any Channel) -> EventLoopFuture<Void> {
     let now = clock.now()
-    seen.withLockedValue { seen in
+    seen.withLock { seen in
       seen.count += 1
       // Nobody asks any more for connections of requests that failed.
       if seen.waiting.count == 10_000 { seen.waiting.removeFirst() }
@@ -41,7 +42,7 @@ package final class ConnectionMeter: Sendable {
     }
     return channel.eventLoop.makeCompletedFuture {
       try channel.pipeline.syncOperations.addHandler(
-        WireCounter { [seen] count in seen.withLockedValue { $0.receivedBytes += count } },
+        WireCounter { [self] count in seen.withLock { $0.receivedBytes += count } },
         position: .first)
     }
   }

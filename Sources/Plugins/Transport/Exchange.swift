@@ -4,6 +4,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Synchronization
+import GQLRunSupport
 
 /// One request and its response, under limits of time and size.
 ///
@@ -22,7 +23,7 @@ final class Exchange: Sendable {
   private let limits: HTTPLimits
   private let failures: TransportFailures
   private let line: Line
-  private let progress = Mutex(Progress())
+  private let progress = Locked(Progress())
   private let register: ExchangeRegister
   private let ticket: ExchangeRegister.Ticket
 

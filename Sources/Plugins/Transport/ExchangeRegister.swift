@@ -2,6 +2,7 @@ import GQLRunPipeline
 import NIOCore
 import NIOPosix
 import Synchronization
+import GQLRunSupport
 
 /// The exchanges that are under way, for what they share: event loops, and one watch over their limits
 /// of time.
@@ -18,12 +19,12 @@ final class ExchangeRegister: Sendable {
   private let watch: Watch
   private let loops: [any EventLoop]
   /// How many exchanges use each loop.
-  private let uses: Mutex<[Int]>
+  private let uses: Locked<[Int]>
 
   init(clock: ServiceClock, loops: [any EventLoop]) {
     self.loops = loops
     watch = Watch(clock)
-    uses = Mutex(loops.map { _ in 0 })
+    uses = Locked(loops.map { _ in 0 })
   }
 
   /// Watches over an exchange until it is removed. It gets the loop that its task runs on; for a task of

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -24,7 +25,7 @@ final class Line: Sendable {
   private let scheme: String?
   private let authority: String?
   private let limits: HTTPLimits
-  private let prepared = Mutex<Prepared?>(nil)
+  private let prepared = Locked<Prepared?>(nil)
 
   init(
     _ head: HTTPRequest, _ limits: HTTPLimits, _ passage: Passage, _ client: HTTPClient,
@@ -77,7 +78,7 @@ final class Peer: Sendable {
 
 /// The names of fields that servers send, checked once: nearly all responses have the same.
 final class FieldNames: Sendable {
-  private let known = Mutex<[String: HTTPField.Name]>([:])
+  private let known = Locked<[String: HTTPField.Name]>([:])
   /// A server that invents names has no more of them kept.
   private static let most = 256
 

@@ -3,6 +3,7 @@ import GQLRunPipeline
 import NIOCore
 import NIOHTTP1
 import Synchronization
+import GQLRunSupport
 
 /// What the network brings of one response, from its event loop to the task that reads it.
 ///
@@ -45,7 +46,7 @@ final class Reception: HTTPClientResponseDelegate {
     var task: HTTPClient.Task<Void>?
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let clock: ServiceClock
   private let limits: HTTPLimits
   private let deadline: Duration

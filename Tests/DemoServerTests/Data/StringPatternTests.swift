@@ -29,8 +29,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "(", ")", "a)", "[", "[z-a]", "*", "a|*", "+a", "a{", "a{2,1}", "a{x}", "\\", "\\q", "(?<n>a)",
-    "((((((((((a{10}){10}){10}){10}){10}){10}){10}){10}){10}){10})", "(){4097}", "((){4000}){4000}",
+    "(", ")", "a)", "[", "[z-a]", "*", "a|*", "+a", "a{", "a{2,1}", "a{x}", "\\", "(?<n",
     String(repeating: "(", count: 100), String(repeating: "a", count: 1001),
     String(repeating: "a+", count: 20) + String(repeating: "+", count: 40),
   ])
@@ -39,11 +38,27 @@ import Testing
   }
 
   @Test func `no pattern is slow`() throws {
-    // Each of these takes a backtracking matcher longer than the age of the universe.
+    // Each of these takes a backtracking matcher without a bound longer than the age of the universe.
     let text = String(repeating: "a", count: 200)
     for pattern in ["(a+)+$b", "(a|a)*b", "(a*)*b", "(.*){20}b"] {
       #expect(try !StringPattern(regex: pattern).matches(text))
     }
+    for pattern in ["((((((a{10}){10}){10}){10}){10}){10})", "(){4097}", "((){4000}){4000}b"] {
+      _ = (try? StringPattern(regex: pattern))?.matches(text)
+    }
     #expect(try !StringPattern(glob: String(repeating: "*a", count: 100) + "b").matches(text))
+  }
+
+  @Test func `a pattern that took too many steps once is not tried again`() throws {
+    let pattern = try StringPattern(regex: "(a+)+$")
+    #expect(pattern.matches("aa"))
+    #expect(!pattern.matches(String(repeating: "a", count: 200) + "!"))
+    #expect(!pattern.matches("aa"))
+  }
+
+  @Test func `a long text is searched to its end`() throws {
+    let text = String(repeating: "xy", count: 10_000) + "z"
+    #expect(try StringPattern(regex: "z$").matches(text))
+    #expect(try !StringPattern(regex: "q").matches(text))
   }
 }

@@ -83,8 +83,8 @@ import Testing
       "a wrong pattern",
       "{ countries(filter: { name: { regex: \"(\" } }) { code } }",
       gives:
-        #"{"data":null,"errors":[{"message":"The filter of \"name\" is wrong: Missing ), "#
-        + #"at character 2 of the pattern.","locations":[{"line":1,"column":3}],"#
+        #"{"data":null,"errors":[{"message":"The filter of \"name\" is wrong: The pattern "#
+        + #"is not a regular expression.","locations":[{"line":1,"column":3}],"#
         + #""path":["countries"],"extensions":{"code":"BAD_USER_INPUT"}}]}"#),
     ExecutionCase(
       "a nullable variable for a required argument with a default, and null given",

@@ -78,7 +78,7 @@ struct Module {
     Module(
       "GQLRunDemoServer", folder: "DemoServer",
       own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
-      packages: ["Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging", "NIO*"],
+      packages: ["Crypto", "Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging", "NIO*"],
       system: ["Foundation"]),
     Module("CGQLRunAllocations", folder: "CAllocations"),
     Module(
