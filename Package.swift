@@ -126,10 +126,11 @@ let networked: [Target] = [
     path: "Sources/Profile",
     swiftSettings: onTheWay),
   .target(name: "CGQLRunAllocations", path: "Sources/CAllocations"),
+  .target(name: "CGQLRunMemory", path: "Sources/CMemory"),
   .executableTarget(
     name: "gqlrun",
     dependencies: [
-      "CGQLRunAllocations",
+      "CGQLRunAllocations", "CGQLRunMemory",
       "GQLRunBatch", "GQLRunProfile", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunDemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),

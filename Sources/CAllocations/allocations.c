@@ -6,17 +6,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
-void gqlrun_keep_freed_memory(void) {
-#if defined(__GLIBC__)
-  mallopt(M_TOP_PAD, 256 << 10);
-  mallopt(M_TRIM_THRESHOLD, 4 << 20);
-#endif
-}
-
 #if !defined(__has_feature)
 #define __has_feature(feature) 0
 #endif

@@ -10,6 +10,17 @@ struct TextTests {
     #expect(QuotedText.sqlLiteral("a'b") == "'a''b'")
   }
 
+  @Test("a quote that combines with the next scalar is a quote")
+  func combining() {
+    #expect(utf8(QuotedText.shellWord("'\u{301}")) == utf8(#"''\''"# + "\u{301}'"))
+    #expect(utf8(QuotedText.sqlIdentifier("\"\u{301}")) == utf8("\"\"\"\u{301}\""))
+    #expect(utf8(QuotedText.sqlLiteral("'\u{301}")) == utf8("''" + "'\u{301}'"))
+    #expect(utf8(QuotedText.markup("<\u{301}")) == utf8("&lt;\u{301}"))
+    #expect(QuotedText.githubProperty("a:b,c%\r\n") == "a%3Ab%2Cc%25%0D%0A")
+  }
+
+  private func utf8(_ text: String) -> [UInt8] { Array(text.utf8) }
+
   @Test("markup has no tags, quotes or characters that XML does not have")
   func markup() {
     let text = "<a href=\"x\">'&\n\t\u{1}\u{FFFF}"

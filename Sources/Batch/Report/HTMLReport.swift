@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// One page with everything about a run: no script, no network, readable in ten years.
 struct HTMLReport {
@@ -11,32 +12,21 @@ struct HTMLReport {
   }
 
   var text: String {
-    """
-    <!DOCTYPE html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-    <title>\(escaped(data.name)): batch report</title>
-    <style>\(Self.style)</style>
-    </head>
-    <body>
-    <main>
-    <h1>\(escaped(data.name)) \(badge)</h1>
-    <p class="sub">\(escaped(data.file)) · \(time(data.first)) · \(duration(data.seconds))</p>
-    \(tiles)
-    \(missedList)
-    <section><h2>Latency</h2>\(latencyChart)\(quantiles)</section>
-    <section><h2>Throughput</h2>\(throughputChart)</section>
-    <section><h2>Operations</h2>\(operations)</section>
-    \(tasks("Failed tasks", data.failed, shows: data.counts[.failed] + data.counts[.unknown] + data.counts[.skipped]))
-    \(tasks("Slowest tasks", Array(data.slowest.prefix(20)), shows: nil))
-    </main>
-    </body>
-    </html>
-
-    """
+    HTML.page(
+      title: "\(data.name): batch report", style: Self.style,
+      body: """
+        <main>
+        <h1>\(escaped(data.name)) \(badge)</h1>
+        <p class="sub">\(escaped(data.file)) · \(time(data.first)) · \(duration(data.seconds))</p>
+        \(tiles)
+        \(missedList)
+        <section><h2>Latency</h2>\(latencyChart)\(quantiles)</section>
+        <section><h2>Throughput</h2>\(throughputChart)</section>
+        <section><h2>Operations</h2>\(operations)</section>
+        \(tasks("Failed tasks", data.failed, shows: data.counts[.failed] + data.counts[.unknown] + data.counts[.skipped]))
+        \(tasks("Slowest tasks", Array(data.slowest.prefix(20)), shows: nil))
+        </main>
+        """)
   }
 
   private var isGood: Bool {
@@ -97,13 +87,13 @@ struct HTMLReport {
     let labels = (0...4).map { step in
       milliseconds(pow(10, from + (to - from) * Double(step) / 4))
     }
-    return chart(counts.map { [(Double($0), "a")] }, labels: labels, title: "Latency distribution")
+    return chart(counts.map { [(Double($0), 0)] }, labels: labels, title: "Latency distribution")
   }
 
   private var throughputChart: String {
     let part = max(data.seconds, 0.001) / Double(data.parts)
     let columns = data.throughput.map {
-      [(Double($0.done) / part, "a"), (Double($0.failed) / part, "b")]
+      [(Double($0.done) / part, 0), (Double($0.failed) / part, 1)]
     }
     let labels = (0...4).map { duration(data.seconds * Double($0) / 4) }
     return chart(columns, labels: labels, title: "Tasks per second over the run")
@@ -111,40 +101,11 @@ struct HTMLReport {
   }
 
   private func chart(
-    _ columns: [[(Double, String)]], labels: [String], title: String
+    _ columns: [[(value: Double, color: Int)]], labels: [String], title: String
   ) -> String {
-    let width = 960.0
-    let height = 200.0
-    let left = 56.0
-    let top = columns.map { $0.reduce(0) { $0 + $1.0 } }.max() ?? 0
-    guard top > 0 else { return "<p>Nothing to show.</p>" }
-    let step = (width - left) / Double(columns.count)
-    var svg =
-      "<svg viewBox=\"0 0 \(Int(width)) \(Int(height + 30))\" role=\"img\" aria-label=\"\(title)\">"
-    for line in 0...4 {
-      let y = height - height * Double(line) / 4 * 0.95
-      svg += "<line class=\"g\" x1=\"\(left)\" x2=\"\(width)\" y1=\"\(y)\" y2=\"\(y)\"/>"
-      let value = top * Double(line) / 4
-      svg +=
-        "<text x=\"\(left - 6)\" y=\"\(y + 4)\" text-anchor=\"end\">"
-        + (top < 10 ? String(format: "%.1f", value) : number(Int(value))) + "</text>"
-    }
-    for (place, parts) in columns.enumerated() {
-      var y = height
-      for (value, kind) in parts where value > 0 {
-        let size = max(value / top * height * 0.95, 1)
-        y -= size
-        svg += String(
-          format: "<rect class=\"%@\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
-          kind, left + Double(place) * step + 0.5, y, max(step - 1, 0.5), size)
-      }
-    }
-    for (place, label) in labels.enumerated() {
-      let x = left + (width - left) * Double(place) / Double(labels.count - 1)
-      let anchor = place == 0 ? "start" : place == labels.count - 1 ? "end" : "middle"
-      svg += "<text x=\"\(x)\" y=\"\(height + 20)\" text-anchor=\"\(anchor)\">\(label)</text>"
-    }
-    return svg + "</svg>"
+    let top = columns.map { $0.reduce(0) { $0 + $1.value } }.max() ?? 0
+    return ColumnChart(columns: columns, labels: labels, title: title)
+      .svg { top < 10 ? String(format: "%.1f", $0) : number(Int($0)) } ?? "<p>Nothing to show.</p>"
   }
 
   private var operations: String {
@@ -180,7 +141,7 @@ struct HTMLReport {
       + "<th>HTTP</th><th>Attempts</th><th>Time</th><th>Why</th></tr>\(rows.joined())</table></section>"
   }
 
-  private func escaped(_ text: String) -> String { JUnitReport.escaped(text) }
+  private func escaped(_ text: String) -> String { HTML.escaped(text) }
 
   private func number(_ value: Int) -> String {
     var digits = String(value)
@@ -226,9 +187,9 @@ struct HTMLReport {
 
   private static let style = """
     :root { color-scheme: light dark; --ink: #1c2430; --soft: #667085; --line: #e3e7ee; --page: #f6f7f9; \
-    --card: #fff; --a: #2f6fdb; --b: #d64545; --ok: #1a7f45; --warn: #a86500; }
+    --card: #fff; --c0: #2f6fdb; --c1: #d64545; --ok: #1a7f45; --warn: #a86500; }
     @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --soft: #98a2b3; --line: #2c3442; \
-    --page: #11151c; --card: #1a202a; --a: #6ea0ff; --b: #ff7a7a; --ok: #56c98a; --warn: #e0a84a; } }
+    --page: #11151c; --card: #1a202a; --c0: #6ea0ff; --c1: #ff7a7a; --ok: #56c98a; --warn: #e0a84a; } }
     * { box-sizing: border-box; }
     body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
     main { max-width: 1060px; margin: 0 auto; padding: 32px 24px 64px; }
@@ -242,11 +203,11 @@ struct HTMLReport {
     .tile { background: var(--card); border: 1px solid var(--line); border-radius: 10px; \
     padding: 12px 14px; } .tile span { color: var(--soft); display: block; font-size: 13px; }
     .tile strong { font-size: 22px; font-variant-numeric: tabular-nums; }
-    strong.ok { color: var(--ok); } strong.bad { color: var(--b); } strong.warn { color: var(--warn); }
+    strong.ok { color: var(--ok); } strong.bad { color: var(--c1); } strong.warn { color: var(--warn); }
     svg { width: 100%; height: auto; } svg text { fill: var(--soft); font-size: 12px; }
-    .g { stroke: var(--line); } rect.a { fill: var(--a); } rect.b { fill: var(--b); }
+    .axis { stroke: var(--line); }
     .legend i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; \
-    margin: 0 4px 0 12px; } i.a { background: var(--a); } i.b { background: var(--b); }
+    margin: 0 4px 0 12px; } i.a { background: var(--c0); } i.b { background: var(--c1); }
     table { border-collapse: collapse; width: 100%; } table.narrow { width: auto; margin-top: 12px; }
     th, td { text-align: left; padding: 6px 14px 6px 0; border-bottom: 1px solid var(--line); \
     vertical-align: top; } th { color: var(--soft); font-weight: 500; font-size: 13px; }

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunSupport
 import GRDB
 
 /// Puts the outputs and journals of the shards of a run together.
@@ -111,7 +112,7 @@ public struct ShardMerge {
     let sink = try TableSink(file, table: entry.table, columns: entry.columns, key: entry.key)
     for part in parts where FileManager.default.fileExists(atPath: part.path) {
       let columns = entry.columns + (entry.key.isEmpty ? ["_task"] : [])
-      let names = columns.map { "\"\($0.replacingOccurrences(of: "\"", with: "\"\""))\"" }
+      let names = columns.map { QuotedText.sqlIdentifier($0) }
       let source = try QuerySource(
         path: part.path,
         query: "SELECT \(names.joined(separator: ", ")) FROM \"\(part.table)\"")

@@ -107,33 +107,16 @@ struct SinkFormat: Sendable {
     case .records, .elements:
       guard let data else { return }
       let isElement = if case .elements = kind { true } else { false }
-      var held: [UInt8] = []
-      var count = 0
-      try data.forEachValue(at: emit) { record in
+      try writeTogether(data, write) { record in
         // An element begins with the comma that the first one of the file goes without.
-        held += isElement ? [0x2C, 0x0A] + record : record + [0x0A]
-        count += 1
-        if held.count > 256 << 10 {
-          try write(.bytes(held, records: count))
-          held = []
-          count = 0
-        }
+        isElement ? [0x2C, 0x0A] + record : record + [0x0A]
       }
-      if count > 0 { try write(.bytes(held, records: count)) }
     case .csv(let paths):
-      var held: [UInt8] = []
-      var count = 0
-      try data?.forEachValue(at: emit) { record in
+      guard let data else { return }
+      try writeTogether(data, write) { record in
         let value = try JSONValue(parsing: record)
-        held += CSVText.line(paths.map { path in path?.value(in: value) })
-        count += 1
-        if held.count > 256 << 10 {
-          try write(.bytes(held, records: count))
-          held = []
-          count = 0
-        }
+        return CSVText.line(paths.map { path in path?.value(in: value) })
       }
-      if count > 0 { try write(.bytes(held, records: count)) }
     case .rows(let paths, let key):
       try data?.forEachValue(at: emit) { record in
         let value = try JSONValue(parsing: record)
@@ -149,6 +132,25 @@ struct SinkFormat: Sendable {
         try write(.row(row))
       }
     }
+  }
+
+  /// Writes the records of a page in pieces of about 256 KiB.
+  private func writeTogether(
+    _ data: any ResultData, _ write: (SinkPiece) throws -> Void,
+    _ line: ([UInt8]) throws -> [UInt8]
+  ) throws {
+    var held: [UInt8] = []
+    var count = 0
+    try data.forEachValue(at: emit) { record in
+      held += try line(record)
+      count += 1
+      if held.count > 256 << 10 {
+        try write(.bytes(held, records: count))
+        held = []
+        count = 0
+      }
+    }
+    if count > 0 { try write(.bytes(held, records: count)) }
   }
 }
 

@@ -9,9 +9,4 @@ void gqlrun_count_allocations(void);
 /// -1 where they cannot be counted: with another C library than glibc, and under a sanitizer.
 long gqlrun_allocation_count(void);
 
-/// Lets the allocator keep what is freed for what is asked for next, some megabytes of it, where it would
-/// give it back to the system and take it again many times a second. For a program that does small things
-/// for a long time; without effect with another C library than glibc.
-void gqlrun_keep_freed_memory(void);
-
 #endif

@@ -1,3 +1,4 @@
+import GQLRunCache
 public import GQLRunJSON
 public import GQLRunLanguage
 
@@ -94,7 +95,7 @@ extension OperationManifest {
   public init(_ value: JSONValue) throws(InvalidOperationManifest) {
     guard let object = value.objectValue else {
       throw InvalidOperationManifest(
-        reason: "an operation manifest is a JSON object, not \(Self.kind(of: value))")
+        reason: "an operation manifest is a JSON object, not \(value.shape)")
     }
     if object["format"]?.stringValue != nil || object["operations"] != nil {
       self = try Self.apollo(object)
@@ -166,17 +167,6 @@ extension OperationManifest {
           type: first?.type ?? .query))
     }
     return Self(operations: operations, format: format ?? .legacy)
-  }
-
-  private static func kind(of value: JSONValue) -> String {
-    switch value {
-    case .null: "null"
-    case .boolean: "a boolean"
-    case .number: "a number"
-    case .string: "a string"
-    case .array: "a list"
-    case .object: "an object"
-    }
   }
 }
 

@@ -1,24 +1,6 @@
 import GQLRunSupport
 
-/// The pieces of a page.
-enum HTML {
-  static func escaped(_ text: String) -> String { QuotedText.markup(text) }
-
-  static func section(_ title: String, _ content: String) -> String {
-    "<section>\n<h2>\(escaped(title))</h2>\n\(content)\n</section>"
-  }
-
-  /// A drawing or table that is moved sideways where the page is too narrow for it.
-  static func wide(_ content: String) -> String { "<div class=wide>\(content)</div>" }
-
-  static func table(_ header: [String], _ rows: [[String]]) -> String {
-    let head = header.map { "<th>\(escaped($0))</th>" }.joined()
-    let body = rows.map { row in
-      "<tr>" + row.map { "<td>\(escaped($0))</td>" }.joined() + "</tr>"
-    }
-    return wide("<table><thead><tr>\(head)</tr></thead><tbody>\(body.joined())</tbody></table>")
-  }
-
+extension HTML {
   /// Colours that can be told apart in both schemes and by most eyes (Okabe and Ito).
   static let style = """
     :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --paper: #ffffff;

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 extension ProfileReport {
   /// The report as one page without anything from elsewhere: no script, no font, no network.
@@ -12,27 +13,16 @@ struct HTMLPage {
   let report: ProfileReport
 
   var text: String {
-    """
-    <!doctype html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-    <title>\(HTML.escaped("Profile of \(report.workload.operation)"))</title>
-    <style>\(HTML.style)</style>
-    </head>
-    <body>
-    <header>
-    <h1>\(HTML.escaped(report.workload.operation))</h1>
-    <p>\(HTML.escaped(subtitle))</p>
-    </header>
-    \(sections.joined(separator: "\n"))
-    <footer>\(HTML.escaped("\(report.program), report version \(report.version), \(date)"))</footer>
-    </body>
-    </html>
-
-    """
+    HTML.page(
+      title: "Profile of \(report.workload.operation)", style: HTML.style,
+      body: """
+        <header>
+        <h1>\(HTML.escaped(report.workload.operation))</h1>
+        <p>\(HTML.escaped(subtitle))</p>
+        </header>
+        \(sections.joined(separator: "\n"))
+        <footer>\(HTML.escaped("\(report.program), report version \(report.version), \(date)"))</footer>
+        """)
   }
 
   private var subtitle: String {

@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// The shape of a response, for the page.
 struct ShapeHTML {
   let shape: ShapeReport

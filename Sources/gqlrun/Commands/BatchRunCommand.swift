@@ -1,5 +1,6 @@
 import ArgumentParser
 import CGQLRunAllocations
+import CGQLRunMemory
 import Foundation
 import GQLRunBatch
 import GQLRunCache

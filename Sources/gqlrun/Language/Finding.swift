@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 
 /// Something that was found in a file of the user: an error, or a warning.
 struct Finding: Hashable {
@@ -82,13 +83,13 @@ struct FindingReport {
   /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
   func github() -> String {
     findings.map { finding in
-      var properties = ["file=\(Self.property(finding.place.file))"]
+      var properties = ["file=\(QuotedText.githubProperty(finding.place.file))"]
       if let location = finding.place.location {
         properties += ["line=\(location.line)", "col=\(location.column)"]
       }
-      properties.append("title=\(Self.property(finding.code))")
+      properties.append("title=\(QuotedText.githubProperty(finding.code))")
       return "::\(finding.severity) \(properties.joined(separator: ","))::"
-        + Self.data(finding.message) + "\n"
+        + QuotedText.githubData(finding.message) + "\n"
     }.joined()
   }
 
@@ -110,20 +111,5 @@ struct FindingReport {
       object["column"] = .number(JSONNumber(location.column))
     }
     return object
-  }
-
-  static func data(_ text: String) -> String {
-    text.unicodeScalars.map {
-      switch $0 {
-      case "%": "%25"
-      case "\r": "%0D"
-      case "\n": "%0A"
-      default: String($0)
-      }
-    }.joined()
-  }
-
-  static func property(_ text: String) -> String {
-    data(text).unicodeScalars.map { $0 == ":" ? "%3A" : $0 == "," ? "%2C" : String($0) }.joined()
   }
 }

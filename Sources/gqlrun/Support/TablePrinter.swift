@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunCache
 import GQLRunJSON
+import GQLRunSupport
 
 /// How rows are printed.
 enum TableFormat: String, ExpressibleByArgument, CaseIterable {
@@ -123,7 +124,7 @@ struct TablePrinter {
     case .integer(let number): "\(number)"
     case .real(let number): "\(number)"
     case .text(let text): text
-    case .blob(let bytes): "x'\(hex(bytes))'"
+    case .blob(let bytes): "x'\(QuotedText.hexadecimal(bytes))'"
     }
   }
 
@@ -134,12 +135,8 @@ struct TablePrinter {
     case .real(let number):
       JSONNumber(text: "\(number)").map { .number($0) } ?? .string("\(number)")
     case .text(let text): .string(text)
-    case .blob(let bytes): .string(hex(bytes))
+    case .blob(let bytes): .string(QuotedText.hexadecimal(bytes))
     }
-  }
-
-  private static func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   // MARK: Output
@@ -147,7 +144,7 @@ struct TablePrinter {
   private func writeCSV(_ fields: [String]) throws {
     let line = fields.map { field in
       let needsQuotes = field.unicodeScalars.contains { "\",\n\r".unicodeScalars.contains($0) }
-      return needsQuotes ? "\"" + field.replacing("\"", with: "\"\"") + "\"" : field
+      return needsQuotes ? QuotedText.doubled(field, "\"") : field
     }.joined(separator: ",")
     try write((isTerminal ? Terminal.safe(line) : line) + "\n")
   }

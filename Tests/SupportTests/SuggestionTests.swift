@@ -1,4 +1,4 @@
-import GQLRunLanguage
+import GQLRunSupport
 import Testing
 
 @Suite struct SuggestionTests {
