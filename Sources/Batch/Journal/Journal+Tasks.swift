@@ -2,7 +2,6 @@ import Foundation
 import GQLRunJSON
 import GQLRunSupport
 import GRDB
-import Synchronization
 
 /// What the journal knows of a task.
 struct TaskRecord: Sendable {

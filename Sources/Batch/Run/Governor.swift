@@ -1,9 +1,8 @@
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
-import HTTPTypes
-import Synchronization
 import GQLRunSupport
+import HTTPTypes
 
 /// Decides when the next request may be sent: how many at a time, how many per second, and not while the
 /// server asks to be left alone.

@@ -1,6 +1,5 @@
 public import GQLRunJSON
 public import GQLRunLanguage
-import Synchronization
 import GQLRunSupport
 
 /// One operation to be run many times with different variables: everything that the variables do not

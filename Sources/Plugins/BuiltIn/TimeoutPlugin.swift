@@ -1,6 +1,5 @@
 import GQLRunLanguage
 public import GQLRunPipeline
-import NIOConcurrencyHelpers
 import GQLRunSupport
 
 /// Bounds the time of an operation, retries and body included.

@@ -1,5 +1,4 @@
 import GQLRunPipeline
-import NIOConcurrencyHelpers
 import GQLRunSupport
 
 /// Ends work that is not done at its deadline.

@@ -1,5 +1,4 @@
 import GQLRunPipeline
-import NIOConcurrencyHelpers
 import GQLRunSupport
 
 /// Looks after what must not take too long: one sleeping task for all of it.

@@ -1,10 +1,9 @@
 import AsyncHTTPClient
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import NIOCore
 import NIOHTTPCompression
-import Synchronization
-import GQLRunSupport
 
 /// One client per combination of what async-http-client keeps per client, and the lines that requests
 /// take through them.

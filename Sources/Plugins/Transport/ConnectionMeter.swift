@@ -1,5 +1,4 @@
 package import GQLRunPipeline
-import NIOConcurrencyHelpers
 import GQLRunSupport
 import NIOCore
 

@@ -1,10 +1,9 @@
 import AsyncHTTPClient
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import Synchronization
-import GQLRunSupport
 
 /// One request and its response, under limits of time and size.
 ///

@@ -1,8 +1,7 @@
 import GQLRunPipeline
+import GQLRunSupport
 import NIOCore
 import NIOPosix
-import Synchronization
-import GQLRunSupport
 
 /// The exchanges that are under way, for what they share: event loops, and one watch over their limits
 /// of time.

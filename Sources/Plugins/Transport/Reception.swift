@@ -1,9 +1,8 @@
 import AsyncHTTPClient
 import GQLRunPipeline
+import GQLRunSupport
 import NIOCore
 import NIOHTTP1
-import Synchronization
-import GQLRunSupport
 
 /// What the network brings of one response, from its event loop to the task that reads it.
 ///

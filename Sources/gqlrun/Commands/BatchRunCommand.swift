@@ -1,5 +1,4 @@
 import ArgumentParser
-import CGQLRunAllocations
 import CGQLRunMemory
 import Foundation
 import GQLRunBatch
