@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunSupport
 
 /// A response made up for profiling: posts with authors, tags and comments, the same every time.
 struct GeneratedFeed {
@@ -108,6 +109,6 @@ extension Terminal {
     guard isErrorTerminal else { return }
     let line = "\r\u{1b}[2K" + (text.map { styled(safe($0) + " …", .dim) } ?? "")
     let bytes = Array(line.utf8)
-    _ = bytes.withUnsafeBytes { writeAll($0, to: 2) }
+    _ = SystemIO.writeAll(bytes, to: 2)
   }
 }

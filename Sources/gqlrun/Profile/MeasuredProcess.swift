@@ -31,7 +31,7 @@ struct MeasuredProcess {
     }
   }
 
-  private func runToEnd(_ running: Locked<pid_t>) throws -> Outcome {
+  private func runToEnd(_ running: borrowing Locked<pid_t>) throws -> Outcome {
     var pipe: [Int32] = [0, 0]
     guard Foundation.pipe(&pipe) == 0 else { throw failure(errno) }
     for descriptor in pipe { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
