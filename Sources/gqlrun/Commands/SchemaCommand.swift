@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 
 struct SchemaCommand: AsyncParsableCommand {
@@ -192,8 +193,8 @@ struct SchemaDiff {
         case .dangerous: "warning"
         case .safe: "notice"
         }
-      return "::\(command) file=\(FindingReport.property(file)),title=\(change.kind.rawValue)::"
-        + FindingReport.data(change.description) + "\n"
+      return "::\(command) file=\(QuotedText.githubProperty(file)),title=\(change.kind.rawValue)::"
+        + QuotedText.githubData(change.description) + "\n"
     }.joined()
   }
 }
