@@ -78,7 +78,8 @@ extension CacheCommand {
       let count = Locked(0)
       try await store.dump { bytes in
         count.withLock { $0 += bytes.count }
-        try output.withLock { try $0.write(bytes) }
+        let copy = Array(bytes)
+        try output.withLock { file in try copy.withUnsafeBytes { try file.write($0) } }
       }
       try output.withLock { try $0.finish() }
       Terminal.note("wrote \(gqlrun.Format.count(count.withLock { $0 }, "byte")) to \(file)")
