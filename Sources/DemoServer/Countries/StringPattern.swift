@@ -29,7 +29,9 @@ final class StringPattern: Sendable {
   init(regex: String) throws(Failure) {
     try Self.requireLength(of: regex)
     do {
-      kind = .regex(try NSRegularExpression(pattern: regex, options: .dotMatchesLineSeparators))
+      // Foundation refuses the empty pattern, which matches everywhere.
+      let pattern = regex.isEmpty ? "(?:)" : regex
+      kind = .regex(try NSRegularExpression(pattern: pattern, options: .dotMatchesLineSeparators))
     } catch {
       throw Failure(message: "The pattern is not a regular expression.")
     }
