@@ -117,7 +117,7 @@ struct CacheCommandTests {
   func badResponse(_ text: String, _ status: Int32, _ says: String) async throws {
     let folder = try Folder()
     let line = [
-      "cache", "import", "country.graphql", "--var", "code=\"DE\"", "--keys", "Country=code",
+      "cache", "import", "country.graphql", "--var", "code=DE", "--keys", "Country=code",
     ]
     let good = #"{"data":{"country":{"__typename":"Country","code":"DE","name":"Germany"}}}"#
     try folder.write(good, to: "good.json")

@@ -6,7 +6,7 @@ import Testing
 @Suite("The cache's file")
 struct CacheFileTests {
   private static let line =
-    "cache import country.graphql --var 'code=\"DE\"' --keys Country=code --store sqlite:c.db"
+    "cache import country.graphql --var code=DE --keys Country=code --store sqlite:c.db"
 
   private static func response(_ name: String) -> String {
     #"{"data":{"country":{"__typename":"Country","code":"DE","name":"\#(name)"}}}"#
@@ -46,12 +46,12 @@ struct CacheFileTests {
       """
       ids=()
       for i in 0 1 2 3 4 5; do
-        "$GQLRUN" cache import country.graphql $i.json --var "code=\\"C$i\\"" --keys Country=code \
+        "$GQLRUN" cache import country.graphql $i.json --var code=C$i --keys Country=code \
           --store sqlite:c.db & ids+=($!)
       done
       for id in "${ids[@]}"; do wait $id || exit 1; done
       # Two that end at the same moment leave the log to the next one.
-      "$GQLRUN" cache import country.graphql 0.json --var 'code="C0"' --keys Country=code \
+      "$GQLRUN" cache import country.graphql 0.json --var code=C0 --keys Country=code \
         --store sqlite:c.db
       """, in: folder)
     #expect(result.status == 0, "\(result)")

@@ -25,10 +25,10 @@ struct RunTests {
         #expect(result.errors == "")
       }
       let variables: [([String], String, String)] = [
-        (["--var", "code=\"JP\""], "", "Japan"), (["--var", "$code=\"JP\""], "", "Japan"),
+        (["--var", "code=JP"], "", "Japan"), (["--var", "$code:=\"JP\""], "", "Japan"),
         (["--variables", "variables.json"], "", "France"),
         (["--variables", "-"], "{\"code\":\"PT\"}", "Portugal"),
-        (["--variables", "variables.json", "--var", "code=\"JP\""], "", "Japan"),
+        (["--variables", "variables.json", "--var", "code:=\"JP\""], "", "Japan"),
       ]
       for (arguments, input, name) in variables {
         let result = try await Program.run(

@@ -99,9 +99,11 @@ struct UsageTests {
       "two.graphql --operation b", 65, "no operation \"b\"", "it has the operations \"A\", \"B\""),
     Expectation("subscription.graphql", 65, "Ticks is a subscription", "queries and mutations"),
     Expectation("country.graphql", 65, "\"$code\" of type ID! is required", "--var code=VALUE"),
-    Expectation("country.graphql --var code=null", 65, "expected ID!, found null"),
-    Expectation("country.graphql --var code=[1]", 65, "expected ID, found a list"),
-    Expectation("country.graphql --var code=1.5", 65, "found 1.5"),
+    Expectation("country.graphql --var code:=null", 65, "expected ID!, found null"),
+    Expectation("country.graphql --var code:=[1]", 65, "expected ID, found a list"),
+    Expectation("country.graphql --var code:=1.5", 65, "found 1.5"),
+    Expectation(
+      "country.graphql --var code:=PT", 65, "--var code:= takes JSON", "write --var code=TEXT"),
     Expectation(
       "country.graphql --var cod=1", 65, "\"$cod\" is not declared", "did you mean \"$code\"?"),
     Expectation(

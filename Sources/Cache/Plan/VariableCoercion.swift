@@ -15,6 +15,11 @@ struct VariableCoercion {
   var schema: Schema?
 
   /// The variables to send: those given, and the defaults of those that are absent.
+  ///
+  /// Ids become strings, as the specification coerces them: `42` and `"42"` are one id, so they are one
+  /// request and one stored field, whether a flag, a JSON file or a cell gives them.
+  ///
+  /// https://spec.graphql.org/September2025/#sec-ID.Input-Coercion
   func coerce(_ given: JSONObject) throws(CacheError) -> JSONObject {
     let declared = operation.variables.map(\.name.value)
     for name in given.keys where !declared.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
@@ -26,9 +31,9 @@ struct VariableCoercion {
       try checkType(of: variable)
       if let value = given[name] {
         try check(value, variable.type, name, name)
-        result[name] = value
+        result[name] = withTextIDs(value, variable.type)
       } else if let literal = variable.defaultValue {
-        result[name] = JSONValue(constant: literal)
+        result[name] = withTextIDs(JSONValue(constant: literal), variable.type)
       } else if case .nonNull = variable.type {
         throw CacheError(
           .invalidVariables,
@@ -82,6 +87,28 @@ struct VariableCoercion {
       default: break
       }
       if let problem = problem(of: value, as: type.value) { throw mismatch(path, problem) }
+    }
+  }
+
+  /// The value with each number that is an `ID` as a string.
+  private func withTextIDs(_ value: JSONValue, _ type: TypeReference) -> JSONValue {
+    switch (type, value) {
+    case (_, .null), (_, .boolean): return value
+    case (.nonNull(let inner), _): return withTextIDs(value, inner)
+    case (.list(let element, _), .array(let values)):
+      return .array(values.map { withTextIDs($0, element) })
+    case (.list(let element, _), _): return withTextIDs(value, element)
+    case (.named(let name), .number(let number)):
+      return name.value == "ID" ? .string(number.text) : value
+    case (.named(let name), .object(let object)):
+      guard case .inputObject(let type)? = schema?.type(named: name.value) else { return value }
+      var result = JSONObject()
+      for member in object {
+        result[member.key] =
+          type.fields[member.key].map { withTextIDs(member.value, $0.type) } ?? member.value
+      }
+      return .object(result)
+    case (.named, _): return value
     }
   }
 

@@ -1,21 +1,23 @@
 public import GQLRunJSON
 public import GQLRunLanguage
 
-/// Reads the variables of an operation from text, as flags and the cells of tables give them, by the
-/// types that the operation declares.
+/// Reads the variables of an operation from text by the types that the operation declares.
+///
+/// `--var`, `--var-file` and the cells of tables all use this one rule, so the same text for the same type is
+/// the same value everywhere.
 ///
 /// | declared type | text | value |
 /// |---|---|---|
 /// | `String`, `ID` | anything | the text itself |
 /// | `Int`, `Float` | `10`, `1.5e3` | the number, within the bounds of the type |
 /// | `Boolean` | `true`, `false`, in any case | the boolean |
-/// | an enum | one of its names | the name |
+/// | an enum | one of its names, with or without quotes | the name |
 /// | a list, an input object | JSON | what the JSON says, every part checked |
 /// | a list | one value of its elements, not in `[…]` | a list of that one |
-/// | a custom scalar, or a type nobody knows without a schema | JSON, else the text itself | |
+/// | a custom scalar, or a type that is unknown without a schema | JSON, else the text itself | |
 ///
-/// A nullable variable has three states: a value, null, and absent. ``Empty`` says which of them an
-/// empty text is; `null` as the whole text is null, but for strings and ids, whose text it is.
+/// A nullable variable has three states: a value, null, and absent. ``Empty`` decides what an empty text
+/// means. The text `null` is null, except for strings and ids, where it is the text itself.
 ///
 /// ```swift
 /// let reader = try VariableReader(document: document, schema: schema)
@@ -90,24 +92,14 @@ public struct VariableReader: Sendable {
     return try checked(read(text, type, name), name, type)
   }
 
-  /// The value of `--var name=text`: JSON where it is JSON (a number or a boolean stands for its text
-  /// where a string is declared), else text of the declared type.
-  public func value(
-    ofTextOrJSON text: String, for name: String
-  ) throws(CacheError) -> JSONValue {
-    guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
-    if let json = try? JSONValue(parsing: text) {
-      do throws(CacheError) {
-        return try checked(json, name, type)
-      } catch {
-        // A number or a word where a string is declared is its text.
-        switch json {
-        case .number, .boolean: if type.namedType.value != "String" { throw error }
-        default: throw error
-        }
-      }
+  /// Whether `text` is likely to be meant as JSON although the declared type takes any text: `null`, or a
+  /// string in quotes, for a string or an id.
+  public func looksLikeJSON(_ text: String, for name: String) -> Bool {
+    guard let type = variable(name)?.type, type.acceptsText else { return false }
+    switch try? JSONValue(parsing: text) {
+    case .null?, .string?: return true
+    default: return false
     }
-    return try value(ofText: text, for: name, empty: .string) ?? .null
   }
 
   /// A value from JSON or YAML, held against the declared type.
@@ -163,9 +155,12 @@ public struct VariableReader: Sendable {
     }
     switch coercion.schema?.type(named: type) {
     case .enumeration(let enumeration)?:
+      let name = text.trimmed
       // An enum may have a value of that name in another case only.
-      return text.trimmed == "null" && enumeration.values["null"] == nil
-        ? .null : .string(text.trimmed)
+      if name == "null", enumeration.values["null"] == nil { return .null }
+      // A name never contains quotes, so quoted JSON cannot mean anything else.
+      if case .string(let quoted)? = try? JSONValue(parsing: name) { return .string(quoted) }
+      return .string(name)
     case .inputObject?:
       if text.trimmed == "null" { return .null }
       return try json(text, name, .named(Name(type, at: .added)))

@@ -51,7 +51,7 @@ struct CacheCommand: AsyncParsableCommand {
       abstract: "Answer an operation from a cache; exit code 3 when a field is missing or stale.",
       discussion: """
         EXAMPLE
-          gqlrun cache read country.graphql --var 'code="DE"' --store sqlite:cache.db
+          gqlrun cache read country.graphql --var code=DE --store sqlite:cache.db
         """)
 
     @Argument(help: "The GraphQL document; - is standard input.")

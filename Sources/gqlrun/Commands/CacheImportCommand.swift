@@ -15,7 +15,7 @@ struct CacheImportCommand: AsyncParsableCommand {
       EXAMPLES
         gqlrun cache import feed.graphql response.json --var first=250 \\
           --store sqlite:cache.db
-        curl … | gqlrun cache import country.graphql - --var 'code="DE"' \\
+        curl … | gqlrun cache import country.graphql - --var code=DE \\
           --keys Country=code --store sqlite:cache.db
       """)
 

@@ -75,7 +75,7 @@ struct RunCommand: AsyncParsableCommand {
       let named = try givenContext()
       let pipeline = try endpointOptions.load(isQuiet: quiet)
       var operation = try operationOptions.prepare(
-        document, keys: pipeline.keys, schema: pipeline.schema, isSent: true)
+        document, keys: pipeline.keys, schema: pipeline.schema, isSent: true, isQuiet: quiet)
       operation.checksShape = checkShape
       guard operation.type != .subscription else {
         throw Failure(

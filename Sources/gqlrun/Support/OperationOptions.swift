@@ -21,14 +21,14 @@ struct OperationOptions: ParsableArguments {
   @Option(
     name: .customLong("var"),
     help: ArgumentHelp(
-      "One variable, as JSON or as text of its declared type; wins over the file. May be repeated.",
+      "One variable, as text of its declared type; name:=value takes JSON. Overrides the file. May be repeated.",
       valueName: "name=value"))
   var assignments: [String] = []
 
   @Option(
     name: .customLong("var-file"),
     help: ArgumentHelp(
-      "One variable whose value stands in a file, as with --var. May be repeated.",
+      "One variable whose text is read from a file, as with --var. May be repeated.",
       valueName: "name=file"))
   var fileAssignments: [String] = []
 
@@ -72,7 +72,9 @@ struct OperationOptions: ParsableArguments {
   }
 
   /// The variables given, read by the types that the operation declares.
-  private func givenVariables(_ document: Document, _ schema: Schema?) throws -> JSONObject {
+  private func givenVariables(
+    _ document: Document, _ schema: Schema?, isQuiet: Bool
+  ) throws -> JSONObject {
     var result = try variablesOfFile()
     guard !assignments.isEmpty || !fileAssignments.isEmpty else { return result }
     let reader = try VariableReader(
@@ -80,7 +82,17 @@ struct OperationOptions: ParsableArguments {
     for assignment in assignments {
       let (name, text) = try Self.parts(
         of: assignment, "--var", "name=value, such as --var first=10")
-      result[name] = try reader.value(ofTextOrJSON: text, for: name)
+      if name.hasSuffix(":") {
+        let name = String(name.dropLast())
+        result[name] = try reader.value(Self.json(text, of: name), for: name)
+        continue
+      }
+      result[name] = try Self.value(of: text, for: name, reader)
+      if !isQuiet, reader.looksLikeJSON(text, for: name) {
+        Terminal.hint(
+          "--var \(name) sends \(text.prefix(40)) as it is, as text; for JSON write "
+            + "--var '\(name):=\(text.prefix(40))'")
+      }
     }
     for assignment in fileAssignments {
       let (name, path) = try Self.parts(
@@ -89,16 +101,33 @@ struct OperationOptions: ParsableArguments {
       guard let text = String(validating: bytes, as: UTF8.self) else {
         throw Failure(.badInput, "\(Input.label(path)): the value of $\(name) is not UTF-8 text")
       }
-      result[name] = try reader.value(ofTextOrJSON: text, for: name)
+      result[name] = try Self.value(of: text, for: name, reader)
     }
     return result
+  }
+
+  private static func value(
+    of text: String, for name: String, _ reader: VariableReader
+  ) throws -> JSONValue {
+    try reader.value(ofText: text, for: name, empty: .string) ?? .null
+  }
+
+  private static func json(_ text: String, of name: String) throws -> JSONValue {
+    do {
+      return try JSONValue(parsing: text)
+    } catch {
+      throw Failure(
+        .badInput,
+        "--var \(name):= takes JSON, found a text that is not JSON at byte \(error.offset): "
+          + "\(error.message); write --var \(name)=TEXT for text")
+    }
   }
 
   private static func parts(
     of assignment: String, _ option: String, _ form: String
   ) throws -> (name: String, value: String) {
     let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, !parts[0].isEmpty else {
+    guard parts.count == 2, !parts[0].isEmpty, parts[0] != ":" else {
       throw Failure(.usage, "cannot read \(option) \(assignment); write \(option) \(form)")
     }
     // A $ before the name is how the document writes it.
@@ -121,10 +150,11 @@ struct OperationOptions: ParsableArguments {
   ///
   /// - Parameters:
   ///   - others: The other files that the command reads.
-  ///   - isSent: Whether a server is to see the operation, so that the schema must allow it.
+  ///   - isSent: Whether the operation is sent to a server, so that the schema must allow it.
+  ///   - isQuiet: Whether hints about the variables are left out.
   func prepare(
     _ path: String, keys base: KeyRules = KeyRules(), schema schemaPath: String? = nil,
-    others: [String] = [], isSent: Bool = false
+    others: [String] = [], isSent: Bool = false, isQuiet: Bool = false
   ) throws -> PreparedOperation {
     let schemas = schema.isEmpty ? [schemaPath].compactMap { $0 } : schema
     let files = [path] + [variables].compactMap { $0 } + schemas + others
@@ -141,7 +171,7 @@ struct OperationOptions: ParsableArguments {
     do {
       return try PreparedOperation(
         document: document, operationName: operation,
-        variables: givenVariables(document, schema), keys: rules,
+        variables: givenVariables(document, schema, isQuiet: isQuiet), keys: rules,
         facts: schema.map { TypeFacts($0) })
     } catch let error as CacheError {
       if let location = error.location {

@@ -88,14 +88,18 @@ struct VariableReaderTests {
   }
 
   @Test(
-    "a flag takes JSON where it fits, else text",
+    "text that looks like JSON is still text for strings and ids",
     arguments: [
-      ("String", "DE", #""DE""#), ("String", #""DE""#, #""DE""#), ("String", "5", #""5""#),
-      ("String", "null", "null"), ("Int", "5", "5"), ("[Int]", "[1]", "[1]"),
-      ("String", "", #""""#),
+      ("String", "5", #""5""#, false), ("String", #""DE""#, #""\"DE\"""#, true),
+      ("String", "null", #""null""#, true),
+      ("ID!", "12345678901234567890", #""12345678901234567890""#, false),
+      ("ID", "true", #""true""#, false), ("[ID!]", "7", #"["7"]"#, false),
+      ("[String]", #""a""#, #"["\"a\""]"#, true), ("Int", "5", "5", false),
+      ("Role", #""ADMIN""#, #""ADMIN""#, false), ("Date", #""5""#, #""5""#, false),
     ])
-  func flags(type: String, text: String, expected: String) throws {
-    #expect(try reader(type).value(ofTextOrJSON: text, for: "v").jsonText() == expected)
+  func textStaysText(type: String, text: String, expected: String, looksLikeJSON: Bool) throws {
+    #expect(try value(type, text, empty: .string) == expected)
+    #expect(try reader(type).looksLikeJSON(text, for: "v") == looksLikeJSON)
   }
 
   @Test("what is not declared is told, with what is")

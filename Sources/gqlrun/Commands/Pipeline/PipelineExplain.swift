@@ -15,7 +15,7 @@ extension PipelineCommand {
 
         EXAMPLE
           gqlrun pipeline explain country.graphql \\
-            --pipeline offline.pipeline.yaml --var 'code="DE"'
+            --pipeline offline.pipeline.yaml --var code=DE
         """)
 
     @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
