@@ -149,14 +149,15 @@ let networked: [Target] = [
   .testTarget(
     name: "ConfigurationTests",
     dependencies: [
-      "GQLRunConfiguration", "GQLRunJSON",
+      "GQLRunTestSupport", "GQLRunConfiguration", "GQLRunJSON",
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
     swiftSettings: settings),
   .testTarget(
     name: "PipelineTests",
     dependencies: [
-      "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
+      "GQLRunTestSupport", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON",
+      "GQLRunLanguage", "GQLRunSupport",
     ],
     swiftSettings: settings),
   .testTarget(

@@ -97,7 +97,7 @@ extension ManifestLoader {
         report(
           .variable, "`idempotency` names the variable `\(name)`, which is not declared",
           options.place(of: "idempotency"),
-          suggestion(for: name, in: declared).map { "did you mean `\($0)`?" })
+          hint(for: name, among: declared))
       }
     }
     if let text = options.string(ifGiven: "snapshot") {
@@ -219,7 +219,7 @@ extension ManifestLoader {
       } else {
         report(
           .needs, "`\(draft.id)` needs `\(id)`, and there is no such operation", element.place,
-          suggestion(for: id, in: drafts.map(\.id)).map { "did you mean `\($0)`?" })
+          hint(for: id, among: drafts.map(\.id)))
       }
     }
     return needs
@@ -245,18 +245,21 @@ extension ManifestLoader {
       return
     }
     var path = [start]
+    var places = [start: 0]
     while let next = open[path[path.count - 1]].min() {
-      if let first = path.firstIndex(of: next) {
+      if let first = places[next] {
         path = Array(path[first...]) + [next]
         break
       }
+      places[next] = path.count
       path.append(next)
     }
     let options = drafts[path[0]].options
     report(
       .needs,
       "these operations need each other: "
-        + path.map { drafts[$0].id }.joined(separator: " → "),
+        + path.prefix(20).map { drafts[$0].id }.joined(separator: " → ")
+        + (path.count > 20 ? " → … → \(drafts[path[0]].id)" : ""),
       options.place(of: "needs"), "remove one `needs` of the circle")
   }
 }

@@ -178,13 +178,14 @@ extension ManifestLoader {
     let options = decoder.options(
       value, table: table, owner: .init(subject: "`\(name)`", noun: "option"), place: place)
     let ids = operations.map(\.id)
+    let known = Set(ids)
     for element in options.values.first(where: { $0.name == "operations" })?.value.elements ?? [] {
-      guard case .string(let id) = element.content, !ids.isEmpty, !ids.contains(id) else {
+      guard case .string(let id) = element.content, !ids.isEmpty, !known.contains(id) else {
         continue
       }
       report(
         .needs, "the sink names the operation `\(id)`, and there is none", element.place,
-        suggestion(for: id, in: ids).map { "did you mean `\($0)`?" })
+        hint(for: id, among: ids))
     }
     var settings: SinkSettings
     if name == "cache" {

@@ -199,11 +199,9 @@ extension ManifestLoader {
 
   private mutating func check(_ reference: Reference, _ place: SourcePlace, _ known: KnownNames) {
     guard let members = known.roots[reference.root] else {
-      let names = known.roots.keys.sorted()
       report(
         .template, "nothing is called `\(reference.root)` in `{{\(reference)}}`", place,
-        suggestion(for: reference.root, in: names).map { "did you mean `\($0)`?" }
-          ?? "there are \(names.joined(separator: ", "))")
+        hint(for: reference.root, among: known.roots.keys.sorted()))
       return
     }
     guard case .only(let members) = members, let name = reference.path.first,
@@ -211,8 +209,7 @@ extension ManifestLoader {
     else { return }
     report(
       .template, "`\(reference.root)` has no `\(name)` in `{{\(reference)}}`", place,
-      suggestion(for: name, in: members.sorted()).map { "did you mean `\($0)`?" }
-        ?? "there are \(members.sorted().prefix(12).joined(separator: ", "))")
+      hint(for: name, among: members.sorted()))
   }
 
   // MARK: Variables
@@ -239,11 +236,8 @@ extension ManifestLoader {
       guard let variable = declared.first(where: { $0.name.value == member.key }) else {
         report(
           .variable, "`\(draft.id)` declares no variable `\(member.key)`", member.keyPlace,
-          suggestion(for: member.key, in: declared.map(\.name.value))
-            .map { "did you mean `\($0)`?" }
-            ?? (declared.isEmpty
-              ? "it declares none"
-              : "it declares \(declared.map(\.name.value).joined(separator: ", "))"))
+          declared.isEmpty
+            ? "it declares none" : hint(for: member.key, among: declared.map(\.name.value)))
         continue
       }
       let problems = decoder.findings.count

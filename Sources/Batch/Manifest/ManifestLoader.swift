@@ -25,6 +25,9 @@ public struct ManifestLoader {
   let environment: PipelineFileEnvironment
   var decoder: OptionDecoder
   var source: SourceText
+  /// How many more names are looked up among similar ones. A manifest may have as many wrong names as it has
+  /// operations, and a search takes time in proportion to these.
+  private var suggestionsLeft = 100
   /// Documents by path.
   var documents: [String: Document?] = [:]
 
@@ -86,6 +89,18 @@ public struct ManifestLoader {
     let found = PipelineDiagnostics(loader.decoder.findings, source: loader.source)
     guard let manifest, found.errors.isEmpty else { throw found }
     return Loaded(manifest: manifest, warnings: found)
+  }
+
+  /// What to write instead of an unknown name: a similar one, or some of those that there are.
+  mutating func hint(
+    for name: String, among names: @autoclosure () -> [String]
+  ) -> String? {
+    guard suggestionsLeft > 0 else { return nil }
+    suggestionsLeft -= 1
+    let names = names()
+    if let meant = suggestion(for: name, in: names) { return "did you mean `\(meant)`?" }
+    guard !names.isEmpty else { return nil }
+    return "there are \(names.prefix(12).joined(separator: ", "))\(names.count > 12 ? ", …" : "")"
   }
 
   mutating func report(

@@ -3,9 +3,14 @@ import GQLRunSupport
 /// The text of a pipeline file, by lines, for excerpts in diagnostics.
 package struct SourceText: Sendable {
   package let file: String
+  /// The lines as they are in the file; secrets are masked in excerpts only.
   package let lines: [[Unicode.Scalar]]
   /// Stretches that hold literal secrets and are masked in every excerpt.
-  package var secrets: [SourcePlace] = []
+  package var secrets: [SourcePlace] = [] {
+    didSet { maskSecrets() }
+  }
+  /// The lines with secrets, masked. Made once: there may be as many diagnostics as secrets.
+  private var maskedLines: [Int: [Unicode.Scalar]] = [:]
   /// What messages call files of this kind.
   package var kind = Kind.pipeline
 
@@ -70,13 +75,7 @@ package struct SourceText: Sendable {
   /// file.
   func excerpt(at place: SourcePlace) -> Excerpt? {
     guard place.file == file, lines.indices.contains(place.line - 1) else { return nil }
-    var line = lines[place.line - 1]
-    for secret in secrets where secret.line == place.line {
-      for index in secret.column - 1..<secret.column - 1 + secret.length
-      where line.indices.contains(index) {
-        line[index] = "•"
-      }
-    }
+    var line = maskedLines[place.line] ?? lines[place.line - 1]
     var start = min(place.column - 1, line.count)
     let width = 160
     if line.count > width {
@@ -94,5 +93,14 @@ package struct SourceText: Sendable {
     return Excerpt(
       text: text(line[...]), offset: text(line[..<start]).count,
       length: max(1, text(line[start..<min(start + length, line.count)]).count))
+  }
+
+  private mutating func maskSecrets() {
+    maskedLines = [:]
+    for secret in secrets where lines.indices.contains(secret.line - 1) {
+      let line = lines[secret.line - 1]
+      let masked = (secret.column - 1..<secret.column - 1 + secret.length).clamped(to: line.indices)
+      for index in masked { maskedLines[secret.line, default: line][index] = "•" }
+    }
   }
 }

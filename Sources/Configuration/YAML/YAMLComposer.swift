@@ -1,27 +1,40 @@
 import Yams
 
-/// Turns the text of a pipeline file into nodes with places, or into diagnostics.
+/// Turns the text of a YAML file into nodes with source locations, or into diagnostics.
 ///
 /// Only Yams' `compose` level is used: `load` expands aliases and types scalars by YAML 1.1.
 package struct YAMLComposer {
   package let source: SourceText
   private let text: String
   package private(set) var findings: [PipelineDiagnostic] = []
+  /// How often the text was parsed; more than once only when keys are repeated.
+  package private(set) var compositions = 0
+  /// For each line, the column after its last character that is not blank.
+  private let trimmedEnds: [Int]
 
   package init(_ text: String, source: SourceText) {
     self.text = text
     self.source = source
+    trimmedEnds = source.lines.map { line in
+      line.count - line.reversed().prefix { $0 == " " || $0 == "\t" }.count
+    }
   }
+
+  /// How many repeated keys are looked for one by one.
+  private static let mostRepetitions = 100
+  /// How many bytes are parsed again to find further repeated keys: a long file is parsed again once.
+  private static let mostRepeatedBytes = 1 << 20
 
   /// The root node, or `nil` with at least one finding.
   package mutating func compose() -> YAMLNode? {
     findings = YAMLGuard(source).findings
     guard findings.isEmpty else { return nil }
     var attempt = text
-    // A parser stops at the first repeated key. It is renamed in place and the text parsed again,
-    // so that the repetitions behind it are found as well.
-    for round in 0..<100 {
+    var renamed: [(name: String, mark: Mark)] = []
+    let most = min(Self.mostRepetitions, max(1, Self.mostRepeatedBytes / max(1, text.utf8.count)))
+    while true {
       do {
+        compositions += 1
         let parser = try Parser(yaml: attempt)
         guard let root = try parser.singleRoot() else {
           report(
@@ -31,22 +44,36 @@ package struct YAMLComposer {
         }
         // Nodes hold their anchors weakly; the parser owns them.
         return withExtendedLifetime(parser) { node(root, depth: 0) }
-      } catch YamlError.duplicatedKeysInMapping(_, let context) {
-        guard let renamed = renamingKey(at: context.mark, in: attempt, round: round) else {
+      } catch YamlError.duplicatedKeysInMapping(let names, let context) {
+        // A parser stops at the first mapping with repeated keys. One key is renamed in place and the text
+        // parsed again, so that the repetitions after it are found as well.
+        guard renamed.count < most else {
+          for (name, mark) in renamed { reportRepeated([name], mark) }
+          reportRepeated(names, context.mark)
+          return nil
+        }
+        guard let next = renamingKey(at: context.mark, in: attempt, round: renamed.count) else {
           report(
             "a key of this mapping is given twice", place(context.mark, length: 1), .duplicateKey)
           return nil
         }
-        attempt = renamed
+        renamed.append((names.first ?? "", context.mark))
+        attempt = next
       } catch {
         report(error)
         return nil
       }
     }
+  }
+
+  /// Reports repeated keys of one mapping at the first of them.
+  private mutating func reportRepeated(_ names: [String], _ mark: Mark) {
+    let shown = names.prefix(3).map { "`\($0.prefix(60))`" }.joined(separator: ", ")
+    let rest = names.count > 3 ? " and \(names.count - 3) more keys of this mapping" : ""
     report(
-      "too many keys are given twice", SourcePlace(file: source.file, line: 1, column: 1),
-      .duplicateKey)
-    return nil
+      "\(shown)\(rest) \(names.count == 1 ? "is" : "are") given more than once",
+      place(mark, length: 1), .duplicateKey,
+      hint: "keep one of each; further repeated keys are reported after that")
   }
 }
 
@@ -178,11 +205,12 @@ extension YAMLComposer {
     switch node {
     case .scalar(let scalar):
       switch scalar.style {
-      case .singleQuoted, .doubleQuoted: return place(mark, length: quotedLength(line))
+      case .singleQuoted, .doubleQuoted:
+        return place(mark, length: quotedLength(line) ?? trimmedLength(from: mark))
       case .literal, .folded: return place(mark, length: 1)
       default:
         let length = scalar.string.unicodeScalars.count
-        return place(mark, length: max(1, min(length, trimmedLength(line))))
+        return place(mark, length: max(1, min(length, trimmedLength(from: mark))))
       }
     case .sequence, .mapping, .alias:
       guard let first = line.first, first == "{" || first == "[" else {
@@ -199,8 +227,9 @@ extension YAMLComposer {
     return SourcePlace(file: source.file, line: line, column: column, length: length)
   }
 
-  private func quotedLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
-    guard let quote = line.first else { return 1 }
+  /// The length of quoted text up to its closing quote; `nil` when that is on another line.
+  private func quotedLength(_ line: ArraySlice<Unicode.Scalar>) -> Int? {
+    guard let quote = line.first else { return nil }
     var skip = false
     for (offset, scalar) in line.dropFirst().enumerated() {
       if skip {
@@ -211,23 +240,28 @@ extension YAMLComposer {
         return offset + 2
       }
     }
-    return trimmedLength(line)
+    return nil
   }
 
-  private func trimmedLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
-    max(1, line.count - line.reversed().prefix { $0 == " " || $0 == "\t" }.count)
+  /// How much is left of a line from a mark on, without blanks at its end.
+  private func trimmedLength(from mark: Mark) -> Int {
+    max(1, trimmedEnds[mark.line - 1] - (mark.column - 1))
   }
 
   /// The first key of a block mapping, or the dash of a block sequence.
   private func keyLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
     if line.first == "-" { return 1 }
-    return max(1, line.prefix { $0 != ":" }.count)
+    return max(1, line.prefix(Self.longestCollection).prefix { $0 != ":" }.count)
   }
 
-  /// A flow collection up to its end when that is on the same line, else its opening bracket.
+  /// How far the end of a collection is looked for, so that many collections on one line take time in
+  /// proportion to their number.
+  private static let longestCollection = 1000
+
+  /// A flow collection up to its end when that is near on the same line, else its opening bracket.
   private func flowLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
     var depth = 0
-    for (offset, scalar) in line.enumerated() {
+    for (offset, scalar) in line.prefix(Self.longestCollection).enumerated() {
       if scalar == "{" || scalar == "[" { depth += 1 }
       if scalar == "}" || scalar == "]" { depth -= 1 }
       if depth == 0 { return offset + 1 }

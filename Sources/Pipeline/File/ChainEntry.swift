@@ -1,5 +1,7 @@
 /// An entry of a chain as it is written: a plugin, and what stands beside it.
 struct ChainEntry {
+  /// The most entries of a chain, and the most changes to one: every entry is checked against the others.
+  static let mostEntries = 1000
   /// The keys that change an inherited chain.
   static let changes = ["insert", "replace", "remove"]
   /// The keys that may stand beside a plugin.

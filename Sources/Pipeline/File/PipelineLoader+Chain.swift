@@ -24,6 +24,13 @@ extension PipelineLoader {
         chain.value.isNull ? chain.keyPlace : chain.value.place, "write `- plugin` lines")
       return nil
     }
+    guard nodes.count <= ChainEntry.mostEntries else {
+      report(
+        .wrongValue,
+        "`chain` has \(nodes.count) entries; at most \(ChainEntry.mostEntries) are allowed",
+        chain.keyPlace, "remove entries, or split the file into several pipelines")
+      return nil
+    }
     var drafts = Drafts()
     var ids: [String: SourcePlace] = [:]
     for node in nodes {

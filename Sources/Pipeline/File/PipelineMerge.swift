@@ -22,8 +22,9 @@ struct PipelineMerge {
   ) -> [YAMLNode.Member] {
     var result = inherited.filter { !["extends", "tests", "version"].contains($0.key) }
     checkVersion(inherited)
+    let places = Self.places(in: result)
     for member in own {
-      guard let index = result.firstIndex(where: { $0.key == member.key }) else {
+      guard let index = places[member.key] else {
         if member.key == "chain" { reportChanges(member) }
         result.append(member)
         continue
@@ -48,14 +49,20 @@ struct PipelineMerge {
       "write `version: 1`")
   }
 
+  /// The index of each key; keys of one mapping are unique.
+  private static func places(in members: [YAMLNode.Member]) -> [String: Int] {
+    Dictionary(members.enumerated().map { ($1.key, $0) }) { first, _ in first }
+  }
+
   private func merged(
     _ own: YAMLNode.Member, over inherited: YAMLNode.Member
   ) -> YAMLNode.Member {
     guard case .mapping(let new) = own.value.content,
       case .mapping(var members) = inherited.value.content
     else { return own }
+    let places = Self.places(in: members)
     for member in new {
-      if let index = members.firstIndex(where: { $0.key == member.key }) {
+      if let index = places[member.key] {
         members[index] = merged(member, over: members[index])
       } else {
         members.append(member)
@@ -86,6 +93,13 @@ extension PipelineMerge {
     guard case .sequence(let changes) = own.content,
       case .sequence(let nodes) = inherited.content
     else { return own.isNull ? inherited : own }
+    guard max(changes.count, nodes.count) <= ChainEntry.mostEntries else {
+      report(
+        .wrongValue,
+        "a chain has at most \(ChainEntry.mostEntries) entries, and at most as many changes to it; "
+          + "found \(max(changes.count, nodes.count))", own.place, "remove entries")
+      return inherited
+    }
     var slots: [Slot] = []
     for node in nodes {
       let entry = ChainEntry(node, registry)

@@ -1,0 +1,81 @@
+import GQLRunTestSupport
+import Testing
+
+@testable import GQLRunConfiguration
+
+@Suite("Long YAML files", .timeLimit(.minutes(5)))
+struct LongYAMLTests {
+  private func composer(_ text: String) -> YAMLComposer {
+    YAMLComposer(text, source: SourceText(file: "x.yaml", text: text))
+  }
+
+  @Test(
+    "repeated keys are found with work in proportion to the length",
+    arguments: [1_000, 150_000, 300_000])
+  func repeatedKeys(count: Int) {
+    let text = "{" + String(repeating: "a,", count: count) + "}"
+    var composer = composer(text)
+    #expect(composer.compose() == nil)
+    #expect(composer.compositions * text.utf8.count <= 2 * text.utf8.count + (1 << 20))
+    #expect(!composer.findings.isEmpty && composer.findings.count <= 101)
+    #expect(composer.findings.allSatisfy { $0.code == .duplicateKey })
+    #expect(composer.findings.last?.message == "`a` is given more than once")
+    #expect(composer.findings.last?.place.line == 1)
+  }
+
+  @Test("the message about many repeated keys names some and counts the others")
+  func manyNames() {
+    let text = "{" + (0..<150_000).map { "k\($0 / 2)," }.joined() + "}"
+    var composer = composer(text)
+    #expect(composer.compose() == nil)
+    #expect(
+      composer.findings.last?.message
+        == "`k1`, `k10`, `k100` and 74996 more keys of this mapping are given more than once")
+  }
+
+  @Test("the repetitions of a short file are all found, each at its place")
+  func shortFile() {
+    var composer = composer("a: 1\nb: {c: 1, c: 2}\na: 2\nd: {e: 1, f: 2, e: 3}\n")
+    _ = composer.compose()
+    #expect(
+      composer.findings.map { "\($0.place.line):\($0.place.column) \($0.message)" }.sorted() == [
+        "2:11 `c` is given twice", "3:1 `a` is given twice", "4:17 `e` is given twice",
+      ])
+  }
+
+  @Test(
+    "many nodes on one line take time in proportion to their number",
+    arguments: [
+      (#"{a: "["}, "#, false), ("? a, ", false), ("a, ", true), (#""a", "#, true),
+    ])
+  func oneLine(node: String, hasBlanks: Bool) {
+    func time(_ count: Int) -> Duration {
+      let blanks = String(repeating: " ", count: hasBlanks ? count : 0)
+      let text = "[" + String(repeating: node, count: count) + "x" + blanks + "\n]"
+      var composer = composer(text)
+      return processorTime { _ = composer.compose() }
+    }
+    let (short, long) = (time(5_000), time(40_000))
+    // Eight times the length; sixty-four times the work if it were quadratic.
+    #expect(long < short * 24 + .milliseconds(200), "\(short) \(long)")
+  }
+
+  @Test("many secrets on one line are masked once, not for each diagnostic")
+  func secrets() {
+    func time(_ count: Int) -> Duration {
+      let text = String(repeating: "hunter2 ", count: count)
+      var source = SourceText(file: "x.yaml", text: text)
+      source.secrets = (0..<count).map {
+        SourcePlace(file: "x.yaml", line: 1, column: $0 * 8 + 1, length: 7)
+      }
+      let places = source.secrets
+      return processorTime {
+        for place in places {
+          #expect(source.excerpt(at: place)?.text.contains("hunter2") == false)
+        }
+      }
+    }
+    let (short, long) = (time(500), time(4_000))
+    #expect(long < short * 24 + .milliseconds(200), "\(short) \(long)")
+  }
+}
