@@ -40,13 +40,27 @@ final class Watch: Sendable {
     }
   }
 
+  /// Looks again within `rest` at the latest: a limit has become shorter than it was at the last look.
+  func look(within rest: Duration) {
+    let due = clock.now() + rest
+    state.withLockedValue { state in
+      guard state.task != nil, due < state.nextLook else { return }
+      state.task?.cancel()
+      state.nextLook = due
+      state.task = begin(after: rest)
+    }
+  }
+
   func remove(_ number: Int) {
     // Destroyed outside of the lock: whatever it holds may come here, too.
     _ = state.withLock { $0.looks.removeValue(forKey: number) }
   }
 
-  private func begin() -> Task<Void, Never> {
+  private func begin(after first: Duration? = nil) -> Task<Void, Never> {
     Task { [weak self, clock] in
+      if let first {
+        do { try await clock.sleep(for: first) } catch { return }
+      }
       while let pause = self?.look() {
         do { try await clock.sleep(for: pause) } catch { return }
       }

@@ -99,7 +99,11 @@ final class Clients: Sendable {
           done.flatMap { add(channel) }
         }
     }
-    if let meter { configuration.http2ConnectionDebugInitializer = { meter.watch($0) } }
+    configuration.http2ConnectionDebugInitializer = { [meter] channel in
+      let failsAtOnce = HTTP2ErrorHandler.add(to: channel)
+      guard let meter else { return failsAtOnce }
+      return failsAtOnce.flatMap { meter.watch(channel) }
+    }
     configuration.connectionPool.idleTimeout = .nanoseconds(connection.keepAlive.nanoseconds)
     return HTTPClient(
       eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)

@@ -49,6 +49,8 @@ final class Exchange: Sendable {
       reception.begin(line.client, request, on: ticket)
       switch try await reception.next() {
       case .head(let head):
+        // The next check may be due only after the longer silence that was allowed before the head.
+        if reception.silenceShortensWithHead { register.look(within: limits.idle) }
         return (try checked(head), head.version.major == 2 ? "HTTP/2" : "HTTP/1.1")
       case .expired(.total): throw failures.noHeadInTime()
       case .expired(.silence): throw failures.noHead(for: reception.silence)

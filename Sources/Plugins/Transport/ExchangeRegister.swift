@@ -42,6 +42,9 @@ final class ExchangeRegister: Sendable {
       loopIndex: index)
   }
 
+  /// Checks the limits of time again within `rest` at the latest.
+  func look(within rest: Duration) { watch.look(within: rest) }
+
   func remove(_ ticket: Ticket) {
     watch.remove(ticket.number)
     uses.withLock { $0[ticket.loopIndex] -= 1 }

@@ -245,6 +245,9 @@ extension Reception {
     hasHead ? limits.idle : max(limits.idle, limits.connect + .seconds(1))
   }
 
+  /// Whether the body may be silent for a shorter time than the head.
+  var silenceShortensWithHead: Bool { silence(true) < silence(false) }
+
   /// How long nothing may come now.
   var silence: Duration { silence(state.withLock { $0.hasHead }) }
 }

@@ -33,6 +33,12 @@ final class ManualClock: Clock, @unchecked Sendable {
     for sleeper in due.values { sleeper.continuation.resume() }
   }
 
+  /// Waits until a task sleeps; returns when the first sleeper is due.
+  func nextWaking() async -> Duration {
+    await sleepers(1)
+    return lock.withLock { sleepers.values.map(\.until).min() ?? time }
+  }
+
   /// Waits until so many sleep.
   func sleepers(_ count: Int) async {
     await withCheckedContinuation { continuation in

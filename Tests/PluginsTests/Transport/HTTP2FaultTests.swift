@@ -50,16 +50,18 @@ struct HTTP2FaultTests {
   private static let good = head() + data(HTTPText.user, isLast: true)
 
   private func with(
-    _ scripts: [[RawServer.Step]], document: String = Bench.user,
+    _ scripts: [[RawServer.Step]], document: String = Bench.user, fetch: String = "",
+    setup: Bench.Setup = Bench.Setup(),
     check: @escaping @Sendable (Outcome, RawServer) async throws -> Void
   ) async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let chain =
       "- max-retry: { backoff: { base: 0s } }\n"
       + Bench.plain.replacing(
-        "- fetch", with: "- fetch: { tls: { ca_file: \(certificates.path("ca.pem")) } }")
+        "- fetch", with: "- fetch: { \(fetch)tls: { ca_file: \(certificates.path("ca.pem")) } }")
     try await RawServer.withServer(scripts, tls: tls) { server in
-      try await Bench.with(chain, url: "https://localhost:\(server.port)/graphql") { bench in
+      let url = "https://localhost:\(server.port)/graphql"
+      try await Bench.with(chain, url: url, setup: setup) { bench in
         try await bench.prime()
         let before = await bench.dump()
         let outcome = await bench.run(document, policy: .networkOnly)
@@ -168,5 +170,85 @@ struct HTTP2FaultTests {
         "\(outcome.message)")
       #expect(await server.log.connections == 1)
     }
+  }
+
+  private static let goodPart = head() + data(String(HTTPText.user.prefix(30)))
+
+  /// What a server sends instead of frames, and what of the answer comes before it.
+  static let brokenRules: [(name: String, bytes: [UInt8])] = [
+    ("text instead of a head", Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)),
+    ("a frame of 4 MiB instead of a head", [0x40, 0, 0, 0, 0, 0, 0, 0, 1]),
+    ("a frame of 4 MiB in the body", goodPart + [0x40, 0, 0, 0, 0, 0, 0, 0, 1]),
+    ("garbage in the body", goodPart + Array("this is not a frame at all".utf8)),
+    ("a head that cannot be decompressed", frame(1, 4, 1, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])),
+    ("data before the head on a stream that was never opened", frame(0, 0, 9, [1, 2, 3])),
+  ]
+
+  /// Nothing but the server's error ends these requests: the clock stands still.
+  @Test(arguments: brokenRules.indices)
+  func `a server that breaks the rules of HTTP/2 is given up at once`(_ index: Int) async throws {
+    var setup = Bench.Setup()
+    setup.networkClock = ServiceClock(ManualClock())
+    let fault = Self.brokenRules[index]
+    try await with([Self.script(fault.bytes)], document: Bench.rename, setup: setup) {
+      outcome, server in
+      #expect(outcome.code == .malformedResponse, "\(fault.name): \(outcome.message)")
+      #expect(outcome.message.contains("broke the rules of HTTP/2"), "\(outcome.message)")
+      await server.log.closure()
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  @Test func `after a broken connection the next request uses a new one`() async throws {
+    var setup = Bench.Setup()
+    setup.networkClock = ServiceClock(ManualClock())
+    let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
+    let ca = certificates.path("ca.pem")
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
+    let scripts = [Self.script(Array("no frames here".utf8)), Self.script(Self.good)]
+    try await RawServer.withServer(scripts, tls: tls) { [setup] server in
+      let url = "https://localhost:\(server.port)/graphql"
+      try await Bench.with(chain, url: url, setup: setup) { bench in
+        let first = await bench.run(policy: .networkOnly)
+        #expect(first.code == .malformedResponse, "\(first.message)")
+        let second = await bench.run(policy: .networkOnly)
+        #expect(second.texts == [Bench.answered], "\(second.message)")
+        #expect(await server.log.connections == 2)
+      }
+    }
+  }
+
+  @Test func `a server that falls silent after the head is given up after the idle timeout`()
+    async throws
+  {
+    let clock = ManualClock()
+    let (passed, signal) = AsyncStream.makeStream(of: Void.self)
+    var setup = Bench.Setup()
+    setup.networkClock = ServiceClock(clock)
+    setup.change = {
+      $0.entries.insert(.onHead { signal.yield() }, at: $0.entries.count - 3)
+    }
+    let firstDue = Task {
+      for await _ in passed { break }
+      return await clock.nextWaking()
+    }
+    let mover = Task {
+      _ = await firstDue.value
+      while !Task.isCancelled {
+        await clock.sleepers(1)
+        clock.advance(by: .seconds(2))
+      }
+    }
+    try await with(
+      [Self.script(Self.head())], document: Bench.rename,
+      fetch: "timeout: 24h, connect_timeout: 10s, idle_timeout: 2s, ", setup: setup
+    ) { outcome, server in
+      #expect(outcome.code == .timedOut, "\(outcome.message)")
+      #expect(outcome.message.contains("nothing came for 2s"), "\(outcome.message)")
+    }
+    mover.cancel()
+    clock.advance(by: .zero)
+    // Before the head, connecting may take ten seconds, and then one more.
+    #expect(await firstDue.value == .seconds(2))
   }
 }

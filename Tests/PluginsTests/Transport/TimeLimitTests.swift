@@ -80,6 +80,35 @@ import Testing
     }
   }
 
+  @Test
+  func `fault 9: after the head the shorter limit of silence counts from then on`() async throws {
+    let clock = ManualClock()
+    let (passed, signal) = AsyncStream.makeStream(of: Void.self)
+    let head = HTTPText.response(headers: ["Content-Length: 900"], body: "")
+    try await RawServer.withServer([.request, .send(head), .untilClosed]) { server in
+      var setup = setup(clock)
+      setup.change = { $0.entries.insert(.onHead { signal.yield() }, at: 1) }
+      let chain = chain("timeout: 24h, connect_timeout: 10s, idle_timeout: 2s")
+      try await Bench.with(chain, url: server.url, setup: setup) { bench in
+        async let running = bench.run()
+        for await _ in passed { break }
+        // Before the head, connecting may take ten seconds, and then one more.
+        #expect(await clock.nextWaking() == .seconds(2))
+        let mover = Task {
+          while !Task.isCancelled {
+            await clock.sleepers(1)
+            clock.advance(by: .seconds(2))
+          }
+        }
+        let outcome = await running
+        mover.cancel()
+        clock.advance(by: .zero)
+        expectTimeout(outcome, bench, .answered, "fell silent after 0 bytes", "came for 2s")
+        await server.log.closure()
+      }
+    }
+  }
+
   @Test func `fault 8: a body that drips does not outlive the total time`() async throws {
     let clock = ManualClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
@@ -222,6 +251,25 @@ extension PipelineEntry {
   /// Does something with each chunk of a body before it goes on.
   static func eachChunk(_ work: @escaping @Sendable () async -> Void) -> PipelineEntry {
     PipelineEntry(id: "each-chunk", .http(ChunkWork(work: work)))
+  }
+}
+
+extension PipelineEntry {
+  /// Does something when the head of a response was received.
+  static func onHead(_ work: @escaping @Sendable () async -> Void) -> PipelineEntry {
+    PipelineEntry(id: "on-head", .http(HeadWork(work: work)))
+  }
+}
+
+private struct HeadWork: HTTPInterceptor {
+  let work: @Sendable () async -> Void
+
+  func intercept(
+    _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
+  ) async throws -> HTTPResponseMessage {
+    let response = try await next(request)
+    await work()
+    return response
   }
 }
 
