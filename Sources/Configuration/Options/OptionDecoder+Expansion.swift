@@ -4,6 +4,8 @@ extension OptionDecoder {
   struct Expanded {
     /// `nil` when a command would have to run.
     var known: [Template.Part]?
+    /// Whether the text begins with the value of an environment variable, not with a default of one.
+    var beginsWithVariable = false
   }
 
   /// The parts with everything put in that is known now; `nil` when something is missing.
@@ -12,6 +14,7 @@ extension OptionDecoder {
   ) -> Expanded? {
     var parts: [Template.Part] = []
     var isKnown = true
+    var beginsWithVariable = false
     for part in expansion.parts {
       switch part {
       case .text(let text): parts.append(.text(text))
@@ -24,6 +27,7 @@ extension OptionDecoder {
             "set it, or give a default: ${env:\(name):-…}")
           return nil
         }
+        if parts.isEmpty { beginsWithVariable = !(value ?? "").isEmpty }
         parts.append(.text(text))
       case .file(let path):
         guard let text = contents(of: path, place) else { return nil }
@@ -42,7 +46,7 @@ extension OptionDecoder {
         }
       }
     }
-    return Expanded(known: isKnown ? parts : nil)
+    return Expanded(known: isKnown ? parts : nil, beginsWithVariable: beginsWithVariable)
   }
 
   private mutating func contents(of path: String, _ place: SourcePlace) -> String? {

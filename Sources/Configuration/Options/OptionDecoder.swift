@@ -200,8 +200,8 @@ extension OptionDecoder {
     let isSecret = isSecret(option, name)
     reportLiteralSecret(expansion, isSecret: isSecret, node.place, label)
     let shown = isSecret || SecretText.looksSecret(text) ? SecretString.redacted : text
-    guard let parts = expanded(expansion, node.place, label) else { return nil }
-    guard let parts = parts.known else {
+    guard let expanded = expanded(expansion, node.place, label) else { return nil }
+    guard let parts = expanded.known else {
       return OptionValue(
         content: .unresolved, place: node.place, shownText: shown, isDefault: false)
     }
@@ -209,7 +209,10 @@ extension OptionDecoder {
     if case .template = type {
       content = .template(Template(parts: parts))
     } else {
-      content = self.content(parts, node, type, expansion, label: label)
+      // A path in a variable was given by the user of the file, in the user's working directory.
+      content = self.content(
+        parts, node, type, expansion,
+        folder: expanded.beginsWithVariable ? "." : folder(of: node.place), label: label)
     }
     return content.map {
       OptionValue(content: $0, place: node.place, shownText: shown, isDefault: false)
@@ -218,7 +221,7 @@ extension OptionDecoder {
 
   private mutating func content(
     _ parts: [Template.Part], _ node: YAMLNode, _ type: OptionType, _ expansion: Expansion,
-    label: String
+    folder: String, label: String
   ) -> OptionValue.Content? {
     var text = ""
     for part in parts {
@@ -233,7 +236,7 @@ extension OptionDecoder {
       }
     }
     do throws(OptionReader.Mismatch) {
-      return try OptionReader.content(of: text, as: type, folder: folder(of: node.place))
+      return try OptionReader.content(of: text, as: type, folder: folder)
     } catch {
       // The text of an expansion may be secret: it is not repeated.
       let hint =

@@ -23,7 +23,8 @@ enum OptionReader {
     case .string: .string(text)
     case .template: .template(Template(text))
     case .path: .string(FilePath.resolve(text, in: folder))
-    case .duration(let range): .duration(try bounded(try duration(text), range, \.optionText))
+    case .duration(let range, let wholeSeconds):
+      .duration(try bounded(try duration(text, wholeSeconds: wholeSeconds), range, \.optionText))
     case .size(let range): .size(try bounded(try size(text), range, \.description))
     case .percentage: .percentage(try percentage(text))
     case .choice(let words): .string(try choice(text, words))
@@ -69,7 +70,9 @@ enum OptionReader {
     return value
   }
 
-  private static func duration(_ text: String) throws(Mismatch) -> Duration {
+  private static func duration(
+    _ text: String, wholeSeconds: Bool
+  ) throws(Mismatch) -> Duration {
     let units = Duration.optionUnits
     let quantity = try quantity(text, example: "30s", zero: "0s") {
       "write `\(text)s` or `\(text)ms`"
@@ -80,7 +83,16 @@ enum OptionReader {
     guard let nanoseconds = quantity.scaled(by: Int(unit.factor)) else {
       throw Mismatch(hint: "too large, or finer than a nanosecond", isOutOfRange: true)
     }
-    return .nanoseconds(nanoseconds)
+    let duration = Duration.nanoseconds(nanoseconds)
+    let (seconds, rest) = duration.components
+    guard !wholeSeconds || rest == 0 else {
+      let larger = "`\(Duration.seconds(seconds + 1).optionText)`"
+      throw Mismatch(
+        hint: "this is counted in whole seconds: write "
+          + (seconds > 0 ? "`\(Duration.seconds(seconds).optionText)` or \(larger)" : larger),
+        isOutOfRange: true)
+    }
+    return duration
   }
 
   private static func size(_ text: String) throws(Mismatch) -> ByteSize {

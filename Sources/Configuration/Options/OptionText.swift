@@ -8,8 +8,10 @@ public struct OptionTextError: Error, Sendable, Hashable, CustomStringConvertibl
 
 extension Duration {
   /// Reads a duration as pipeline files write it: `300ms`, `1.5s`, `2m`, `1h`.
-  public init(optionText: String) throws(OptionTextError) {
-    self = try OptionReader.value(of: optionText, as: .duration()) {
+  ///
+  /// - Parameter wholeSeconds: Whether a fraction of a second is refused.
+  public init(optionText: String, wholeSeconds: Bool = false) throws(OptionTextError) {
+    self = try OptionReader.value(of: optionText, as: .duration(wholeSeconds: wholeSeconds)) {
       if case .duration(let duration) = $0 { duration } else { nil }
     }
   }

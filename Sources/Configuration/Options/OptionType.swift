@@ -15,8 +15,9 @@ public indirect enum OptionType: Sendable, Hashable {
   case path
   /// Text that is expanded anew for every request; see ``Template``.
   case template
-  /// A number with a unit: `ms`, `s`, `m` or `h`.
-  case duration(in: ClosedRange<Duration>? = nil)
+  /// A number with a unit: `ms`, `s`, `m` or `h`. Where time is counted in seconds, a duration with a fraction of
+  /// a second is refused instead of rounded.
+  case duration(in: ClosedRange<Duration>? = nil, wholeSeconds: Bool = false)
   /// A whole number with a unit: `B`, `KB`, `MB`, `GB`, `KiB`, `MiB` or `GiB`.
   case size(in: ClosedRange<ByteSize>? = nil)
   /// A number from 0 to 100 followed by `%`.
@@ -47,7 +48,8 @@ extension OptionType {
         ?? "a number"
     case .string, .template: "text"
     case .path: "a path"
-    case .duration(let range):
+    case .duration(_, wholeSeconds: true): "a duration in whole seconds, such as 30s, 5m or 1h"
+    case .duration(let range, _):
       range.map { "a duration from \($0.lowerBound.optionText) to \($0.upperBound.optionText)" }
         ?? "a duration such as 300ms, 1.5s, 2m or 1h"
     case .size(let range):

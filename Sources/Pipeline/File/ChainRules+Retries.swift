@@ -3,7 +3,7 @@ extension ChainRules {
   /// P015
   mutating func checkRestarts() {
     let bound = first(.boundsRestarts)
-    for index in indices(.restarts) where index < bound ?? .max {
+    for index in indices(.restarts) where index < bound ?? .max && mayRestart(index) {
       let name = drafts[index].name
       if let bound {
         // The rule about credentials says more.
@@ -19,6 +19,13 @@ extension ChainRules {
           "add `- max-retry` above it")
       }
     }
+  }
+
+  /// Whether a plugin with the role may start the chain again with its options: one that never sends
+  /// documents (`apq: { persisted_only: true }`) has nothing to send again.
+  private func mayRestart(_ index: Int) -> Bool {
+    if case .bool(true)? = option("persisted_only", of: index) { return false }
+    return true
   }
 
   /// P017

@@ -76,8 +76,9 @@ extension PipelineFile {
       "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),
   ]
 
-  /// A time after which data are stale. Records know when they came in seconds.
-  public static let maxAge = OptionType.duration(in: .zero...(.seconds(1_000_000 * 3600)))
+  /// A time after which data are stale, in whole seconds: records keep the second in which they were received.
+  public static let maxAge = OptionType.duration(
+    in: .zero...(.seconds(1_000_000 * 3600)), wholeSeconds: true)
 
   /// The keys of `when`.
   static let conditionOptions: [OptionDescription] = [

@@ -38,8 +38,8 @@ struct CacheImportCommand: AsyncParsableCommand {
     name: .long,
     help: ArgumentHelp(
       "How long ago the response was received, such as 2h; just now without it.",
-      valueName: "duration"))
-  var age: DurationArgument?
+      valueName: "duration"), transform: AgeArgument.init)
+  var age: AgeArgument?
 
   func run() async throws {
     try await reporting {
@@ -68,7 +68,7 @@ struct CacheImportCommand: AsyncParsableCommand {
     var options = ResponseNormalizer.Options()
     options.wantsResult = false
     options.errorPolicy = onErrors
-    if let age { options.received -= Int(age.duration.seconds) }
+    if let age { options.received -= age.seconds }
     let normalizer = try ResponseNormalizer(operation, store: store, options: options)
     do {
       while let chunk = try file.next() {
@@ -118,10 +118,14 @@ struct CacheImportCommand: AsyncParsableCommand {
     for (field, types) in Dictionary(grouping: response.diagnostics, by: \.keyField)
       .sorted(by: { $0.key < $1.key })
     {
-      let names = types.map(\.typename).sorted()
+      let names = types.map(\.typename).filter { !$0.isEmpty }.sorted()
       Terminal.hint(
-        "without \(field), objects of these types have no identity and are stored where they stand: "
-          + "\(names.joined(separator: ", ")); --keys Type=field names what identifies one")
+        names.isEmpty
+          ? "the response lacks \(field), so its objects have no identity and are stored where they were "
+            + "found; ask the server for \(field)"
+          : "without \(field), objects of these types have no identity and are stored where they were "
+            + "found: \(names.joined(separator: ", ")); --keys Type=field names what identifies one"
+      )
     }
     if !response.errors.isEmpty {
       Terminal.warning(

@@ -32,6 +32,18 @@ struct Module {
       || packages.contains { $0.hasSuffix("*") ? name.hasPrefix($0.dropLast()) : name == $0 }
   }
 
+  /// The modules of a table that are in a cycle of dependencies, or depend on one.
+  static func modulesInCycles(of table: [Module]) -> [String] {
+    // Removes modules that depend on nothing that is left, until there are no more; a cycle stays.
+    var left = table
+    while let next = left.firstIndex(where: { module in
+      left.allSatisfy { !module.own.contains($0.name) }
+    }) {
+      left.remove(at: next)
+    }
+    return left.map(\.name)
+  }
+
   private static let core: Set<String> = [
     "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
   ]

@@ -64,16 +64,5 @@ struct PluginRegistryTests {
         "the default of `x` of `o` is not an integer from 0 to 1",
         "the default of `l` of `Bad` is not a list of integers",
       ])
-    for description in TestPlugins.registry.descriptions {
-      #expect(description.problems.isEmpty)
-    }
-  }
-
-  @Test("have examples that can be loaded")
-  func examples() {
-    let description = TestPlugins.Logging.description
-    for example in description.examples {
-      #expect(check(file(chain: "  - \(example)\n  - fetch\n  - parse")).all.isEmpty)
-    }
   }
 }

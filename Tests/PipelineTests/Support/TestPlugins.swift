@@ -1,8 +1,14 @@
 import GQLRunPipeline
 import HTTPTypes
 
-/// Plugins with the tables of the built-in ones and no behaviour, for tests of pipeline files.
+/// Plugins with parts of the tables of the built-in ones and no behaviour, for tests of pipeline files.
+///
+/// ``TestPluginsTests`` compares the tables.
 enum TestPlugins {
+  /// Options that the built-in plugins do not have, or have in another form; each is there for a type of
+  /// options that the tests need.
+  static let ownOptions: Set<String> = []
+
   static let registry = PluginRegistry([
     Logging.self, MaxRetry.self, CacheRead.self, TokenRefresh.self, PersistedQueries.self,
     Headers.self, Fetch.self, Replay.self, ResponseCode.self, Parse.self, CacheWrite.self,

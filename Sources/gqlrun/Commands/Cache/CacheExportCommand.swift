@@ -59,7 +59,7 @@ extension CacheCommand {
       var target = stat()
       guard stat(file, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
       if let path = (store as? SQLiteStore)?.path {
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", "-wal", "-shm", "-lock"] {
           var own = stat()
           if stat(path + suffix, &own) == 0, own.st_ino == target.st_ino,
             own.st_dev == target.st_dev

@@ -22,13 +22,13 @@ extension CacheCommand {
       name: .long,
       help: ArgumentHelp(
         "First remove the root fields received longer ago than this, such as 720h.",
-        valueName: "duration"))
-    var olderThan: DurationArgument?
+        valueName: "duration"), transform: AgeArgument.init)
+    var olderThan: AgeArgument?
 
     func run() async throws {
       try await reporting {
         try await storeOptions.keepHouse { store in
-          let date = olderThan.map { Int(Services.timeOfDay() - $0.duration.seconds) }
+          let date = olderThan.map { Int(Services.timeOfDay()) - $0.seconds }
           return try await store.collectGarbage(rootsBefore: date)
         }
       }

@@ -4,14 +4,20 @@ import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
 
-/// A duration on the command line, as pipeline files write it.
-struct DurationArgument: ExpressibleByArgument {
+/// An age on the command line, as pipeline files write it: a duration in whole seconds, as records count time.
+struct AgeArgument {
   var duration: Duration
 
-  init?(argument: String) {
-    guard let duration = try? Duration(optionText: argument) else { return nil }
-    self.duration = duration
+  init(_ text: String) throws {
+    do {
+      duration = try Duration(optionText: text, wholeSeconds: true)
+    } catch {
+      throw ValidationError("\(error)")
+    }
   }
+
+  /// The duration in seconds.
+  var seconds: Int { Int(clamping: duration.components.seconds) }
 }
 
 /// A size on the command line, as pipeline files write it.
@@ -36,15 +42,15 @@ struct CacheRules: ParsableArguments {
     name: .long,
     help: ArgumentHelp(
       "How long data are fresh that no rule names, such as 5m; for ever without it.",
-      valueName: "duration"))
-  var maxAge: DurationArgument?
+      valueName: "duration"), transform: AgeArgument.init)
+  var maxAge: AgeArgument?
 
   @Option(
     name: .long,
     help: ArgumentHelp(
       "How much older than max_age data may be and still be used; not at all without it.",
-      valueName: "duration"))
-  var maxStale: DurationArgument?
+      valueName: "duration"), transform: AgeArgument.init)
+  var maxStale: AgeArgument?
 
   /// What the rules come to.
   struct Loaded {
