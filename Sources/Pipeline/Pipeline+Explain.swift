@@ -4,6 +4,12 @@ import GQLRunLanguage
 import GQLRunSupport
 import HTTPTypes
 
+/// An interceptor that can show how it changes a request without sending it, for `gqlrun pipeline explain`.
+package protocol RequestPreviewing: GraphQLInterceptor {
+  /// The request as the interceptor passes it on in the first attempt.
+  func preview(of request: GraphQLRequest) -> GraphQLRequest
+}
+
 extension Pipeline {
   /// What becomes of one request in this pipeline, as `gqlrun pipeline explain` prints it: the policy,
   /// the HTTP request as the chain builds it, and which plugins it meets. Reaches nothing.
@@ -18,7 +24,7 @@ extension Pipeline {
     if let facts = request.operation?.planFacts {
       rows.append(("plan", Self.lines(facts)))
     }
-    rows.append(("request", requestLines(request)))
+    rows.append(("request", requestLines(previewed(request))))
     var lines = rows.flatMap { label, texts in
       texts.enumerated().map { index, text in
         "  \(Self.padded(index == 0 ? label : "", 10))\(text)"
@@ -66,6 +72,15 @@ extension Pipeline {
     let added =
       facts.addedFields == 0 ? "" : ", \(facts.addedFields) of them added to identify objects"
     return ["\(fields) in \(sets)\(added)"] + facts.rootKeys.map { "stored as \($0)" }
+  }
+
+  /// The request as it leaves the GraphQL stage, as far as interceptors can show that.
+  private func previewed(_ request: GraphQLRequest) -> GraphQLRequest {
+    entries.filter { $0.condition.holds(for: request) }.flatMap(\.instance.parts)
+      .reduce(request) { request, part in
+        guard case .graphQL(let interceptor as any RequestPreviewing) = part else { return request }
+        return interceptor.preview(of: request)
+      }
   }
 
   private func requestLines(_ request: GraphQLRequest) -> [String] {

@@ -50,7 +50,13 @@ final class Attempt: Sendable {
 
   /// Walks down from the first interceptor; results and errors come out of the stream.
   func run(_ request: GraphQLRequest) async -> ResponseStream {
-    await run(request, from: 0)
+    do throws(ChainError) {
+      // Before the first interceptor, which may renew a token or start a program.
+      try request.checkPolicy(policy(of: request))
+    } catch {
+      return ResponseStream(failing: error)
+    }
+    return await run(request, from: 0)
   }
 
   private func policy(of request: GraphQLRequest) -> CachePolicy {
@@ -127,12 +133,8 @@ extension Attempt {
   }
 
   private func cacheUse(_ policy: CachePolicy, _ request: GraphQLRequest) throws -> CacheUse {
-    if policy == .cacheOnly, request.operationType != .query {
-      throw ChainError(
-        .request, .invalidRequest,
-        "a \(request.operationType.rawValue) cannot be answered from the cache; "
-          + "use another policy than cache-only")
-    }
+    // An interceptor above may have changed the policy.
+    try request.checkPolicy(policy)
     switch (request.operationType, policy) {
     case (.mutation, _): return .never
     case (.subscription, .cacheAndNetwork): return .firstAndNetwork
@@ -232,7 +234,7 @@ extension Attempt {
     let target = keeps ? try await writeTarget(request) : nil
     let results = try await parser.interceptor.parse(
       response, for: request, target: target, context: context(parser.id, request))
-    let head = response.head
+    let (head, isReplayed) = (response.head, response.isReplayed)
     let missing = MissingResult(of: request)
     return ResponseStream(pull: { [self] in
       guard var result = try await results.next() else {
@@ -242,6 +244,7 @@ extension Attempt {
       missing.came()
       result.attempt = number
       result.http = result.http ?? head
+      result.isReplayed = isReplayed
       result.timing.total = services.clock.now() - start
       result.timing.firstByte = firstByte
       if result.pendingWrite != nil {

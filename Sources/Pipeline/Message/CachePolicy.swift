@@ -1,3 +1,5 @@
+import GQLRunLanguage
+
 /// How one operation uses the cache and the network.
 ///
 /// | policy | reads the cache | network | writes the cache |
@@ -52,4 +54,17 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
 
 extension CachePolicy: CustomStringConvertible {
   public var description: String { rawValue }
+}
+
+extension GraphQLRequest {
+  /// Refuses `cache-only` for an operation that the cache cannot answer: a mutation or a subscription.
+  ///
+  /// - Parameter policy: The policy that applies to the request, its own or that of the chain.
+  func checkPolicy(_ policy: CachePolicy?) throws(ChainError) {
+    guard policy == .cacheOnly, operationType != .query else { return }
+    throw ChainError(
+      .request, .invalidRequest,
+      "a \(operationType.rawValue) cannot be answered from the cache; use another policy than "
+        + "cache-only")
+  }
 }

@@ -14,6 +14,7 @@ public struct GraphQLResponse: Sendable {
 
   private struct Parts: Sendable {
     var source: Source
+    var isReplayed = false
     var data: (any ResultData)?
     var errors: [GraphQLError]
     var extensions: JSONObject?
@@ -32,6 +33,14 @@ public struct GraphQLResponse: Sendable {
     _read { yield parts.value.source }
     _modify { yield &parts.value.source }
   }
+  /// Whether a result of the source `server` was read from a recording of an earlier exchange, so that the
+  /// server was not asked.
+  public var isReplayed: Bool {
+    _read { yield parts.value.isReplayed }
+    _modify { yield &parts.value.isReplayed }
+  }
+  /// Where the result is from, in one word for people: `cache`, `server` or `recording`.
+  public var origin: String { isReplayed ? "recording" : source.rawValue }
   /// The `data` of the result; `nil` when the server sent none or nobody asked for it.
   public var data: (any ResultData)? {
     _read { yield parts.value.data }

@@ -17,6 +17,8 @@ public struct HTTPResponseMessage: Sendable {
   public var body: HTTPBody
   /// The version of HTTP that was spoken, as archives have it.
   public var version = "HTTP/1.1"
+  /// Whether the response was read from a recording of an earlier exchange instead of the network.
+  public var isReplayed = false
   /// The secrets that the request carried in its fields, which a server may repeat; set by the chain.
   public var secrets: [SecretString] = []
   /// Whether the chain has set the secrets; they are looked for once.

@@ -22,6 +22,7 @@ extension PipelineRunner {
   public func execute(
     _ request: GraphQLRequest, optimistic data: JSONValue
   ) throws -> ResponseStream {
+    try request.checkPolicy(request.cachePolicy)
     guard let operation = request.operation else {
       throw ChainError(
         .request, .invalidRequest,

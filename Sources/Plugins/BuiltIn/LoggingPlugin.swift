@@ -65,7 +65,7 @@ private struct OperationLog: GraphQLInterceptor {
         let errors = count == 0 ? "" : ", \(count) GraphQL \(count == 1 ? "error" : "errors")"
         logger.log(
           level: level,
-          "← \(label) [\(response.source.rawValue)] \((clock.now() - start).milliseconds)\(errors)")
+          "← \(label) [\(response.origin)] \((clock.now() - start).milliseconds)\(errors)")
         return response
       }
       .mapErrors { error in

@@ -90,7 +90,7 @@ private actor PersistedQuerySupport {
   func noteMissing() { isMissing = true }
 }
 
-private struct PersistedQueriesInterceptor: GraphQLInterceptor {
+private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewing {
   struct Manifest: Sendable {
     var ids: [String: String]
     var names: Set<String>
@@ -134,7 +134,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
     let isPlain = wanted == .hash && !isOnly ? await support.isMissing : false
     let form = isPlain ? Form.plain : wanted
     let isNamed = form == .hash || form == .both
-    let sent = isNamed ? try named(request, form, context) : request
+    let sent = isNamed ? try named(request, form, place: context.entryID) : request
     return await next(sent)
       .map { response in
         if let answer = Answer(errors: response.errors) {
@@ -151,12 +151,19 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
       }
   }
 
+  func preview(of request: GraphQLRequest) -> GraphQLRequest {
+    guard request.operationType != .subscription else { return request }
+    return (try? named(request, .hash, place: "")) ?? request
+  }
+
   /// The request with the hash of its document, and without the document in the first attempt.
+  ///
+  /// - Parameter place: The entry of the chain, for errors.
   private func named(
-    _ request: GraphQLRequest, _ form: Form, _ context: ChainContext
+    _ request: GraphQLRequest, _ form: Form, place: String
   ) throws -> GraphQLRequest {
     var request = request
-    let id = try id(of: request, context)
+    let id = try id(of: request, place)
     switch style {
     case .extensions:
       request.extensions["persistedQuery"] = ["version": 1, "sha256Hash": .string(id)]
@@ -168,7 +175,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
     return request
   }
 
-  private func id(of request: GraphQLRequest, _ context: ChainContext) throws -> String {
+  private func id(of request: GraphQLRequest, _ place: String) throws -> String {
     guard let ids else { return DocumentHash.sha256(request.document) }
     if let id = ids.ids[request.document] { return id }
     guard isOnly else { return DocumentHash.sha256(request.document) }
@@ -179,7 +186,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor {
         ? "the operation manifest has another text for \(request.label); rebuild it with "
           + "`gqlrun operations manifest`, and register it"
         : "\(request.label) is not in the operation manifest, and only persisted operations are sent; add it "
-          + "with `gqlrun operations manifest`", place: context.entryID)
+          + "with `gqlrun operations manifest`", place: place)
   }
 
   /// Starts the chain again with the document, when the answer says that this helps.

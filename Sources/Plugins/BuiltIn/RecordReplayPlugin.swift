@@ -59,7 +59,9 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
     do {
       if mode != .record, let answer = try cassette.answer(to: question) {
         context.services.logger.debug("\(context.operationLabel): answered from \(file)")
-        return answer.message
+        var message = answer.message
+        message.isReplayed = true
+        return message
       }
       guard mode != .replay else { throw try cassette.missing(question) }
     } catch let failure as Cassette.Failure {

@@ -61,7 +61,7 @@ struct TokenStore: Sendable {
     try PrivateFile.write(JSONValue.object(object).jsonBytes(pretty: true), to: path)
   }
 
-  /// Removes the tokens, while nobody renews them. The lock stays: somebody may wait for it.
+  /// Removes the tokens, while no other process renews them. The lock stays: another process may wait for it.
   func clear(_ clock: ServiceClock) async throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
     try await whileLocked(clock) {

@@ -40,7 +40,7 @@ struct LogoutCommand: AsyncParsableCommand {
       try records?.close()
       for item in removed { Terminal.note("removed \(Terminal.safe(item))") }
       if let path, exists {
-        try remove(path)
+        try SQLiteStore.removeFiles(at: path)
         Terminal.note("removed \(Terminal.safe(path))")
       }
       if removed.isEmpty && !exists { Terminal.note("there was nothing to remove") }
@@ -52,16 +52,6 @@ struct LogoutCommand: AsyncParsableCommand {
     case .sqlite(let path): path
     case .memory: nil
     case nil: pipeline.store.kind == .sqlite ? pipeline.store.path : nil
-    }
-  }
-
-  /// Removes a database and what SQLite keeps beside it.
-  private func remove(_ path: String) throws {
-    for suffix in ["-wal", "-shm", ""] where unlink(path + suffix) != 0 && errno != ENOENT {
-      throw Failure(
-        .failed,
-        "the cache was emptied, but \(path)\(suffix) cannot be removed: "
-          + String(cString: strerror(errno)))
     }
   }
 }

@@ -13,8 +13,9 @@ struct RunCommand: AsyncParsableCommand {
     abstract: "Run an operation through a pipeline and print its result.",
     discussion: """
       The result is the GraphQL response as JSON, exactly the fields the document asks for, on \
-      standard output; several results stand on a line each. Without --pipeline the default \
-      pipeline runs: memory cache, retries, a total time of five minutes. With a schema, an operation that \
+      standard output; several results are on a line each. Without --pipeline the default \
+      pipeline runs: memory cache, retries, a total time of five minutes. Without --endpoint, --pipeline and \
+      GQL_URL the endpoint of the project file (graphql.config.yaml) is asked. With a schema, an operation that \
       it does not allow is not sent.
 
       EXAMPLES
@@ -73,7 +74,7 @@ struct RunCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting {
       let named = try givenContext()
-      let pipeline = try endpointOptions.load(isQuiet: quiet)
+      let pipeline = try endpointOptions.load(usesProject: true, isQuiet: quiet)
       var operation = try operationOptions.prepare(
         document, keys: pipeline.keys, schema: pipeline.schema, isSent: true, isQuiet: quiet)
       operation.checksShape = checkShape
@@ -83,6 +84,7 @@ struct RunCommand: AsyncParsableCommand {
           "\(Input.label(document)): \(operation.name ?? "the operation") is a subscription; gqlrun \(Version.current) "
             + "runs queries and mutations")
       }
+      let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
       let recorder = recordingOptions.recorder()
       let session = try Session(
         pipeline, store: store, keys: operationOptions.keyRules(pipeline.keys), facts: nil,
@@ -150,7 +152,7 @@ struct RunCommand: AsyncParsableCommand {
 
   /// Where the result is from, how long it took, how large it is and what became of its records.
   private func summarize(_ response: GraphQLResponse, _ time: Duration) {
-    var parts = ["from the \(response.source.rawValue)", Format.milliseconds(time.seconds)]
+    var parts = ["from the \(response.origin)", Format.milliseconds(time.seconds)]
     if response.source == .server {
       parts.append(Format.count(response.timing.receivedBytes, "byte"))
     } else if let count = response.data?.count {
@@ -187,5 +189,23 @@ extension Pipeline {
       }
     }
     return .networkOnly
+  }
+
+  /// Whether the chain can use a store that was given in place of its own; warns when it cannot, or when it only
+  /// reads.
+  func usesStore(_ choice: StoreChoice, isQuiet: Bool) -> Bool {
+    let parts = entries.flatMap(\.instance.parts)
+    let reads = parts.contains { if case .cacheRead = $0 { true } else { false } }
+    let writes = parts.contains { if case .cacheWrite = $0 { true } else { false } }
+    guard case .sqlite(let path) = choice, !writes else { return reads || writes }
+    if !isQuiet {
+      let title = file ?? "the pipeline"
+      Terminal.warning(
+        reads
+          ? "\(title) has no `cache-write`: nothing is stored in \(path); add `- cache-write` to its chain"
+          : "\(title) has neither `cache-read` nor `cache-write`: --store sqlite:\(path) is not used; add "
+            + "them to its chain")
+    }
+    return reads
   }
 }

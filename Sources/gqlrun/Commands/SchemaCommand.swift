@@ -94,9 +94,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let endpoint = try endpointOptions.isSilent ? Project.endpoint() : nil
-        var pipeline = try endpointOptions.load(
-          fallback: endpoint?.url.value, fallbackFields: endpoint?.headers ?? [:])
+        var pipeline = try endpointOptions.load(usesProject: true)
         // Nothing is kept: the pipeline's database is left alone.
         pipeline.store = StoreConfiguration(kind: .memory)
         let session = try Session(

@@ -24,20 +24,25 @@ struct EndpointOptions: ParsableArguments {
       "A field to send with the request. May be repeated.", valueName: "Name: value"))
   var header: [String] = []
 
-  /// Whether nothing says which endpoint to ask.
-  var isSilent: Bool {
-    endpoint == nil && pipeline == nil && PipelineFileEnvironment.process.variable("GQL_URL") == nil
+  /// Whether neither options nor environment name an endpoint or a pipeline.
+  private var isSilent: Bool {
+    endpoint == nil && pipeline == nil
+      && (PipelineFileEnvironment.process.variable("GQL_URL") ?? "").isEmpty
   }
 
   /// The pipeline: the file or the default, with what the options say instead.
   ///
   /// - Parameters:
-  ///   - fallback: The endpoint when neither options nor environment name one.
-  ///   - fallbackFields: What is sent to it.
+  ///   - usesProject: Whether the endpoint of the project file is used, with its header fields, when neither
+  ///     options nor environment name an endpoint or a pipeline.
+  ///   - fallback: The endpoint when nothing else names one.
   ///   - isQuiet: Whether warnings about the file are kept back.
   func load(
-    fallback: String? = nil, fallbackFields: HTTPFields = [:], isQuiet: Bool = false
+    usesProject: Bool = false, fallback: String? = nil, isQuiet: Bool = false
   ) throws -> Pipeline {
+    let project = usesProject && isSilent ? try Project.endpoint(isQuiet: isQuiet) : nil
+    let fallback = project?.url.value ?? fallback
+    let fallbackFields = project?.headers ?? [:]
     let given = PipelineFileEnvironment.gqlrun(endpoint: endpoint)
     let isFallback = endpoint == nil && (given.variable("GQL_URL") ?? "").isEmpty
     let environment =
@@ -50,7 +55,8 @@ struct EndpointOptions: ParsableArguments {
         throw Failure(
           .usage,
           "there is no endpoint to send to; name it with --endpoint URL or the variable GQL_URL, or "
-            + "use a pipeline file with --pipeline")
+            + "use a pipeline file with --pipeline"
+            + (usesProject ? ", or add `endpoint` to the project file graphql.config.yaml" : ""))
       }
       try Self.check(url, isFallback ? "the project's endpoint" : "GQL_URL:")
     }

@@ -51,7 +51,7 @@ struct Project {
   }
 
   /// The project file, with its warnings told; `nil` when none was named and none is found.
-  static func file(_ path: String?) throws -> ProjectFile? {
+  static func file(_ path: String?, isQuiet: Bool = false) throws -> ProjectFile? {
     let found = path ?? ProjectFile.find(from: FileManager.default.currentDirectoryPath).map(shown)
     guard let found else { return nil }
     let file: ProjectFile
@@ -61,7 +61,7 @@ struct Project {
       Terminal.note(error.rendered(as: .human(colors: Terminal.usesColor)))
       throw Failure(.badInput, "")
     }
-    if !file.warnings.warnings.isEmpty {
+    if !file.warnings.warnings.isEmpty, !isQuiet {
       Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
     }
     return file
@@ -69,8 +69,8 @@ struct Project {
 
   /// The endpoint of the project file found from the working directory upwards: the one named
   /// `default`, else the first; `nil` when there is none.
-  static func endpoint() throws -> ProjectFile.Endpoint? {
-    let endpoints = try file(nil)?.projects.flatMap(\.endpoints) ?? []
+  static func endpoint(isQuiet: Bool = false) throws -> ProjectFile.Endpoint? {
+    let endpoints = try file(nil, isQuiet: isQuiet)?.projects.flatMap(\.endpoints) ?? []
     return endpoints.first { $0.name == "default" } ?? endpoints.first
   }
 

@@ -48,6 +48,7 @@ extension Failure {
 func reporting(_ work: () async throws -> Void) async throws {
   do {
     try await work()
+    RunLog.printHeld()
   } catch let exit as ExitCode {
     throw exit
   } catch let error as ValidationError {
@@ -57,6 +58,7 @@ func reporting(_ work: () async throws -> Void) async throws {
     throw ExitCode(141)
   } catch {
     let failure = Failure(describing: error)
+    RunLog.end(with: failure.message)
     if !failure.message.isEmpty { Terminal.error(failure.message) }
     PartialFiles.removeAll()
     throw ExitCode(failure.status.rawValue)

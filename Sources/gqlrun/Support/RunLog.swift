@@ -1,22 +1,48 @@
 import Logging
+import Synchronization
 
 /// The log of one run: lines on standard error.
 enum RunLog {
+  /// The last failure of an operation that was logged and not printed yet.
+  private static let held = Mutex<String?>(nil)
+
   static func logger(verbosity: Int, isQuiet: Bool) -> Logger {
     var logger = Logger(label: "gqlrun") { _ in
-      StandardErrorLog(leavesErrorsToTheEnd: verbosity == 0)
+      StandardErrorLog(showsFailures: verbosity > 0)
     }
     logger.logLevel =
       isQuiet ? .critical : verbosity == 0 ? .warning : verbosity == 1 ? .info : .debug
     return logger
   }
+
+  /// Keeps the line about a failed operation back: when the failure ends the run, it is reported as an error.
+  static func hold(_ line: String) {
+    printHeld()
+    held.withLock { $0 = line }
+  }
+
+  /// Prints the failure that is kept back: the run has gone on, so the failure did not end it.
+  static func printHeld() {
+    guard let line = held.withLock({ $0.take() }) else { return }
+    Terminal.note(Terminal.styled(line, .red))
+  }
+
+  /// Drops the failure that is kept back when the message that ends the run says the same, else prints it.
+  static func end(with message: String) {
+    let isSame = held.withLock { line in
+      guard !message.isEmpty, line?.hasSuffix(Terminal.safe(message)) == true else { return false }
+      line = nil
+      return true
+    }
+    if !isSame { printHeld() }
+  }
 }
 
-/// Writes log lines to standard error, without date: a run is short, and its reader is a person.
+/// Writes log lines to standard error, without the date: a run is short, and its reader is a person.
 struct StandardErrorLog: LogHandler {
-  /// An error that ends the run is told when it ends; one that does not was overcome. Neither is
-  /// worth a line to somebody who did not ask what happens in between.
-  var leavesErrorsToTheEnd = false
+  /// Whether failed operations have lines of their own. A failure that ends the run is reported at its end, and
+  /// one that a retry overcame matters only with `-v`.
+  var showsFailures = true
   var logLevel = Logger.Level.info
   var metadata = Logger.Metadata()
 
@@ -26,10 +52,16 @@ struct StandardErrorLog: LogHandler {
   }
 
   func log(event: LogEvent) {
-    if event.level == .error && leavesErrorsToTheEnd { return }
     let details = (event.metadata ?? [:]).merging(metadata) { first, _ in first }
       .sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
     let text = Terminal.safe("\(event.message)\(details)")
+    switch text.first {
+    case "✗":
+      if showsFailures { RunLog.hold(text) }
+      return
+    case "→", "←", "↻": RunLog.printHeld()
+    default: break
+    }
     switch event.level {
     case .error, .critical: Terminal.note(Terminal.styled(text, .red))
     case .warning: Terminal.note(Terminal.styled("warning: ", .yellow) + text)

@@ -32,7 +32,8 @@ extension PipelineCommand {
 
     func run() async throws {
       try await reporting {
-        let pipeline = try endpointOptions.load(fallback: "http://gql-url.invalid/")
+        let pipeline = try endpointOptions.load(
+          usesProject: true, fallback: "http://gql-url.invalid/")
         let operation = try operationOptions.prepare(
           document, keys: pipeline.keys, schema: pipeline.schema)
         let request = GraphQLRequest(operation, cachePolicy: policy)
