@@ -1,10 +1,10 @@
+import GQLRunSupport
 import Logging
-import Synchronization
 
 /// The log of one run: lines on standard error.
 enum RunLog {
   /// The last failure of an operation that was logged and not printed yet.
-  private static let held = Mutex<String?>(nil)
+  private static let held = Locked<String?>(nil)
 
   static func logger(verbosity: Int, isQuiet: Bool) -> Logger {
     var logger = Logger(label: "gqlrun") { _ in
