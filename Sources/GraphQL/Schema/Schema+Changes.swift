@@ -10,7 +10,8 @@ extension Schema {
   }
 }
 
-private struct SchemaComparison {
+/// Compares two versions of a schema; see ``Schema/changes(from:)``.
+struct SchemaComparison {
   let old: Schema
   let new: Schema
   private var changes: [SchemaChange] = []
@@ -27,7 +28,7 @@ private struct SchemaComparison {
     return changes
   }
 
-  private mutating func report(_ kind: SchemaChange.Kind, _ description: String) {
+  mutating func report(_ kind: SchemaChange.Kind, _ description: String) {
     changes.append(SchemaChange(kind, description))
   }
 
@@ -35,13 +36,17 @@ private struct SchemaComparison {
 
   private mutating func compareRoots() {
     for operation in OperationType.allCases {
-      guard let before = old.rootType(for: operation)?.name else { continue }
+      let before = old.rootType(for: operation)?.name
       let after = new.rootType(for: operation)?.name
-      if let after, after != before {
+      switch (before, after) {
+      case (let before?, let after?) where before != after:
         report(
           .rootTypeChanged, "The \(operation.rawValue) root changed from \(before) to \(after).")
-      } else if after == nil {
+      case (let before?, nil):
         report(.rootTypeChanged, "The \(operation.rawValue) root \(before) was removed.")
+      case (nil, let after?):
+        report(.rootTypeAdded, "The \(operation.rawValue) root \(after) was added.")
+      default: break
       }
     }
     compareDescriptions(old.description, new.description, "the schema")
@@ -62,6 +67,11 @@ private struct SchemaComparison {
     }
     for name in new.typeNames where !old.isReferenced(name) {
       report(.typeAdded, "\(name) was added.")
+      guard case .object(let type)? = new.types[name] else { continue }
+      for interface in type.interfaces where old.isReferenced(interface.value) {
+        report(
+          .typeAddedToInterface, "The new type \(name) implements interface \(interface.value).")
+      }
     }
   }
 
@@ -100,17 +110,12 @@ private struct SchemaComparison {
     }
     for field in before.fields {
       guard let other = after.fields[field.name.value] else { continue }
-      let place = "\(type).\(field.name.value)"
-      if !field.type.isSameType(as: other.type) {
-        report(
-          field.type.isSafeAsInput(other.type) ? .fieldChangedKindSafe : .fieldChangedKind,
-          "\(place) changed type from \(field.type.printed()) to \(other.type.printed()).")
-      }
-      compareDescriptions(field.description?.value, other.description?.value, place)
-      compareDeprecations(field.deprecationReason, other.deprecationReason, place)
+      compare(field, other, "\(type).\(field.name.value)", .inputField)
     }
     if after.isOneOf, !before.isOneOf {
       report(.oneOfAdded, "\(type) now takes exactly one field.")
+    } else if before.isOneOf, !after.isOneOf {
+      report(.oneOfRemoved, "\(type) no longer takes exactly one field.")
     }
   }
 
@@ -179,114 +184,19 @@ private struct SchemaComparison {
     }
   }
 
-  private mutating func compareArguments(
-    _ place: String, _ before: NamedList<InputValueDefinition>,
-    _ after: NamedList<InputValueDefinition>
-  ) {
-    for argument in before where after[argument.name.value] == nil {
-      report(.argumentRemoved, "\(place) arg \(argument.name.value) was removed.")
-    }
-    for argument in before {
-      guard let other = after[argument.name.value] else { continue }
-      compare(argument, other, "\(place) arg \(argument.name.value)")
-    }
-    for argument in after where before[argument.name.value] == nil {
-      let name = argument.name.value
-      if argument.isRequired {
-        report(.requiredArgumentAdded, "A required arg \(name) on \(place) was added.")
-      } else {
-        report(.optionalArgumentAdded, "An optional arg \(name) on \(place) was added.")
-      }
-    }
-  }
-
-  private mutating func compare(
-    _ before: InputValueDefinition, _ after: InputValueDefinition, _ place: String
-  ) {
-    let isSafe = before.type.isSafeAsInput(after.type)
-    if !before.type.isSameType(as: after.type) {
-      report(
-        isSafe ? .argumentChangedKindSafe : .argumentChangedKind,
-        "\(place) has changed type from \(before.type.printed()) to \(after.type.printed()).")
-    }
-    if isSafe {
-      let value = old.defaultValue(of: before)?.sorted.printed()
-      let other = new.defaultValue(of: after)?.sorted.printed()
-      switch (value, other) {
-      case (let value?, let other?) where value != other:
-        report(
-          .argumentDefaultValueChange,
-          "\(place) has changed defaultValue from \(value) to \(other).")
-      case (_?, nil):
-        report(.argumentDefaultValueChange, "\(place) defaultValue was removed.")
-      case (nil, let other?):
-        report(.argumentDefaultValueAdded, "\(place) defaultValue \(other) was added.")
-      default:
-        break
-      }
-    }
-    compareDescriptions(before.description?.value, after.description?.value, place)
-    compareDeprecations(before.deprecationReason, after.deprecationReason, place)
-  }
-
-  // MARK: - Directives
-
-  private mutating func compareDirectives() {
-    for name in old.directiveNamesInOrder {
-      guard let before = old.directiveDefinitions[name] else { continue }
-      guard let after = new.directiveDefinitions[name] else {
-        report(.directiveRemoved, "\(name) was removed.")
-        continue
-      }
-      compare(before, after)
-    }
-    for name in new.directiveNamesInOrder where old.directiveDefinitions[name] == nil {
-      report(.directiveAdded, "\(name) was added.")
-    }
-  }
-
-  private mutating func compare(_ before: DirectiveDefinition, _ after: DirectiveDefinition) {
-    let name = before.name.value
-    for argument in after.arguments where before.argument(named: argument.name.value) == nil {
-      let argumentName = argument.name.value
-      if argument.isRequired {
-        report(
-          .requiredDirectiveArgumentAdded,
-          "A required arg \(argumentName) on directive \(name) was added.")
-      } else {
-        report(
-          .optionalDirectiveArgumentAdded,
-          "An optional arg \(argumentName) on directive \(name) was added.")
-      }
-    }
-    for argument in before.arguments where after.argument(named: argument.name.value) == nil {
-      report(.directiveArgumentRemoved, "\(argument.name.value) was removed from \(name).")
-    }
-    if before.isRepeatable, !after.isRepeatable {
-      report(.directiveRepeatableRemoved, "Repeatable flag was removed from \(name).")
-    } else if after.isRepeatable, !before.isRepeatable {
-      report(.directiveRepeatableAdded, "Repeatable flag was added to \(name).")
-    }
-    for location in before.locations where !after.locations.contains(location) {
-      report(.directiveLocationRemoved, "\(location.rawValue) was removed from \(name).")
-    }
-    for location in after.locations where !before.locations.contains(location) {
-      report(.directiveLocationAdded, "\(location.rawValue) was added to \(name).")
-    }
-    compareDescriptions(before.description?.value, after.description?.value, "@\(name)")
-  }
-
   // MARK: - Helpers
 
-  private mutating func compareDescriptions(_ before: String?, _ after: String?, _ place: String) {
+  mutating func compareDescriptions(_ before: String?, _ after: String?, _ place: String) {
     guard before ?? "" != after ?? "" else { return }
     report(.descriptionChanged, "The description of \(place) changed.")
   }
 
-  private mutating func compareDeprecations(_ before: String?, _ after: String?, _ place: String) {
+  mutating func compareDeprecations(_ before: String?, _ after: String?, _ place: String) {
     switch (before, after) {
     case (nil, let reason?): report(.deprecationChanged, "\(place) is now deprecated: \(reason)")
     case (_?, nil): report(.deprecationChanged, "\(place) is no longer deprecated.")
+    case (let before?, let after?) where before != after:
+      report(.deprecationChanged, "The reason why \(place) is deprecated changed: \(after)")
     default: break
     }
   }
@@ -327,18 +237,6 @@ extension TypeReference {
     case (.nonNull, _): false
     case (_, .nonNull(let otherInner)): isSafeAsOutput(otherInner)
     case (.list(let inner, _), .list(let otherInner, _)): inner.isSafeAsOutput(otherInner)
-    case (.named(let name), .named(let otherName)): name.value == otherName.value
-    default: false
-    }
-  }
-
-  /// Whether an argument may change to `other`: values of this type are of that one too.
-  fileprivate func isSafeAsInput(_ other: TypeReference) -> Bool {
-    switch (self, other) {
-    case (.nonNull(let inner), .nonNull(let otherInner)): inner.isSafeAsInput(otherInner)
-    case (.nonNull(let inner), _): inner.isSafeAsInput(other)
-    case (_, .nonNull): false
-    case (.list(let inner, _), .list(let otherInner, _)): inner.isSafeAsInput(otherInner)
     case (.named(let name), .named(let otherName)): name.value == otherName.value
     default: false
     }

@@ -59,6 +59,15 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
     case rootTypeChanged = "ROOT_TYPE_CHANGED"
     /// An input object became a OneOf input object. Not in graphql-js.
     case oneOfAdded = "ONE_OF_ADDED"
+    /// An argument lost its default value and is non-null, so that every document must give it.
+    /// graphql-js calls it `ARG_DEFAULT_VALUE_CHANGE`, which is dangerous only.
+    case argumentBecameRequired = "ARG_BECAME_REQUIRED"
+    /// The same for a field of an input object. Not in graphql-js.
+    case inputFieldBecameRequired = "INPUT_FIELD_BECAME_REQUIRED"
+    /// The same for an argument of a directive. Not in graphql-js.
+    case directiveArgumentBecameRequired = "DIRECTIVE_ARG_BECAME_REQUIRED"
+    /// An argument of a directive has another type. Not in graphql-js.
+    case directiveArgumentChangedKind = "DIRECTIVE_ARG_CHANGED_KIND"
 
     /// A value was added to an enum.
     case valueAddedToEnum = "VALUE_ADDED_TO_ENUM"
@@ -72,6 +81,13 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
     case implementedInterfaceAdded = "IMPLEMENTED_INTERFACE_ADDED"
     /// The default value of an argument changed.
     case argumentDefaultValueChange = "ARG_DEFAULT_VALUE_CHANGE"
+    /// A field of an input object has another default value, or none. Not in graphql-js.
+    case inputFieldDefaultValueChange = "INPUT_FIELD_DEFAULT_VALUE_CHANGE"
+    /// An argument of a directive has another default value, or none. Not in graphql-js.
+    case directiveArgumentDefaultValueChange = "DIRECTIVE_ARG_DEFAULT_VALUE_CHANGE"
+    /// A new object type implements an interface that existed before, as a new member of a union does.
+    /// Not in graphql-js.
+    case typeAddedToInterface = "TYPE_ADDED_TO_INTERFACE"
 
     /// A type was added.
     case typeAdded = "TYPE_ADDED"
@@ -83,6 +99,16 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
     case argumentChangedKindSafe = "ARG_CHANGED_KIND_SAFE"
     /// A default value was added to an argument.
     case argumentDefaultValueAdded = "ARG_DEFAULT_VALUE_ADDED"
+    /// A default value was added to a field of an input object.
+    case inputFieldDefaultValueAdded = "INPUT_FIELD_DEFAULT_VALUE_ADDED"
+    /// A default value was added to an argument of a directive.
+    case directiveArgumentDefaultValueAdded = "DIRECTIVE_ARG_DEFAULT_VALUE_ADDED"
+    /// The type of a directive argument changed in a compatible way.
+    case directiveArgumentChangedKindSafe = "DIRECTIVE_ARG_CHANGED_KIND_SAFE"
+    /// An operation type has a root that it did not have.
+    case rootTypeAdded = "ROOT_TYPE_ADDED"
+    /// An input object no longer takes exactly one field: what was valid still is.
+    case oneOfRemoved = "ONE_OF_REMOVED"
     /// A directive was added.
     case directiveAdded = "DIRECTIVE_ADDED"
     /// An optional argument was added to a directive.
@@ -103,15 +129,19 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
         .requiredInputFieldAdded, .implementedInterfaceRemoved, .fieldRemoved, .fieldChangedKind,
         .requiredArgumentAdded, .argumentRemoved, .argumentChangedKind, .directiveRemoved,
         .directiveArgumentRemoved, .requiredDirectiveArgumentAdded, .directiveRepeatableRemoved,
-        .directiveLocationRemoved, .rootTypeChanged, .oneOfAdded:
+        .directiveLocationRemoved, .rootTypeChanged, .oneOfAdded, .argumentBecameRequired,
+        .inputFieldBecameRequired, .directiveArgumentBecameRequired,
+        .directiveArgumentChangedKind:
         .breaking
       case .valueAddedToEnum, .typeAddedToUnion, .optionalInputFieldAdded, .optionalArgumentAdded,
-        .implementedInterfaceAdded, .argumentDefaultValueChange:
+        .implementedInterfaceAdded, .argumentDefaultValueChange, .inputFieldDefaultValueChange,
+        .directiveArgumentDefaultValueChange, .typeAddedToInterface:
         .dangerous
       case .typeAdded, .fieldAdded, .fieldChangedKindSafe, .argumentChangedKindSafe,
         .argumentDefaultValueAdded, .directiveAdded, .optionalDirectiveArgumentAdded,
         .directiveRepeatableAdded, .directiveLocationAdded, .descriptionChanged,
-        .deprecationChanged:
+        .deprecationChanged, .inputFieldDefaultValueAdded, .directiveArgumentDefaultValueAdded,
+        .directiveArgumentChangedKindSafe, .rootTypeAdded, .oneOfRemoved:
         .safe
       }
     }
