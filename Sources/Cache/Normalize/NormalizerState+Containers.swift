@@ -154,6 +154,7 @@ extension NormalizerState {
     }
     let end = text.count
     let prefix = object.pointee.keyEntries[index].prefix
+    let isJoined = object.pointee.keyEntries[index].isJoined
     text.append(prefix)
     var part = 0
     while part < partCount {
@@ -162,7 +163,7 @@ extension NormalizerState {
       let valueStart = words[slot]
       let valueEnd = words[slot &+ 1]
       if part > 0 { text.append(UInt8(ascii: "+")) }
-      guard valueEnd > valueStart, appendKeyPart(valueStart..<valueEnd, isOneOf: partCount) else {
+      guard valueEnd > valueStart, appendKeyPart(valueStart..<valueEnd, isJoined: isJoined) else {
         text.truncate(to: end)
         missing(plan, index, part)
         return
@@ -176,14 +177,14 @@ extension NormalizerState {
 
   /// Appends one value of a key; false when the value cannot identify anything.
   @inline(__always)
-  private mutating func appendKeyPart(_ value: Range<Int>, isOneOf count: Int) -> Bool {
+  private mutating func appendKeyPart(_ value: Range<Int>, isJoined: Bool) -> Bool {
     let first = text[value.lowerBound]
     if first == UInt8(ascii: "\"") {
       let inner = (value.lowerBound &+ 1)..<(value.upperBound &- 1)
       // Room first: the source stands on the same stack.
       text.reserve(2 &* inner.count &+ 32)
       let bytes = text.bytes(inner)
-      if count == 1 {
+      if !isJoined {
         if RecordText.memchrBackslash(bytes) == nil {
           text.append(bytes.start, bytes.count)
         } else {
@@ -199,9 +200,17 @@ extension NormalizerState {
     {
       return false
     }
-    text.reserve(value.count &+ 32)
+    // An exponent may have a `+`, which needs a `\`; nothing else in a number is escaped.
+    text.reserve(2 &* value.count &+ 32)
     let bytes = text.bytes(value)
-    text.append(bytes.start, bytes.count)
+    guard isJoined else {
+      text.append(bytes.start, bytes.count)
+      return true
+    }
+    for index in 0..<bytes.count {
+      if bytes.start[index] == UInt8(ascii: "+") { text.append(UInt8(ascii: "\\")) }
+      text.append(bytes.start[index])
+    }
     return true
   }
 

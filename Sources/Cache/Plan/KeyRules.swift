@@ -1,8 +1,10 @@
 /// Which fields identify the objects of a type.
 ///
 /// An object's cache key is its `__typename`, a colon, and the values of its key fields
-/// (`User:1`, `Country:DE`). Several fields are joined by `+`, with `+` and `\` inside a value escaped
-/// by `\`. An object that lacks one of them has no identity and belongs to the place where it stands.
+/// (`User:1`, `Country:DE`). Several fields are joined by `+`, with `+` and `\` inside a value, a number
+/// included, escaped by `\`, so that two objects have one key only when all their key fields have the
+/// same text. The same escaping applies to single fields of types that share a prefix with such a type
+/// (``groups``). An object that lacks one of them has no identity and belongs to the place where it stands.
 public struct KeyRules: Sendable, Hashable {
   /// The key fields of types without a rule of their own. `["id"]` by default.
   public var defaultFields: [String]
@@ -43,6 +45,17 @@ public struct KeyRules: Sendable, Hashable {
 
   /// What stands before the colon in keys of `type`.
   public func prefix(of type: String) -> String { groups[type] ?? type }
+
+  /// Whether keys of `type`, or of some type with the same prefix, are joined from several fields.
+  func hasJoinedKeys(with type: String, facts: TypeFacts?) -> Bool {
+    if fields(of: type, facts: facts).count > 1 { return true }
+    if groups.isEmpty { return false }
+    let prefix = prefix(of: type)
+    // The group may have the name of a type without a group of its own.
+    return ([prefix] + groups.keys).contains {
+      self.prefix(of: $0) == prefix && fields(of: $0, facts: facts).count > 1
+    }
+  }
 
   /// Every field name that some rule mentions.
   var allFields: Set<String> {

@@ -36,6 +36,9 @@ struct KeyEntry {
   var prefix: Bytes
   /// Candidate numbers in the order of the rule.
   var parts: [Int32]
+  /// Whether `+` and `\` are escaped in the parts: there are several of them, or some type with the same
+  /// prefix has several.
+  var isJoined = false
   /// A key field that the selection does not ask for, so that there is no identity.
   var missingField: String?
   /// The last use of the table in which it was told; all uses count as such when nothing is missing.

@@ -157,6 +157,7 @@ struct PlanTable: ~Copyable {
       entry.parts = []
       entry.toldIn = 0
     }
+    entry.isJoined = self.plan.keys.hasJoinedKeys(with: name, facts: self.plan.facts)
     if count >= Self.scanned { object.pointee.keyEntryIndex[typename.array] = count }
     object.pointee.keyEntries.append(entry)
     object.pointee.lastKeyEntry = count

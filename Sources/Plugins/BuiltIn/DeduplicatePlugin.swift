@@ -46,7 +46,10 @@ private struct DeduplicateInterceptor: GraphQLInterceptor {
   }
 
   /// Equal for requests that get the same answer: same text, variables, fields and context values.
-  private static func key(of request: GraphQLRequest) -> String {
+  ///
+  /// The bytes, not a string: Swift's strings are equal when `é` is one code point in one of them and two in
+  /// the other, which are different ids.
+  private static func key(of request: GraphQLRequest) -> [UInt8] {
     let own = request.context[CorrelationID.FieldNames.self] ?? []
     var named = request.context.named
     if request.context[CorrelationID.FieldNames.self] != nil {
@@ -56,22 +59,23 @@ private struct DeduplicateInterceptor: GraphQLInterceptor {
       .map { JSONValue.string("\($0.name.canonicalName): \($0.value)") }
     let values = named.sorted { $0.key < $1.key }
       .map { JSONValue.array([.string($0.key), .string($0.value)]) }
-    return JSONValue.array([
+    let text = JSONValue.array([
       .string(request.document), request.operationName.map { .string($0) } ?? .null,
       .object(request.variables), .object(request.extensions), .object(request.bodyMembers),
       .boolean(request.sendsDocument), .string(request.method?.rawValue ?? ""),
       .string(request.cachePolicy?.rawValue ?? ""), .array(fields), .array(values),
     ]).canonicalText
+    return Array(text.utf8)
   }
 }
 
 /// The answers under way, by what was asked.
 private actor SharedAnswers {
-  private var answers: [String: SharedAnswer] = [:]
+  private var answers: [[UInt8]: SharedAnswer] = [:]
 
   /// The answer to `key` that is under way, or a new one; and whether it is new.
   func answer(
-    for key: String, _ begin: @escaping @Sendable () async -> ResponseStream
+    for key: [UInt8], _ begin: @escaping @Sendable () async -> ResponseStream
   ) async -> (SharedAnswer, isFirst: Bool) {
     while let answer = answers[key] {
       if await answer.join() { return (answer, false) }
@@ -83,7 +87,7 @@ private actor SharedAnswers {
     return (answer, true)
   }
 
-  private func remove(_ key: String, _ answer: SharedAnswer) {
+  private func remove(_ key: [UInt8], _ answer: SharedAnswer) {
     if answers[key] === answer { answers[key] = nil }
   }
 }
