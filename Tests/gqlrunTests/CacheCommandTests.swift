@@ -55,6 +55,86 @@ struct CacheCommandTests {
     #expect(try await Self.dump("piped.db", folder) == expected)
   }
 
+  @Test(
+    "a fragment on another concrete type is not read, without a schema",
+    arguments: [
+      (
+        "{ list { __typename id ... on B { v } } one { __typename id v } }",
+        #"{"data":{"list":[{"__typename":"A","id":1},{"__typename":"B","id":2,"v":2}],"one":{"__typename":"A","id":1,"v":1}}}"#
+      ),
+      (
+        "{ list { __typename id ... on B { pet { id __typename age } } } one { __typename id pet { __typename id } } }",
+        #"{"data":{"list":[{"__typename":"A","id":1},{"__typename":"B","id":2,"pet":{"id":8,"__typename":"P","age":3}}],"one":{"__typename":"A","id":1,"pet":{"__typename":"P","id":7}}}}"#
+      ),
+    ])
+  func concreteTypes(document: String, response: String) async throws {
+    let folder = try Folder()
+    try folder.write(document, to: "q.graphql")
+    try folder.write(response, to: "r.json")
+    let store = ["--store", "sqlite:c.db"]
+    let written = try await Program.run(
+      ["cache", "import", "q.graphql", "r.json"] + store, in: folder)
+    #expect(written.status == 0, "\(written)")
+    let read = try await Program.run(["cache", "read", "q.graphql"] + store, in: folder)
+    #expect(read.status == 0, "\(read)")
+    #expect(try JSONValue(parsing: read.output) == JSONValue(parsing: response))
+  }
+
+  @Test("--keys and the rules of a pipeline file are held against the schema")
+  func rules() async throws {
+    let folder = try Folder()
+    try folder.write(
+      "type Query { country: Country } type Country { id: ID code: ID! }", to: "s.graphql")
+    try folder.write("{ country { code } }", to: "q.graphql")
+    try folder.write(#"{"data":{"country":{"__typename":"Country","code":"DE"}}}"#, to: "r.json")
+    try folder.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      schema: s.graphql
+      keys:
+        types: { Contry: [code] }
+      chain: [fetch, parse]
+      """, to: "p.pipeline.yaml")
+    let schema = ["--schema", "s.graphql", "--store", "sqlite:c.db"]
+    for (flag, message) in [
+      ("Contry=code", "the schema has no type `Contry`; did you mean `Country`?"),
+      ("Country=cod", "the type `Country` has no field `cod`; did you mean `code`?"),
+    ] {
+      let result = try await Program.run(
+        ["cache", "import", "q.graphql", "r.json", "--keys", flag] + schema, in: folder)
+      #expect(
+        result.status == 64 && result.errors.contains("--keys \(flag): \(message)"), "\(result)")
+      #expect(!folder.exists("c.db"))
+    }
+    let place = "p.pipeline.yaml:5:12"
+    for arguments in [
+      ["pipeline", "check", "p.pipeline.yaml"], ["run", "q.graphql", "-p", "p.pipeline.yaml"],
+      ["pipeline", "explain", "q.graphql", "-p", "p.pipeline.yaml"],
+      ["operations", "manifest", "q.graphql", "-p", "p.pipeline.yaml"],
+    ] {
+      let result = try await Program.run(arguments, in: folder)
+      #expect(result.status == 78, "\(arguments): \(result)")
+      #expect(result.errors.contains(place), "\(arguments): \(result)")
+      #expect(result.errors.contains("did you mean `Country`?"), "\(arguments): \(result)")
+    }
+    let kept = try await Program.run(
+      ["cache", "import", "q.graphql", "r.json", "--keys", "Country=code"] + schema, in: folder)
+    #expect(kept.status == 0, "\(kept)")
+    let read = try await Program.run(
+      ["cache", "read", "q.graphql", "-p", "p.pipeline.yaml", "--store", "sqlite:c.db"], in: folder)
+    #expect(read.status == 78 && read.errors.contains(place), "\(read)")
+    try folder.write(
+      """
+      version: 1
+      pipeline: p.pipeline.yaml
+      schema: s.graphql
+      operations: [{ id: a, document: q.graphql }]
+      """, to: "m.batch.yaml")
+    let batch = try await Program.run(["batch", "check", "m.batch.yaml"], in: folder)
+    #expect(batch.status != 0 && batch.errors.contains(place), "\(batch)")
+  }
+
   @Test("dump is one record per line, sorted by key; get prints one of its lines")
   func dumpAndGet() async throws {
     let (folder, dump) = try await Self.feed()

@@ -50,7 +50,7 @@ public struct OptimisticDraft: Sendable {
     _ data: JSONValue, for operation: PreparedOperation
   ) throws(CacheError) {
     edits.append(
-      .records(try operation.records(ofData: data, segmentSeed: segmentSeed)))
+      .records(try operation.records(ofData: data, segmentSeed: segmentSeed).table))
   }
 
   /// Hides a record, or a field of it.

@@ -5,7 +5,8 @@ extension MemoryStore {
     // No use of the records: looking shall not change what goes first.
     let source = TimedMemorySource(table: table, use: nil)
     var explainer = RecordExplainer(
-      operation.plan, source: source, options: options, detail: detail)
+      operation.plan, source: source, types: activity.concreteTypes, options: options,
+      detail: detail)
     return try explainer.explain()
   }
 

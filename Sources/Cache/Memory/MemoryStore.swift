@@ -64,10 +64,14 @@ public actor MemoryStore: RecordStore {
     _ options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
     if edits.isEmpty {
-      return try RecordReader(operation.plan, source: source, options: options).read()
+      return try RecordReader(
+        operation.plan, source: source, types: activity.concreteTypes, options: options
+      ).read()
     }
     let layered = LayeredSource(source, edits: edits, seed: segmentSeed)
-    return try RecordReader(operation.plan, source: layered, options: options).read()
+    return try RecordReader(
+      operation.plan, source: layered, types: activity.concreteTypes, options: options
+    ).read()
   }
 
   /// Numbers reads and commits, so that records know when they were used last.
@@ -342,6 +346,8 @@ private actor MemoryTransaction: RecordTransaction {
   func merge(_ records: RecordBatch) -> RecordBatch? {
     edits.append(.records(records.table))
     if let paging = records.paging { pages.append(paging) }
+    // What the names of types say of a schema stays true when the response is not kept.
+    if let shapes = records.shapes { store.activity.learn(shapes) }
     return nil
   }
 

@@ -26,11 +26,15 @@ package struct NullResolution: Sendable {
   let roots: RecordTable?
   /// Whether pages stand under names of their own.
   let separatesPages: Bool
+  /// The type conditions that are concrete types, as the response was read.
+  let concreteConditions: Set<String>
 
   init(
-    plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, separatesPages: Bool = true
+    plan: OperationPlan, errors: [JSONValue], roots: RecordTable?, separatesPages: Bool = true,
+    concreteConditions: Set<String> = []
   ) {
     self.plan = plan
+    self.concreteConditions = concreteConditions
     self.separatesPages = separatesPages
     self.roots = roots
     paths = ErrorPaths(errors)
@@ -39,8 +43,9 @@ package struct NullResolution: Sendable {
   var isEmpty: Bool { paths.isEmpty }
 
   func run(_ access: any RecordAccess) {
-    var walk = Walk(
-      table: PlanTable(plan, separatesPages: separatesPages), paths: paths, access: access)
+    var table = PlanTable(plan, separatesPages: separatesPages)
+    for name in concreteConditions { table.noteConcrete(name) }
+    var walk = Walk(table: table, paths: paths, access: access)
     walk.run(roots: roots)
   }
 

@@ -100,6 +100,7 @@ public final class ResponseNormalizer {
         staging: Staging(segmentSeed: segmentSeed, received: Seconds.stored(options.received)),
         wantsResult: options.wantsResult, storesRoot: options.writesRoots, limits: options.limits,
         separatesPages: options.joinsPages))
+    if let store { state.pointee.table.learn(store.activity.concreteTypes) }
     do {
       parser = try JSONParser(
         handlers: normalizerHandlers, context: UnsafeMutableRawPointer(state),
@@ -246,9 +247,7 @@ public final class ResponseNormalizer {
 
   /// What was decided by the fields that are there, because no schema says which types are possible.
   private var guessWarnings: [String] {
-    let guessed = state.pointee.table.guessedConditions
-      .subtracting(state.pointee.table.metConditions)
-    return guessed.sorted().prefix(20).map {
+    state.pointee.table.guessedConditions.sorted().prefix(20).map {
       "without a schema it is not known which types can be a \($0): what fragments on it ask for is "
         + "stored where the response has it; a schema (--schema FILE, or the pipeline's key `schema`) "
         + "decides"
@@ -273,7 +272,8 @@ public final class ResponseNormalizer {
     let skipsErrored = options.errorPolicy == .skipErrored
     let resolution = NullResolution(
       plan: operation.plan, errors: skipsErrored ? errors : [],
-      roots: state.pointee.storesRoot ? nil : state.pointee.staging.unstoredRoots)
+      roots: state.pointee.storesRoot ? nil : state.pointee.staging.unstoredRoots,
+      concreteConditions: state.pointee.table.concreteConditions)
     if resolution.paths.isTooLong {
       // More errors than can be followed: no null can be trusted, so nothing is written.
       await abandon()
@@ -295,15 +295,14 @@ public final class ResponseNormalizer {
         StagedRecords(state.pointee.staging.segments, table: state.pointee.staging.table))
     }
     var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)
-    // Memory stores have no views.
-    if !store.takesWholeResponses { batch.shapes = state.pointee.table.shapes() }
+    batch.shapes = state.pointee.table.shapes()
     return PendingWrite(store: store, batch: batch, epoch: epoch)
   }
 
   /// The records that `data` consists of, for those who put them where they belong themselves.
   static func records(
     ofData data: JSONValue, _ operation: PreparedOperation, segmentSeed: UInt64
-  ) throws(CacheError) -> RecordTable {
+  ) throws(CacheError) -> RecordBatch {
     var options = Options()
     options.wantsResult = false
     options.joinsPages = false
@@ -318,7 +317,9 @@ public final class ResponseNormalizer {
       throw CacheError(.invalidData, "\(error)")
     }
     try normalizer.end()
-    return normalizer.state.pointee.staging.release().table
+    var batch = normalizer.state.pointee.staging.release()
+    batch.shapes = normalizer.state.pointee.table.shapes()
+    return batch
   }
 
   private func members(_ text: [UInt8]?, _ name: String) throws(CacheError) -> JSONValue? {

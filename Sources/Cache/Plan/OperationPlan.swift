@@ -45,6 +45,8 @@ package final class OperationPlan: Sendable {
   let tables = PlanTables()
   /// Whether it serves responses that are not stored only.
   let isPassing: Bool
+  /// The type conditions below the root of which no schema says the possible types.
+  let openConditions: Set<String>
 
   init(
     document: Document, operation: OperationDefinition, variables: JSONObject, keys: KeyRules,
@@ -61,6 +63,7 @@ package final class OperationPlan: Sendable {
     self.keys = keys
     self.facts = facts
     isPassing = false
+    openConditions = Self.openConditions(of: sets, root: rootSet, facts)
   }
 
   /// The plan of an operation whose responses are not stored. Its stored keys have the names of variables
@@ -84,6 +87,7 @@ package final class OperationPlan: Sendable {
     self.keys = keys
     self.facts = facts
     isPassing = true
+    openConditions = Self.openConditions(of: sets, root: rootSet, facts)
   }
 
   /// The same plan, with what the cache asks for shown to the caller, too.
@@ -100,8 +104,23 @@ package final class OperationPlan: Sendable {
     rootType = plan.rootType
     operationType = plan.operationType
     isPassing = plan.isPassing
+    openConditions = plan.openConditions
     keys = plan.keys
     facts = plan.facts
+  }
+
+  private static func openConditions(
+    of sets: [[Contribution]], root: Int, _ facts: TypeFacts?
+  ) -> Set<String> {
+    var open: Set<String> = []
+    for (index, set) in sets.enumerated() where index != root {
+      for contribution in set {
+        for condition in contribution.conditions where facts?.possibleTypes[condition] == nil {
+          open.insert(condition)
+        }
+      }
+    }
+    return open
   }
 
   /// Which of a field's ruled keys counts for objects of `type`: that of the type itself, else that of

@@ -17,10 +17,11 @@ struct PlanTable: ~Copyable {
   private var nodesByParts: [[SelectionPart]: Int32] = [:]
   private var meanings = KeyMeanings()
   var fragmentLists: [[Int32]] = []
-  /// Without a schema: type conditions that some object's type may or may not satisfy, and those that
-  /// are the name of some object's type.
+  /// Without a schema: type conditions that some object's type may or may not satisfy. Once one turns
+  /// out to be a concrete type, it is in ``concreteConditions`` instead.
   private(set) var guessedConditions: Set<String> = []
-  private(set) var metConditions: Set<String> = []
+  /// Type conditions that are the names of concrete types: they hold for that type and no other.
+  private(set) var concreteConditions: Set<String> = []
   private var blobs: [UnsafeMutablePointer<UInt8>] = []
   private var fieldBlocks: [UnsafeMutablePointer<FieldPlan>] = []
   private let candidateNames: Set<String>
@@ -63,7 +64,7 @@ struct PlanTable: ~Copyable {
   /// Whether it is worth keeping: not made large by types that a server invents, and without guesses,
   /// which are told of the response they were made for.
   var isWorthKeeping: Bool {
-    planCount <= 1024 && blobs.count <= 1 << 14 && guessedConditions.isSubset(of: metConditions)
+    planCount <= 1024 && blobs.count <= 1 << 14 && guessedConditions.isEmpty
   }
 
   mutating func beginUse(of plan: OperationPlan) {
@@ -74,6 +75,31 @@ struct PlanTable: ~Copyable {
   }
 
   mutating func endUse() { owner = nil }
+
+  // MARK: Concrete types
+
+  /// Takes over which type conditions a store knows to be concrete types.
+  mutating func learn(_ types: ConcreteTypes) {
+    for condition in plan.openConditions where !concreteConditions.contains(condition) {
+      if types.contains(condition) { noteConcrete(condition) }
+    }
+  }
+
+  /// Notes that some object has the type `name`.
+  ///
+  /// Variants that were compiled on the assumption that a condition on it may hold for other types are
+  /// compiled anew. Objects that are open keep theirs.
+  mutating func noteConcrete(_ name: String) {
+    guard plan.openConditions.contains(name), concreteConditions.insert(name).inserted,
+      guessedConditions.remove(name) != nil
+    else { return }
+    for index in nodes.indices {
+      nodes[index].variants = []
+      nodes[index].variantIndex = [:]
+      nodes[index].plansByShape = [:]
+      nodes[index].lastVariant = 0
+    }
+  }
 
   // MARK: Lookup
 
@@ -136,6 +162,7 @@ struct PlanTable: ~Copyable {
       return index
     }
     let name = typename.string
+    noteConcrete(name)
     var entry = KeyEntry(
       typename: keep(typename.array),
       prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
@@ -205,14 +232,17 @@ struct PlanTable: ~Copyable {
   private mutating func variant(of node: Int32, typename: [UInt8]) -> Int32 {
     let name = String(decoding: typename, as: UTF8.self)
     let isRoot = node == 0
+    if !isRoot { noteConcrete(name) }
     var applicable: [Applicable] = []
     var shape: [UInt8] = []
     for part in nodes[Int(node)].parts {
       for contribution in plan.sets[part.set] {
         let applies = applies(contribution, to: name, isRoot: isRoot)
-        if plan.facts == nil, !isRoot { note(contribution.conditions, for: name) }
         shape.append(applies.map { $0 ? 2 : 1 } ?? 0)
         guard let applies else { continue }
+        if plan.facts == nil, !isRoot, !contribution.conditions.contains(name) {
+          guessedConditions.formUnion(contribution.conditions)
+        }
         var contribution = contribution
         if let ruled = plan.ruledKey(of: contribution, for: name) {
           contribution.storedKey = contribution.ruledKeys[ruled].storedKey
@@ -236,19 +266,11 @@ struct PlanTable: ~Copyable {
     return index
   }
 
-  /// Notes which type conditions are guessed at, and which are met exactly.
-  private mutating func note(_ conditions: [String], for type: String) {
-    if conditions.contains(type) {
-      metConditions.insert(type)
-    } else {
-      guessedConditions.formUnion(conditions)
-    }
-  }
-
   /// `nil` when the contribution does not apply to objects of type `type`; else whether that is certain.
   ///
   /// Without a schema, a condition that names the type is certain, and with it those around it: were
-  /// they not to apply, the fragment could never be spread there. At the root every condition is.
+  /// they not to apply, the fragment could never be spread there. At the root every condition is. A
+  /// condition on another concrete type does not apply.
   func applies(
     _ contribution: OperationPlan.Contribution, to type: String, isRoot: Bool
   ) -> Bool? {
@@ -259,6 +281,8 @@ struct PlanTable: ~Copyable {
         isNamed = true
       } else if let answer = plan.facts?.isPossible(type, for: condition) {
         if !answer { return nil }
+      } else if !isRoot, concreteConditions.contains(condition) {
+        return nil
       } else {
         isUnknown = true
       }

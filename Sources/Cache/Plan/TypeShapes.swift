@@ -19,23 +19,28 @@ final class TypeShapes: Sendable {
   /// Two with the same number have the same shapes, within this process.
   let number: UInt64
   let types: [Shape]
+  /// The names of all types of which the response had objects, with or without identity.
+  let concreteTypes: [String]
 
-  fileprivate init(number: UInt64, types: [Shape]) {
+  fileprivate init(number: UInt64, types: [Shape], concreteTypes: [String]) {
     self.number = number
     self.types = types
+    self.concreteTypes = concreteTypes
   }
 }
 
 extension PlanTable {
-  /// The types of which the response had records, with their fields; `nil` without any.
+  /// The types of which the response had objects, and those of records with their fields; `nil` without
+  /// any.
   ///
   /// Costs no allocation when a response of the same shapes was seen before.
   func shapes() -> TypeShapes? {
     var number: UInt64 = 0
     for index in 0..<planCount {
-      for entry in plans[index].keyEntries where !entry.parts.isEmpty && entry.usedIn == use {
+      for entry in plans[index].keyEntries where entry.usedIn == use {
         number = hashBytes(
           entry.typename.start, entry.typename.count, seed: number ^ processSeed)
+        if entry.parts.isEmpty { continue }
         number = hashBytes(entry.prefix.start, entry.prefix.count, seed: number)
         for field in 0..<plans[index].fieldCount {
           let plan = plans[index].fields + field
@@ -46,7 +51,21 @@ extension PlanTable {
       }
     }
     if number == 0 { return nil }
-    return ShapeMemory.shared.shapes(number) { collected() }
+    return ShapeMemory.shared.shapes(number) {
+      TypeShapes(number: number, types: collected(), concreteTypes: concreteTypes())
+    }
+  }
+
+  private func concreteTypes() -> [String] {
+    var names: Set<String> = []
+    for index in 0..<planCount {
+      for entry in plans[index].keyEntries where entry.usedIn == use && entry.typename.count <= 200
+      {
+        let name = entry.typename.string
+        if isName(name[...]) { names.insert(name) }
+      }
+    }
+    return names.sorted()
   }
 
   private func collected() -> [TypeShapes.Shape] {
@@ -95,9 +114,9 @@ private final class ShapeMemory: Sendable {
 
   private let known = Locked<[UInt64: TypeShapes]>([:])
 
-  func shapes(_ number: UInt64, _ collect: () -> [TypeShapes.Shape]) -> TypeShapes {
+  func shapes(_ number: UInt64, _ collect: () -> TypeShapes) -> TypeShapes {
     if let found = known.withLock({ $0[number] }) { return found }
-    let made = TypeShapes(number: number, types: collect())
+    let made = collect()
     known.withLock { known in
       if known.count >= Self.limit { known.removeAll() }
       known[number] = made

@@ -12,12 +12,15 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   private var scratch = ByteStack(capacity: 128)
   private var failure: CacheError?
 
+  /// - Parameter types: The concrete types that the store has met.
   init(
-    _ plan: OperationPlan, source: Source, options: ReadOptions, detail: CacheExplanation.Detail
+    _ plan: OperationPlan, source: Source, types: ConcreteTypes, options: ReadOptions,
+    detail: CacheExplanation.Detail
   ) {
     self.source = source
     self.detail = detail
     table = PlanTable(plan)
+    table.learn(types)
     limits = AgeLimits(options, facts: plan.facts)
   }
 

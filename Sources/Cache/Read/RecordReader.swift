@@ -42,9 +42,14 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   /// The first field that is stale and accepted.
   var stale: CacheMiss?
 
-  init(_ plan: OperationPlan, source: Source, options: ReadOptions = ReadOptions()) {
+  /// - Parameter types: The concrete types that the store has met.
+  init(
+    _ plan: OperationPlan, source: Source, types: ConcreteTypes,
+    options: ReadOptions = ReadOptions()
+  ) {
     self.source = source
     table = plan.tables.take(for: plan)
+    table.learn(types)
     isTracking = options.tracking != .none
     dependencies = Dependencies(options.tracking)
     limits = AgeLimits(options, facts: plan.facts)

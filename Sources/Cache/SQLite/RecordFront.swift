@@ -21,15 +21,17 @@ final class RecordFront: @unchecked Sendable {
 
   /// The answer to an operation; `nil` when a record is needed that is not here.
   func read(
-    _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions, seed: UInt64
+    _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions, seed: UInt64,
+    types: ConcreteTypes
   ) throws(CacheError) -> StoreAnswer? {
     use &+= 1
     let source = FrontSource(MemorySource(table: table, use: use))
     let answer =
       edits.isEmpty
-      ? try RecordReader(operation.plan, source: source, options: options).read()
+      ? try RecordReader(operation.plan, source: source, types: types, options: options).read()
       : try RecordReader(
-        operation.plan, source: LayeredSource(source, edits: edits, seed: seed), options: options
+        operation.plan, source: LayeredSource(source, edits: edits, seed: seed), types: types,
+        options: options
       ).read()
     return source.isIncomplete ? nil : answer
   }

@@ -25,6 +25,8 @@ struct SQLiteOpening {
     var name: String
     var lock: DatabaseLock?
     var seed: UInt64
+    /// The concrete types that its records met.
+    var types: [String]
     var isReadOnly: Bool
   }
 
@@ -221,11 +223,11 @@ struct SQLiteOpening {
     }
     let connections = try SQLiteConnections(
       target, path: path, version: version, isWritable: isWritable, lock: lock)
-    let (actual, seed) = try connections.read { db -> (Int, Int64?) in
+    let (actual, seed, types) = try connections.read { db -> (Int, Int64?, [String]) in
       let actual = try SQLiteSchema.version(of: db, path)
-      guard actual == version else { return (actual, nil) }
+      guard actual == version else { return (actual, nil, []) }
       let sql = "SELECT value FROM meta WHERE name = 'segment_seed'"
-      return (actual, try Int64.fetchOne(db, sql: sql))
+      return (actual, try Int64.fetchOne(db, sql: sql), try StoredTypes.all(in: db))
     }
     guard actual == version else {
       // The log knew better than the header.
@@ -235,6 +237,7 @@ struct SQLiteOpening {
     guard let seed else { throw Damage(reason: "its metadata is gone") }
     return Opened(
       connections: connections, name: name, lock: lock, seed: UInt64(bitPattern: seed),
+      types: types,
       isReadOnly: !isWritable || options.access == .readOnly)
   }
 }

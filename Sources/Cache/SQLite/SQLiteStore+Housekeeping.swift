@@ -7,10 +7,11 @@ extension SQLiteStore {
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) async throws(CacheError) -> CacheExplanation {
     do {
-      return try await pool.read { [damage] db in
+      return try await pool.read { [damage, types = activity.concreteTypes] db in
+        StoredTypes.learn(types, for: operation.plan, in: db, damage)
         let source = TimedSQLiteSource(db, damage)
         var explainer = RecordExplainer(
-          operation.plan, source: source, options: options, detail: detail)
+          operation.plan, source: source, types: types, options: options, detail: detail)
         return try explainer.explain()
       }
     } catch {

@@ -12,23 +12,30 @@ extension SQLiteStore {
       guard let front = activity.front, !options.checksAges else {
         return try await pool.read { [damage] db in
           let edits = activity.hasLayers ? try Self.snapshot(db, activity) { $0 } : []
+          let types = activity.concreteTypes
+          StoredTypes.learn(types, for: operation.plan, in: db, damage)
           let answer =
             options.checksAges
-            ? try Self.answer(operation, TimedSQLiteSource(db, damage), edits, options, seed)
-            : try Self.answer(operation, SQLiteSource(db, damage), edits, options, seed)
+            ? try Self.answer(
+              operation, TimedSQLiteSource(db, damage), types, edits, options, seed)
+            : try Self.answer(operation, SQLiteSource(db, damage), types, edits, options, seed)
           if edits.isEmpty { Self.wonder(about: answer, damage, db) }
           return answer
         }
       }
       // All from memory, or all from the file: both are one state of the file.
-      let known = try activity.reading { try front.read(operation, under: $0, options, seed: seed) }
+      let known = try activity.reading {
+        try front.read(operation, under: $0, options, seed: seed, types: activity.concreteTypes)
+      }
       if let known { return known }
       return try await pool.read { [damage] db in
         let (edits, version) = try Self.snapshot(db, activity) { ($0, front.version) }
+        let types = activity.concreteTypes
+        StoredTypes.learn(types, for: operation.plan, in: db, damage)
         let records = RecordTable()
         let source = PromotingSource(
           SQLiteSource(db, damage), into: records, limit: front.maxSize / 2)
-        let answer = try Self.answer(operation, source, edits, options, seed)
+        let answer = try Self.answer(operation, source, types, edits, options, seed)
         if edits.isEmpty { Self.wonder(about: answer, damage, db) }
         activity.changing { front.promote(records, version: version) }
         return answer
@@ -46,14 +53,14 @@ extension SQLiteStore {
   }
 
   private static func answer<Source: RecordSource>(
-    _ operation: PreparedOperation, _ source: Source, _ edits: [StoreEdit], _ options: ReadOptions,
-    _ seed: UInt64
+    _ operation: PreparedOperation, _ source: Source, _ types: ConcreteTypes, _ edits: [StoreEdit],
+    _ options: ReadOptions, _ seed: UInt64
   ) throws(CacheError) -> StoreAnswer {
     if edits.isEmpty {
-      return try RecordReader(operation.plan, source: source, options: options).read()
+      return try RecordReader(operation.plan, source: source, types: types, options: options).read()
     }
     let layered = LayeredSource(source, edits: edits, seed: seed)
-    return try RecordReader(operation.plan, source: layered, options: options).read()
+    return try RecordReader(operation.plan, source: layered, types: types, options: options).read()
   }
 
   /// What belongs to the state that this connection sees from now on: the optimistic layers, above all.

@@ -101,6 +101,7 @@ public final class SQLiteStore: RecordStore {
     ageGranularity = options.ageGranularity
     place = Place(name: opened.name, lock: opened.lock)
     activity = SharedActivities.activity(ofFile: path)
+    activity.concreteTypes.add(opened.types)
     if let memory = options.memory { activity.keepInMemory(memory) }
     versions = DataVersion()
     damage = DamageLog(path: path, lock: opened.lock, report: options.report)

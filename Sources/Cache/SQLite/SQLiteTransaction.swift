@@ -16,7 +16,7 @@ actor SQLiteTransaction: RecordTransaction {
   private var pages: [Paging] = []
   /// What was written, while records are kept in memory, too.
   private var keys: WrittenKeys?
-  private var shapes: TypeShapes?
+  private var shapes: [TypeShapes] = []
   private var isOpen = true
   /// When the response was received.
   private var received: UInt32 { written?.received ?? 0 }
@@ -44,7 +44,11 @@ actor SQLiteTransaction: RecordTransaction {
       pages.append(paging)
       for key in paging.keys { key.withUnsafeBufferPointer { keys?.add(Bytes($0)) } }
     }
-    shapes = records.shapes ?? shapes
+    if let new = records.shapes {
+      if !shapes.contains(where: { $0.number == new.number }) { shapes.append(new) }
+      // What the names of types say of a schema stays true when the response is not kept.
+      store.activity.learn(new)
+    }
     let (store, collection) = (store, collection)
     inFlight = Task {
       let log = try await store.pool.writeWithoutTransaction { db in
@@ -112,8 +116,11 @@ actor SQLiteTransaction: RecordTransaction {
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
     try await settle()
     do {
+      let types = store.activity.concreteTypes
       return try await store.pool.writeWithoutTransaction { db in
-        try RecordReader(operation.plan, source: SQLiteSource(db)).read().result
+        StoredTypes.learn(types, for: operation.plan, in: db)
+        return try RecordReader(operation.plan, source: SQLiteSource(db), types: types).read()
+          .result
       }
     } catch {
       throw SQLiteFile.describe(error, "read the cache", store.path)
@@ -133,7 +140,7 @@ actor SQLiteTransaction: RecordTransaction {
         // Nulls first: what is joined must be what it will be.
         let summary = try log.finish(
           StoredRecords(db, pool: store.pool, writer: writer), joining: pages)
-        if let shapes { try store.views.update(db, shapes) }
+        for shapes in shapes { try store.views.update(db, shapes) }
         return (summary, try Self.commit(db, store, keys, writer, settling: layer))
       }
     }

@@ -43,6 +43,7 @@ enum TypeViews {
       sql: """
         DELETE FROM views;
         DELETE FROM view_columns;
+        DELETE FROM meta WHERE name >= 'type:' AND name < 'type;';
         INSERT INTO meta VALUES ('views_removed', 1)
           ON CONFLICT (name) DO UPDATE SET value = value + 1;
         """)
@@ -155,7 +156,7 @@ enum TypeViews {
   }
 }
 
-/// Which shapes the views of a file are known to have.
+/// Which shapes the views and types of a file are known to have.
 final class KnownViews: Sendable {
   private struct State {
     var numbers: Set<UInt64> = []
@@ -174,6 +175,7 @@ final class KnownViews: Sendable {
     }
     if isKnown { return }
     try TypeViews.update(db, shapes)
+    try StoredTypes.add(shapes.concreteTypes, to: db)
     db.afterNextTransaction { _ in
       _ = self.state.withLock { $0.numbers.insert(shapes.number) }
     }

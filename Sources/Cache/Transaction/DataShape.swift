@@ -74,7 +74,7 @@ extension PreparedOperation {
   /// The records that data of this operation consists of.
   ///
   /// - Throws: ``CacheError`` with code `invalidData` when the data is not complete.
-  func records(ofData data: JSONValue, segmentSeed: UInt64) throws(CacheError) -> RecordTable {
+  func records(ofData data: JSONValue, segmentSeed: UInt64) throws(CacheError) -> RecordBatch {
     var shape = DataShape(plan)
     try shape.check(data)
     return try ResponseNormalizer.records(ofData: data, self, segmentSeed: segmentSeed)

@@ -56,8 +56,7 @@ public actor StoreTransaction {
   ///   not part of the operation.
   public func write(_ data: JSONValue, for operation: PreparedOperation) async throws {
     try checkOpen()
-    let table = try operation.records(ofData: data, segmentSeed: segmentSeed)
-    _ = try await base.merge(RecordBatch(table))
+    _ = try await base.merge(operation.records(ofData: data, segmentSeed: segmentSeed))
   }
 
   /// Writes the data of an operation from its JSON text.

@@ -15,12 +15,27 @@ public final class StoreActivity: @unchecked Sendable {
   /// Held while a commit becomes visible together with what goes away above it, and while a reader
   /// takes both.
   private let visibility = NSLock()
+  /// The concrete types that the records of the store have met, for operations without a schema.
+  let concreteTypes = ConcreteTypes()
 
   init() {}
 
   /// The most changed fields that are collected for watchers. A write that changes more makes them all
   /// look again, rather than fill the memory.
   static let changeLimit = 100_000
+
+  // MARK: Types
+
+  private var learned: Set<UInt64> = []
+
+  /// Takes over which concrete types a response had.
+  func learn(_ shapes: TypeShapes) {
+    let isNew = lock.withLock {
+      if learned.count > 1024 { learned = [] }
+      return learned.insert(shapes.number).inserted
+    }
+    if isNew { concreteTypes.add(shapes.concreteTypes) }
+  }
 
   // MARK: Watchers
 
@@ -126,7 +141,9 @@ public final class StoreActivity: @unchecked Sendable {
     lock.withLock {
       clearings += 1
       layers = []
+      learned = []
     }
+    concreteTypes.removeAll()
     noteUnknownChanges()
   }
 }

@@ -9,9 +9,16 @@ struct RandomOperation {
   private var declared: [(name: String, type: String, defaultValue: String?, given: String?)] = []
   /// Whether response keys may mean different fields in fragments on different object types.
   private let hasConflicts: Bool
+  /// Whether type conditions name object types only.
+  private let hasConcreteConditions: Bool
+  /// The type conditions below the root.
+  private(set) var conditions: Set<String> = []
 
-  init(_ schema: RandomSchema, _ random: inout SeededRandom) {
+  init(
+    _ schema: RandomSchema, _ random: inout SeededRandom, hasConcreteConditions: Bool = false
+  ) {
     self.schema = schema
+    self.hasConcreteConditions = hasConcreteConditions
     hasConflicts = random.chance(50)
     let body = selection(on: "Query", depth: 0, &random)
     let definitions = declared.map { variable in
@@ -63,15 +70,18 @@ struct RandomOperation {
     // A condition that overlaps the type.
     let possible = schema.possibleTypes(type)
     let candidates =
-      possible
-      + schema.interfaces.keys.sorted().filter { name in
-        schema.possibleTypes(name).contains { possible.contains($0) }
-      }
-      + (schema.unions.keys.sorted().filter { name in
-        schema.possibleTypes(name).contains { possible.contains($0) }
-      })
+      hasConcreteConditions
+      ? possible
+      : possible
+        + schema.interfaces.keys.sorted().filter { name in
+          schema.possibleTypes(name).contains { possible.contains($0) }
+        }
+        + (schema.unions.keys.sorted().filter { name in
+          schema.possibleTypes(name).contains { possible.contains($0) }
+        })
     guard !candidates.isEmpty else { return "__typename" }
     let condition = random.pick(candidates)
+    conditions.insert(condition)
     if random.chance(40) {
       let known = fragments.filter { $0.type == condition }
       if let fragment = known.first, random.chance(50) {

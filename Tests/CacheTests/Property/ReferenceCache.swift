@@ -274,6 +274,27 @@ struct ReferenceCache {
     }
   }
 
+  // MARK: Types
+
+  /// The types of all objects.
+  var types: Set<String> {
+    var types: Set<String> = []
+    for fields in records.values {
+      Self.addTypes(of: .object(type: nil, fields: fields), to: &types)
+    }
+    return types
+  }
+
+  private static func addTypes(of value: Value, to types: inout Set<String>) {
+    switch value {
+    case .object(_, let fields):
+      types.insert(type(fields))
+      for value in fields.values { addTypes(of: value, to: &types) }
+    case .list(let values): for value in values { addTypes(of: value, to: &types) }
+    case .null, .leaf, .reference: return
+    }
+  }
+
   // MARK: Reading
 
   enum Answer: Equatable {

@@ -152,7 +152,7 @@ struct TransactionTests {
       let operation = try prepare("{ a { id n } }")
       let write = { (n: Int, into: any RecordTransaction) async throws in
         let data: JSONValue = ["a": ["__typename": "A", "id": 1, "n": .number(JSONNumber(n))]]
-        let table = try operation.records(ofData: data, segmentSeed: store.segmentSeed)
+        let table = try operation.records(ofData: data, segmentSeed: store.segmentSeed).table
         _ = try await into.merge(RecordBatch(table))
       }
       let transaction = try await store.begin()
