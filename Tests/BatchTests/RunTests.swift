@@ -50,6 +50,38 @@ struct RunTests {
     #expect(!place.exists("out/users.ndjson.part"))
   }
 
+  @Test("locations of a server's errors are those of the user's document, in records and messages")
+  func errorLocations() async throws {
+    try place.write(
+      "# a comment\nquery Other { x }\nquery Q { user(id: 1) { id\n   login } }", to: "two.graphql")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: "out/{{op}}.ndjson" } }]
+      operations:
+        - { id: file, document: "two.graphql#Q" }
+        - { id: inline, query: "query Q { user(id: 1) { id login } }" }
+      """, in: place)
+    // As sent: `query Q {`, `  user(id: 1) {`, `    __typename`, `    id`, `    login`.
+    let summary = try await Bench.run(
+      manifest,
+      transport: ScriptedTransport { _ in
+        ScriptedTransport.response(
+          200, #"{"errors":[{"message":"no","locations":[{"line":5,"column":5}]}]}"#)
+      })
+    #expect(summary.counters.failed == 2)
+    let report = try RunInspection(manifest, journal: summary.journal).report()
+    for (name, line, column, message) in [
+      ("file", 4, 4, "two.graphql:4:4)"), ("inline", 1, 28, "no (`query`:1:28)"),
+    ] {
+      let record = try JSONValue(parsing: try #require(place.lines("out/\(name).ndjson").first))
+      let location = record["errors"]?[0]?["locations"]?[0]
+      #expect(location?["line"]?.intValue == line, "\(record)")
+      #expect(location?["column"]?.intValue == column, "\(record)")
+      #expect(report.contains(message), "\(report)")
+    }
+  }
+
   @Test("a second run that would write the same file is kept out, and harms nothing")
   func twoRuns() async throws {
     try place.write(Bench.ids(5), to: "ids.csv")

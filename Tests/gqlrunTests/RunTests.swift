@@ -67,6 +67,26 @@ struct RunTests {
     #expect((mode[.posixPermissions] as? NSNumber)?.intValue == 0o600)
   }
 
+  @Test("an error of the server is located in the user's own file")
+  func errorLocations() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      try folder.write(
+        """
+        # a comment
+        query Other { country(code: "FR") { name } }
+        query Q { country(code: "DE") { name
+            nope }
+        }
+        """, to: "wrong.graphql")
+      let result = try await Program.run(
+        ["run", "wrong.graphql", "--operation", "Q", "-e", server.url], in: folder)
+      #expect(result.status == 4, "\(result)")
+      #expect(result.output.contains(#""locations":[{"line":4,"column":5}]"#), "\(result)")
+      #expect(result.errors.contains(" (wrong.graphql:4:5)\n"), "\(result)")
+    }
+  }
+
   @Test("cache-and-network prints one line per result")
   func severalResults() async throws {
     try await DemoServer.withServer { server in

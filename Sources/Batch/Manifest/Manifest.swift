@@ -106,6 +106,8 @@ struct BatchOperation: Sendable {
   let id: String
   let place: SourcePlace
   let template: OperationTemplate
+  /// What messages call the document: its file as the manifest names it, or the key `query`.
+  var documentName: String?
   var source: InputSettings?
   var variables: [(name: String, value: ValueTemplate)] = []
   var key: TextTemplate?

@@ -84,6 +84,7 @@ extension ManifestLoader {
     var operation = BatchOperation(
       index: number, id: draft.id, place: draft.node.place, template: template)
     operation.needs = needs
+    operation.documentName = documentName(options)
     readForeach(draft, index, &operation)
     readPaths(draft, schema, facts, keys, &operation)
     readVariables(draft, drafts, schema, &operation)
@@ -186,6 +187,13 @@ extension ManifestLoader {
       report(.document, error.message, place)
       return nil
     }
+  }
+
+  /// What messages about the document call it.
+  private func documentName(_ options: PluginOptions) -> String? {
+    if options.string(ifGiven: "query") != nil { return "`query`" }
+    return options.string(ifGiven: "document")?.split(separator: "#", maxSplits: 1).first
+      .map { String($0) }
   }
 
   private mutating func parsed(

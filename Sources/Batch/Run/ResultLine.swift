@@ -51,6 +51,7 @@ enum ResultLine {
     var list = found.map { error -> JSONValue in
       var object: JSONObject = ["message": .string(error.message)]
       if let code = error.code { object["code"] = .string(code) }
+      if !error.locations.isEmpty { object["locations"] = GraphQLError.json(error.locations) }
       if let path = error.path {
         object["path"] = .array(
           path.map {

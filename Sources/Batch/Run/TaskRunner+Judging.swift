@@ -64,7 +64,8 @@ extension TaskRunner {
     let errors = page.response?.errors ?? []
     let judgesErrors = operation.expect.contains { $0.roots.contains("errors") }
     if !errors.isEmpty, !judgesErrors {
-      let first = errors.prefix(3).map { "\($0)" }.joined(separator: "; ")
+      let first = errors.prefix(3).map { $0.description(in: operation.documentName) }.joined(
+        separator: "; ")
       return "the response has \(errors.count) error\(errors.count == 1 ? "" : "s"): \(first)"
     }
     guard !operation.expect.isEmpty else { return nil }

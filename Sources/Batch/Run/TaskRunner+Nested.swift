@@ -103,7 +103,7 @@ extension TaskRunner {
     }
     if let error = page.error { throw TaskProblem("\(error)") }
     if let error = page.response?.errors.first {
-      throw TaskProblem("a nested page failed: \(error)")
+      throw TaskProblem("a nested page failed: \(error.description(in: operation.documentName))")
     }
     return try page.response?.data.map { try JSONValue(parsing: $0.bytes()) }
   }

@@ -18,6 +18,7 @@ public struct OperationTemplate: Sendable {
   public let callerDocument: Document
   private let callerText: String
   private let augmented: Document
+  private let locations: SentLocations
   private let sent: OperationDefinition
   private let coercion: VariableCoercion
   private let keys: KeyRules
@@ -44,6 +45,7 @@ public struct OperationTemplate: Sendable {
     callerDocument = reduced
     callerText = reduced.printed()
     self.document = augmented.printed()
+    locations = SentLocations(sent: self.document, document: augmented)
     coercion = VariableCoercion(operation: operation, schema: facts?.schema)
     self.keys = keys
     self.facts = facts
@@ -87,7 +89,7 @@ public struct OperationTemplate: Sendable {
     }
     return PreparedOperation(
       name: name, type: type, document: document, callerDocument: callerText, variables: coerced,
-      plan: plan)
+      plan: plan, locations: locations)
   }
 }
 

@@ -16,6 +16,7 @@ public struct PreparedOperation: Sendable {
   /// Whether responses are held against the schema, as by ``ResponseShape``. `false` by default.
   public var checksShape = false
   package var plan: OperationPlan
+  private let locations: SentLocations
 
   /// Prepares the operation named `operationName`, or the only one.
   ///
@@ -32,7 +33,7 @@ public struct PreparedOperation: Sendable {
 
   init(
     name: String?, type: OperationType, document: String, callerDocument: String,
-    variables: JSONObject, plan: OperationPlan
+    variables: JSONObject, plan: OperationPlan, locations: SentLocations
   ) {
     self.name = name
     self.type = type
@@ -40,6 +41,16 @@ public struct PreparedOperation: Sendable {
     self.callerDocument = callerDocument
     self.variables = variables
     self.plan = plan
+    self.locations = locations
+  }
+
+  /// The location in the caller's document of what stands at a location of ``document``, where servers
+  /// locate their errors.
+  ///
+  /// A field that the cache added is located at the selection set it was added to. Lines and columns are
+  /// counted from 1. `nil` for a location outside ``document``.
+  public func sourceLocation(ofSentLine line: Int, column: Int) -> SourceLocation? {
+    locations.source(line: line, column: column)
   }
 
   /// What no server can accept is refused before anything is sent.

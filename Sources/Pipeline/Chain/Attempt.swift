@@ -228,7 +228,12 @@ extension Attempt {
     }
     let message = builder.message(for: request)
     let sent = services.clock.now()
-    let response = try await http(message, request, from: 0)
+    let response: HTTPResponseMessage
+    do {
+      response = try await http(message, request, from: 0)
+    } catch let error as ChainError {
+      throw error.located(in: request)
+    }
     let firstByte = services.clock.now() - sent
     let keeps = policy.writesCache
     let target = keeps ? try await writeTarget(request) : nil

@@ -1,4 +1,6 @@
+public import GQLRunCache
 public import GQLRunJSON
+import GQLRunLanguage
 import GQLRunSupport
 
 /// An error that a GraphQL server put into its response.
@@ -64,6 +66,38 @@ public struct GraphQLError: Error, Sendable, Hashable {
       self.line = line
       self.column = column
     }
+  }
+}
+
+extension GraphQLError {
+  /// The error of a response to `request`, with its locations in the document that the caller wrote.
+  ///
+  /// Servers locate errors in the document they got, which is printed anew and has identifying fields that
+  /// the caller did not ask for. An error without locations costs nothing here. Locations stay as they are
+  /// when the request is not that of `operation`.
+  public func located(in operation: PreparedOperation, sentBy request: GraphQLRequest)
+    -> GraphQLError
+  {
+    guard !locations.isEmpty, operation.document.utf8.elementsEqual(request.document.utf8) else {
+      return self
+    }
+    var error = self
+    error.locations = locations.map { location in
+      let source = operation.sourceLocation(ofSentLine: location.line, column: location.column)
+      return source.map { Location(line: $0.line, column: $0.column) } ?? location
+    }
+    return error
+  }
+}
+
+extension GraphQLError {
+  /// The error as a message, with its first location in the file that the document was read from:
+  /// `country: not allowed [FORBIDDEN] (country.graphql:3:5)`.
+  ///
+  /// - Parameter file: The name of the file; without one, ``description``.
+  public func description(in file: String?) -> String {
+    guard let file, let location = locations.first else { return description }
+    return description + Printable.line(" (\(file):\(location.line):\(location.column))")
   }
 }
 

@@ -1,4 +1,4 @@
-import GQLRunJSON
+package import GQLRunJSON
 
 extension GraphQLResponse {
   /// Hands out the whole response as JSON text, in order: `data`, then `errors` and `extensions`
@@ -30,13 +30,7 @@ extension GraphQLError {
     var object = JSONObject()
     object["message"] = .string(message)
     if !locations.isEmpty {
-      object["locations"] = .array(
-        locations.map { location in
-          var place = JSONObject()
-          place["line"] = .number(JSONNumber(location.line))
-          place["column"] = .number(JSONNumber(location.column))
-          return .object(place)
-        })
+      object["locations"] = Self.json(locations)
     }
     if let path {
       object["path"] = .array(
@@ -49,5 +43,16 @@ extension GraphQLError {
     }
     if let extensions { object["extensions"] = .object(extensions) }
     return .object(object)
+  }
+
+  /// Locations as they stand in a response.
+  package static func json(_ locations: [Location]) -> JSONValue {
+    .array(
+      locations.map { location in
+        .object([
+          "line": .number(JSONNumber(location.line)),
+          "column": .number(JSONNumber(location.column)),
+        ])
+      })
   }
 }

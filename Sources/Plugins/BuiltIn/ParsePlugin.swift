@@ -70,7 +70,9 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     return ResponseStream(
       GraphQLResponse(
         source: .server, data: parsed.data,
-        errors: parsed.errors.map { hiding.graphQLError(GraphQLError($0)) },
+        errors: parsed.errors.map {
+          hiding.graphQLError(GraphQLError($0).located(in: operation, sentBy: request))
+        },
         extensions: parsed.extensions, http: response.head,
         timing: ResponseTiming(receivedBytes: parsed.statistics.bytes),
         pendingWrite: parsed.write))

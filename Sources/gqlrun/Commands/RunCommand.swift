@@ -76,7 +76,7 @@ struct RunCommand: AsyncParsableCommand {
       let named = try givenContext()
       let pipeline = try endpointOptions.load(usesProject: true, isQuiet: quiet)
       var operation = try operationOptions.prepare(
-        document, keys: pipeline.keys, schema: pipeline.schema, isSent: true, isQuiet: quiet)
+        document, pipeline: pipeline, isSent: true, isQuiet: quiet)
       operation.checksShape = checkShape
       guard operation.type != .subscription else {
         throw Failure(
@@ -129,7 +129,9 @@ struct RunCommand: AsyncParsableCommand {
         Terminal.warning(Terminal.safe(warning))
       }
       for error in response.errors {
-        Terminal.note(Terminal.styled("graphql error:", .red) + " " + Terminal.safe("\(error)"))
+        Terminal.note(
+          Terminal.styled("graphql error:", .red) + " "
+            + Terminal.safe(error.description(in: Input.label(document))))
       }
       if verbose > 0 { summarize(response, ContinuousClock.now - start) }
     }

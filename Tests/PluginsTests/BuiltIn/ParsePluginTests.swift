@@ -85,4 +85,34 @@ import Testing
       #expect(outcome.message.contains("br"))
     }
   }
+
+  // MARK: Locations
+
+  /// `Bench.user` as it is sent has its fields on lines of their own, and `__typename` among them.
+  private static let located =
+    #"{"errors":[{"message":"no","locations":[{"line":5,"column":5},{"line":3,"column":5},{"line":99,"column":1}]}]}"#
+  private static let wanted =
+    #""locations":[{"line":1,"column":33},{"line":1,"column":28},{"line":99,"column":1}]"#
+
+  @Test func `locations of errors are those of the document the caller wrote`() async throws {
+    let (outcome, _, _) = try await run("parse", Self.located)
+    #expect(outcome.texts.count == 1 && outcome.texts[0].contains(Self.wanted), "\(outcome.texts)")
+  }
+
+  @Test func `locations in a refused response are mapped, too`() async throws {
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(
+      .response(400, headers: ["Content-Type": "application/json"], body: Self.located))
+    let outcome = try await Bench.with(url: "http://localhost/", setup: setup) { await $0.run() }
+    #expect(outcome.message.contains(#""locations":[{"line":1,"column":33}"#), "\(outcome.message)")
+  }
+
+  @Test func `a document that is sent as it is keeps its locations`() async throws {
+    var setup = Bench.Setup()
+    setup.transport = FakeNetwork(.body(Self.located))
+    try await Bench.with(url: "http://localhost/", setup: setup) { bench in
+      let outcome = await bench.outcome(of: GraphQLRequest(document: Bench.user))
+      #expect(outcome.texts.first?.contains(#"{"line":5,"column":5}"#) == true, "\(outcome.texts)")
+    }
+  }
 }
