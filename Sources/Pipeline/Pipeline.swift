@@ -22,6 +22,8 @@ public struct Pipeline: Sendable {
   public var tests: [PipelineTest] = []
   /// How the file's own options are shown, before expansion.
   var shown: PluginOptions?
+  /// The lines of the files it was read from, for diagnostics.
+  var sources: [SourceText] = []
 
   public init(
     name: String? = nil, endpoint: Endpoint? = nil, schema: String? = nil,

@@ -24,6 +24,9 @@ extension ManifestLoader {
       self.schema($0, options.place(of: "schema"))
     }
     let pipeline = pipeline(options, endpoint)
+    if let schema, let pipeline {
+      decoder.findings += pipeline.ruleDiagnostics(against: schema).all
+    }
     let name =
       options.string(ifGiven: "name")
       ?? file.split(separator: "/").last.map { $0.prefix { $0 != "." } }.map { String($0) }

@@ -72,6 +72,8 @@ extension PipelineDiagnostic {
     case literalSecret = "P019"
     /// Mutations are retried, and nothing tells the server that it is the same one.
     case retriedMutations = "P020"
+    /// A rule that names what the schema does not have.
+    case schemaRule = "P021"
     /// Something to expand that is not there.
     case expansion = "P030"
     /// A test names an entry that the chain does not have.

@@ -1,3 +1,5 @@
+public import GQLRunLanguage
+
 /// Reads pipeline files: `*.pipeline.yaml`.
 ///
 /// Reading reaches no network. Everything that is wrong with a file is reported at once, each
@@ -43,24 +45,30 @@ public enum PipelineFile {
 
   /// Everything that is wrong with a file. Runs no command: options with `${exec:…}` are taken to
   /// be right.
+  ///
+  /// - Parameter readSchema: Reads the schema that the file names; with it, the file's rules (`keys`,
+  ///   `fields`, `types`) are held against the schema.
   public static func check(
-    path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process
+    path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process,
+    readSchema: ((_ path: String) throws -> Schema)? = nil
   ) -> PipelineDiagnostics {
     do throws(PipelineDiagnostics) {
       let bytes = try bytes(of: path, environment)
-      return check(bytes, file: path, registry: registry, environment: environment)
+      return check(
+        bytes, file: path, registry: registry, environment: environment, readSchema: readSchema)
     } catch {
       return error
     }
   }
 
-  /// Everything that is wrong with the bytes of a file; see ``check(path:registry:environment:)``.
+  /// Everything that is wrong with the bytes of a file; see ``check(path:registry:environment:readSchema:)``.
   public static func check(
     _ bytes: [UInt8], file: String, registry: PluginRegistry,
-    environment: PipelineFileEnvironment
+    environment: PipelineFileEnvironment, readSchema: ((_ path: String) throws -> Schema)? = nil
   ) -> PipelineDiagnostics {
     var loader = PipelineLoader(
       file: file, registry: registry, environment: environment.withoutCommands)
+    loader.readSchema = readSchema
     _ = loader.load(bytes)
     return loader.diagnostics
   }

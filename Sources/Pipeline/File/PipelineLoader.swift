@@ -11,6 +11,8 @@ struct PipelineLoader {
   let environment: PipelineFileEnvironment
   private(set) var diagnostics: PipelineDiagnostics
   var decoder: OptionDecoder
+  /// Reads the schema that the file names, so that its rules are held against it; `nil` leaves that out.
+  var readSchema: ((_ path: String) throws -> Schema)?
 
   init(file: String, registry: PluginRegistry, environment: PipelineFileEnvironment) {
     self.file = file
@@ -35,6 +37,7 @@ struct PipelineLoader {
       return source
     }
     diagnostics = PipelineDiagnostics(decoder.findings, sources: sources)
+    pipeline?.sources = sources
     return pipeline
   }
 
@@ -59,6 +62,8 @@ extension PipelineLoader {
         subject: "a pipeline file", noun: "key", otherNames: ["chain"], isRoot: true),
       place: root.place)
     checkVersion(options)
+    checkRules(options)
+    checkGroups(options)
     let endpoint = options.object(ifGiven: "endpoint").flatMap { self.endpoint($0) }
     let store = store(options)
     var keys = options.object(ifGiven: "keys").map {
@@ -153,6 +158,35 @@ extension PipelineLoader {
     guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
     return text.utf8.allSatisfy {
       (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 95
+    }
+  }
+
+  /// A group is a prefix of keys, as the name of a type is; anything else could be another key's beginning.
+  private mutating func checkGroups(_ options: PluginOptions) {
+    guard case .map(let groups)? = options.object(ifGiven: "keys")?["groups"]?.content else {
+      return
+    }
+    for entry in groups {
+      guard case .string(let name) = entry.value.content, !Self.isName(name[...]) else { continue }
+      report(
+        .wrongValue, "`\(name)` in `groups` cannot be the prefix of keys", entry.value.place,
+        "write a name, such as `Animal`")
+    }
+  }
+
+  /// Holds the rules against the schema that the file names.
+  private mutating func checkRules(_ options: PluginOptions) {
+    guard let readSchema, let path = options.string(ifGiven: "schema") else { return }
+    do {
+      var rules = SchemaRules(try readSchema(path))
+      rules.add(options)
+      decoder.findings += rules.findings
+    } catch {
+      let text = (error as? PipelineFileEnvironment.Failure)?.reason ?? "\(error)"
+      let reason = text.split(separator: "\n").first.map { String($0) }
+      report(
+        .schemaRule, "the schema cannot be used, and rules are not held against it",
+        options.place(of: "schema"), reason)
     }
   }
 

@@ -65,7 +65,7 @@ struct CacheCommand: AsyncParsableCommand {
       try await reporting {
         let loaded = try rules.load()
         let operation = try operationOptions.prepare(
-          document, keys: loaded.keys, schema: loaded.schema)
+          document, pipeline: loaded.pipeline)
         let store = try storeOptions.openForReading()
         let answer = try await store.read(operation, options: loaded.options)
         if let stale = answer.stale { Terminal.warning("\(stale)") }

@@ -46,7 +46,9 @@ struct OperationsCommand: AsyncParsableCommand {
       }
       let paths = schema.isEmpty ? [loaded?.schema].compactMap { $0 } : schema
       let schema = paths.isEmpty ? nil : try SchemaFile.load(paths)
-      if let schema { rules = SchemaFile.rules(rules, of: schema) }
+      if let schema {
+        rules = try SchemaFile.rules(rules, of: schema, pipeline: loaded, flags: keys)
+      }
       let documents = try DocumentSet(paths: files)
       let report = documents.report(against: schema, warnings: false)
       if report.hasErrors {

@@ -1,6 +1,7 @@
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunPipeline
 
 /// Schemas in files: type definitions, or the JSON of an introspection query.
 enum SchemaFile {
@@ -63,7 +64,26 @@ enum SchemaFile {
   }
 
   /// The rules given and those of the schema's directives, with a warning where they differ.
-  static func rules(_ given: KeyRules, of schema: Schema) -> KeyRules {
+  ///
+  /// - Parameters:
+  ///   - pipeline: Where rules come from; what the schema does not have in them is an error.
+  ///   - flags: The values of `--keys`, which are held against the schema, too.
+  static func rules(
+    _ given: KeyRules, of schema: Schema, pipeline: Pipeline?, flags: [String]
+  ) throws -> KeyRules {
+    if let found = pipeline?.ruleDiagnostics(against: schema), !found.all.isEmpty {
+      throw found
+    }
+    let check = RuleCheck(schema)
+    for flag in flags {
+      var rules = KeyRules(default: [], types: [:])
+      try rules.add(rule: flag)
+      for (type, fields) in rules.types {
+        guard let problem = check.keys(fields, of: type).first else { continue }
+        throw Failure(
+          .usage, "--keys \(flag): \(problem.message)" + (problem.hint.map { "; \($0)" } ?? ""))
+      }
+    }
     let (rules, warnings) = given.joined(with: schema)
     for warning in warnings.prefix(20) { Terminal.warning(Terminal.safe(warning)) }
     return rules

@@ -73,7 +73,7 @@ struct ProfileFetch {
   func operation(_ pipeline: String?) throws -> PreparedOperation {
     let loaded = try load(pipeline)
     return try options.prepare(
-      document, keys: loaded.keys, schema: loaded.schema, isSent: true)
+      document, pipeline: loaded, isSent: true)
   }
 
   /// Opens everything for a pipeline, and closes it when the work is done.
@@ -83,7 +83,7 @@ struct ProfileFetch {
   ) async throws -> Result {
     let loaded = try load(pipeline)
     let operation = try options.prepare(
-      document, keys: loaded.keys, schema: loaded.schema, isSent: true)
+      document, pipeline: loaded, isSent: true)
     let meter = ConnectionMeter()
     let session = try Session(
       loaded, keys: options.keyRules(loaded.keys), facts: nil,

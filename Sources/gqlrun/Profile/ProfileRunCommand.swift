@@ -82,6 +82,6 @@ struct ProfileOperation {
     endpoint.pipeline = pipeline
     endpoint.header = []
     let loaded = try endpoint.load(fallback: "http://localhost/", isQuiet: true)
-    return try options.prepare(document, keys: loaded.keys, schema: loaded.schema)
+    return try options.prepare(document, pipeline: loaded)
   }
 }

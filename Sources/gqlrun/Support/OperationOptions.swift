@@ -149,23 +149,26 @@ struct OperationOptions: ParsableArguments {
   /// The operation of the document at `path`, ready to be run.
   ///
   /// - Parameters:
+  ///   - pipeline: Its keys hold, its schema unless another is named, and its rules must fit the schema.
   ///   - others: The other files that the command reads.
   ///   - isSent: Whether the operation is sent to a server, so that the schema must allow it.
   ///   - isQuiet: Whether hints about the variables are left out.
   func prepare(
-    _ path: String, keys base: KeyRules = KeyRules(), schema schemaPath: String? = nil,
-    others: [String] = [], isSent: Bool = false, isQuiet: Bool = false
+    _ path: String, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false,
+    isQuiet: Bool = false
   ) throws -> PreparedOperation {
-    let schemas = schema.isEmpty ? [schemaPath].compactMap { $0 } : schema
+    let schemas = schema.isEmpty ? [pipeline?.schema].compactMap { $0 } : schema
     let files = [path] + [variables].compactMap { $0 } + schemas + others
     guard files.count(where: { $0 == "-" }) < 2 else {
       throw Failure(.usage, "only one file can be - (standard input); name the others")
     }
-    var rules = try keyRules(base)
+    var rules = try keyRules(pipeline?.keys ?? KeyRules())
     let bytes = try Input.bytes(path, "the document")
     let document = try Input.document(bytes, path)
     let schema = try schemas.isEmpty ? nil : SchemaFile.load(schemas)
-    if let schema { rules = SchemaFile.rules(rules, of: schema) }
+    if let schema {
+      rules = try SchemaFile.rules(rules, of: schema, pipeline: pipeline, flags: keys)
+    }
     let name = Input.label(path)
     if isSent, let schema { try check(document, against: schema, bytes, name) }
     do {

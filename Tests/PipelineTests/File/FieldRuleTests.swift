@@ -22,6 +22,15 @@ struct FieldRuleTests {
     #expect(pipeline.show().contains("  fields:\n    Query.feed:\n      key_args: [filter]\n"))
   }
 
+  @Test(
+    "a group that is not a name is refused, since it could be the beginning of another key",
+    arguments: ["A:B", "QUERY_ROOT.x", "$segment", ""])
+  func groupNames(name: String) {
+    let text = file(chain: Self.chain, settings: "keys: { groups: { Cat: \"\(name)\" } }")
+    let found = check(text).errors
+    #expect(found.map(\.message) == ["`\(name)` in `groups` cannot be the prefix of keys"])
+  }
+
   @Test("merge joins pages, and groups share one identity space")
   func pages() throws {
     let pipeline = try load(

@@ -37,7 +37,7 @@ extension CacheCommand {
       try await reporting {
         let loaded = try rules.load()
         let operation = try operationOptions.prepare(
-          document, keys: loaded.keys, schema: loaded.schema)
+          document, pipeline: loaded.pipeline)
         let store = try storeOptions.openForReading()
         let explanation = try await store.explain(
           operation, options: loaded.options,

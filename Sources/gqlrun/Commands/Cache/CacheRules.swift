@@ -54,20 +54,19 @@ struct CacheRules: ParsableArguments {
 
   /// What the rules come to.
   struct Loaded {
-    var keys: KeyRules
-    var schema: String?
+    /// The pipeline file, whose keys and schema hold.
+    var pipeline: Pipeline?
     var options: ReadOptions
   }
 
   func load() throws -> Loaded {
-    var loaded = Loaded(keys: KeyRules(), schema: nil, options: ReadOptions())
+    var loaded = Loaded(options: ReadOptions())
     if let pipeline {
       let file = try PipelineFile.load(path: pipeline, registry: .builtIn, environment: .unsent)
       if !file.warnings.warnings.isEmpty {
         Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
       }
-      loaded.keys = file.pipeline.keys
-      loaded.schema = file.pipeline.schema
+      loaded.pipeline = file.pipeline
       loaded.options.ages = file.pipeline.allAges
       if let stale = file.pipeline.maxStale { loaded.options.stale = .upTo(stale) }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 
@@ -31,11 +32,20 @@ struct PipelineCommand: AsyncParsableCommand {
           gqlrun pipeline check --format github pipelines/*.pipeline.yaml
         """)
 
-    @Argument(help: "The pipeline files.")
+    @ArgumentParser.Argument(help: "The pipeline files.")
     var files: [String]
 
     @Option(name: .long, help: ArgumentHelp("How findings are written.", valueName: "format"))
     var format = FindingFormat.human
+
+    /// The schema that a file names.
+    private static func schema(_ path: String) throws -> GQLRunLanguage.Schema {
+      do {
+        return try SchemaFile.load([path])
+      } catch let failure as Failure {
+        throw PipelineFileEnvironment.Failure(failure.message)
+      }
+    }
 
     func run() async throws {
       try await reporting {
@@ -43,7 +53,8 @@ struct PipelineCommand: AsyncParsableCommand {
         var rows: [String] = []
         for file in files {
           let diagnostics = PipelineFile.check(
-            path: file, registry: .builtIn, environment: .unsent)
+            path: file, registry: .builtIn, environment: .unsent,
+            readSchema: Self.schema)
           if !diagnostics.errors.isEmpty { hasErrors = true }
           switch format {
           case .json:
@@ -77,7 +88,7 @@ struct PipelineCommand: AsyncParsableCommand {
           gqlrun pipeline show pipelines/offline.pipeline.yaml
         """)
 
-    @Argument(help: "The pipeline file.")
+    @ArgumentParser.Argument(help: "The pipeline file.")
     var file: String
 
     func run() async throws {

@@ -35,7 +35,7 @@ extension PipelineCommand {
         let pipeline = try endpointOptions.load(
           usesProject: true, fallback: "http://gql-url.invalid/")
         let operation = try operationOptions.prepare(
-          document, keys: pipeline.keys, schema: pipeline.schema)
+          document, pipeline: pipeline)
         let request = GraphQLRequest(operation, cachePolicy: policy)
         try Terminal.write(
           "\(Terminal.safe(operation.label)) of \(Terminal.safe(Input.label(document)))\n"

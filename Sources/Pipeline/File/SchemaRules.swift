@@ -1,0 +1,81 @@
+import GQLRunCache
+public import GQLRunLanguage
+
+/// Holds the rules of a pipeline file (`keys`, `fields`, `types`) against a schema, each at its place.
+struct SchemaRules {
+  private let check: RuleCheck
+  private(set) var findings: [PipelineDiagnostic] = []
+
+  init(_ schema: Schema) { check = RuleCheck(schema) }
+
+  /// Adds what is wrong with the options of a file.
+  mutating func add(_ options: PluginOptions) {
+    if let keys = options.object(ifGiven: "keys") { addKeys(keys) }
+    for entry in options["fields"]?.entries ?? [] { addField(entry) }
+    for entry in options["types"]?.entries ?? [] { report(check.type(entry.name), entry.namePlace) }
+  }
+
+  private mutating func addKeys(_ keys: PluginOptions) {
+    for field in keys["default"]?.elements ?? [] where keys["default"]?.isDefault == false {
+      guard case .string(let name) = field.content else { continue }
+      report(check.defaultKeyField(name), field.place)
+    }
+    for entry in keys["types"]?.entries ?? [] {
+      if let problem = check.type(entry.name) {
+        report(problem, entry.namePlace)
+        continue
+      }
+      for field in entry.value.elements {
+        guard case .string(let name) = field.content else { continue }
+        report(check.keyField(name, of: entry.name), field.place)
+      }
+    }
+    for entry in keys["groups"]?.entries ?? [] { report(check.type(entry.name), entry.namePlace) }
+  }
+
+  /// A rule for `Type.field`; a name in another form is reported when the file is read.
+  private mutating func addField(_ entry: OptionValue.Entry) {
+    let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2 else { return }
+    if let problem = check.field(parts[1], of: parts[0]) {
+      return report(problem, entry.namePlace)
+    }
+    guard case .object(let rule) = entry.value.content else { return }
+    for argument in rule["key_args"]?.elements ?? [] {
+      guard case .string(let name) = argument.content else { continue }
+      report(check.argument(name, of: parts[1], in: parts[0]), argument.place)
+    }
+    if let policy = rule.choice(ifGiven: "merge", as: PagePolicy.self) {
+      report(check.merge(policy, of: parts[1], in: parts[0]), rule.place(of: "merge"))
+    }
+  }
+
+  private mutating func report(_ problem: RuleCheck.Problem?, _ place: SourcePlace) {
+    guard let problem else { return }
+    findings.append(
+      PipelineDiagnostic(.schemaRule, problem.message, at: place, hint: problem.hint))
+  }
+}
+
+extension Pipeline {
+  /// What is wrong with the rules of the pipeline's file when they are held against a schema: names of
+  /// types, fields and arguments that the schema does not have, pages of what is no list. Empty for a
+  /// pipeline that was put together in code.
+  public func ruleDiagnostics(against schema: Schema) -> PipelineDiagnostics {
+    var rules = SchemaRules(schema)
+    if let shown { rules.add(shown) }
+    return PipelineDiagnostics(rules.findings, sources: sources)
+  }
+}
+
+extension OptionValue {
+  /// The entries of a map; empty for other values.
+  fileprivate var entries: [Entry] {
+    if case .map(let entries) = content { entries } else { [] }
+  }
+
+  /// The elements of a list; empty for other values.
+  fileprivate var elements: [OptionValue] {
+    if case .list(let elements) = content { elements } else { [] }
+  }
+}
