@@ -7,6 +7,8 @@ public struct StoreNotice: Sendable, Hashable, CustomStringConvertible {
     case damagedRecord
     /// The file or its directory can only be read, so that nothing is kept.
     case readOnly
+    /// The file existed, and every user of the machine can read it. It keeps its permissions.
+    case shared
   }
 
   public var code: Code

@@ -88,11 +88,11 @@ extension Pipeline {
     let message = HTTPRequestBuilder(endpoint: endpoint).message(for: request)
     let members = HTTPRequestBuilder(endpoint: endpoint).members(of: request).keys
       .joined(separator: ", ")
-    var lines = ["\(message.head.method.rawValue) \(endpoint.shownURL)"]
+    let hiding = SecretHiding(secrets + message.secrets)
+    var lines = [hiding.text("\(message.head.method.rawValue) \(endpoint.shownURL)")]
     lines += message.head.headerFields.map { field in
-      let isSecret =
-        SecretText.isSecretField(field.name.rawName) || SecretText.looksSecret(field.value)
-      return "\(field.name.rawName): \(isSecret ? SecretString.redacted : field.value)"
+      let name = field.name.rawName
+      return "\(name): \(hiding.value(field.value, ofField: name))"
     }
     lines.append(
       message.body.map { "a body of \($0.count) bytes with \(members)" }

@@ -20,6 +20,13 @@ public struct Pipeline: Sendable {
   public var entries: [PipelineEntry]
   /// What its file says it does; see ``PipelineTest/run(_:equipment:)``.
   public var tests: [PipelineTest] = []
+  /// The programs that it starts: those of `${exec:…}`, and those of its entries.
+  public var programs: [FileProgram] = []
+  /// The files that it was read from: the one that was named and those it extends, with their bytes.
+  public var files: [(path: String, bytes: [UInt8])] = []
+  /// The values that its file took from variables, files and commands, and those of its URLs' queries. A
+  /// runner adds them to ``Services/secrets``.
+  public var secrets: [SecretString] = []
   /// How the file's own options are shown, before expansion.
   var shown: PluginOptions?
   /// The lines of the files it was read from, for diagnostics.

@@ -10,7 +10,7 @@ struct DocumentationTests {
     "demo": [],
     "format": [],
     "plugins": [],
-    "pipeline": ["check", "show", "explain", "graph", "test", "new", "schema"],
+    "pipeline": ["check", "show", "explain", "graph", "test", "trust", "new", "schema"],
     "cache": [
       "import", "read", "explain", "dump", "get", "sql", "stats", "export", "evict", "gc", "trim",
       "clear",
@@ -22,7 +22,7 @@ struct DocumentationTests {
     "manifest": ["build", "verify"],
     "logout": [],
     "profile": [],
-    "batch": ["run", "check", "status", "report", "diff", "merge"],
+    "batch": ["run", "check", "status", "report", "diff", "merge", "trust"],
     "help": [],
   ]
 

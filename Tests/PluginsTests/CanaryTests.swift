@@ -25,7 +25,7 @@ import Testing
           refresh_token: "${env:CANARY}"
           store: "${env:DIR}/token.json"
     - apq
-    - headers: { set: { X-Api-Key: "${env:CANARY}", Cookie: "a=${env:CANARY}" } }
+    - headers: { set: { X-Api-Key: "${env:CANARY}", X-Plain: "${env:CANARY}", Cookie: "a=${env:CANARY}" } }
     - logging: { headers: true, body: true, max_body: 1MiB }
     - rate-limit
     - record-replay: { file: "${env:DIR}/recording.ndjson", mode: record }
@@ -59,7 +59,8 @@ import Testing
       let text =
         status == 200 && type == "application/json"
         ? #"{"data":{"user":null},"errors":[{"message":"\#(all)","path":["user"],"#
-          + #""extensions":{"code":"UNAUTHENTICATED"}}]}"# : "refused: \(all)"
+          + #""extensions":{"code":"UNAUTHENTICATED","debug":{"sent":["\#(all)"]}}}]}"#
+        : "refused: \(all)"
       return .init(head: head, body: HTTPBody([Array(text.utf8)]))
     }
   }
@@ -88,7 +89,10 @@ import Testing
         ("recording", bench.text(of: "recording.ndjson")),
         ("audit", bench.text(of: "audit.ndjson")),
         ("cache", await bench.dump()),
-        ("result", outcome.results.flatMap(\.errors).map { "\($0)" }.joined()),
+        (
+          "result",
+          outcome.results.flatMap(\.errors).map { "\($0) \($0.extensions as Any)" }.joined()
+        ),
       ] {
         #expect(
           !text.contains(Self.canary),

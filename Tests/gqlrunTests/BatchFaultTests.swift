@@ -197,7 +197,8 @@ struct BatchFaultTests {
       }
       accept("first")
       let result = try await Program.run(
-        ["batch", "run", "m.batch.yaml"], in: folder, environment: ["GQL_URL": server.url]
+        ["batch", "run", "m.batch.yaml", "--allow-exec"], in: folder,
+        environment: ["GQL_URL": server.url]
       ) { _ in
         await server.log.requests(61)
         try folder.write("", to: "expired")

@@ -22,7 +22,7 @@ struct CanaryOutputTests {
       - logging: { level: debug }
       - max-retry: { max_retries: 1, backoff: { base: 0s } }
       - cache-read: { policy: network-only }
-      - headers: { set: { X-Api-Key: "${env:CANARY}", Cookie: "session=${env:CANARY}" } }
+      - headers: { set: { X-Api-Key: "${env:CANARY}", X-Plain: "${env:CANARY}", Cookie: "session=${env:CANARY}" } }
       - logging: { headers: true, body: true }
       - record-replay: { file: recording.ndjson, mode: "${env:MODE:-record}" }
       - fetch
@@ -93,7 +93,9 @@ struct CanaryOutputTests {
     try folder.write(Self.pipeline, to: "s.pipeline.yaml")
     try folder.write(Self.manifest, to: "m.batch.yaml")
     try folder.write(
-      Self.pipeline.replacing("${env:CANARY}", with: Self.canary), to: "literal.pipeline.yaml")
+      // A literal in a field with an open name is no secret.
+      Self.pipeline.replacing("X-Plain: \"${env:CANARY}\", ", with: "")
+        .replacing("${env:CANARY}", with: Self.canary), to: "literal.pipeline.yaml")
     let own: Set = ["literal.pipeline.yaml"]
     try await DemoServer.withServer { server in
       for (line, statuses) in Self.lines {

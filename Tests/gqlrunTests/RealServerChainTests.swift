@@ -86,7 +86,7 @@ struct RealServerChainTests {
     let result = try await run(
       "/secure/graphql", Self.query(),
       Self.pipeline("  - token-refresh: { command: \"sh login.sh\" }"),
-      environment: ["ORIGIN": RealServer.origin ?? ""], folder: folder)
+      environment: ["ORIGIN": RealServer.origin ?? "", "GQLRUN_ALLOW_EXEC": "1"], folder: folder)
     #expect(result.status == 0 && result.output.contains("totalCount"), "\(result)")
     #expect(result.errors.contains("again with another token"), "\(result)")
     #expect(!result.errors.contains("stale-token"), "\(result)")

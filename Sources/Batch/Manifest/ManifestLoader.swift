@@ -50,9 +50,25 @@ public struct ManifestLoader {
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process,
     endpoint: String? = nil
   ) throws(PipelineDiagnostics) -> Loaded {
+    try load(
+      bytes(of: path), path: path, registry: registry, environment: environment, endpoint: endpoint)
+  }
+
+  /// Reads a manifest from the bytes that ``bytes(of:)`` returned for `path`.
+  public static func load(
+    _ bytes: [UInt8], path: String, registry: PluginRegistry,
+    environment: PipelineFileEnvironment, endpoint: String? = nil
+  ) throws(PipelineDiagnostics) -> Loaded {
+    try load(
+      bytes, file: path == "-" ? "stdin" : path,
+      folder: path == "-" ? "." : FilePath.folder(of: path),
+      registry: registry, environment: environment, endpoint: endpoint)
+  }
+
+  /// The bytes of the manifest at `path`; `-` is standard input.
+  public static func bytes(of path: String) throws(PipelineDiagnostics) -> [UInt8] {
     let isInput = path == "-"
     let file = isInput ? "stdin" : path
-    let bytes: [UInt8]
     do {
       guard
         let handle = isInput
@@ -62,7 +78,7 @@ public struct ManifestLoader {
           FileManager.default.fileExists(atPath: path)
             ? "it cannot be opened" : "there is no such file")
       }
-      bytes = [UInt8](try handle.read(upToCount: largestLines + 1) ?? Data())
+      return [UInt8](try handle.read(upToCount: largestLines + 1) ?? Data())
     } catch {
       let reason = (error as? PipelineFileEnvironment.Failure)?.reason ?? "it is not a file"
       throw PipelineDiagnostics(
@@ -72,9 +88,6 @@ public struct ManifestLoader {
             at: SourcePlace(file: file, line: 1, column: 1), hint: reason)
         ], source: SourceText(file: file, lines: []))
     }
-    return try load(
-      bytes, file: file, folder: isInput ? "." : FilePath.folder(of: path), registry: registry,
-      environment: environment, endpoint: endpoint)
   }
 
   /// Reads a manifest from its bytes.
@@ -87,7 +100,10 @@ public struct ManifestLoader {
     let manifest = loader.manifest(bytes, endpoint: endpoint)
     loader.source.secrets = loader.decoder.secretPlaces
     let found = PipelineDiagnostics(loader.decoder.findings, source: loader.source)
-    guard let manifest, found.errors.isEmpty else { throw found }
+    guard var manifest, found.errors.isEmpty else { throw found }
+    manifest.pipeline.secrets += loader.decoder.secretValues
+    manifest.pipeline.programs = loader.decoder.programs + manifest.pipeline.programs
+    manifest.pipeline.files = [(file, bytes)] + manifest.pipeline.files
     return Loaded(manifest: manifest, warnings: found)
   }
 

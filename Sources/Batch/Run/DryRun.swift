@@ -40,6 +40,7 @@ public struct DryRun: Sendable {
     endpoint = manifest.pipeline.endpoint?.shownURL ?? "(none)"
     rate = manifest.rate?.perSecond
     countsPoints = manifest.rate?.adapter == .github
+    let hiding = SecretHiding(manifest.pipeline.secrets)
     let state = try StateFile.read(manifest.stateFile)
     for operation in manifest.operations {
       let maker = TaskMaker(operation, state: state)
@@ -55,7 +56,9 @@ public struct DryRun: Sendable {
         if let shard, !item.id.belongs(to: shard) { return }
         entry.tasks = entry.tasks.map { $0 + 1 }
         entry.cost = entry.cost + EstimatedCost(tree, item.variables)
-        if entry.requests.count < shown { entry.requests.append(Self.request(operation, item)) }
+        if entry.requests.count < shown {
+          entry.requests.append(Self.request(operation, item, hiding))
+        }
       }
       if operation.needs.isEmpty || operation.source == nil {
         if let settings = operation.source {
@@ -77,26 +80,23 @@ public struct DryRun: Sendable {
     }
   }
 
-  /// The body that would be sent. Values of variables that look like secrets are masked.
-  private static func request(_ operation: BatchOperation, _ item: TaskItem) -> String {
+  /// The body that would be sent, without the values of variables whose names say that they are secret and
+  /// without known secrets.
+  private static func request(
+    _ operation: BatchOperation, _ item: TaskItem, _ hiding: SecretHiding
+  ) -> String {
     var body = JSONObject()
     body["query"] = .string(operation.template.document)
     var variables = JSONObject()
     for member in item.variables {
-      variables[member.key] = SecretNames.isSecret(member.key) ? .string("•••") : member.value
+      variables[member.key] =
+        SecretNames.isSecretField(member.key)
+        ? .string(SecretString.redacted)
+        : hiding.json(member.value)
     }
     if !variables.isEmpty { body["variables"] = .object(variables) }
     if let name = operation.template.name { body["operationName"] = .string(name) }
     return JSONValue.object(body).jsonText()
-  }
-}
-
-/// Names of variables whose values are not shown.
-enum SecretNames {
-  static func isSecret(_ name: String) -> Bool {
-    let name = name.lowercased()
-    return ["token", "secret", "password", "apikey", "api_key", "credential"]
-      .contains { name.contains($0) }
   }
 }
 

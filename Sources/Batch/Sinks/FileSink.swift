@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunPipeline
 import GQLRunSupport
 
 /// A sink that appends to a file.
@@ -34,6 +35,7 @@ final class FileSink {
     if format == .gzip { compressor = GzipWriter() }
     guard !isStandardOutput else {
       descriptor = 1
+      escaper = isatty(1) == 1 && format != .gzip ? TerminalEscaper() : nil
       return
     }
     try Self.makeFolder(of: path)
@@ -120,9 +122,13 @@ final class FileSink {
     if held.count >= 256 << 10 { try flush() }
   }
 
+  /// Set while standard output is a terminal.
+  private var escaper: TerminalEscaper?
+
   private func flush() throws {
     guard !held.isEmpty else { return }
-    let code = SystemIO.writeAll(held, to: descriptor)
+    let text = held.withUnsafeBytes { escaper?.escape($0) } ?? held
+    let code = SystemIO.writeAll(text, to: descriptor)
     guard code == 0 else {
       errno = code
       var problem = Errno.last(

@@ -59,6 +59,14 @@ enum SQLiteFile {
         + "file for the cache", place: path)
   }
 
+  /// Whether the file is this user's, and every user of the machine can read it.
+  ///
+  /// Its permissions are its owner's decision and are kept; `-wal` and `-shm` take them over.
+  static func isShared(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o004 != 0
+  }
+
   /// Makes an empty file, readable by its owner only, when there is none.
   static func make(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

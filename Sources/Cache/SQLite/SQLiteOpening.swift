@@ -36,15 +36,25 @@ struct SQLiteOpening {
     let mayWrite = options.access == .readWrite
     var cannotMake: CacheError?
     var version = SQLiteSchema.steps.count
+    var isShared = false
     let name = try OpenFiles.shared.enter(path) {
       version = Int(try SQLiteFile.check(path))
+      isShared = SQLiteFile.isShared(path)
       guard mayWrite else { return }
       do { try SQLiteFile.make(path) } catch let error as CacheError { cannotMake = error }
     }
     do {
       if let cannotMake, access(name, F_OK) != 0 { throw cannotMake }
       let opening = SQLiteOpening(path, options, name, version)
-      return try opening.run()
+      let opened = try opening.run()
+      if isShared {
+        options.report(
+          StoreNotice(
+            .shared,
+            "every user of this machine can read the cache \(path); `chmod o-rwx \(path)` changes that",
+            place: path))
+      }
+      return opened
     } catch {
       OpenFiles.shared.leave(name)
       throw error

@@ -6,6 +6,10 @@ extension OptionDecoder {
     var known: [Template.Part]?
     /// Whether the text begins with the value of an environment variable, not with a default of one.
     var beginsWithVariable = false
+    /// Whether a command stands for itself.
+    var hasPlaceholder = false
+    /// Which of the parts came from outside of the file.
+    var outside: Set<Int> = []
   }
 
   /// The parts with everything put in that is known now; `nil` when something is missing.
@@ -13,14 +17,17 @@ extension OptionDecoder {
     _ expansion: Expansion, _ place: SourcePlace, _ label: String
   ) -> Expanded? {
     var parts: [Template.Part] = []
+    var outside: Set<Int> = []
     var isKnown = true
     var beginsWithVariable = false
+    var hasPlaceholder = false
     for part in expansion.parts {
       switch part {
       case .text(let text): parts.append(.text(text))
       case .context(let name, let fallback): parts.append(.context(name: name, fallback: fallback))
       case .variable(let name, let fallback):
         let value = environment.variable(name)
+        if value.map({ !$0.isEmpty }) ?? false { outside.insert(parts.count) }
         guard let text = value.flatMap({ $0.isEmpty ? fallback ?? $0 : $0 }) ?? fallback else {
           report(
             .expansion, "the variable `\(name)` is not set", place,
@@ -31,14 +38,24 @@ extension OptionDecoder {
         parts.append(.text(text))
       case .file(let path):
         guard let text = contents(of: path, place) else { return nil }
+        outside.insert(parts.count)
         parts.append(.text(text))
       case .command(let command):
+        programs.append(
+          FileProgram(
+            origin: "${exec:…}",
+            command: SecretText.looksSecret(command) ? SecretString.redacted : command,
+            place: place))
         guard let execute = environment.execute else {
-          isKnown = false
+          isKnown = isKnown && environment.showsPlaceholders
+          hasPlaceholder = true
+          parts.append(.text("${exec:\(command)}"))
           continue
         }
         do {
-          parts.append(.text(try execute(command).withoutLastLineBreak))
+          let text = try execute(command).withoutLastLineBreak
+          outside.insert(parts.count)
+          parts.append(.text(text))
         } catch {
           report(
             .expansion, "the command of \(label) failed", place, Self.reason(error))
@@ -46,7 +63,35 @@ extension OptionDecoder {
         }
       }
     }
-    return Expanded(known: isKnown ? parts : nil, beginsWithVariable: beginsWithVariable)
+    return Expanded(
+      known: isKnown ? parts : nil, beginsWithVariable: beginsWithVariable,
+      hasPlaceholder: hasPlaceholder, outside: outside)
+  }
+
+  /// Keeps the values that are secret because they came from outside of the file.
+  ///
+  /// Values of text only: a number, a choice or a path that comes from a variable is a setting, and messages
+  /// may name it.
+  mutating func noteSecrets(_ expanded: Expanded, _ type: OptionType, _ secrecy: OptionSecrecy) {
+    switch type {
+    case .string, .template: break
+    default: return
+    }
+    var text = ""
+    for (index, part) in (expanded.known ?? []).enumerated() {
+      guard case .text(let value) = part else { continue }
+      if expanded.outside.contains(index), secrecy != .url || Self.isBelowHost(text) {
+        secretValues.append(SecretString(value))
+      }
+      text += value
+    }
+    if secrecy == .url { secretValues += SecretNames.secrets(inURL: text) }
+  }
+
+  /// Whether what follows `text` belongs to the path or the query of a URL.
+  private static func isBelowHost(_ text: String) -> Bool {
+    guard let mark = text.firstRange(of: "://") else { return false }
+    return text[mark.upperBound...].contains { "/?#".contains($0) }
   }
 
   private mutating func contents(of path: String, _ place: SourcePlace) -> String? {
@@ -103,9 +148,9 @@ extension OptionDecoder {
 
   func isSecret(_ option: OptionDescription, _ name: String) -> Bool {
     switch option.secrecy {
-    case .open: false
+    case .open, .url: false
     case .secret: true
-    case .secretHeaders: SecretText.isSecretField(name)
+    case .secretHeaders: SecretNames.isSecretField(name)
     }
   }
 

@@ -10,6 +10,10 @@ package struct OptionDecoder {
   package var findings: [PipelineDiagnostic] = []
   /// Where secrets stand literally.
   package var secretPlaces: [SourcePlace] = []
+  /// The commands of `${exec:…}`, run or not.
+  package var programs: [FileProgram] = []
+  /// The values that came from variables, files and commands into text, and those of URLs' queries.
+  package var secretValues: [SecretString] = []
   /// What the options being read are called: "option" or "key".
   private var noun = "option"
 
@@ -62,7 +66,7 @@ package struct OptionDecoder {
       let label = owner.label(option.name)
       if let member = members.first(where: { $0.key == option.name }) {
         if let value = value(member.value, option, option.type, label: label, name: option.name) {
-          values.append((option.name, value))
+          values.append((option.name, placeholder(value, option, label: label)))
         }
       } else if let text = option.defaultText {
         values.append((option.name, defaultValue(text, option, label: label, place: place)))
@@ -74,6 +78,20 @@ package struct OptionDecoder {
       }
     }
     return PluginOptions(values: values, known: Set(table.map(\.name)), place: place)
+  }
+
+  /// For a value that is not known because no command was run, the default in its place, as far as a file is
+  /// only looked at and there is one.
+  private func placeholder(
+    _ value: OptionValue, _ option: OptionDescription, label: String
+  ) -> OptionValue {
+    guard environment.showsPlaceholders, value.isUnknown, let text = option.defaultText else {
+      return value
+    }
+    var result = defaultValue(text, option, label: label, place: value.place)
+    result.shownText = value.shownText
+    result.isDefault = false
+    return result
   }
 
   /// A mapping's members; nothing when the node is absent, empty or, which is reported, no mapping.
@@ -201,10 +219,11 @@ extension OptionDecoder {
     reportLiteralSecret(expansion, isSecret: isSecret, node.place, label)
     let shown = isSecret || SecretText.looksSecret(text) ? SecretString.redacted : text
     guard let expanded = expanded(expansion, node.place, label) else { return nil }
-    guard let parts = expanded.known else {
+    guard let parts = expanded.known, !expanded.hasPlaceholder || type.isText else {
       return OptionValue(
         content: .unresolved, place: node.place, shownText: shown, isDefault: false)
     }
+    noteSecrets(expanded, type, option.secrecy)
     let content: OptionValue.Content?
     if case .template = type {
       content = .template(Template(parts: parts))

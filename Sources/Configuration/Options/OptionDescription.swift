@@ -30,11 +30,15 @@ public struct OptionDescription: Sendable, Hashable {
 
 /// Whether an option's value may be shown.
 public enum OptionSecrecy: Sendable, Hashable {
-  /// May be shown.
+  /// May be shown, as far as the file itself has it: what `${env:…}`, `${file:…}` and `${exec:…}` bring into
+  /// text is secret in every option.
   case open
   /// Always printed as `•••`, and refused when it stands literally in a file (P019).
   case secret
   /// A mapping of HTTP field names to values, some of which (`Authorization`, `X-Api-Key`) are
   /// secret.
   case secretHeaders
+  /// A URL. Its host may be shown; the values of its query, a password in it, and what `${…}` brings into
+  /// its path are secret.
+  case url
 }

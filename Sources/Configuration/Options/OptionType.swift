@@ -36,6 +36,14 @@ public indirect enum OptionType: Sendable, Hashable {
 }
 
 extension OptionType {
+  /// Whether every text is a value of the type.
+  var isText: Bool {
+    switch self {
+    case .string, .path, .template: true
+    default: false
+    }
+  }
+
   /// What a reader is told to write, with its article: "a duration such as 300ms, 1.5s, 2m or 1h".
   public var expectation: String {
     switch self {

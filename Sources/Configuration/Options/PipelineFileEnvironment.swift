@@ -9,8 +9,10 @@ public struct PipelineFileEnvironment: Sendable {
   public var variable: @Sendable (_ name: String) -> String?
   /// The bytes of a file. The path is absolute, or relative to the working directory.
   public var readFile: @Sendable (_ path: String) throws -> [UInt8]
-  /// The standard output of a command given to the shell. When `nil`, `${exec:…}` stays unexpanded.
+  /// The standard output of a command given to the shell. When `nil`, no command is run.
   public var execute: (@Sendable (_ command: String) throws -> String)?
+  /// Whether `${exec:…}` stands for itself where no command is run; see ``withPlaceholders``.
+  package var showsPlaceholders = false
 
   public init(
     variable: @escaping @Sendable (_ name: String) -> String? = { _ in nil },
@@ -38,6 +40,17 @@ public struct PipelineFileEnvironment: Sendable {
   /// The same, without running commands.
   public var withoutCommands: PipelineFileEnvironment {
     PipelineFileEnvironment(variable: variable, readFile: readFile, execute: nil)
+  }
+
+  /// The same for looking at a file: no command is run, and `${exec:…}` stands for itself in text. Options that
+  /// are not text have their defaults in its place.
+  ///
+  /// A pipeline that was read so is for showing, and for finding out which programs it starts: sent to a
+  /// server, the placeholders would be sent.
+  public var withPlaceholders: PipelineFileEnvironment {
+    var environment = withoutCommands
+    environment.showsPlaceholders = true
+    return environment
   }
 }
 

@@ -1,38 +1,5 @@
-/// Recognises secrets: fields that carry them, and texts that look like one.
+/// Recognises texts that have the form of a credential. Names are judged by ``SecretNames``.
 package enum SecretText {
-  /// Whether the value of an HTTP field of this name is a secret.
-  package static func isSecretField(_ name: String) -> Bool {
-    var name = name
-    // Asked about every field of every request: bytes, and nothing allocated.
-    return name.withUTF8 { bytes in
-      secretFields.contains { $0.count == bytes.count && contains(bytes, $0, at: 0) }
-        || secretWords.contains { word in
-          bytes.count >= word.count
-            && (0...(bytes.count - word.count)).contains { contains(bytes, word, at: $0) }
-        }
-    }
-  }
-
-  private static let secretFields = [
-    "authorization", "proxy-authorization", "cookie", "set-cookie",
-  ].map { Array($0.utf8) }
-  private static let secretWords = [
-    "token", "secret", "password", "api-key", "apikey", "credential", "signature",
-  ].map { Array($0.utf8) }
-
-  /// Whether a word in lower case stands at a place, in any case.
-  private static func contains(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ word: [UInt8], at start: Int
-  ) -> Bool {
-    for (offset, letter) in word.enumerated() {
-      let byte = bytes[start + offset]
-      guard byte == letter || (0x41...0x5A).contains(byte) && byte | 0x20 == letter else {
-        return false
-      }
-    }
-    return true
-  }
-
   /// Whether text has the form of a well-known kind of credential.
   package static func looksSecret(_ text: String) -> Bool {
     text.split { $0.isWhitespace || $0 == "," || $0 == ";" || $0 == "=" || $0 == "/" || $0 == ":" }

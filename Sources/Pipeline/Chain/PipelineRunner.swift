@@ -1,3 +1,5 @@
+import Logging
+
 /// Runs requests through a pipeline. A value without state: any number of requests may run at a
 /// time.
 public struct PipelineRunner: Sendable {
@@ -5,8 +7,18 @@ public struct PipelineRunner: Sendable {
   public let services: Services
   private let routes: Routes
 
+  /// Adds the pipeline's secrets to ``Services/secrets``; the log of the services hides them from then on.
   public init(_ pipeline: Pipeline, services: Services) {
     self.pipeline = pipeline
+    var services = services
+    services.secrets.insert(contentsOf: pipeline.secrets)
+    if let endpoint = pipeline.endpoint {
+      services.secrets.insert(contentsOf: endpoint.headers.secrets)
+      services.secrets.insert(contentsOf: SecretNames.secrets(inURL: endpoint.path))
+    }
+    if !(services.logger.handler is SecretHidingLog) {
+      services.logger.handler = SecretHidingLog(services.logger.handler, services.secrets)
+    }
     self.services = services
     routes = Routes(pipeline, services)
   }
@@ -16,9 +28,20 @@ public struct PipelineRunner: Sendable {
 
   /// The results of a request. The request begins when the first one is read, in the task that
   /// reads it, with that task's local values; cancelling the task ends it.
+  ///
+  /// Known secrets are hidden in errors and in `extensions`; `data` are as the server sent them.
   public func execute(_ request: GraphQLRequest) -> ResponseStream {
     let execution = Execution(request, routes: routes)
-    return ResponseStream(pull: { try await execution.next() })
+    let secrets = services.secrets
+    return ResponseStream(pull: {
+      do {
+        guard let response = try await execution.next() else { return nil }
+        guard !response.errors.isEmpty || response.extensions != nil else { return response }
+        return secrets.hiding.response(response)
+      } catch {
+        throw secrets.hiding.error(error)
+      }
+    })
   }
 
   /// All results of a request.

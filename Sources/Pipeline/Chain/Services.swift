@@ -17,6 +17,7 @@ public struct Services: Sendable {
     var random: @Sendable () -> Double
     var logger: Logger
     var variable: @Sendable (_ name: String) -> String? = Services.environment
+    var secrets = KnownSecrets()
     let shared = SharedState()
     var others: [ObjectIdentifier: any Sendable] = [:]
   }
@@ -54,6 +55,11 @@ public struct Services: Sendable {
   public var variable: @Sendable (_ name: String) -> String? {
     get { parts.value.variable }
     set { parts.value.variable = newValue }
+  }
+  /// The secret values of this run. A plugin that receives one adds it here, so that no output shows it.
+  public var secrets: KnownSecrets {
+    get { parts.value.secrets }
+    set { parts.value.secrets = newValue }
   }
   /// What plugins share among requests and pipelines.
   public var shared: SharedState { parts.value.shared }

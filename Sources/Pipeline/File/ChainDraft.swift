@@ -10,4 +10,6 @@ struct ChainDraft {
   var condition: OperationCondition
   /// Whether the options were read without an error.
   var isSound: Bool
+  /// Whether the options hold `${exec:…}`.
+  var hasCommands = false
 }

@@ -12,7 +12,8 @@ extension PipelineFile {
     OptionDescription(
       "endpoint",
       .object([
-        OptionDescription("url", .string, required: true, "The http or https URL of the server"),
+        OptionDescription(
+          "url", .string, required: true, secrecy: .url, "The http or https URL of the server"),
         OptionDescription(
           "headers", .map(.string), secrecy: .secretHeaders, "Fields sent with every request"),
         OptionDescription(

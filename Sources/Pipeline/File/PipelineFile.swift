@@ -33,10 +33,11 @@ public enum PipelineFile {
     environment: PipelineFileEnvironment
   ) throws(PipelineDiagnostics) -> Loaded {
     var environment = environment
-    environment.execute =
-      environment.execute ?? { _ in
+    if environment.execute == nil, !environment.showsPlaceholders {
+      environment.execute = { _ in
         throw PipelineFileEnvironment.Failure("commands are not run here")
       }
+    }
     var loader = PipelineLoader(file: file, registry: registry, environment: environment)
     let pipeline = loader.load(bytes)
     guard let pipeline, loader.diagnostics.errors.isEmpty else { throw loader.diagnostics }

@@ -72,6 +72,7 @@ extension PipelineLoader {
       reportNeighbour(member, of: description)
     }
     let errorsBefore = decoder.findings.count
+    let programsBefore = decoder.programs.count
     let options = decoder.options(
       named.value, table: description.options,
       owner: .init(subject: "`\(named.key)`", noun: "option"), place: named.keyPlace)
@@ -80,7 +81,8 @@ extension PipelineLoader {
       name: named.key, place: named.keyPlace,
       id: id(members.first { $0.key == "id" }, named, &ids), plugin: plugin,
       description: description, options: options,
-      condition: condition(members.first { $0.key == "when" }), isSound: isSound)
+      condition: condition(members.first { $0.key == "when" }), isSound: isSound,
+      hasCommands: decoder.programs.count > programsBefore)
   }
 
   /// A key that stands beside a plugin and does not belong there.
@@ -156,7 +158,14 @@ extension PipelineLoader {
     }
     return drafts.indices.compactMap { index in
       let draft = drafts[index]
-      guard draft.isSound, !draft.options.isUnresolved else { return nil }
+      guard draft.isSound else { return nil }
+      // Of an entry whose options are not known nothing but its description can be shown.
+      let opaque = PipelineEntry(
+        id: draft.id, PluginInstance([]), when: draft.condition, description: draft.description,
+        options: draft.options)
+      guard !draft.options.isUnresolved else {
+        return self.environment.showsPlaceholders ? opaque : nil
+      }
       let environment = PluginEnvironment(
         pipelineName: name, entryID: draft.id, folder: FilePath.folder(of: draft.place.file),
         variable: environment.variable)
@@ -169,6 +178,8 @@ extension PipelineLoader {
           id: draft.id, instance, when: draft.condition, description: draft.description,
           options: draft.options)
       } catch {
+        // The option may be wrong because a placeholder is in its place.
+        if self.environment.showsPlaceholders, draft.hasCommands { return opaque }
         report(
           .wrongValue, "`\(draft.name)`: \(error.message)", draft.options.place(of: error.option),
           error.remedy)

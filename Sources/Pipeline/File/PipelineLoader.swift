@@ -31,6 +31,7 @@ struct PipelineLoader {
     if let root, case .mapping(let members) = root.content {
       pipeline = self.pipeline(of: members, root)
     }
+    pipeline?.files = source.files
     let sources = source.sources.map { source in
       var source = source
       source.secrets = decoder.secretPlaces.filter { $0.file == source.file }
@@ -96,6 +97,16 @@ extension PipelineLoader {
     pipeline.file = file
     pipeline.shown = options
     pipeline.tests = tests(options, drafts)
+    pipeline.secrets = decoder.secretValues
+    let hiding = SecretHiding(pipeline.secrets)
+    pipeline.programs =
+      decoder.programs
+      + pipeline.entries.flatMap { entry in
+        entry.instance.programs.map {
+          FileProgram(
+            origin: entry.id, command: hiding.text($0), place: entry.options?.place ?? root.place)
+        }
+      }
     return hasErrors ? nil : pipeline
   }
 
@@ -201,9 +212,10 @@ extension PipelineLoader {
   private mutating func endpoint(_ options: PluginOptions) -> Endpoint? {
     let headers = headers(options)
     guard let url = options.string(ifGiven: "url") else { return nil }
+    let isPlaceholder = environment.showsPlaceholders && url.contains("${exec:")
     do throws(Endpoint.InvalidURL) {
       return try Endpoint(
-        url: url, headers: headers,
+        url: isPlaceholder ? "http://exec.invalid/" : url, headers: headers,
         method: options.choice(ifGiven: "method", as: Endpoint.Method.self) ?? .post)
     } catch {
       report(

@@ -11,6 +11,8 @@ struct PipelineSource {
   private let environment: PipelineFileEnvironment
   private(set) var findings: [PipelineDiagnostic] = []
   private(set) var sources: [SourceText] = []
+  /// The files that were read, with their bytes.
+  private(set) var files: [(path: String, bytes: [UInt8])] = []
 
   init(registry: PluginRegistry, environment: PipelineFileEnvironment) {
     self.registry = registry
@@ -103,6 +105,7 @@ struct PipelineSource {
         SourcePlace(file: file, line: line, column: 1), "save it as UTF-8")
       return nil
     }
+    files.append((file, bytes))
     let source = SourceText(file: file, text: text)
     sources.append(source)
     var composer = YAMLComposer(text, source: source)

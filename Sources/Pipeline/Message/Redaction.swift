@@ -31,12 +31,8 @@ extension HTTPRequestMessage: CustomStringConvertible, CustomReflectable {
 }
 
 extension HTTPRequestMessage {
-  /// The values of the fields that carry secrets, with and without the word before a token.
-  public var secrets: [SecretString] {
-    head.headerFields.filter { SecretText.isSecretField($0.name.rawName) }.flatMap { field in
-      [field.value] + (field.value.split(separator: " ").last.map { [String($0)] } ?? [])
-    }.map { SecretString($0) }
-  }
+  /// The values of the fields that carry secrets, as a whole and by their words.
+  public var secrets: [SecretString] { head.headerFields.secrets }
 }
 
 extension ChainError.HTTPFailure: CustomReflectable {

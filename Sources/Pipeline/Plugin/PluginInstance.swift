@@ -16,6 +16,10 @@ public struct PluginInstance: Sendable {
   }
 
   public var parts: [Part]
+  /// The programs that the entry starts when it is used, as messages show them: `python3 sign.py`.
+  ///
+  /// A plugin that starts programs lists them: `gqlrun` starts none of a file that is not trusted.
+  public var programs: [String] = []
 
   /// An entry that takes part in several stages.
   public init(_ parts: [Part]) {

@@ -1,3 +1,4 @@
+import Foundation
 public import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
@@ -5,29 +6,38 @@ import HTTPTypes
 extension HTTPRequestMessage {
   /// A curl command that sends the same request, for a POSIX shell.
   ///
-  /// What is secret is left to variables: `"Authorization: $AUTHORIZATION"`. Members of the body whose
-  /// names say that they are secret stand as `•••`.
-  public var curlCommand: String {
+  /// Secret values of fields are left to variables: `"Authorization: $AUTHORIZATION"`. In the URL and the body
+  /// they are replaced by `•••`. What is secret is the rule of ``KnownSecrets``: what the names of fields,
+  /// parameters and members say, and the values of these fields wherever else they occur.
+  public var curlCommand: String { curlCommand(hiding: KnownSecrets()) }
+
+  /// The same with further secrets hidden: those of a run.
+  public func curlCommand(hiding known: KnownSecrets) -> String {
+    let redactor = BodyRedactor(head.headerFields)
+    var found = secrets
+    let redacted = body.map { redactor.redact($0, found: &found) }
+    let hiding = known.hiding(with: found)
     var parts = ["curl"]
     if body == nil, head.method != .get { parts.append("-X \(head.method.rawValue)") }
-    parts.append(QuotedText.shellWord(shownURL))
+    parts.append(QuotedText.shellWord(hiding.text(shownURL)))
     for field in head.headerFields {
-      if SecretFields.isOpen(field.name) {
-        parts.append("-H \(QuotedText.shellWord("\(field.name.rawName): \(field.value)"))")
+      let name = field.name.rawName
+      if hiding.value(field.value, ofField: name) == field.value {
+        parts.append("-H \(QuotedText.shellWord("\(name): \(field.value)"))")
       } else {
-        parts.append("-H \"\(field.name.rawName): $\(ShellText.variable(field.name.rawName))\"")
+        parts.append("-H \"\(name): $\(ShellText.variable(name))\"")
       }
     }
     if head.headerFields[.acceptEncoding] == nil { parts.append("--compressed") }
-    if let body {
-      let text = String(
-        decoding: JSONRedactor(names: JSONRedactor.names).redact(body), as: UTF8.self)
+    if let redacted {
+      let text = String(decoding: hiding.bytes(redacted), as: UTF8.self)
       parts.append("--data-raw \(QuotedText.shellWord(text))")
     }
     return parts.joined(separator: " \\\n  ")
   }
 
-  /// The address, without the values of parameters that are not those of GraphQL over HTTP.
+  /// The URL without the values of parameters that are not those of GraphQL over HTTP, and without secret
+  /// members of those.
   var shownURL: String {
     let path = head.path ?? "/"
     let address = "\(head.scheme ?? "http")://\(head.authority ?? "")"
@@ -35,31 +45,26 @@ extension HTTPRequestMessage {
     let parameters = path[path.index(after: mark)...].split(
       separator: "&", omittingEmptySubsequences: false
     ).map { parameter -> String in
-      let name = parameter.prefix { $0 != "=" }
-      let isOpen = ["query", "operationName", "variables", "extensions"].contains(name)
-      return isOpen ? String(parameter) : "\(name)=\(SecretString.redacted)"
+      let name = String(parameter.prefix { $0 != "=" })
+      guard SecretNames.graphQLParameters.contains(name) else {
+        return "\(name)=\(SecretString.redacted)"
+      }
+      return name == "variables" || name == "extensions"
+        ? "\(name)=\(Self.redacted(parameter.dropFirst(name.count + 1)))" : String(parameter)
     }
     return address + path[...mark] + parameters.joined(separator: "&")
   }
-}
 
-/// Which fields of exchanges hold secrets, when nobody said so.
-enum SecretFields {
-  /// Whether the value of a field may be shown, as far as its name tells.
-  static func isOpen(_ name: HTTPField.Name) -> Bool {
-    let text = name.canonicalName
-    return !SecretText.isSecretField(text)
-      && !["auth", "session", "key", "jwt", "sign"].contains { text.contains($0) }
-  }
-
-  /// The values that must not be seen anywhere else either, with and without the word before a token.
-  static func secrets(of fields: HTTPFields) -> [SecretString] {
-    fields.filter { !isOpen($0.name) }.flatMap { field in
-      [field.value]
-        + field.value.split { " ;,".contains($0) }.flatMap { word in
-          [String(word), String(word.drop { $0 != "=" }.dropFirst())]
-        }
-    }.map { SecretString($0) }
+  /// The percent-encoded JSON of a parameter without the values of secret members.
+  private static func redacted(_ value: Substring) -> String {
+    let plain = value.removingPercentEncoding ?? String(value)
+    let bytes = Array(plain.utf8)
+    let redacted = JSONRedactor(names: []).redact(bytes)
+    guard redacted != bytes else { return String(value) }
+    return String(decoding: redacted, as: UTF8.self)
+      .split(separator: SecretString.redacted, omittingEmptySubsequences: false)
+      .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
+      .joined(separator: SecretString.redacted)
   }
 }
 

@@ -64,17 +64,23 @@ public actor ExchangeRecorder {
   private let clock: ServiceClock
   private let secondsSince1970: @Sendable () -> Double
   private let keptBytes: Int
+  /// What is hidden in the archive. Share it with the services of the run: what they receive during the run,
+  /// such as renewed tokens, is hidden in all exchanges.
+  public nonisolated let secrets: KnownSecrets
   private let onRequest: @Sendable (HTTPRequestMessage) -> Void
 
   /// - Parameters:
   ///   - keptBytes: How much of each body is kept; 0 keeps none.
-  ///   - onRequest: Told of each request before it is sent.
+  ///   - secrets: What the run knows to be secret; see ``Services/secrets``.
+  ///   - onRequest: Called with each request before it is sent.
   public init(
     keptBytes: Int = 1 << 20, clock: ServiceClock = ServiceClock(ContinuousClock()),
     secondsSince1970: @escaping @Sendable () -> Double = Services.timeOfDay,
+    secrets: KnownSecrets = KnownSecrets(),
     onRequest: @escaping @Sendable (HTTPRequestMessage) -> Void = { _ in }
   ) {
     self.keptBytes = keptBytes
+    self.secrets = secrets
     self.clock = clock
     self.secondsSince1970 = secondsSince1970
     self.onRequest = onRequest

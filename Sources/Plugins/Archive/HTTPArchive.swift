@@ -4,32 +4,38 @@ import GQLRunPipeline
 import HTTPTypes
 
 extension ExchangeRecorder {
-  /// The exchanges as an HTTP archive, with secrets hidden: fields that are not known to be harmless,
-  /// members of JSON bodies whose names say so, and the values of both wherever else they stand.
+  /// The exchanges as an HTTP archive, with secrets hidden: the values of fields, of form parameters and of
+  /// JSON members whose names say that they are secret, these values wherever else they occur in any of
+  /// the exchanges, and the secrets that the run knows.
   ///
   /// http://www.softwareishard.com/blog/har-12-spec/
   public func archive(creator: String, version: String) -> JSONValue {
-    .object([
+    let hiding = secrets.hiding(with: exchanges.flatMap { $0.secrets })
+    return .object([
       "log": .object([
         "version": "1.2",
         "creator": .object(["name": .string(creator), "version": .string(version)]),
-        "entries": .array(exchanges.map { HTTPArchive(exchange: $0).entry }),
+        "entries": .array(exchanges.map { HTTPArchive(exchange: $0, hiding: hiding).entry }),
       ])
     ])
   }
 }
 
+extension ExchangeRecorder.Exchange {
+  /// The values that the names of the exchange's fields, parameters and members say are secret.
+  fileprivate var secrets: [SecretString] {
+    var found = request.secrets + (head?.headerFields.secrets ?? [])
+    if let body = request.body {
+      _ = BodyRedactor(request.head.headerFields).redact(body, found: &found)
+    }
+    _ = BodyRedactor(head?.headerFields ?? [:]).redact(body, found: &found)
+    return found
+  }
+}
+
 private struct HTTPArchive {
   let exchange: ExchangeRecorder.Exchange
-  private let hiding: SecretHiding
-  private let redactor = JSONRedactor(names: JSONRedactor.names)
-
-  init(exchange: ExchangeRecorder.Exchange) {
-    self.exchange = exchange
-    hiding = SecretHiding(
-      SecretFields.secrets(of: exchange.request.head.headerFields)
-        + (exchange.head.map { SecretFields.secrets(of: $0.headerFields) } ?? []))
-  }
+  let hiding: SecretHiding
 
   var entry: JSONValue {
     var entry: JSONObject = [
@@ -49,16 +55,17 @@ private struct HTTPArchive {
   private var request: JSONObject {
     let message = exchange.request
     var request: JSONObject = [
-      "method": .string(message.head.method.rawValue), "url": .string(message.shownURL),
+      "method": .string(message.head.method.rawValue),
+      "url": .string(hiding.text(message.shownURL)),
       "httpVersion": .string(exchange.version), "cookies": [],
       "headers": headers(message.head.headerFields),
-      "queryString": query(message.shownURL), "headersSize": -1,
+      "queryString": query(hiding.text(message.shownURL)), "headersSize": -1,
       "bodySize": .number(JSONNumber(message.body?.count ?? 0)),
     ]
     if let body = message.body {
       request["postData"] = .object([
         "mimeType": .string(message.head.headerFields[.contentType] ?? "application/json"),
-        "text": .string(text(body)),
+        "text": .string(text(body, message.head.headerFields)),
       ])
     }
     return request
@@ -71,7 +78,7 @@ private struct HTTPArchive {
       "size": .number(JSONNumber(exchange.bodySize)),
       "mimeType": .string(fields[.contentType] ?? ""),
     ]
-    if !exchange.body.isEmpty { content["text"] = .string(text(exchange.body)) }
+    if !exchange.body.isEmpty { content["text"] = .string(text(exchange.body, fields)) }
     if exchange.body.count < exchange.bodySize {
       content["comment"] = .string("only the first \(exchange.body.count) bytes are kept")
     }
@@ -84,9 +91,9 @@ private struct HTTPArchive {
     ]
   }
 
-  /// The query of an address may hold keys.
+  /// The query of a URL may hold keys.
   private func redirect(_ fields: HTTPFields) -> String {
-    fields[.location].map { String($0.prefix { $0 != "?" }) } ?? ""
+    fields[.location].map { hiding.text(String($0.prefix { $0 != "?" && $0 != "#" })) } ?? ""
   }
 
   private func headers(_ fields: HTTPFields) -> JSONValue {
@@ -95,7 +102,9 @@ private struct HTTPArchive {
         .object([
           "name": .string($0.name.rawName),
           "value": .string(
-            SecretFields.isOpen($0.name) ? hiding.text($0.value) : SecretString.redacted),
+            $0.name == .location
+              ? redirect([.location: $0.value])
+              : hiding.value($0.value, ofField: $0.name.rawName)),
         ])
       })
   }
@@ -112,8 +121,8 @@ private struct HTTPArchive {
       })
   }
 
-  private func text(_ bytes: [UInt8]) -> String {
-    hiding.text(String(decoding: redactor.redact(bytes), as: UTF8.self))
+  private func text(_ bytes: [UInt8], _ fields: HTTPFields) -> String {
+    hiding.text(String(decoding: BodyRedactor(fields).redact(bytes), as: UTF8.self))
   }
 
   private static func milliseconds(_ duration: Duration?) -> JSONValue {

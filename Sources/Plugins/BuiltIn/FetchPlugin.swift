@@ -171,7 +171,9 @@ private struct FetchInterceptor: HTTPInterceptor {
     var hops = 0
     while true {
       let response = try await send(request, limits, context)
-      switch redirects.decision(on: response.head, to: request, hops: hops) {
+      switch redirects.decision(
+        on: response.head, to: request, hops: hops, secrets: context.services.secrets)
+      {
       case .deliver: return response
       case .refuse(let reason): throw refusal(response.head, reason, context)
       case .follow(let following):

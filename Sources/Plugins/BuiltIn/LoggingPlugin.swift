@@ -40,7 +40,7 @@ public struct LoggingPlugin: Plugin {
       options.bool("body")
       ? BodyView(
         limit: options.size("max_body").bytes,
-        redactor: JSONRedactor(names: JSONRedactor.names + options.strings("redact"))) : nil
+        redacted: options.strings("redact")) : nil
     if showsHeaders || bodies != nil {
       parts.append(.http(ExchangeLog(level: level, showsHeaders: showsHeaders, bodies: bodies)))
     }
@@ -91,12 +91,12 @@ private struct ExchangeLog: HTTPInterceptor {
       level: level,
       "> \(request.head.method) \(request.head.scheme ?? "http")://\(request.head.authority ?? "")\(path)"
     )
-    if showsHeaders { log(request.head.headerFields, ">", logger) }
-    let hiding = SecretHiding(HeaderRedaction.secrets(of: request.head.headerFields))
+    let hiding = context.services.secrets.hiding(with: request.secrets)
+    if showsHeaders { log(request.head.headerFields, ">", hiding, logger) }
     if let bodies, let body = request.body {
       let seen = ObservedBytes(
         bytes: Array(body.prefix(bodies.limit)), count: body.count, isWhole: true)
-      logger.log(level: level, "> \(bodies.text(seen, hiding))")
+      logger.log(level: level, "> \(bodies.text(seen, request.head.headerFields, hiding))")
     }
     let response: HTTPResponseMessage
     do {
@@ -106,25 +106,33 @@ private struct ExchangeLog: HTTPInterceptor {
       throw error
     }
     logger.log(level: level, "< \(ResponseCheck.describe(response.head))")
-    if showsHeaders { log(response.head.headerFields, "<", logger) }
+    if showsHeaders { log(response.head.headerFields, "<", hiding, logger) }
     guard let bodies else { return response }
-    let level = level
+    let (level, fields) = (level, response.head.headerFields)
     return response.observed(keeping: bodies.limit) { seen in
-      logger.log(level: level, "< \(bodies.text(seen, hiding))")
+      logger.log(level: level, "< \(bodies.text(seen, fields, hiding))")
     }
   }
 
-  private func log(_ fields: HTTPFields, _ sign: String, _ logger: Logger) {
-    for field in fields { logger.log(level: level, "\(sign) \(HeaderRedaction.line(field))") }
+  private func log(
+    _ fields: HTTPFields, _ sign: String, _ hiding: SecretHiding, _ logger: Logger
+  ) {
+    for field in fields {
+      let name = field.name.rawName
+      logger.log(
+        level: level, "\(sign) \(name): \(hiding.value(field.value, ofField: name))")
+    }
   }
 }
 
 /// How bodies are shown: their beginning, without secrets.
 private struct BodyView: Sendable {
   let limit: Int
-  let redactor: JSONRedactor
+  /// Names of further members that are not shown.
+  let redacted: [String]
 
-  func text(_ seen: ObservedBytes, _ hiding: SecretHiding) -> String {
+  func text(_ seen: ObservedBytes, _ fields: HTTPFields, _ hiding: SecretHiding) -> String {
+    let redactor = BodyRedactor(fields, names: redacted)
     guard seen.count > 0 else {
       return seen.isWhole ? "an empty body" : "the body was not yet received"
     }
@@ -142,32 +150,6 @@ private struct BodyView: Sendable {
       return "a body of \(seen.count) bytes that are not UTF-8 text"
     }
     return hiding.text(whole) + note
-  }
-}
-
-/// Hides what must not be seen in HTTP fields.
-enum HeaderRedaction {
-  private static let openNames: Set<String> = [
-    "accept", "accept-encoding", "accept-language", "age", "allow", "apollo-require-preflight",
-    "cache-control", "connection", "content-encoding", "content-length", "content-type", "date",
-    "etag", "expires", "host", "last-modified", "retry-after", "server", "transfer-encoding",
-    "user-agent", "vary", "via", "x-correlation-id", "x-request-id",
-  ]
-
-  /// Whether the values of a field are known to be harmless.
-  static func isOpen(_ name: HTTPField.Name) -> Bool { openNames.contains(name.canonicalName) }
-
-  /// `name: value`, with the value hidden unless the name is known to be harmless.
-  static func line(_ field: HTTPField) -> String {
-    "\(field.name.rawName): \(isOpen(field.name) ? field.value : SecretString.redacted)"
-  }
-
-  /// The values that a body must not show: those of fields that are hidden, with and without the
-  /// word before a token.
-  static func secrets(of fields: HTTPFields) -> [SecretString] {
-    fields.filter { !isOpen($0.name) }.flatMap { field in
-      [field.value] + (field.value.split(separator: " ").last.map { [String($0)] } ?? [])
-    }.map { SecretString($0) }
   }
 }
 

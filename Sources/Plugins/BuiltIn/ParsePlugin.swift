@@ -66,16 +66,14 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       context.services.logger.debug("\(diagnostic)")
     }
     for warning in parsed.warnings { context.services.logger.warning("\(warning)") }
-    let hiding = SecretHiding(response.secrets)
+    let result = GraphQLResponse(
+      source: .server, data: parsed.data,
+      errors: parsed.errors.map { GraphQLError($0).located(in: operation, sentBy: request) },
+      extensions: parsed.extensions, http: response.head,
+      timing: ResponseTiming(receivedBytes: parsed.statistics.bytes), pendingWrite: parsed.write)
+    guard !result.errors.isEmpty || result.extensions != nil else { return ResponseStream(result) }
     return ResponseStream(
-      GraphQLResponse(
-        source: .server, data: parsed.data,
-        errors: parsed.errors.map {
-          hiding.graphQLError(GraphQLError($0).located(in: operation, sentBy: request))
-        },
-        extensions: parsed.extensions, http: response.head,
-        timing: ResponseTiming(receivedBytes: parsed.statistics.bytes),
-        pendingWrite: parsed.write))
+      context.services.secrets.hiding(with: response.secrets).response(result))
   }
 
   private func read(

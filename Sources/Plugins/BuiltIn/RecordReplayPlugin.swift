@@ -33,7 +33,7 @@ public struct RecordReplayPlugin: Plugin {
     .http(
       RecordReplayInterceptor(
         file: options.string("file"), mode: options.choice("mode"),
-        redactor: JSONRedactor(names: JSONRedactor.names + options.strings("redact")),
+        redacted: options.strings("redact"),
         maxBody: options.size("max_body").bytes))
   }
 }
@@ -45,7 +45,8 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
 
   let file: String
   let mode: Mode
-  let redactor: JSONRedactor
+  /// Names of further members that are not recorded.
+  let redacted: [String]
   let maxBody: Int
 
   func intercept(
@@ -53,7 +54,8 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
   ) async throws -> HTTPResponseMessage {
     let cassette = context.services.shared.value(
       Cassette.self, named: file, make: { Cassette(path: file, isNew: mode == .record) })
-    let hiding = SecretHiding(HeaderRedaction.secrets(of: request.head.headerFields))
+    let redactor = BodyRedactor(request.head.headerFields, names: redacted)
+    let hiding = context.services.secrets.hiding(with: request.secrets)
     let question = RecordedQuestion(
       request, operation: context.operationLabel, redactor: redactor, hiding: hiding)
     do {
@@ -70,7 +72,9 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
     }
     let response = try await next(request)
     let (head, place, limit) = (response.head, context.entryID, maxBody)
-    let (redactor, logger) = (redactor, context.services.logger)
+    let (secrets, logger) = (context.services.secrets, context.services.logger)
+    let answerRedactor = BodyRedactor(head.headerFields, names: redacted)
+    let requestSecrets = request.secrets
     return response.observed(keeping: maxBody) { seen in
       guard seen.isWhole else {
         return logger.debug("\(question.operation): not recorded, as its answer was not read whole")
@@ -81,8 +85,10 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
             message: "the answer to \(question.operation) is longer than "
               + "\(ByteSize(bytes: limit)), the option max_body of record-replay")
         }
+        // Again, for what was received since the request.
+        let hiding = secrets.hiding(with: requestSecrets)
         try cassette.add(
-          question, RecordedAnswer(head, seen.bytes, redactor: redactor, hiding: hiding))
+          question, RecordedAnswer(head, seen.bytes, redactor: answerRedactor, hiding: hiding))
       } catch {
         throw ChainError(
           .chain, .notRecorded, "the answer to \(question.operation) could not be recorded",

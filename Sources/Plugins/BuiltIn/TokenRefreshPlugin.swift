@@ -47,7 +47,8 @@ public struct TokenRefreshPlugin: Plugin {
     ])
 
   private static let oauth2: [OptionDescription] = [
-    OptionDescription("token_url", .string, required: true, "The URL of the token endpoint"),
+    OptionDescription(
+      "token_url", .string, required: true, secrecy: .url, "The URL of the token endpoint"),
     OptionDescription(
       "grant", .choice(OAuth2TokenSource.Grant.allCases.map(\.rawValue)),
       default: "client-credentials", "What the token is issued for"),
@@ -74,12 +75,14 @@ public struct TokenRefreshPlugin: Plugin {
         remedy: "use letters, digits and hyphens")
     }
     let origin = try source(options)
-    return .graphQL(
+    var instance = PluginInstance.graphQL(
       TokenInterceptor(
         credential: options.string("credential"), source: origin,
         skew: options.duration("skew"), timeout: options.duration("timeout"), header: name,
         scheme: options.string("scheme"), statuses: Set(options.ints("statuses")),
         codes: Set(options.strings("codes"))))
+    instance.programs = options.string(ifGiven: "command").map { [$0] } ?? []
+    return instance
   }
 
   private static func source(
@@ -177,20 +180,20 @@ private struct TokenInterceptor: GraphQLInterceptor, KeepsCredentials {
     }
     var sent = request
     sent.additionalHeaders[header] = value
-    let hiding = SecretHiding([token.value])
+    let secrets = services.secrets
+    // The next interceptors know it before it is sent.
+    secrets.insert(token.value)
     return await next(sent)
       .map { response in
-        var response = response
         if isRefusal(response.errors, of: request) {
           _ = try await renewed(token, failures, request, keeper, context, cause: nil)
         } else if response.source == .server {
           await keeper.noteAccepted(token.value)
         }
-        response.errors = response.errors.map { hiding.graphQLError($0) }
-        return response
+        return secrets.hiding.response(response)
       }
       .mapErrors { error in
-        guard var failure = hiding.error(error) as? ChainError else { throw error }
+        guard var failure = secrets.hiding.error(error) as? ChainError else { throw error }
         if isRefusal(failure) {
           failure.message += try await renewed(
             token, failures, request, keeper, context, cause: failure)

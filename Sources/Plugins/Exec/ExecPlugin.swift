@@ -51,8 +51,11 @@ public struct ExecPlugin: Plugin {
           restarts: options.int("restarts"))),
       timeout: options.duration("timeout"), asksForRequests: events.contains("request"),
       asksForResponses: events.contains("response"))
-    return options.string("stage") == "http"
+    var instance: PluginInstance =
+      options.string("stage") == "http"
       ? .http(ExecHTTP(caller: caller)) : .graphQL(ExecGraphQL(caller: caller))
+    instance.programs = [command.joined(separator: " ")]
+    return instance
   }
 }
 

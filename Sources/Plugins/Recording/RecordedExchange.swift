@@ -13,13 +13,13 @@ struct RecordedQuestion: Sendable {
   var key: String
 
   init(
-    _ request: HTTPRequestMessage, operation: String, redactor: JSONRedactor, hiding: SecretHiding
+    _ request: HTTPRequestMessage, operation: String, redactor: BodyRedactor, hiding: SecretHiding
   ) {
     self.operation = operation
     method = request.head.method.rawValue
     let bytes = request.body.map { redactor.redact($0) } ?? []
     if request.body == nil {
-      body = redactor.redacted(Self.members(of: request.head.path ?? ""))
+      body = redactor.json.redacted(Self.members(of: request.head.path ?? ""))
     } else if let value = try? JSONValue(parsing: bytes) {
       body = value
     } else {
@@ -74,7 +74,7 @@ struct RecordedAnswer: Sendable {
   ]
 
   init(
-    _ head: HTTPResponse, _ body: [UInt8], redactor: JSONRedactor, hiding: SecretHiding
+    _ head: HTTPResponse, _ body: [UInt8], redactor: BodyRedactor, hiding: SecretHiding
   ) {
     status = head.status.code
     fields = head.headerFields.filter { Self.keptFields.contains($0.name.canonicalName) }
@@ -126,22 +126,6 @@ struct RecordedAnswer: Sendable {
       object["base64"] = .string(Data(body).base64EncodedString())
     }
     return .object(object)
-  }
-}
-
-extension SecretHiding {
-  /// The same value without secrets in its strings.
-  func json(_ value: JSONValue) -> JSONValue {
-    switch value {
-    case .string(let text): .string(self.text(text))
-    case .array(let elements): .array(elements.map { json($0) })
-    case .object(let object):
-      .object(
-        object.reduce(into: JSONObject()) { result, member in
-          result[member.key] = json(member.value)
-        })
-    default: value
-    }
   }
 }
 

@@ -1,33 +1,30 @@
 import GQLRunJSON
 import GQLRunPipeline
 
-/// Hides members of JSON texts by their names, without needing the text to be whole or right.
+/// Hides the values of secret members of JSON texts, by ``SecretNames`` and further names, without needing the text to be whole or right.
 ///
 /// Works on the text itself: what is left of it stays byte for byte, and a text that was cut off can
 /// be shown, too.
 struct JSONRedactor: Sendable {
-  /// Names that are hidden unless somebody asks for more.
-  static let names = [
-    "password", "passwd", "passphrase", "secret", "client_secret", "token", "access_token",
-    "refresh_token", "id_token", "api_key", "authorization", "credential", "credentials", "cookie",
-    "private_key",
-  ]
-
   private let names: Set<String>
 
-  /// - Parameter names: Compared without regard to case, `_` and `-`.
-  init(names: some Sequence<String>) {
-    self.names = Set(names.map { Self.plain($0) })
+  /// - Parameter names: Further names. Compared without regard to case, `_` and `-`.
+  init(names: [String]) {
+    self.names = Set(names.map { SecretNames.plain($0) })
   }
 
-  private static func plain(_ name: some StringProtocol) -> String {
-    String(name.lowercased().filter { $0 != "_" && $0 != "-" })
+  func hides(_ name: String) -> Bool {
+    SecretNames.isSecretMember(name) || names.contains(SecretNames.plain(name))
   }
-
-  func hides(_ name: String) -> Bool { names.contains(Self.plain(name)) }
 
   /// The text with the values of hidden members replaced by `"•••"`.
   func redact(_ bytes: [UInt8]) -> [UInt8] {
+    var found: [SecretString] = []
+    return redact(bytes, found: &found)
+  }
+
+  /// The same; adds the texts that were hidden to `found`.
+  func redact(_ bytes: [UInt8], found: inout [SecretString]) -> [UInt8] {
     var result: [UInt8] = []
     var place = 0
     while place < bytes.count {
@@ -43,6 +40,8 @@ struct JSONRedactor: Sendable {
         result += bytes[end..<value]
         result += Array("\"\(SecretString.redacted)\"".utf8)
         place = Self.endOfValue(bytes, value)
+        let text = (try? JSONValue(parsing: Array(bytes[value..<place])))?.stringValue
+        if let text { found.append(SecretString(text)) }
       } else {
         place = end
       }

@@ -60,8 +60,8 @@ enum ResponseCheck {
   static func refusal(
     _ response: HTTPResponseMessage, _ code: ChainError.Code, _ message: String, _ place: String
   ) async throws -> ChainError {
-    // So much more that a secret which begins in what is kept is seen whole, and hidden whole.
-    let more = response.secrets.map { $0.reveal().utf8.count }.max() ?? 0
+    // A secret that begins in what is kept is read to its end, in its longest spelling, and hidden whole.
+    let more = (response.secrets.map { $0.reveal().utf8.count }.max() ?? 0) * 6
     let beginning = try await beginning(of: response.body, keptBytes + more)
     let shown = SecretHiding(response.secrets).text(String(decoding: beginning, as: UTF8.self))
     let prefix = Array(shown.utf8.prefix(keptBytes))

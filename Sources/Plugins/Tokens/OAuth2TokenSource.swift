@@ -132,6 +132,10 @@ extension OAuth2TokenSource {
     guard let transport = services.transport else {
       throw TokenFailure(message: "there is no network here to ask \(label)")
     }
+    services.secrets.insert(
+      contentsOf: [clientSecret, refreshToken, kept.accessToken, kept.refreshToken].compactMap {
+        $0
+      })
     let used = origin(kept) != nil ? kept.refreshToken ?? refreshToken : refreshToken
     if grant == .refreshToken, used == nil {
       throw TokenFailure(
@@ -142,10 +146,9 @@ extension OAuth2TokenSource {
     limits.bodyBytes = .mebibytes(1)
     let response = try await transport.send(message(used), limits: limits)
     let body = try await response.body.prefix(1 << 20)
-    let hiding = SecretHiding([clientSecret, used].compactMap { $0 })
     let value = try? JSONValue(parsing: body, options: .init(allowsDuplicateKeys: true))
     guard (200..<300).contains(response.head.status.code) else {
-      throw refusal(response.head, value, hiding)
+      throw refusal(response.head, value, services.secrets.hiding)
     }
     guard let text = value?["access_token"]?.stringValue, !text.isEmpty else {
       throw TokenFailure(message: "\(label) answered without an access_token")
@@ -169,6 +172,7 @@ extension OAuth2TokenSource {
       lifetime: lifetime.map { .seconds($0) })
     // A server that sends no other refresh token means that the old one stays.
     let next = value?["refresh_token"]?.stringValue.map { SecretString($0) } ?? used
+    services.secrets.insert(contentsOf: [token.value, next].compactMap { $0 })
     return Answer(
       token: token,
       contents: TokenStore.Contents(

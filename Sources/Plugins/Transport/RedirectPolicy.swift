@@ -23,8 +23,9 @@ struct RedirectPolicy: Sendable, Hashable {
     case refuse(String)
   }
 
+  /// - Parameter secrets: The secrets of the run. A field that holds one is not sent to another origin.
   func decision(
-    on head: HTTPResponse, to request: HTTPRequestMessage, hops: Int
+    on head: HTTPResponse, to request: HTTPRequestMessage, hops: Int, secrets: KnownSecrets
   ) -> Decision {
     let status = head.status.code
     guard reach != .none, [301, 302, 303, 307, 308].contains(status),
@@ -57,8 +58,11 @@ struct RedirectPolicy: Sendable, Hashable {
     next.head.authority = target.authority
     next.head.path = target.path
     if !isSameOrigin {
+      let hiding = secrets.hiding(with: request.secrets)
       next.head.headerFields = HTTPFields(
-        next.head.headerFields.filter { !SecretText.isSecretField($0.name.rawName) })
+        next.head.headerFields.filter {
+          hiding.value($0.value, ofField: $0.name.rawName) == $0.value
+        })
     }
     return .follow(next)
   }

@@ -31,7 +31,7 @@ struct BatchCommand: AsyncParsableCommand {
         130  interrupted; --resume continues
       """,
     subcommands: [
-      BatchRunCommand.self, Check.self, Status.self, Report.self, Diff.self, Merge.self,
+      BatchRunCommand.self, Check.self, Status.self, Report.self, Diff.self, Merge.self, Trust.self,
     ])
 
   struct Check: AsyncParsableCommand {
@@ -180,13 +180,28 @@ struct ManifestOptions: ParsableArguments {
       "Where to send to; stands for GQL_URL and wins over the manifest.", valueName: "URL"))
   var endpoint: String?
 
+  @OptionGroup var trust: TrustOptions
+
   /// Reads the manifest; prints what is wrong with it and ends when it cannot be used.
-  func load(format: FindingFormat = .human) throws -> ManifestLoader.Loaded {
+  ///
+  /// - Parameter runs: Whether it is going to be run. Otherwise no program is started, and `${exec:…}` stands for
+  ///   itself, but with --allow-exec.
+  func load(
+    format: FindingFormat = .human, runs: Bool = false
+  ) throws -> ManifestLoader.Loaded {
     if let endpoint { try EndpointOptions.check(endpoint, "--endpoint") }
     do {
-      let loaded = try ManifestLoader.load(
-        path: manifest, registry: .builtIn, environment: .gqlrun(endpoint: endpoint),
-        endpoint: endpoint)
+      let bytes = try ManifestLoader.bytes(of: manifest)
+      let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint)
+      let read = { (environment: PipelineFileEnvironment) in
+        try ManifestLoader.load(
+          bytes, path: manifest, registry: .builtIn, environment: environment, endpoint: endpoint)
+      }
+      let loaded =
+        runs || trust.allowsAll
+        ? try ProgramGate(allowsAll: trust.allowsAll, file: manifest, command: "batch")
+          .load(environment, read: read) { ProgramGate.Facts($0.manifest.pipeline) }
+        : try read(environment.withPlaceholders)
       if !loaded.warnings.all.isEmpty || format == .json { try show(loaded.warnings, format) }
       return loaded
     } catch let found as PipelineDiagnostics {

@@ -76,7 +76,7 @@ struct BatchRunCommand: AsyncParsableCommand {
   func run() async throws {
     gqlrun_keep_freed_memory()
     try await reporting {
-      var manifest = try source.load().manifest
+      var manifest = try source.load(runs: !dryRun).manifest
       if let concurrency { manifest.settings.concurrency = concurrency }
       if dryRun { return try show(DryRun(manifest, shard: shard)) }
       var options = RunOptions()

@@ -100,14 +100,7 @@ struct CacheCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         let store = try storeOptions.openForReading()
-        let escaper = Locked<TerminalEscaper?>(
-          Terminal.isOutputTerminal ? TerminalEscaper() : nil)
-        try await store.dump { bytes in
-          guard let text = escaper.withLock({ $0?.escape(bytes) }) else {
-            return try Terminal.write(bytes)
-          }
-          try text.withUnsafeBytes { try Terminal.write($0) }
-        }
+        try await store.dump { try Terminal.write($0) }
       }
     }
   }

@@ -27,11 +27,11 @@ struct LogoutCommand: AsyncParsableCommand {
       "The cache to remove, instead of the pipeline's store.", valueName: "memory|sqlite:PATH"))
   var store: StoreChoice?
 
+  @OptionGroup var trust: TrustOptions
+
   func run() async throws {
     try await reporting {
-      let loaded = try PipelineFile.load(
-        path: pipeline, registry: .builtIn, environment: .unsent
-      ).pipeline
+      let loaded = try PipelineFile.loadToRun(pipeline, .unsent, trust).pipeline
       let path = cachePath(of: loaded)
       let exists = path.map { FileManager.default.fileExists(atPath: $0) } ?? false
       let records = exists ? try path.map { try StoreChoice.open($0) } : nil

@@ -37,8 +37,9 @@ struct OperationsCommand: AsyncParsableCommand {
     /// The operations of the files, each with the text that is sent.
     func operations(of files: [String]) throws -> [OperationManifest.Operation] {
       let loaded = try pipeline.map {
-        try PipelineFile.load(path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil))
-          .pipeline
+        try PipelineFile.load(
+          path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil).withPlaceholders
+        ).pipeline
       }
       var rules = loaded?.keys ?? KeyRules()
       for rule in keys {

@@ -85,7 +85,7 @@ struct RunCommand: AsyncParsableCommand {
             + "runs queries and mutations")
       }
       let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
-      let recorder = recordingOptions.recorder()
+      let recorder = recordingOptions.recorder(KnownSecrets())
       let session = try Session(
         pipeline, store: store, keys: operationOptions.keyRules(pipeline.keys), facts: nil,
         logger: RunLog.logger(verbosity: verbose, isQuiet: quiet), recorder: recorder)

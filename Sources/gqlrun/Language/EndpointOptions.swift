@@ -24,6 +24,8 @@ struct EndpointOptions: ParsableArguments {
       "A field to send with the request. May be repeated.", valueName: "Name: value"))
   var header: [String] = []
 
+  @OptionGroup var trust: TrustOptions
+
   /// Whether neither options nor environment name an endpoint or a pipeline.
   private var isSilent: Bool {
     endpoint == nil && pipeline == nil
@@ -37,8 +39,9 @@ struct EndpointOptions: ParsableArguments {
   ///     options nor environment name an endpoint or a pipeline.
   ///   - fallback: The endpoint when nothing else names one.
   ///   - isQuiet: Whether warnings about the file are kept back.
+  ///   - isLook: Whether the pipeline is only shown: then its programs are not started, but with --allow-exec.
   func load(
-    usesProject: Bool = false, fallback: String? = nil, isQuiet: Bool = false
+    usesProject: Bool = false, fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false
   ) throws -> Pipeline {
     let project = usesProject && isSilent ? try Project.endpoint(isQuiet: isQuiet) : nil
     let fallback = project?.url.value ?? fallback
@@ -63,7 +66,10 @@ struct EndpointOptions: ParsableArguments {
     let fields = try givenFields()
     let loaded =
       try pipeline.map {
-        try PipelineFile.load(path: $0, registry: .builtIn, environment: environment)
+        isLook && !trust.allowsAll
+          ? try PipelineFile.load(
+            path: $0, registry: .builtIn, environment: environment.withPlaceholders)
+          : try PipelineFile.loadToRun($0, environment, trust)
       }
       ?? PipelineFile.load(
         Array(ReadyMade.defaultPipeline.utf8), file: "(default pipeline)", registry: .builtIn,

@@ -80,6 +80,7 @@ struct ProfileCommand: AsyncParsableCommand {
   @OptionGroup var load: LoadOptions
   @OptionGroup var outputs: ProfileOutputs
   @OptionGroup var operationOptions: OperationOptions
+  @OptionGroup var trust: TrustOptions
 
   func validate() throws {
     guard (1...1000).contains(runs) else { throw ValidationError("--runs is 1 to 1000") }
@@ -161,8 +162,8 @@ struct ProfileCommand: AsyncParsableCommand {
 
   private func fetched(_ document: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
     let session = ProfileFetch(
-      endpoint: endpoint, pipelines: pipeline, header: header, document: document,
-      options: operationOptions)
+      endpoint: endpoint, pipelines: pipeline, header: header, trust: trust,
+      document: document, options: operationOptions)
     if load.isGiven {
       var report = try report(
         source: shownEndpoint ?? pipeline[0], operation: session.operation(pipeline.first), bytes: 0

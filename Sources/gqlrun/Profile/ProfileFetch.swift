@@ -59,6 +59,7 @@ struct ProfileFetch {
   /// Files; none is the default pipeline.
   var pipelines: [String]
   var header: [String]
+  var trust: TrustOptions
   var document: String
   var options: OperationOptions
 
@@ -67,6 +68,7 @@ struct ProfileFetch {
     endpointOptions.endpoint = endpoint
     endpointOptions.pipeline = pipeline
     endpointOptions.header = header
+    endpointOptions.trust = trust
     return try endpointOptions.load()
   }
 

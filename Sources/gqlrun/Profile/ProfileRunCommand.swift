@@ -81,7 +81,8 @@ struct ProfileOperation {
     endpoint.endpoint = nil
     endpoint.pipeline = pipeline
     endpoint.header = []
-    let loaded = try endpoint.load(fallback: "http://localhost/", isQuiet: true)
+    endpoint.trust = .none
+    let loaded = try endpoint.load(fallback: "http://localhost/", isQuiet: true, isLook: true)
     return try options.prepare(document, pipeline: loaded)
   }
 }

@@ -13,7 +13,9 @@ final class OutputFile {
   private let temporary: String?
   private var descriptor: Int32
 
-  init(_ path: String) throws {
+  /// - Parameter isPrivate: Whether a new file is readable by its owner only: for what may hold more than its
+  ///   user asked to see, such as archives and copies of the cache.
+  init(_ path: String, isPrivate: Bool = false) throws {
     guard !path.isEmpty else { throw Failure(.usage, "--output needs the name of a file") }
     name = path
     let target = Self.resolved(path)
@@ -30,10 +32,11 @@ final class OutputFile {
     } else {
       let part = "\(target).\(getpid()).part"
       temporary = part
-      descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isPrivate ? 0o600 : 0o666)
       if descriptor >= 0 {
         PartialFiles.add(part)
         if exists { fchmod(descriptor, status.st_mode & 0o777) }
+        if exists, isPrivate { Self.warnIfShared(path, status.st_mode) }
       }
     }
     guard descriptor >= 0 else { throw failure(errno) }
@@ -43,6 +46,13 @@ final class OutputFile {
     guard descriptor >= 0 else { return }
     close(descriptor)
     discard()
+  }
+
+  /// Warns when a file keeps permissions by which others can read what it will hold.
+  static func warnIfShared(_ path: String, _ mode: mode_t) {
+    guard mode & 0o004 != 0 else { return }
+    Terminal.warning(
+      "every user of this machine can read \(path); chmod o-rwx \(path) changes that")
   }
 
   /// Finds out whether the file can be written, without writing to it.

@@ -18,20 +18,22 @@ struct RecordingOptions: ParsableArguments {
   var har: String?
 
   /// What keeps them; `nil` when nothing is asked for.
-  func recorder() -> ExchangeRecorder? {
+  ///
+  /// - Parameter secrets: What is hidden in both; shared with the services of the run.
+  func recorder(_ secrets: KnownSecrets) -> ExchangeRecorder? {
     guard curl || har != nil else { return nil }
     let printsCommands = curl
     return ExchangeRecorder(
-      keptBytes: har == nil ? 0 : 16 << 20,
+      keptBytes: har == nil ? 0 : 16 << 20, secrets: secrets,
       onRequest: { request in
-        if printsCommands { Terminal.note(Terminal.safe(request.curlCommand)) }
+        if printsCommands { Terminal.note(Terminal.safe(request.curlCommand(hiding: secrets))) }
       })
   }
 
   /// Writes the archive, if one is asked for: of what was exchanged until now, also when that failed.
   func write(_ recorder: ExchangeRecorder?) async throws {
     guard let har, let recorder else { return }
-    let file = try OutputFile(har)
+    let file = try OutputFile(har, isPrivate: true)
     let archive = await recorder.archive(creator: "gqlrun", version: Version.current)
     try archive.jsonBytes(pretty: true).withUnsafeBytes { try file.write($0) }
     try file.finish()

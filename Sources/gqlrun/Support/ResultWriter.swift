@@ -5,8 +5,6 @@ import GQLRunJSON
 final class ResultWriter {
   private let destination: Destination
   private let isPretty: Bool
-  /// Set while the results go to a terminal.
-  private var escaper: TerminalEscaper?
 
   private enum Destination {
     case output
@@ -16,7 +14,6 @@ final class ResultWriter {
   init(isPretty: Bool, path: String? = nil) throws {
     self.isPretty = isPretty
     destination = try path.map { .file(try OutputFile($0)) } ?? .output
-    escaper = path == nil && Terminal.isOutputTerminal ? TerminalEscaper() : nil
   }
 
   /// Writes one result, whose pieces `pieces` hands over.
@@ -41,9 +38,7 @@ final class ResultWriter {
 
   private func put(_ bytes: UnsafeRawBufferPointer) throws {
     switch destination {
-    case .output:
-      guard let text = escaper?.escape(bytes) else { return try Terminal.write(bytes) }
-      try text.withUnsafeBytes { try Terminal.write($0) }
+    case .output: try Terminal.write(bytes)
     case .file(let file): try file.write(bytes)
     }
   }

@@ -41,8 +41,9 @@ struct Session {
     } else {
       network = transport
     }
-    runner = PipelineRunner(
-      pipeline, services: Services(transport: network, store: store, logger: logger))
+    var services = Services(transport: network, store: store, logger: logger)
+    if let recorder { services.secrets = recorder.secrets }
+    runner = PipelineRunner(pipeline, services: services)
   }
 
   private static func report(_ logger: Logger) -> @Sendable (StoreNotice) -> Void {

@@ -150,10 +150,7 @@ struct TablePrinter {
   }
 
   private func writeJSON(_ text: String) throws {
-    guard isTerminal else { return try write(text) }
-    var escaper = TerminalEscaper()
-    let bytes = Array(text.utf8).withUnsafeBytes { escaper.escape($0) }
-    try bytes.withUnsafeBytes { try Terminal.write($0) }
+    try write(text)
   }
 
   private func write(_ text: String) throws { try Terminal.write(text) }

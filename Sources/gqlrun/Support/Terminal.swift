@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunPipeline
 import GQLRunSupport
 
 /// The reader of standard output has closed it.
@@ -49,8 +50,20 @@ enum Terminal {
   /// Text from outside that is safe for a terminal: control characters are shown, not sent.
   static func safe(_ text: String) -> String { Printable.lines(text) }
 
+  /// Escapes what goes to a terminal; `nil` when standard output is none.
+  private static let escaper = Locked<TerminalEscaper?>(
+    isOutputTerminal ? TerminalEscaper() : nil)
+
   /// Writes bytes to standard output; throws ``ClosedOutput`` when its reader has gone.
+  ///
+  /// On a terminal, characters that it would obey are escaped; see `TerminalEscaper`. Otherwise the bytes are
+  /// written as they are.
   static func write(_ bytes: UnsafeRawBufferPointer) throws {
+    guard let text = escaper.withLock({ $0?.escape(bytes) }) else { return try writeRaw(bytes) }
+    try text.withUnsafeBytes { try writeRaw($0) }
+  }
+
+  private static func writeRaw(_ bytes: UnsafeRawBufferPointer) throws {
     switch SystemIO.writeAll(bytes, to: 1) {
     case 0: return
     case EPIPE: throw ClosedOutput()

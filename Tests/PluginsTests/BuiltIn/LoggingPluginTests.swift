@@ -107,10 +107,10 @@ import Testing
       .response(
         200,
         headers: ["Content-Type": "application/json", "Set-Cookie": "s=canary-3", "Server": "x"],
-        body: HTTPText.user), custom: "canary-2")
+        body: HTTPText.user), custom: "open-2")
     #expect(lines.contains("info: > POST http://localhost/graphql"))
     #expect(lines.contains("info: > Authorization: •••"))
-    #expect(lines.contains("info: > X-Custom: •••"))
+    #expect(lines.contains("info: > X-Custom: open-2"))
     #expect(lines.contains("info: > Content-Type: application/json"))
     #expect(lines.contains("info: < 200"))
     #expect(lines.contains("info: < Set-Cookie: •••"))

@@ -52,6 +52,25 @@ import Testing
     #expect(read.results.count == 1, "\(read.message)")
   }
 
+  @Test func `a secret that the server repeats is hidden in errors and extensions, and data stay`()
+    async throws
+  {
+    let escaped = #"canary\u002d7f3a91"#
+    let body =
+      #"{"data":{"user":{"__typename":"User","id":"1","name":"\#(Bench.canary)"}},"#
+      + #""errors":[{"message":"a \#(Bench.canary)","path":["user"],"#
+      + #""extensions":{"code":"X","debug":{"headers":["Bearer \#(escaped)"],"\#(Bench.canary)":1}}}],"#
+      + #""extensions":{"trace":{"token":"\#(Bench.canary)"}}}"#
+    let (outcome, _, _) = try await run("parse", body)
+    #expect(
+      outcome.texts == [
+        #"{"data":{"user":{"id":"1","name":"\#(Bench.canary)"}},"#
+          + #""errors":[{"message":"a •••","path":["user"],"#
+          + #""extensions":{"code":"X","debug":{"headers":["Bearer •••"],"•••":1}}}],"#
+          + #""extensions":{"trace":{"token":"•••"}}}"#
+      ])
+  }
+
   /// Everything up to the last byte is too little, and leaves the cache as it was.
   @Test func `a body that ends after any byte leaves the cache as it was`() async throws {
     let whole = Array(HTTPText.user.utf8)

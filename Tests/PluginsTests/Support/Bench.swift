@@ -43,6 +43,8 @@ struct Bench: Sendable {
     var random: @Sendable () -> Double = { 0.5 }
     /// What the file and plugins find in the environment.
     var variables: [String: String] = [:]
+    /// What the run knows to be secret.
+    var secrets = KnownSecrets()
     /// Stands in for the network.
     var transport: (any HTTPTransport)?
     /// Changes the chain that was read.
@@ -74,6 +76,7 @@ struct Bench: Sendable {
       logger: log.logger)
     let variables = setup.variables
     services.variable = { variables[$0] }
+    services.secrets = setup.secrets
     let bench = Bench(
       runner: PipelineRunner(pipeline, services: services), store: store, log: log, folder: folder)
     do {

@@ -59,6 +59,10 @@ import Testing
     }
   }
 
+  private static let secretFields = [
+    "X-Auth-Key", "X-JWT", "X-Session", "Ocp-Apim-Subscription-Key",
+  ]
+
   @Test func `fault 28: another origin is not asked unless the file says so, and gets no secrets`()
     async throws
   {
@@ -77,12 +81,19 @@ import Testing
           let outcome = await bench.run {
             $0.additionalHeaders[.cookie] = "session=1"
             $0.additionalHeaders[.acceptLanguage] = "pt"
+            for name in Self.secretFields {
+              $0.additionalHeaders[HTTPField.Name(name) ?? .cookie] = "field-secret"
+            }
+            // Open by its name, and secret as the run knows its value.
+            $0.additionalHeaders[HTTPField.Name("X-Plain") ?? .cookie] = "id \(Bench.canary)"
           }
           #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
           let request = await other.log.requests.first ?? ""
           #expect(request.hasPrefix("POST /graphql?key=hidden"))
           #expect(!request.contains(Bench.canary) && !request.lowercased().contains("cookie"))
           #expect(request.contains("pt"))
+          #expect(!request.contains("field-secret"), "\(request)")
+          #expect(await server.log.requests.last?.contains("field-secret") == true)
         }
       }
     }

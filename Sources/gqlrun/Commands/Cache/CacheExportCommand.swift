@@ -74,7 +74,7 @@ extension CacheCommand {
     }
 
     private func dump(_ store: any RecordStore) async throws {
-      let output = Locked(try OutputFile(file))
+      let output = Locked(try OutputFile(file, isPrivate: true))
       let count = Locked(0)
       try await store.dump { bytes in
         count.withLock { $0 += bytes.count }
@@ -94,8 +94,18 @@ extension CacheCommand {
       let part = "\(file).\(getpid()).part"
       unlink(part)
       PartialFiles.add(part)
+      // Private from its first byte on; SQLite takes an empty file.
+      let made = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      guard made >= 0 else {
+        throw Failure(.failed, "cannot write \(file): \(String(cString: strerror(errno)))")
+      }
+      close(made)
       try await store.copy(to: part)
-      chmod(part, 0o600)
+      var existing = stat()
+      if stat(file, &existing) == 0 {
+        chmod(part, existing.st_mode & 0o777)
+        OutputFile.warnIfShared(file, existing.st_mode)
+      }
       guard rename(part, file) == 0 else {
         let reason = String(cString: strerror(errno))
         throw Failure(.failed, "cannot write \(file): \(reason)")

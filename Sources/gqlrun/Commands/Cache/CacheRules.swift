@@ -62,7 +62,8 @@ struct CacheRules: ParsableArguments {
   func load() throws -> Loaded {
     var loaded = Loaded(options: ReadOptions())
     if let pipeline {
-      let file = try PipelineFile.load(path: pipeline, registry: .builtIn, environment: .unsent)
+      let file = try PipelineFile.load(
+        path: pipeline, registry: .builtIn, environment: .unsent.withPlaceholders)
       if !file.warnings.warnings.isEmpty {
         Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
       }

@@ -17,7 +17,7 @@ struct PipelineCommand: AsyncParsableCommand {
         gqlrun pipeline test mine.pipeline.yaml
       """,
     subcommands: [
-      Check.self, Show.self, Explain.self, Graph.self, Test.self, New.self, Schema.self,
+      Check.self, Show.self, Explain.self, Graph.self, Test.self, Trust.self, New.self, Schema.self,
     ])
 
   struct Check: AsyncParsableCommand {
@@ -100,9 +100,14 @@ struct PipelineCommand: AsyncParsableCommand {
 }
 
 extension PipelineCommand {
-  /// A file that is not going to be sent anywhere, after what is to be said about it.
-  static func load(_ file: String) throws -> Pipeline {
-    let loaded = try PipelineFile.load(path: file, registry: .builtIn, environment: .unsent)
+  /// Reads a file to look at it, and prints its warnings. Starts no program.
+  ///
+  /// - Parameter runsPrograms: Whether `${exec:…}` is expanded all the same.
+  static func load(_ file: String, runsPrograms: Bool = false) throws -> Pipeline {
+    let environment = PipelineFileEnvironment.unsent
+    let loaded = try PipelineFile.load(
+      path: file, registry: .builtIn,
+      environment: runsPrograms ? environment : environment.withPlaceholders)
     if !loaded.warnings.warnings.isEmpty {
       Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
     }

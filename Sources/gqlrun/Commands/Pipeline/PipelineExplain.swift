@@ -10,7 +10,7 @@ extension PipelineCommand {
       abstract: "Print what a pipeline does with one operation, without doing it.",
       discussion: """
         Which plugins it meets, which cache policy holds, what the plan knows, and the HTTP request \
-        as the chain builds it, before plugins change it. Reaches no network. Without --pipeline the \
+        as the chain builds it, before plugins change it. Reaches no network and starts no program: ${exec:…} is shown as it is written. Without --pipeline the \
         default pipeline is explained.
 
         EXAMPLE
@@ -33,7 +33,7 @@ extension PipelineCommand {
     func run() async throws {
       try await reporting {
         let pipeline = try endpointOptions.load(
-          usesProject: true, fallback: "http://gql-url.invalid/")
+          usesProject: true, fallback: "http://gql-url.invalid/", isLook: true)
         let operation = try operationOptions.prepare(
           document, pipeline: pipeline)
         let request = GraphQLRequest(operation, cachePolicy: policy)

@@ -1,0 +1,138 @@
+package import GQLRunJSON
+
+/// Hides secret values wherever they occur in a text, in every spelling of ``SecretPattern``.
+package struct SecretHiding: Sendable {
+  /// Shorter secrets are hidden only as a whole value of a field: they occur by chance in any text.
+  package static let shortestHidden = 6
+
+  private let patterns: [SecretPattern]
+  /// By first byte, the patterns that can begin with it.
+  private let byFirstByte: [[Int]]
+  private let short: Set<String>
+
+  package init(_ secrets: some Sequence<SecretString>) {
+    let texts = Set(secrets.map { $0.reveal() })
+    // The longest first, so that none is hidden in part.
+    let long = texts.filter { $0.utf8.count >= Self.shortestHidden }
+      .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
+    patterns = long.flatMap(SecretPattern.patterns)
+    short = texts.filter { !$0.isEmpty && $0.utf8.count < Self.shortestHidden }
+    var table = [[Int]](repeating: [], count: patterns.isEmpty ? 0 : 256)
+    for (index, pattern) in patterns.enumerated() {
+      for byte in Set(pattern.firstBytes) { table[Int(byte)].append(index) }
+    }
+    byFirstByte = table
+  }
+
+  /// The text with `•••` in place of each secret.
+  package func text(_ text: String) -> String {
+    guard !patterns.isEmpty else { return text }
+    var text = text
+    guard let hidden = text.withUTF8({ bytes($0) }) else { return text }
+    return String(decoding: hidden, as: UTF8.self)
+  }
+
+  /// The bytes with `•••` in place of each secret.
+  package func bytes(_ bytes: [UInt8]) -> [UInt8] {
+    guard !patterns.isEmpty else { return bytes }
+    return bytes.withUnsafeBufferPointer { self.bytes($0) } ?? bytes
+  }
+
+  /// `nil` when nothing is hidden.
+  private func bytes(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+    var result: [UInt8]?
+    var copied = 0
+    var position = 0
+    while position < text.count {
+      let candidates = byFirstByte[Int(text[position])]
+      let match = candidates.lazy.compactMap { patterns[$0].match(in: text, at: position) }.first
+      guard let match else {
+        position += 1
+        continue
+      }
+      var hidden = result ?? []
+      hidden += text[copied..<max(copied, match.lowerBound)]
+      hidden += Array(SecretString.redacted.utf8)
+      result = hidden
+      copied = match.upperBound
+      position = match.upperBound
+    }
+    guard var result else { return nil }
+    result += text[copied...]
+    return result
+  }
+
+  /// The value of an HTTP field as every output shows it.
+  ///
+  /// `•••` when the name says that it is secret (``SecretNames``), when the value has the form of a
+  /// credential, or when one of its words is a known secret; else the value with known secrets hidden.
+  package func value(_ value: String, ofField name: String) -> String {
+    if SecretNames.isSecretField(name) || SecretText.looksSecret(value) {
+      return SecretString.redacted
+    }
+    if !short.isEmpty,
+      short.contains(value)
+        || value.split(whereSeparator: { " ;,=".contains($0) }).contains(where: {
+          short.contains(String($0))
+        })
+    {
+      return SecretString.redacted
+    }
+    return text(value)
+  }
+
+  /// The value with secrets hidden in its strings and names.
+  package func json(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text): .string(self.text(text))
+    case .array(let elements): .array(elements.map { json($0) })
+    case .object(let object): .object(self.object(object))
+    default: value
+    }
+  }
+
+  package func object(_ object: JSONObject) -> JSONObject {
+    object.reduce(into: JSONObject()) { result, member in
+      result[text(member.key)] = json(member.value)
+    }
+  }
+}
+
+// MARK: Errors
+
+extension SecretHiding {
+  package func error(_ error: any Error) -> any Error {
+    switch error {
+    case let error as ChainError: chainError(error)
+    case let error as GraphQLError: graphQLError(error)
+    default: error
+    }
+  }
+
+  package func chainError(_ error: ChainError) -> ChainError {
+    var error = error
+    error.message = text(error.message)
+    error.cause = error.cause.map { self.error($0) }
+    error.graphQLErrors = error.graphQLErrors.map { graphQLError($0) }
+    if let prefix = error.http?.bodyPrefix { error.http?.bodyPrefix = bytes(prefix) }
+    return error
+  }
+
+  /// The error without secrets in its message, its type and its extensions.
+  package func graphQLError(_ error: GraphQLError) -> GraphQLError {
+    var error = error
+    error.message = text(error.message)
+    error.type = error.type.map { text($0) }
+    error.extensions = error.extensions.map { object($0) }
+    return error
+  }
+
+  /// The response without secrets in its errors and extensions. Its `data` stay as the server sent them.
+  package func response(_ response: GraphQLResponse) -> GraphQLResponse {
+    guard !response.errors.isEmpty || response.extensions != nil else { return response }
+    var response = response
+    response.errors = response.errors.map { graphQLError($0) }
+    response.extensions = response.extensions.map { object($0) }
+    return response
+  }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Foundation
+import GQLRunBatch
+import GQLRunPipeline
+import GQLRunPlugins
+
+extension PipelineCommand {
+  struct Trust: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Allow the programs that pipeline files start.",
+      discussion: """
+        A pipeline file can start programs: ${exec:…}, the plugin exec, and the command of a token. They \
+        are started only when the file, and those it extends, are trusted. A file that is changed must be \
+        trusted again. Only the pipeline files are compared, not the scripts they start.
+
+        EXAMPLES
+          gqlrun pipeline trust signed.pipeline.yaml
+          gqlrun pipeline trust --revoke signed.pipeline.yaml
+        """)
+
+    @Argument(help: "The pipeline files.")
+    var files: [String]
+
+    @Flag(name: .long, help: "Trust them no longer.")
+    var revoke = false
+
+    func run() async throws {
+      try await reporting {
+        if revoke { return try TrustReport.revoke(files) }
+        for file in files {
+          let pipeline = try PipelineFile.load(
+            path: file, registry: .builtIn, environment: .unsent.withPlaceholders
+          ).pipeline
+          try TrustReport.trust(file, ProgramGate.Facts(pipeline))
+        }
+      }
+    }
+  }
+}
+
+extension BatchCommand {
+  struct Trust: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Allow the programs that a manifest and its pipeline start.",
+      discussion: """
+        As `gqlrun pipeline trust`, for a manifest, its pipeline, and the files that it extends.
+
+        EXAMPLES
+          gqlrun batch trust nightly.batch.yaml
+          gqlrun batch trust --revoke nightly.batch.yaml
+        """)
+
+    @Argument(help: "The manifests.")
+    var manifests: [String]
+
+    @Flag(name: .long, help: "Trust them no longer.")
+    var revoke = false
+
+    func run() async throws {
+      try await reporting {
+        if revoke { return try TrustReport.revoke(manifests) }
+        for file in manifests {
+          let manifest = try ManifestLoader.load(
+            path: file, registry: .builtIn, environment: .unsent.withPlaceholders
+          ).manifest
+          try TrustReport.trust(file, ProgramGate.Facts(manifest.pipeline))
+        }
+      }
+    }
+  }
+}
+
+/// Changes the list of trusted files, and says what changed.
+private enum TrustReport {
+  static func trust(_ file: String, _ facts: ProgramGate.Facts) throws {
+    guard file != "-" else {
+      throw Failure(.usage, "standard input cannot be trusted; name a file")
+    }
+    guard !facts.programs.isEmpty else {
+      return Terminal.note("\(Terminal.safe(file)) starts no programs: there is nothing to allow")
+    }
+    try TrustStore().add(facts.items)
+    for item in facts.items { Terminal.note("trusted \(Terminal.safe(item.path))") }
+    Terminal.note(Terminal.safe(ProgramGate.list(facts.programs)))
+  }
+
+  static func revoke(_ files: [String]) throws {
+    let removed = try TrustStore().remove(files)
+    for path in removed { Terminal.note("no longer trusted: \(Terminal.safe(path))") }
+    if removed.isEmpty { Terminal.note("none of these files was trusted") }
+  }
+}

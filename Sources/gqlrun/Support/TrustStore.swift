@@ -1,0 +1,85 @@
+import Foundation
+import GQLRunJSON
+import GQLRunPlugins
+import GQLRunSupport
+
+/// The files whose programs may be started: their paths, with the hash of what was read when they were trusted.
+///
+/// A file that has changed since is not trusted, and neither is a copy of it. The store is a file with a line
+/// of JSON for each trusted file, which only its owner can read:
+/// `$XDG_STATE_HOME/gqlrun/trusted`, or `~/.local/state/gqlrun/trusted`.
+struct TrustStore {
+  /// A file as it was read.
+  struct Item: Hashable {
+    /// Absolute, without symbolic links.
+    var path: String
+    var hash: String
+
+    init(_ path: String, _ bytes: [UInt8]) {
+      self.path = TrustStore.resolved(path)
+      hash = DocumentHash.sha256(String(decoding: bytes, as: UTF8.self))
+    }
+
+    fileprivate init?(_ value: JSONValue) {
+      guard let path = value["file"]?.stringValue, let hash = value["sha256"]?.stringValue else {
+        return nil
+      }
+      self.path = path
+      self.hash = hash
+    }
+
+    fileprivate var line: String {
+      JSONValue.object(["file": .string(path), "sha256": .string(hash)]).jsonText() + "\n"
+    }
+  }
+
+  let path: String
+
+  /// - Parameter environment: The variables of the process.
+  init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+    // https://specifications.freedesktop.org/basedir-spec/latest/#variables
+    let state = environment["XDG_STATE_HOME"] ?? ""
+    let home = environment["HOME"] ?? ""
+    if state.hasPrefix("/") {
+      path = state + "/gqlrun/trusted"
+    } else if home.hasPrefix("/") {
+      path = home + "/.local/state/gqlrun/trusted"
+    } else {
+      throw Failure(
+        .failed,
+        "there is no folder for the list of trusted files: set HOME or XDG_STATE_HOME, or use --allow-exec"
+      )
+    }
+  }
+
+  func items() throws -> [Item] {
+    guard let bytes = try PrivateFile.read(path, limit: 16 << 20) else { return [] }
+    return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      (try? JSONValue(parsing: Array(line))).flatMap { Item($0) }
+    }
+  }
+
+  func add(_ items: [Item]) throws {
+    let paths = Set(items.map(\.path))
+    try write(self.items().filter { !paths.contains($0.path) } + items)
+  }
+
+  /// Removes the files with these paths; returns those that were in the list.
+  func remove(_ paths: [String]) throws -> [String] {
+    let paths = Set(paths.map(Self.resolved))
+    let items = try items()
+    try write(items.filter { !paths.contains($0.path) })
+    return items.map(\.path).filter { paths.contains($0) }
+  }
+
+  private func write(_ items: [Item]) throws {
+    try PrivateFile.write(Array(items.map(\.line).joined().utf8), to: path)
+  }
+
+  /// The absolute path of a file without symbolic links; the path as it is when there is no such file.
+  static func resolved(_ path: String) -> String {
+    guard let name = realpath(path, nil) else { return path }
+    defer { free(name) }
+    return String(cString: name)
+  }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import GQLRunDemoServer
+import Testing
+
+/// Programs that files start: only when their user has allowed them.
+@Suite("A file that starts programs", .timeLimit(.minutes(3)))
+struct TrustTests {
+  /// Each program leaves a file.
+  private static let pipeline = """
+    version: 1
+    name: programs
+    endpoint:
+      url: "${env:GQL_URL}"
+      headers: { X-Plain: "${exec:touch ran-expansion; echo abc-from-command}" }
+    store: { kind: none }
+    chain:
+      - timeout: { total: "${exec:touch ran-option; echo 30s}" }
+      - exec: { command: [sh, plugin.sh] }
+      - max-retry: { max_retries: 1 }
+      - token-refresh: { command: "touch ran-token; echo token-from-command" }
+      - fetch
+      - response-code
+      - parse
+    tests:
+      - name: a test
+        document: "{ country(code: \\"DE\\") { name } }"
+        upstream: [{ body: { data: { country: { __typename: Country, name: Germany } } } }]
+        expect: { succeeded: 1 }
+
+    """
+
+  private static let plugin = """
+    touch ran-plugin
+    read -r start
+    while read -r line; do
+      id=$(printf '%s' "$line" | sed 's/.*"id":\\([0-9]*\\)}$/\\1/')
+      echo "{\\"id\\":$id,\\"action\\":\\"continue\\"}"
+    done
+
+    """
+
+  private static let manifest = """
+    version: 1
+    name: programs
+    pipeline: p.pipeline.yaml
+    sinks: [{ ndjson: { path: "out/{{op}}.ndjson" } }]
+    operations:
+      - id: one
+        query: "query One($code: ID!) { country(code: $code) { name } }"
+        variables: { code: "${exec:touch ran-variable; echo DE}" }
+
+    """
+
+  private static let programs = [
+    "ran-expansion", "ran-option", "ran-plugin", "ran-token", "ran-variable",
+  ]
+
+  private func folder() throws -> Folder {
+    let folder = try Folder()
+    try folder.write(Self.pipeline, to: "p.pipeline.yaml")
+    try folder.write(
+      "version: 1\nname: child\nextends: ./p.pipeline.yaml\n", to: "child.pipeline.yaml")
+    try folder.write(Self.manifest, to: "m.batch.yaml")
+    try folder.write(Self.plugin, to: "plugin.sh")
+    return folder
+  }
+
+  private func ran(_ folder: Folder) -> [String] { Self.programs.filter { folder.exists($0) } }
+
+  private func run(
+    _ line: String, _ folder: Folder, _ url: String, _ environment: [String: String] = [:]
+  ) async throws -> RunResult {
+    try await Program.run(
+      line.split(separator: " ").map { $0 == "URL" ? url : String($0) }, in: folder,
+      environment: ["XDG_STATE_HOME": folder.path + "/state"].merging(environment) { $1 })
+  }
+
+  static let looks = [
+    "pipeline check p.pipeline.yaml", "pipeline show p.pipeline.yaml",
+    "pipeline graph p.pipeline.yaml", "pipeline test p.pipeline.yaml",
+    "pipeline explain germany.graphql -p p.pipeline.yaml -e URL",
+    "batch check m.batch.yaml -e URL", "batch run m.batch.yaml -e URL --dry-run",
+    "cache read germany.graphql -p p.pipeline.yaml --store sqlite:absent.db",
+    "operations manifest named.graphql -p child.pipeline.yaml", "pipeline trust p.pipeline.yaml",
+    "batch trust m.batch.yaml",
+  ]
+
+  @Test("starts none when it is only looked at, trusted or not", arguments: looks)
+  func looking(_ line: String) async throws {
+    let folder = try folder()
+    try folder.write("query Named { countries { name } }", to: "named.graphql")
+    for _ in 0..<2 {
+      let result = try await run(line, folder, "http://127.0.0.1:1/", ["GQL_URL": "http://h/"])
+      #expect(
+        line.hasPrefix("cache read") ? result.status != 0 : result.status == 0, "\(line): \(result)"
+      )
+      #expect(!result.errors.contains("starts programs, and"), "\(line): \(result)")
+      #expect(ran(folder) == [], "\(line): \(result)")
+      _ = try await run("batch trust m.batch.yaml", folder, "")
+    }
+  }
+
+  @Test("shows commands as they are written")
+  func placeholders() async throws {
+    let folder = try folder()
+    let shown = try await run("pipeline show p.pipeline.yaml", folder, "")
+    #expect(shown.output.contains("total: ${exec:touch ran-option; echo 30s}"), "\(shown)")
+    #expect(shown.output.contains("- token-refresh") && shown.output.contains("- exec"), "\(shown)")
+    let explained = try await run(
+      "pipeline explain germany.graphql -p p.pipeline.yaml -e URL", folder, "http://h/")
+    #expect(
+      explained.output.contains("X-Plain: ${exec:touch ran-expansion; echo abc-from-command}"),
+      "\(explained)")
+    let dry = try await run("batch run m.batch.yaml -e URL --dry-run", folder, "http://h/")
+    #expect(dry.output.contains("${exec:touch ran-variable; echo DE}"), "\(dry)")
+    let tested = try await run("pipeline test p.pipeline.yaml", folder, "")
+    #expect(tested.errors.contains("requests pass exec unchanged"), "\(tested)")
+  }
+
+  @Test(
+    "is not run before it is trusted: exit code 78, with the command that trusts it",
+    arguments: [
+      ("run germany.graphql -p p.pipeline.yaml -e URL", "pipeline trust p.pipeline.yaml"),
+      ("run germany.graphql -p child.pipeline.yaml -e URL", "pipeline trust child.pipeline.yaml"),
+      ("schema fetch -p p.pipeline.yaml -e URL", "pipeline trust p.pipeline.yaml"),
+      ("logout -p p.pipeline.yaml", "pipeline trust p.pipeline.yaml"),
+      (
+        "profile -p p.pipeline.yaml -e URL -d germany.graphql --runs 1",
+        "pipeline trust p.pipeline.yaml"
+      ),
+      ("batch run m.batch.yaml -e URL", "batch trust m.batch.yaml"),
+    ])
+  func refusal(_ line: String, _ remedy: String) async throws {
+    let folder = try folder()
+    try await DemoServer.withServer { server in
+      let result = try await run(line, folder, server.url)
+      #expect(result.status == 78, "\(result)")
+      #expect(result.errors.contains("`gqlrun \(remedy)`"), "\(result)")
+      #expect(result.errors.contains("--allow-exec"))
+      #expect(
+        result.errors.contains("p.pipeline.yaml:5:23: ${exec:…} runs `touch ran-expansion"),
+        "\(result)")
+      #expect(result.errors.contains("exec runs `sh plugin.sh`"), "\(result)")
+      #expect(result.errors.contains("token-refresh runs `touch ran-token"), "\(result)")
+      #expect(ran(folder) == [], "\(result)")
+      #expect(server.log.requests.isEmpty)
+    }
+  }
+
+  @Test("is run when it is trusted, until it or a file that it extends changes")
+  func trusted() async throws {
+    let folder = try folder()
+    let line = "run germany.graphql -p child.pipeline.yaml -e URL"
+    try await DemoServer.withServer { server in
+      let trusted = try await run("pipeline trust child.pipeline.yaml", folder, "")
+      #expect(
+        trusted.status == 0 && trusted.errors.contains("exec runs `sh plugin.sh`"), "\(trusted)")
+      let mode =
+        try FileManager.default.attributesOfItem(
+          atPath: folder.file("state/gqlrun/trusted"))[.posixPermissions] as? Int
+      #expect(mode == 0o600)
+      let result = try await run(line, folder, server.url)
+      #expect(result.status == 0, "\(result)")
+      #expect(ran(folder) == ["ran-expansion", "ran-option", "ran-plugin", "ran-token"])
+      #expect(server.log.requests.last?.header("X-Plain") == "abc-from-command")
+      // Trusting the child covers the file that it extends, as it was.
+      #expect(
+        try await run("run germany.graphql -p p.pipeline.yaml -e URL", folder, server.url).status
+          == 0)
+      try folder.write(Self.pipeline + "# changed\n", to: "p.pipeline.yaml")
+      let changed = try await run(line, folder, server.url)
+      #expect(changed.status == 78, "\(changed)")
+      #expect(changed.errors.contains("has changed since it was trusted"), "\(changed)")
+      #expect(try await run("pipeline trust child.pipeline.yaml", folder, "").status == 0)
+      #expect(try await run(line, folder, server.url).status == 0)
+      let revoked = try await run("pipeline trust --revoke p.pipeline.yaml", folder, "")
+      #expect(revoked.errors.contains("no longer trusted"), "\(revoked)")
+      #expect(try await run(line, folder, server.url).status == 78)
+    }
+  }
+
+  @Test("is not trusted under another name, or by a copy of its text")
+  func copies() async throws {
+    let folder = try folder()
+    #expect(try await run("pipeline trust p.pipeline.yaml", folder, "").status == 0)
+    try folder.write(Self.pipeline, to: "copy.pipeline.yaml")
+    let result = try await run(
+      "run germany.graphql -p copy.pipeline.yaml -e URL", folder, "http://h/")
+    #expect(result.status == 78 && result.errors.contains("it is not trusted"), "\(result)")
+    // A symbolic link leads to the same file.
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.file("link.pipeline.yaml"), withDestinationPath: "p.pipeline.yaml")
+    let linked = try await run(
+      "run germany.graphql -p link.pipeline.yaml -e URL", folder, "http://127.0.0.1:1/")
+    #expect(linked.status == 69, "\(linked)")
+  }
+
+  @Test("is run once with --allow-exec or GQLRUN_ALLOW_EXEC=1", arguments: [false, true])
+  func allowed(_ byVariable: Bool) async throws {
+    let folder = try folder()
+    try await DemoServer.withServer { server in
+      for line in [
+        "run germany.graphql -p p.pipeline.yaml -e URL", "batch run m.batch.yaml -e URL",
+      ] {
+        let result = try await run(
+          line + (byVariable ? "" : " --allow-exec"), folder, server.url,
+          byVariable ? ["GQLRUN_ALLOW_EXEC": "1"] : [:])
+        #expect(result.status == 0, "\(result)")
+      }
+      #expect(ran(folder) == Self.programs)
+      #expect(!folder.exists("state/gqlrun/trusted"))
+    }
+  }
+
+  @Test("that is a manifest covers its pipeline, and standard input is never trusted")
+  func manifests() async throws {
+    let folder = try folder()
+    try await DemoServer.withServer { server in
+      #expect(try await run("batch trust m.batch.yaml", folder, "").status == 0)
+      let result = try await run("batch run m.batch.yaml -e URL", folder, server.url)
+      #expect(result.status == 0, "\(result)")
+      #expect(try folder.text("out/one.ndjson").contains("Germany"))
+      let input = try await Program.run(
+        ["batch", "run", "-", "-e", server.url], in: folder, input: Self.manifest,
+        environment: ["XDG_STATE_HOME": folder.path + "/state"])
+      #expect(input.status == 78, "\(input)")
+      #expect(input.errors.contains("standard input cannot be trusted"), "\(input)")
+    }
+  }
+
+  @Test("says so when there is nothing to allow, and where no list can be kept")
+  func nothing() async throws {
+    let folder = try folder()
+    try folder.write(
+      "version: 1\nendpoint: { url: \"http://h/\" }\nstore: { kind: none }\nchain: [fetch, response-code, parse]\n",
+      to: "plain.pipeline.yaml")
+    let plain = try await run("pipeline trust plain.pipeline.yaml", folder, "")
+    #expect(plain.status == 0 && plain.errors.contains("starts no programs"), "\(plain)")
+    #expect(!folder.exists("state"))
+    let homeless = try await run(
+      "pipeline trust p.pipeline.yaml", folder, "", ["XDG_STATE_HOME": "", "HOME": ""])
+    #expect(homeless.status == 1 && homeless.errors.contains("--allow-exec"), "\(homeless)")
+  }
+}
