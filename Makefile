@@ -159,9 +159,10 @@ format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
 .PHONY: torture-batch
-torture-batch: packages-torture build ## Kill batch runs (BATCH_KILLS), let system calls fail, fill disks, cut the power; count every result
+torture-batch: packages-torture build ## Kill batch runs (BATCH_KILLS), let system calls fail, fill disks, cut the power, damage outputs; count every result
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-kill.py $(PROGRAM) $(BATCH_KILLS)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-faults.py $(PROGRAM)
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-outputs.py $(PROGRAM)
 
 .PHONY: bench-batch
 bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a Python script (BATCH_TASKS, BATCH_SERVERS; BATCH_ROWS=0: no million)

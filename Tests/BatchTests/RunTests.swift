@@ -232,6 +232,7 @@ struct RunTests {
       // The feed has more than three pages: that is a failure that says so.
       #expect(summary.counters.failed == 1)
       #expect(!place.exists("state.json"))
+      #expect(try place.lines("o.ndjson").count == 120)
     }
     var configuration = DemoServer.Configuration()
     configuration.feedSize = 100
@@ -255,6 +256,93 @@ struct RunTests {
     #expect(Set(records.compactMap { $0["id"]?.stringValue }).count == 100)
     let newest = records.compactMap { $0["publishedAt"]?.stringValue }.max()
     #expect(try JSONValue(parsing: place.text("state.json"))["newest"]?.stringValue == newest)
+  }
+
+  @Test("max_pages delivers as many pages, fails when there are more, and a higher one continues")
+  func mostPages() async throws {
+    func yaml(_ most: Int, offset: Bool) -> String {
+      let paging =
+        offset
+        ? "offset: { items: feed.nodes }" : "connection: feed"
+      return """
+        version: 1
+        sinks: [{ ndjson: { path: o.ndjson } }, { ndjson: { path: r.ndjson, lines: results } }]
+        operations:
+          - id: feed
+            query: "query($offset: Int, $after: String) { feed(offset: $offset, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
+            paginate: { \(paging), max_pages: \(most) }
+            emit: feed.nodes[*]
+        """
+    }
+    for offset in [false, true] {
+      let transport = ScriptedTransport { number in
+        let node = offset && number > 5 ? "" : "{\"id\":\(number)}"
+        return ScriptedTransport.response(
+          200,
+          #"{"data":{"feed":{"nodes":[\#(node)],"pageInfo":{"hasNextPage":\#(number < 5),"endCursor":"\#(number)"}}}}"#
+        )
+      }
+      let first = try await Bench.run(
+        Bench.load(yaml(3, offset: offset), in: place), transport: transport)
+      #expect(first.counters.failed == 1 && first.counters.records == 3)
+      #expect(transport.count == 3)
+      #expect(try place.lines("o.ndjson").count == 3)
+      let lines = try place.lines("r.ndjson").map { try JSONValue(parsing: $0) }
+      #expect(lines.map { $0["ok"]?.boolValue } == [true, true, true, false])
+      #expect(
+        lines.last?["errors"]?.arrayValue?.first?["message"]?.stringValue?.contains(
+          "more than 3 pages") == true)
+      var options = RunOptions()
+      options.onlyFailed = true
+      // With the same limit nothing is asked for.
+      let second = try await Bench.run(
+        Bench.load(yaml(3, offset: offset), in: place), options, transport: transport)
+      #expect(second.counters.failed == 1 && transport.count == 3)
+      let third = try await Bench.run(
+        Bench.load(yaml(10, offset: offset), in: place), options, transport: transport)
+      #expect(third.counters.done == 1)
+      #expect(
+        try place.lines("o.ndjson").map { try JSONValue(parsing: $0)["id"]?.intValue } == [
+          1, 2, 3, 4, 5,
+        ])
+      // As many pages as there are is no failure.
+      let exact = ScriptedTransport { number in
+        ScriptedTransport.response(
+          200,
+          #"{"data":{"feed":{"nodes":[],"pageInfo":{"hasNextPage":\#(number < 3),"endCursor":"\#(number)"}}}}"#
+        )
+      }
+      #expect(
+        try await Bench.run(Bench.load(yaml(3, offset: offset), in: place), transport: exact)
+          .counters.done == 1)
+    }
+  }
+
+  @Test("a page that a later check refuses is asked for again, and no page is left out")
+  func refusedPage() async throws {
+    let yaml = """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: feed
+          query: "query($after: String) { feed(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
+          paginate: { connection: feed }
+          emit: feed.nodes[*]
+          snapshot: s.json
+      """
+    let transport = ScriptedTransport { number in
+      ScriptedTransport.response(
+        200,
+        #"{"data":{"feed":{"nodes":[{"id":\#(number)}],"pageInfo":{"hasNextPage":\#(number < 2),"endCursor":"\#(number)"}}}}"#
+      )
+    }
+    let first = try await Bench.run(Bench.load(yaml, in: place), transport: transport)
+    #expect(first.counters.failed == 1)
+    let records = try place.lines("o.ndjson").count
+    let journal = try Journal(path: first.journal, isReadOnly: true)
+    defer { journal.close() }
+    let page = try journal.read { try Int.fetchOne($0, sql: "SELECT page FROM tasks") }
+    #expect(page == records)
   }
 
   @Test("nested connections are completed through node(id:)")

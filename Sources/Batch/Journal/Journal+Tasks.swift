@@ -39,13 +39,18 @@ extension TaskUpdate {
   var isFinal: Bool { state != .running && state != .queued && ended > 0 }
 }
 
-/// How far a sink was written.
+/// How far a file sink was written.
 struct SinkPosition: Sendable {
+  /// Relative to the manifest's folder; `-` is standard output.
   var path: String
+  /// In bytes.
   var position: Int
   var records: Int
-  var header: String?
+  /// Of standard output, when it is a file: which one, and where the results end in it.
+  var file: String?
   var isPublished = false
+  /// Of the bytes up to `position`; `nil` in journals of older versions.
+  var checksum: Checksum?
 }
 
 /// How many tasks are in which state.
@@ -104,7 +109,9 @@ extension Journal {
       for row in try GRDB.Row.fetchAll(db, sql: "SELECT * FROM sinks") {
         result[row["path"]] = SinkPosition(
           path: row["path"], position: row["position"], records: row["records"],
-          header: row["header"], isPublished: row["published"])
+          file: row["header"], isPublished: row["published"],
+          checksum: row.hasColumn("checksum")
+            ? (row["checksum"] as Int64?).map { Checksum(UInt32(truncatingIfNeeded: $0)) } : nil)
       }
       return result
     }
@@ -195,6 +202,7 @@ struct JournalStep: Sendable {
   var captures: [(operation: Int, key: String, data: String)] = []
   var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
   var sinks: [SinkPosition] = []
+  var tables: [TablePosition] = []
 }
 
 extension Journal {
@@ -236,12 +244,18 @@ extension Journal {
           sql: "INSERT OR REPLACE INTO bookmarks VALUES (?, ?, ?)",
           arguments: [name, bookmark.operation, bookmark.value.jsonText()])
       }
-      let sink = try db.cachedStatement(sql: "INSERT OR REPLACE INTO sinks VALUES (?, ?, ?, ?, ?)")
+      let sink = try db.cachedStatement(
+        sql: "INSERT OR REPLACE INTO sinks VALUES (?, ?, ?, ?, ?, ?)")
       for position in step.sinks {
         try sink.execute(arguments: [
-          position.path, position.position, position.records, position.header,
-          position.isPublished,
+          position.path, position.position, position.records, position.file,
+          position.isPublished, position.checksum.map { Int64($0.value) },
         ])
+      }
+      for table in step.tables {
+        try db.cachedStatement(
+          sql: "UPDATE outputs SET step = ?, records = ? WHERE path = ? AND name = ?"
+        ).execute(arguments: [table.step, table.records, table.path, table.name])
       }
     }
     openRows.withLock { $0 = open }

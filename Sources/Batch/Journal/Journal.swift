@@ -19,7 +19,7 @@ final class Journal: Sendable {
   private let lock: FileLock?
 
   static let applicationID: Int32 = 0x6771_6a72  // "gqjr"
-  static let schemaVersion: Int32 = 2
+  static let schemaVersion: Int32 = 3
 
   /// Makes a journal, or opens the one that is there.
   ///
@@ -54,6 +54,7 @@ final class Journal: Sendable {
         guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 <= Self.schemaVersion else {
           throw JournalError("\(path) was made by a newer gqlrun; update gqlrun to use it")
         }
+        if !isReadOnly { try Self.migrate(db) }
       }
     } catch let error as DatabaseError {
       throw JournalError(
@@ -97,12 +98,34 @@ final class Journal: Sendable {
             data TEXT NOT NULL) WITHOUT ROWID;
           CREATE TABLE sinks (
             path TEXT NOT NULL PRIMARY KEY, position INTEGER NOT NULL, records INTEGER NOT NULL,
-            header TEXT, published INTEGER NOT NULL
+            header TEXT, published INTEGER NOT NULL, checksum INTEGER
           ) WITHOUT ROWID;
+          \(outputsTable)
           CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
           PRAGMA application_id = \(applicationID);
           PRAGMA user_version = \(schemaVersion);
           """)
+      return .commit
+    }
+  }
+
+  /// Every output that the run writes: files, tables of databases, the cache.
+  private static let outputsTable = """
+    CREATE TABLE outputs (
+      path TEXT NOT NULL, name TEXT NOT NULL, format TEXT NOT NULL, takes TEXT NOT NULL, identity TEXT,
+      step INTEGER NOT NULL, records INTEGER NOT NULL, PRIMARY KEY (path, name)
+    ) WITHOUT ROWID;
+    """
+
+  /// Brings a journal of an earlier version up to date.
+  private static func migrate(_ db: Database) throws {
+    guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < 3 else { return }
+    let hasChecksum = try db.columns(in: "sinks").contains { $0.name == "checksum" }
+    let hasOutputs = try db.tableExists("outputs")
+    try db.inTransaction(.exclusive) {
+      if !hasChecksum { try db.execute(sql: "ALTER TABLE sinks ADD COLUMN checksum INTEGER") }
+      if !hasOutputs { try db.execute(sql: outputsTable) }
+      try db.execute(sql: "PRAGMA user_version = 3")
       return .commit
     }
   }
@@ -173,8 +196,18 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
 public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
   public var message: String
   public var isClosedOutput = false
+  /// Whether the run cannot be continued as it is: an output is not what the journal recorded.
+  public var isRefusal = false
 
   public var description: String { message }
+
+  init(message: String) { self.message = message }
+
+  /// An output that a resumed run would leave incomplete.
+  init(refusing message: String) {
+    self.message = message
+    isRefusal = true
+  }
 }
 
 /// The error of the last system call, in words.

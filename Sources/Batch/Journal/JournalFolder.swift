@@ -14,6 +14,11 @@ public struct JournalFolder {
     self.shard = shard
   }
 
+  /// The list of the files that earlier runs have written.
+  var ledgerPath: String {
+    "\(folder)/\(name)\(shard.map { ".\($0.label)" } ?? "").outputs.json"
+  }
+
   /// The journals there are, the newest last.
   public func all() -> [String] {
     let suffix = shard.map { ".\($0.label).journal" } ?? ".journal"
@@ -33,7 +38,7 @@ public struct JournalFolder {
   /// - Parameter now: The time of day, in seconds since 1970.
   func open(resumes: Bool, at now: Double) throws -> Journal {
     try FileSink.makeFolder(of: folder + "/")
-    guard (try? base.resolve(FileSink.relative(folder, to: base.folder))) != nil else {
+    guard (try? base.resolve(base.relative(folder))) != nil else {
       throw StoppedByStorage(message: "\(folder) lies outside of the manifest's folder")
     }
     let newest = all().last

@@ -59,6 +59,24 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     }
   }
 
+  /// Its paths.
+  var paths: [ResultPath] {
+    [left, right].compactMap {
+      switch $0 {
+      case .path(let path), .count(let path): path
+      default: nil
+      }
+    }
+  }
+
+  /// Where the data does not have the shape that a path expects.
+  func mismatch(in facts: JSONValue) -> PathMismatch? {
+    for path in paths where path.keys.first == "data" {
+      if case .mismatch(let mismatch) = path.look(in: facts) { return mismatch }
+    }
+    return nil
+  }
+
   /// Whether it holds; `facts` is an object with the names that conditions may use.
   ///
   /// A share is taken of `whole`.

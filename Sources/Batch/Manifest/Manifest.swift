@@ -24,6 +24,12 @@ public struct Manifest: Sendable {
   public var stateFile: String?
   var thresholds: [BatchCondition] = []
   var operations: [BatchOperation] = []
+  /// The files that were read to load the manifest: itself, documents, schema, pipeline files.
+  var inputs: [InputFile] = []
+  /// Where the manifest names reports (`report.html`) and the state file (`state`).
+  var outputPlaces: [String: SourcePlace] = [:]
+  /// The members of the state file that the manifest reads or writes.
+  var stateNames: Set<String> = []
 
   /// How many operations there are, each of which may have many tasks.
   public var operationCount: Int { operations.count }
@@ -89,6 +95,8 @@ struct SinkSettings: Sendable {
   var path: String
   /// The operations whose results it takes; empty for all.
   var operations: [String] = []
+  /// Where the manifest names the path.
+  var place: SourcePlace?
 
   func takes(_ operation: String) -> Bool { operations.isEmpty || operations.contains(operation) }
 }

@@ -91,6 +91,7 @@ extension ManifestLoader {
     operation.timeout = options.duration(ifGiven: "timeout")
     operation.policy = options.string(ifGiven: "policy").flatMap { CachePolicy(rawValue: $0) }
     operation.expect = conditions("expect", options, roots: Self.expectRoots)
+    checkExpectations(draft, schema, operation)
     if let name = options.string(ifGiven: "idempotency") {
       operation.idempotency = name
       let declared = template.definition.variables.map(\.name.value)
@@ -166,6 +167,7 @@ extension ManifestLoader {
         document = known
       } else {
         do {
+          inputs.add(path, "the document")
           document = parsed(try Self.contents(of: path), path, place, schema)
         } catch {
           report(.document, "the document `\(parts[0])` cannot be read", place, error.reason)

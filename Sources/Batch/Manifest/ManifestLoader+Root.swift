@@ -34,14 +34,20 @@ extension ManifestLoader {
     var manifest = Manifest(
       name: name, file: file, folder: folder, pipeline: pipeline ?? Pipeline(entries: []),
       schema: schema)
+    if file != "stdin" { inputs.add(file, "the manifest") }
     manifest.settings = settings(options.object(ifGiven: "run"))
+    manifest.outputPlaces["journal"] = options.place(of: "run.journal")
     manifest.rate = options.object(ifGiven: "rate_limit").map { rate($0) }
     if let given = options.object(ifGiven: "report") {
       manifest.report.junit = output("junit", given)
       manifest.report.html = output("html", given)
       manifest.report.json = output("json", given)
+      for name in ["junit", "html", "json"] {
+        manifest.outputPlaces["report.\(name)"] = given.place(of: name)
+      }
     }
     manifest.stateFile = options.object(ifGiven: "state").flatMap { output("file", $0) }
+    manifest.outputPlaces["state"] = options.place(of: "state.file")
     manifest.thresholds = conditions(
       "thresholds", options,
       roots: [
@@ -50,9 +56,14 @@ extension ManifestLoader {
       ])
     manifest.operations = operations(
       members.first { $0.key == "operations" }?.value, root, schema, manifest.pipeline.keys)
-    manifest.sinks = sinks(members.first { $0.key == "sinks" }?.value, manifest.operations)
+    let given = members.first { $0.key == "sinks" }
+    manifest.sinks = sinks(given?.value, manifest.operations, schema)
     checkStandardStreams(manifest, root.place)
     if pipeline != nil { checkPipeline(&manifest, members) }
+    manifest.inputs = inputs.files
+    manifest.stateNames = stateNames.union(
+      manifest.operations.flatMap { $0.bookmarks.map(\.name) })
+    if !manifest.operations.isEmpty { checkOutputs(manifest, given?.keyPlace ?? root.place) }
     return pipeline == nil ? nil : manifest
   }
 
@@ -71,6 +82,7 @@ extension ManifestLoader {
 
   private mutating func schema(_ path: String, _ place: SourcePlace) -> Schema? {
     do {
+      inputs.add(path, "the schema")
       let bytes = try Self.contents(of: path)
       return try Schema(sdl: Document(parsingUTF8: bytes))
     } catch let error as PipelineFileEnvironment.Failure {

@@ -79,7 +79,9 @@ extension ManifestLoader {
               "on_error", .choice(["halve", "fail"]), default: "fail",
               "What happens when a page is too costly"),
           ]), "How large pages are"),
-        OptionDescription("max_pages", .int(in: 1...1_000_000_000), default: "10000", "The most"),
+        OptionDescription(
+          "max_pages", .int(in: 1...1_000_000_000), default: "10000",
+          "How many pages a task may have; one with more fails after them"),
         OptionDescription(
           "nested",
           .list(

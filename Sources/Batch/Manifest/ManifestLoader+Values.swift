@@ -189,7 +189,10 @@ extension ManifestLoader {
   ) -> TextTemplate? {
     do throws(TextTemplate.Malformed) {
       let template = try TextTemplate(text)
-      for reference in template.references { check(reference, place, known) }
+      for reference in template.references {
+        check(reference, place, known)
+        if reference.root == "state", let name = reference.path.first { stateNames.insert(name) }
+      }
       return template
     } catch {
       report(.template, error.message, place, error.hint)

@@ -30,6 +30,10 @@ public struct ManifestLoader {
   private var suggestionsLeft = 100
   /// Documents by path.
   var documents: [String: Document?] = [:]
+  /// The members of the state file that templates read.
+  var stateNames: Set<String> = []
+  /// The files that were read.
+  let inputs = InputRecorder()
 
   init(
     file: String, folder: String, registry: PluginRegistry, environment: PipelineFileEnvironment
@@ -37,6 +41,12 @@ public struct ManifestLoader {
     self.file = file
     self.folder = folder
     self.registry = registry
+    var environment = environment
+    let (readFile, inputs) = (environment.readFile, inputs)
+    environment.readFile = { path in
+      inputs.add(path, "a file that the pipeline reads")
+      return try readFile(path)
+    }
     self.environment = environment
     decoder = OptionDecoder(folder: folder, environment: environment)
     source = SourceText(file: file, lines: [])
@@ -119,11 +129,39 @@ public struct ManifestLoader {
     return "there are \(names.prefix(12).joined(separator: ", "))\(names.count > 12 ? ", …" : "")"
   }
 
+  /// Reports outputs that would replace an input or another output.
+  mutating func checkOutputs(_ manifest: Manifest, _ sinks: SourcePlace) {
+    let plan: SinkPlan
+    do {
+      plan = try SinkPlan(manifest)
+    } catch {
+      return report(.output, error.message, sinks)
+    }
+    for problem in OutputCheck(manifest, plan).conflicts() {
+      report(.output, problem.message, problem.place ?? sinks, problem.hint)
+    }
+  }
+
   mutating func report(
     _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String? = nil,
     severity: PipelineDiagnostic.Severity = .error
   ) {
     decoder.findings.append(
       PipelineDiagnostic(code, message, severity: severity, at: place, hint: hint))
+  }
+}
+
+/// Collects the files that are read while a manifest is loaded.
+final class InputRecorder: Sendable {
+  private let found = Locked([InputFile]())
+
+  var files: [InputFile] { found.withLock { $0 } }
+
+  func add(_ path: String, _ role: String) {
+    found.withLock { found in
+      if !found.contains(where: { $0.path == path }) {
+        found.append(InputFile(path: path, role: role))
+      }
+    }
   }
 }

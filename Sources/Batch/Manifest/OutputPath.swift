@@ -39,7 +39,17 @@ struct OutputPath {
     return full
   }
 
-  private static func real(_ path: String) -> String {
+  /// The path as seen from the folder, which is the same from every working directory.
+  func relative(_ path: String) -> String {
+    path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.count + 1)) : path
+  }
+
+  /// The opposite of ``relative(_:)``, for messages.
+  func shown(_ relative: String) -> String {
+    folder == "." || relative == "-" || relative.hasPrefix("/") ? relative : "\(folder)/\(relative)"
+  }
+
+  static func real(_ path: String) -> String {
     guard let resolved = realpath(path, nil) else { return path }
     defer { free(resolved) }
     return String(cString: resolved)

@@ -54,6 +54,76 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
 
   /// The one value at the path.
   func value(in value: JSONValue) -> JSONValue? { values(in: value).first }
+
+  /// What lies at a path of one record.
+  enum Found {
+    case value(JSONValue)
+    /// An object or list on the path is null, or empty.
+    case null
+    /// An object on the path does not have the next key.
+    case absent
+    case mismatch(PathMismatch)
+  }
+
+  /// What lies at the path: the first match where it goes through lists.
+  func look(in value: JSONValue) -> Found { look(value, 0) }
+
+  private func look(_ value: JSONValue, _ index: Int) -> Found {
+    guard index < steps.count else { return .value(value) }
+    if value.isNull { return .null }
+    switch (steps[index], value) {
+    case (.key(let key), .object(let object)):
+      return object[key].map { look($0, index + 1) } ?? .absent
+    case (.index(let place), .array(let elements)):
+      return elements.indices.contains(place) ? look(elements[place], index + 1) : .null
+    case (.each, .array(let elements)):
+      var last = Found.null
+      for element in elements {
+        last = look(element, index + 1)
+        switch last {
+        case .value, .mismatch: return last
+        case .null, .absent: continue
+        }
+      }
+      return last
+    default: return .mismatch(PathMismatch(self, at: index, isList: value.arrayValue != nil))
+    }
+  }
+
+  /// The path up to a step, as text.
+  fileprivate func text(upTo end: Int) -> String {
+    var text = ""
+    for step in steps[..<end] {
+      switch step {
+      case .key(let key): text += (text.isEmpty ? "" : ".") + key
+      case .each: text += "[*]"
+      case .index(let index): text += "[\(index)]"
+      }
+    }
+    return text
+  }
+}
+
+/// A result whose shape is not the one that a path expects: a list without `[*]`, or `[*]` without a list.
+struct PathMismatch: Sendable, Equatable, CustomStringConvertible {
+  /// What is wrong, and what to write; follows the name of the option.
+  let description: String
+
+  /// - Parameters:
+  ///   - index: The step that does not fit the value before it.
+  ///   - isList: Whether the value before the step is a list.
+  init(_ path: ResultPath, at index: Int, isList: Bool) {
+    let before = path.text(upTo: index)
+    let rest = path.description.dropFirst(before.count)
+    let shown = before.isEmpty ? "the data" : "`\(before)`"
+    if isList {
+      description = "leads through \(shown), which is a list; write `\(before)[*]\(rest)`"
+    } else if index < path.steps.count, case .key(let key) = path.steps[index] {
+      description = "asks for `\(key)` of \(shown), which is not an object"
+    } else {
+      description = "asks for elements of \(shown), which is not a list; write it without `[*]`"
+    }
+  }
 }
 
 /// The fields of a document by response path, to check paths before anything is sent.
@@ -64,20 +134,6 @@ struct SelectionTree {
   init(_ document: Document, _ operation: OperationDefinition) {
     self.document = document
     root = operation.selectionSet
-  }
-
-  /// What is wrong with a path: the name that no field answers to, and a better one.
-  func problem(of keys: [String]) -> (name: String, suggestion: String?)? {
-    var sets = [root]
-    for key in keys {
-      let fields = sets.flatMap { self.fields(of: $0) }
-      let found = fields.filter { $0.responseKey == key }
-      guard !found.isEmpty else {
-        return (key, GQLRunSupport.suggestion(for: key, in: fields.map(\.responseKey)))
-      }
-      sets = found.compactMap(\.selectionSet)
-    }
-    return nil
   }
 
   /// The selections below a path.

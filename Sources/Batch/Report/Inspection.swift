@@ -41,10 +41,33 @@ public struct RunInspection {
     for state in TaskState.allCases where counts[state] > 0 {
       lines.append(Self.padded(state.name) + "\(counts[state])")
     }
-    for sink in try journal.sinks().values.sorted(by: { $0.path < $1.path }) {
-      lines.append("sink       \(sink.path): \(sink.records) records, \(sink.position) bytes")
+    for output in try outputs() {
+      let size = output.bytes.map { ", \($0) bytes" } ?? ""
+      lines.append(
+        "sink       \(output.name): \(output.records.map { "\($0) records" } ?? "kept by the pipeline")\(size)"
+      )
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Every output of the run, with what the journal recorded of it.
+  private func outputs() throws -> [(name: String, records: Int?, bytes: Int?)] {
+    let base = OutputPath(folder: manifest.folder)
+    let sinks = try journal.sinks()
+    let outputs = try journal.outputs()
+    guard !outputs.isEmpty else {
+      // A journal of an older version.
+      return sinks.values.sorted { $0.path < $1.path }.map { ($0.path, $0.records, $0.position) }
+    }
+    return outputs.map { output in
+      if output.format == "cache" { return ("the cache", nil, nil) }
+      let path = output.path == "-" ? "standard output" : base.shown(output.path)
+      guard output.name.isEmpty else {
+        return ("\(path), table \(output.name)", output.records, nil)
+      }
+      let position = sinks[output.path]
+      return (path, position?.records ?? 0, position?.position ?? 0)
+    }
   }
 
   /// The same as JSON.
@@ -56,12 +79,28 @@ public struct RunInspection {
     for state in TaskState.allCases {
       object[state.name] = .number(JSONNumber(counts[state]))
     }
+    object["outputs"] = .array(
+      try outputs().map { output in
+        var entry: JSONObject = ["name": .string(output.name)]
+        if let records = output.records { entry["records"] = .number(JSONNumber(records)) }
+        if let bytes = output.bytes { entry["bytes"] = .number(JSONNumber(bytes)) }
+        return .object(entry)
+      })
     return JSONValue.object(object).jsonText() + "\n"
   }
 
   /// Writes the reports that the manifest names.
-  public func writeReports() throws -> [String] {
-    try ReportWriter(journal, manifest: manifest).write()
+  ///
+  /// - Parameter overwrites: Replaces files that are not earlier reports, too.
+  /// - Throws: ``OutputProblems`` when a file that is there is not an earlier output.
+  public func writeReports(overwrites: Bool = false) throws -> [String] {
+    var ledger = try OutputLedger(manifest)
+    if !overwrites {
+      let problems = try OutputCheck(manifest, try SinkPlan(manifest))
+        .foreignFiles(ledger, includingSinks: false)
+      guard problems.isEmpty else { throw OutputProblems(problems: problems) }
+    }
+    try ReportWriter(journal, manifest: manifest).write(&ledger)
     let report = manifest.report
     return [report.junit, report.html, report.json].compactMap { $0 }
   }

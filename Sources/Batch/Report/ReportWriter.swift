@@ -12,10 +12,12 @@ struct ReportWriter {
     self.manifest = manifest
   }
 
-  /// Writes those that the manifest asks for.
-  func write() throws {
+  /// Writes those that the manifest asks for, and notes them as outputs.
+  func write(_ ledger: inout OutputLedger) throws {
     let report = manifest.report
-    guard report.json != nil || report.html != nil || report.junit != nil else { return }
+    let paths = [report.junit, report.html, report.json].compactMap { $0 }
+    guard !paths.isEmpty else { return }
+    try ledger.willReplace(paths)
     let data = try ReportData(journal, manifest: manifest)
     if let path = report.json {
       try AtomicFile.write(
@@ -25,6 +27,7 @@ struct ReportWriter {
       try AtomicFile.write(Array(HTMLReport(data, manifest.thresholds).text.utf8), to: path)
     }
     if let path = report.junit { try JUnitReport(data).write(to: path) }
+    try ledger.end(paths)
   }
 }
 

@@ -11,38 +11,102 @@ public struct ShardMerge {
 
   /// Merges the newest journal and the outputs of each shard of a manifest.
   ///
-  /// - Throws: ``JournalError`` when a shard is missing or has not ended.
-  public init(_ manifest: Manifest) throws {
+  /// - Parameter overwrites: Replaces files that are not earlier outputs of the manifest, too.
+  /// - Throws: ``JournalError`` when a shard is missing or has not ended, ``StoppedByStorage`` when an output
+  ///   of a shard is not what its journal recorded, ``OutputProblems`` when a file must not be replaced.
+  public init(_ manifest: Manifest, overwrites: Bool = false) throws {
+    let base = OutputPath(folder: manifest.folder)
     let shards = try Self.shards(manifest)
-    let journals = try shards.map { shard -> String in
-      guard let path = JournalFolder(manifest, shard: shard).all().last else {
-        throw JournalError("there is no journal of the shard \(shard.number)/\(shard.count)")
-      }
-      let journal = try Journal(path: path, isReadOnly: true)
-      defer { journal.close() }
-      guard !(try journal.meta("ended") ?? "").isEmpty, (try journal.meta("stop") ?? "").isEmpty
-      else {
-        throw JournalError(
-          "the shard \(shard.number)/\(shard.count) has not ended; continue it with --shard "
-            + "\(shard.number)/\(shard.count) --resume")
-      }
-      return path
-    }
+    let journals = try shards.map { try Self.endedJournal(manifest, $0) }
     let whole = try SinkPlan(manifest)
+    var ledger = try OutputLedger(manifest)
+    let check = OutputCheck(manifest, whole)
+    var problems = check.conflicts()
+    if problems.isEmpty, !overwrites { problems = try check.foreignFiles(ledger) }
+    guard problems.isEmpty else { throw OutputProblems(problems: problems) }
+
+    var step = JournalStep()
+    let written = whole.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
+    let plans = try shards.map { try SinkPlan(manifest, suffix: $0.label) }
+    let parts = whole.entries.indices.map { place in
+      zip(plans, journals).map { Part(entry: $0.entries[place], journal: $1) }
+    }
+    // All of them before anything is written.
+    for part in parts.joined() where part.entry.path != "-" { try part.verify(base) }
+    try ledger.willReplace(written)
+    let identity = UUID().uuidString
+    let owner = TableMarker.Owner(name: manifest.name, journal: identity)
     for (place, entry) in whole.entries.enumerated() where entry.path != "-" {
-      let parts = try shards.map { try SinkPlan(manifest, suffix: $0.label).entries[place] }
       if entry.isTable {
-        try Self.merge(tables: parts, into: entry, base: OutputPath(folder: manifest.folder))
+        let position = try Self.merge(tables: parts[place], into: entry, base: base, owner: owner)
+        if let position { step.tables.append(position) }
       } else {
-        try Self.merge(files: parts.map(\.path), into: entry)
+        step.sinks.append(try Self.merge(files: parts[place], into: entry, base: base))
       }
       files.append(entry.path)
     }
+    try ledger.end(written)
     let target = try JournalFolder(manifest).open(resumes: false, at: Date().timeIntervalSince1970)
     defer { target.close() }
     journal = target.path
-    try Self.merge(journals, into: target, manifest)
+    try target.set(["id": identity])
+    try target.register(whole.outputs(base, cache: nil))
+    try target.record(step)
+    try Self.merge(journals.map(\.path), into: target, manifest)
     tasks = try target.counts().total
+  }
+
+  /// A journal of a shard that has ended.
+  private struct Ended {
+    var path: String
+    var sinks: [String: SinkPosition]
+    var outputs: [OutputRecord]
+    var identity: String?
+  }
+
+  /// An output of one shard.
+  private struct Part {
+    var entry: SinkPlan.Entry
+    var journal: Ended
+
+    func recorded(_ base: OutputPath) -> SinkPosition? {
+      journal.sinks[base.relative(entry.path)] ?? journal.sinks[entry.path]
+    }
+
+    /// Compares the output with what the journal of the shard recorded.
+    func verify(_ base: OutputPath) throws {
+      guard FileManager.default.fileExists(atPath: entry.path) else {
+        throw JournalError(
+          "the output \(entry.path) of a shard is missing; bring it into its folder")
+      }
+      guard entry.isTable else {
+        if let recorded = recorded(base) { try FileSink.verify(entry.path, recorded) }
+        return
+      }
+      let path = base.relative(entry.path)
+      guard let identity = journal.identity,
+        let known = journal.outputs.first(where: { $0.path == path && $0.name == entry.table }),
+        known.step > 0
+      else { return }
+      try TableFile.verify(entry.path, table: entry.table, step: known.step, journal: identity)
+    }
+  }
+
+  private static func endedJournal(_ manifest: Manifest, _ shard: Shard) throws -> Ended {
+    let label = "\(shard.number)/\(shard.count)"
+    guard let path = JournalFolder(manifest, shard: shard).all().last else {
+      throw JournalError("there is no journal of the shard \(label)")
+    }
+    let journal = try Journal(path: path, isReadOnly: true)
+    defer { journal.close() }
+    guard !(try journal.meta("ended") ?? "").isEmpty, (try journal.meta("stop") ?? "").isEmpty
+    else {
+      throw JournalError(
+        "the shard \(label) has not ended; continue it with --shard \(label) --resume")
+    }
+    return Ended(
+      path: path, sinks: try journal.sinks(), outputs: try journal.outputs(),
+      identity: try journal.meta("id"))
   }
 
   private static func shards(_ manifest: Manifest) throws -> [Shard] {
@@ -65,64 +129,80 @@ public struct ShardMerge {
     return (1...count).compactMap { Shard("\($0)/\(count)") }
   }
 
-  private static func merge(files parts: [String], into entry: SinkPlan.Entry) throws {
-    let part = entry.path + ".part"
-    guard FileManager.default.createFile(atPath: part, contents: nil),
-      let output = FileHandle(forWritingAtPath: part)
-    else { throw Errno.last("cannot write \(entry.path)") }
-    var isFirst = true
-    for path in parts {
-      guard let input = FileHandle(forReadingAtPath: path) else {
-        throw JournalError("the output \(path) of a shard is missing")
+  /// Writes the files of the shards one after the other, and returns where the result ends.
+  private static func merge(
+    files parts: [Part], into entry: SinkPlan.Entry, base: OutputPath
+  ) throws -> SinkPosition {
+    // Members of gzip files stay as they are.
+    let format = entry.format == .gzip ? FileSink.Format.lines : entry.format
+    let output = try FileSink(path: entry.path, format: format, recorded: nil, base: base)
+    do {
+      for part in parts {
+        try append(part.entry, records: part.recorded(base)?.records ?? 0, to: output)
       }
-      var skip = 0
-      var cut = 0
-      switch entry.format {
-      case .csv(let header) where !isFirst: skip = header.utf8.count
-      case .json:
-        skip = 1
-        cut = 3
-      default: break
+      _ = try output.sync()
+      guard let position = output.positionWhenPublished() else {
+        throw JournalError("\(entry.path) cannot be merged")
       }
-      let end = Int(try input.seekToEnd()) - cut
-      try input.seek(toOffset: UInt64(min(skip, max(end, 0))))
-      if case .json = entry.format {
-        // Elements of a later part follow a comma.
-        try output.write(contentsOf: Data((isFirst ? "[" : end > 1 ? "," : "").utf8))
-      }
-      var left = end - skip
-      while left > 0, let data = try input.read(upToCount: min(left, 1 << 20)), !data.isEmpty {
-        try output.write(contentsOf: data)
-        left -= data.count
-      }
-      if case .json = entry.format { isFirst = isFirst && end <= 1 } else { isFirst = false }
-      try input.close()
+      try output.finish(isComplete: true)
+      return position
+    } catch {
+      output.abandon()
+      throw error
     }
-    if case .json = entry.format { try output.write(contentsOf: Data("\n]\n".utf8)) }
-    try output.synchronize()
-    try output.close()
-    guard rename(part, entry.path) == 0 else { throw Errno.last("cannot write \(entry.path)") }
+  }
+
+  private static func append(
+    _ part: SinkPlan.Entry, records: Int, to output: FileSink
+  ) throws {
+    guard let input = FileHandle(forReadingAtPath: part.path) else {
+      throw JournalError("the output \(part.path) of a shard cannot be read")
+    }
+    defer { try? input.close() }
+    var skip = 0
+    var cut = 0
+    switch part.format {
+    // The file of the whole has one header, and brackets of its own.
+    case .csv(let header): skip = header.utf8.count
+    case .json:
+      skip = 1
+      cut = 3
+    case .lines, .gzip: break
+    }
+    var left = Int(try input.seekToEnd()) - cut - skip
+    guard left > 0 else { return }
+    try input.seek(toOffset: UInt64(skip))
+    // The comma before the first element of all is left out by the file.
+    var prefix: [UInt8] = part.format == .json ? [0x2C] : []
+    var count = part.format == .json ? max(records, 1) : records
+    while left > 0, let data = try input.read(upToCount: min(left, 1 << 20)), !data.isEmpty {
+      try output.append(prefix + data, records: count)
+      (prefix, count) = ([], 0)
+      left -= data.count
+    }
   }
 
   private static func merge(
-    tables parts: [SinkPlan.Entry], into entry: SinkPlan.Entry, base: OutputPath
-  ) throws {
+    tables parts: [Part], into entry: SinkPlan.Entry, base: OutputPath, owner: TableMarker.Owner
+  ) throws -> TablePosition? {
     let file = try TableFile(path: entry.path, base: base)
     defer { file.close() }
-    let sink = try TableSink(file, table: entry.table, columns: entry.columns, key: entry.key)
-    for part in parts where FileManager.default.fileExists(atPath: part.path) {
-      let columns = entry.columns + (entry.key.isEmpty ? ["_task"] : [])
-      let names = columns.map { QuotedText.sqlIdentifier($0) }
+    let sink = try TableSink(
+      file, table: entry.table, columns: entry.columns, key: entry.key, owner: owner)
+    let columns = entry.columns + (entry.key.isEmpty ? ["_task"] : [])
+    let names = columns.map(\.quotedForSQLite).joined(separator: ", ")
+    for part in parts {
       let source = try QuerySource(
-        path: part.path,
-        query: "SELECT \(names.joined(separator: ", ")) FROM \"\(part.table)\"")
+        path: part.entry.path, query: "SELECT \(names) FROM \(part.entry.table.quotedForSQLite)")
       while let row = try source.next() {
         guard case .values(let object) = row.content else { continue }
         try sink.append(
           columns.map { SQLValue(object[$0]) }, unit: object["_task"]?.stringValue ?? "")
       }
     }
+    let position = try sink.endStep(base.relative(entry.path))
     try file.sync()
+    return position
   }
 
   private static func merge(

@@ -15,6 +15,8 @@ public struct RunOptions: Sendable {
   public var updatesSnapshots = false
   /// Checks every row before the first request, however long that takes.
   public var checksAllRows = false
+  /// Replaces files that are not earlier outputs of the manifest, and writes into tables that no batch made.
+  public var overwrites = false
 
   public init() {}
 }
@@ -30,6 +32,8 @@ public struct RunSummary: Sendable {
   public var journal: String
   /// The thresholds that were not kept.
   public var missedThresholds: [String]
+  /// What the manifest asks for and no result had, such as a column.
+  public var warnings: [String] = []
   /// Time spent on journal and sinks.
   public var journalSeconds: Double
   public var sinkSeconds: Double
@@ -38,6 +42,13 @@ public struct RunSummary: Sendable {
   public var hasFailures: Bool {
     counts[.failed] + counts[.unknown] + counts[.skipped] > 0 || !missedThresholds.isEmpty
   }
+}
+
+/// Outputs that must not be written, found before anything was sent.
+public struct OutputProblems: Error, Sendable, CustomStringConvertible {
+  public var problems: [OutputProblem]
+
+  public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
 /// Rows that do not fit, found before anything was sent.
@@ -81,45 +92,66 @@ public struct BatchRun: Sendable {
     guard problems.isEmpty else { throw RowProblems(problems: problems) }
 
     let plan = try SinkPlan(manifest, suffix: options.shard?.label ?? "")
-    let journal = try JournalFolder(manifest, shard: options.shard).open(
-      resumes: options.resumes || options.onlyFailed, at: services.secondsSince1970())
+    let folder = JournalFolder(manifest, shard: options.shard)
+    let resumes = (options.resumes || options.onlyFailed) && folder.all().last != nil
+    var ledger = try OutputLedger(manifest, shard: options.shard)
+    // A run that is refused leaves no journal.
+    if !resumes { try checkOutputs(plan, ledger, nil) }
+    let journal = try folder.open(resumes: resumes, at: services.secondsSince1970())
+    if resumes {
+      do {
+        try checkOutputs(plan, ledger, journal)
+      } catch {
+        journal.close()
+        throw error
+      }
+    }
     let numbers = try journal.register(manifest.operations.map(\.id))
+    let stop = RunStop()
     let feed = try TaskFeed(
       manifest, state: state, numbers: numbers, journal: journal, options: options,
-      services: services)
+      services: services, stop: stop)
     let settings = runnable(plan)
     let governor = Governor(
       settings, limits: manifest.rate, endpoint: manifest.pipeline.endpoint,
       services: services)
+    stop.onStop { governor.wakeAll() }
     let stage = try SinkStage(
-      manifest, journal: journal, plan: plan,
+      manifest, journal: journal, plan: plan, shard: options.shard,
       cache: manifest.keepsInCache ? services.store : nil)
-    let recorder = Recorder(stage) { feed.settle($0) }
+    let (failures, report) = AsyncStream.makeStream(of: (any Error).self)
+    let recorder = Recorder(stage, settled: { feed.settle($0) }, failed: { report.yield($0) })
     let runner = TaskRunner(
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
-      governor: governor, recorder: recorder, feed: feed, plan: plan, numbers: numbers,
-      options: options)
+      governor: governor, recorder: recorder, feed: feed, stop: stop, plan: plan,
+      numbers: numbers, options: options)
     if isChecked, await check.isExact { feed.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
     if try journal.meta("started") == nil {
       try journal.set(["started": "\(feed.time.now())"])
     }
-    await control.begin(feed, governor)
+    await control.begin(stop, feed, governor)
 
     let clock = ContinuousClock()
     let start = clock.now
     do {
+      let files = plan.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
+      // Before the files are made: a run that is killed at once leaves nothing that the next one refuses.
+      try ledger.begin(files)
       try await stage.open()
-      try await work(runner, settings, check, isChecked)
+      try ledger.begin(files, inodes: await stage.inodes())
+      try await work(runner, settings, check, isChecked, failures)
       try await recorder.barrier()
       let seconds = (clock.now - start).seconds
-      let stop = feed.reason
+      let (stop, detail) = (stop.reason, stop.detail)
       let keeps = stop == nil ? feed.operationsWithoutFailure() : []
-      try await stage.finish(isComplete: stop == nil)
+      ledger = try await stage.finish(isComplete: stop == nil, files, ledger)
       // Bookmarks only when everything they stand for is in the sinks.
       if let file = manifest.stateFile, stop == nil {
+        try ledger.willReplace([file])
         try StateFile.save(
           await stage.currentBookmarks(), of: Set(keeps.map { numbers[$0] }), over: state, to: file)
+        try ledger.end([file])
       }
       let counters = feed.counters
       let counts = try journal.counts()
@@ -132,19 +164,34 @@ public struct BatchRun: Sendable {
         "ended": "\(feed.time.now())", "stop": stop.map { "\($0)" } ?? "",
         "total": counters.total.map { "\($0)" } ?? "",
       ])
-      if stop == nil { try ReportWriter(journal, manifest: manifest).write() }
+      if stop == nil { try ReportWriter(journal, manifest: manifest).write(&ledger) }
       let summary = RunSummary(
-        counters: counters, counts: counts, stop: stop, stopDetail: feed.stopDetail,
+        counters: counters, counts: counts, stop: stop, stopDetail: detail,
         seconds: seconds, journal: journal.path,
-        missedThresholds: missed, journalSeconds: await stage.journalTime.seconds,
+        missedThresholds: missed, warnings: plan.warnings(manifest),
+        journalSeconds: await stage.journalTime.seconds,
         sinkSeconds: await stage.fileTime.seconds)
       await stage.close()
       return summary
     } catch {
+      // What ended before the failure is kept, unless the outputs are what failed.
+      try? await recorder.barrier()
       await stage.abandon()
       await stage.close()
       throw error
     }
+  }
+
+  /// Refuses outputs that would replace an input, or a file that is not an earlier output.
+  ///
+  /// - Parameter journal: That of a run that goes on; what it recorded is compared when the sinks are opened.
+  private func checkOutputs(_ plan: SinkPlan, _ ledger: OutputLedger, _ journal: Journal?) throws {
+    let check = OutputCheck(manifest, plan)
+    var problems = check.conflicts()
+    if problems.isEmpty, !options.overwrites {
+      problems = try check.foreignFiles(ledger, resuming: journal)
+    }
+    guard problems.isEmpty else { throw OutputProblems(problems: problems) }
   }
 
   /// The settings, with no more requests at a time than there can be connections: one that cannot be
@@ -177,17 +224,31 @@ public struct BatchRun: Sendable {
     return files + 3 * (Set(tables.map(\.path)).count + readers) + 8
   }
 
+  private enum Child {
+    case worker
+    case helper
+  }
+
   /// Runs tasks until there are no more, or the run stops.
+  ///
+  /// Ends with the first error: a group that waits for all of its children would wait for workers that are
+  /// suspended until the failed one brings work. `failures` reports outputs that cannot be written, so the
+  /// run ends even while every worker waits for the server.
   private func work(
-    _ runner: TaskRunner, _ settings: RunSettings, _ check: RowCheck, _ isChecked: Bool
+    _ runner: TaskRunner, _ settings: RunSettings, _ check: RowCheck, _ isChecked: Bool,
+    _ failures: AsyncStream<any Error>
   ) async throws {
-    let feed = runner.feed
-    try await withThrowingTaskGroup(of: Void.self) { group in
+    let (feed, stop) = (runner.feed, runner.stop)
+    try await withThrowingTaskGroup(of: Child.self) { group in
+      group.addTask {
+        for await failure in failures { throw failure }
+        return .helper
+      }
       if let deadline = settings.deadline {
         group.addTask { [clock = services.clock] in
-          do { try await clock.sleep(for: deadline) } catch { return }
-          feed.stop(.deadline)
-          runner.governor.wakeAll()
+          do { try await clock.sleep(for: deadline) } catch { return .helper }
+          stop.stop(.deadline)
+          return .helper
         }
       }
       if !isChecked {
@@ -195,28 +256,29 @@ public struct BatchRun: Sendable {
           _ = await check.advance(for: nil)
           for problem in await check.problems { logger.warning("\(problem)") }
           if await check.isDone, await check.isExact { feed.setTotal(await check.count) }
+          return .helper
         }
       }
-      try await withThrowingTaskGroup(of: Void.self) { workers in
-        let executors = services.transport?.executors ?? []
-        for number in 0..<settings.concurrency {
-          workers.addTask(
-            executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
-          ) {
-            while let item = try await feed.next({ try await runner.recorder.barrier() }) {
-              try await runner.run(item)
-            }
+      let executors = services.transport?.executors ?? []
+      for number in 0..<settings.concurrency {
+        group.addTask(
+          executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
+        ) {
+          while let item = try await feed.next({ try await runner.recorder.barrier() }) {
+            try await runner.run(item)
           }
+          return .worker
         }
-        do {
-          try await workers.waitForAll()
-        } catch {
-          // The others must not wait for what will not come.
-          feed.stop(.interrupted)
-          runner.governor.wakeAll()
-          workers.cancelAll()
-          throw error
+      }
+      var workers = settings.concurrency
+      do {
+        while workers > 0, let child = try await group.next() {
+          if child == .worker { workers -= 1 }
         }
+      } catch {
+        stop.stop(.interrupted)
+        group.cancelAll()
+        throw error
       }
       group.cancelAll()
     }
@@ -225,23 +287,24 @@ public struct BatchRun: Sendable {
 
 /// Stops a run, and tells how it stands.
 public actor RunControl {
+  private var runStop: RunStop?
   private var feed: TaskFeed?
   private var governor: Governor?
   private var isStopped = false
 
   public init() {}
 
-  func begin(_ feed: TaskFeed, _ governor: Governor) async {
+  func begin(_ stop: RunStop, _ feed: TaskFeed, _ governor: Governor) async {
+    runStop = stop
     self.feed = feed
     self.governor = governor
-    if isStopped { feed.stop(.interrupted) }
+    if isStopped { stop.stop(.interrupted) }
   }
 
   /// Begins no further task; those in flight end, and everything is written.
   public func stop() async {
     isStopped = true
-    feed?.stop(.interrupted)
-    governor?.wakeAll()
+    runStop?.stop(.interrupted)
   }
 
   /// `nil` before the first task.

@@ -107,8 +107,10 @@ public struct RowReport: Sendable {
   public var isExact: Bool
   public var problems: [String]
 
-  /// Reads every row there is.
-  public init(_ manifest: Manifest) async throws {
+  /// Reads every row there is, and looks at the files that the outputs would replace.
+  ///
+  /// - Parameter overwrites: Accepts files that are not earlier outputs of the manifest.
+  public init(_ manifest: Manifest, overwrites: Bool = false) async throws {
     let check = RowCheck(manifest, state: try StateFile.read(manifest.stateFile))
     _ = await check.advance(for: nil)
     count = await check.count
@@ -119,5 +121,8 @@ public struct RowReport: Sendable {
     } catch {
       problems.append(error.message)
     }
+    guard problems.isEmpty, !overwrites else { return }
+    let outputs = OutputCheck(manifest, try SinkPlan(manifest))
+    problems += try outputs.foreignFiles(OutputLedger(manifest)).map(\.description)
   }
 }

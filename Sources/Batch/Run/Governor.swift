@@ -152,7 +152,7 @@ final class Governor: Sendable {
     budget.note(.object(told), adapter, label: pass.label, now: now, time: time)
   }
 
-  /// Lets everybody go on, to find out that the run has ended.
+  /// Resumes all waiting callers, which then find that the run has stopped.
   func wakeAll() {
     let all = state.withLock { state in
       state.isStopped = true

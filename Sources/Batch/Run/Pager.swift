@@ -42,13 +42,13 @@ struct Pager {
     return true
   }
 
-  /// Goes on behind a page. False when there is no further one.
-  mutating func advance(over data: any ResultData, page: Int) throws -> Bool {
+  /// Moves to the page after this one. False when there is none.
+  mutating func advance(over data: any ResultData) throws -> Bool {
     guard let pagination else { return false }
     let next: String
     switch pagination.style {
     case .connection(let path, _):
-      guard let info = try Self.value(data, path.description + ".pageInfo"),
+      guard let info = try Self.value(data, path.description + ".pageInfo", "connection"),
         info["hasNextPage"]?.boolValue == true
       else { return false }
       guard let cursor = info["endCursor"]?.stringValue else {
@@ -57,8 +57,10 @@ struct Pager {
       }
       next = cursor
     case .offset(let variable, let items):
-      guard let value = try Self.value(data, items.description) else { return false }
-      let count = value.arrayValue?.count ?? 0
+      guard let value = try Self.value(data, items.description, "items") else { return false }
+      guard let count = value.arrayValue?.count else {
+        throw TaskProblem("`items` of `paginate` leads to `\(items)`, which is not a list")
+      }
       guard count > 0 else { return false }
       next = String((variables[variable]?.intValue ?? 0) + count)
     }
@@ -67,17 +69,18 @@ struct Pager {
         "the server gave the cursor \"\(next.prefix(60))\" a second time; its pages would never end"
       )
     }
-    guard page < pagination.maximumPages else {
-      throw TaskProblem(
-        "there are more than \(pagination.maximumPages) pages; raise `max_pages` of `paginate`")
-    }
     go(to: next)
     return true
   }
 
-  private static func value(_ data: any ResultData, _ path: String) throws -> JSONValue? {
+  private static func value(
+    _ data: any ResultData, _ path: String, _ option: String
+  ) throws -> JSONValue? {
     var found: JSONValue?
-    try data.forEachValue(at: ResultPath(path)) { bytes in found = try JSONValue(parsing: bytes) }
+    let mismatch = try data.forEachValue(at: ResultPath(path)) { bytes in
+      found = try JSONValue(parsing: bytes)
+    }
+    if let mismatch { throw TaskProblem("`\(option)` of `paginate` \(mismatch)") }
     return found
   }
 }

@@ -61,11 +61,19 @@ final class Recorder: Sendable {
 
   private let stage: SinkStage
   private let settled: @Sendable ([TaskID]) -> Void
+  private let failed: @Sendable (any Error) -> Void
   private let state = Locked(State())
 
-  init(_ stage: SinkStage, settled: @escaping @Sendable ([TaskID]) -> Void) {
+  /// - Parameters:
+  ///   - settled: Called with the tasks whose end has become durable.
+  ///   - failed: Called once, when outcomes cannot be written; every caller throws the same error.
+  init(
+    _ stage: SinkStage, settled: @escaping @Sendable ([TaskID]) -> Void,
+    failed: @escaping @Sendable (any Error) -> Void = { _ in }
+  ) {
     self.stage = stage
     self.settled = settled
+    self.failed = failed
   }
 
   /// Hands an outcome over. It is durable some time later; ``barrier()`` waits for that.
@@ -170,5 +178,6 @@ final class Recorder: Sendable {
       return state.durableWaiters.map(\.continuation) + state.takeSpaceWaiters()
     }
     for continuation in waiting { continuation.resume() }
+    failed(error)
   }
 }

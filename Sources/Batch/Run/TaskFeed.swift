@@ -31,9 +31,6 @@ final class TaskFeed: Sendable {
     /// How often those who wait were woken.
     var wakes = 0
     var counters = RunCounters()
-    var stopReason: StopReason?
-    /// What the server or the network said when it came to that.
-    var stopDetail: String?
   }
 
   /// What comes of looking for the next task.
@@ -60,12 +57,14 @@ final class TaskFeed: Sendable {
   private let started: Double
   /// Goes on from `started`.
   let time: RunTime
+  private let stop: RunStop
   private let state: Locked<State>
 
   init(
     _ manifest: Manifest, state: JSONObject, numbers: [Int], journal: Journal, options: RunOptions,
-    services: Services
+    services: Services, stop: RunStop = RunStop()
   ) throws {
+    self.stop = stop
     self.manifest = manifest
     self.numbers = numbers
     self.journal = journal
@@ -88,23 +87,10 @@ final class TaskFeed: Sendable {
     self.state = Locked(
       State(
         operations: manifest.operations.map { Progress(openNeeds: Set($0.needs)) }, seen: seen))
+    stop.onStop { [weak self] in self?.wake() }
   }
 
-  var reason: StopReason? { state.withLock { $0.stopReason } }
-  var stopDetail: String? { state.withLock { $0.stopDetail } }
   var counters: RunCounters { state.withLock { $0.counters } }
-
-  /// Hands out no further task.
-  func stop(_ reason: StopReason, _ detail: String? = nil) {
-    state.withLock { Self.stop(&$0, reason, detail) }
-    wake()
-  }
-
-  private static func stop(_ state: inout State, _ reason: StopReason, _ detail: String? = nil) {
-    guard state.stopReason == nil else { return }
-    state.stopReason = reason
-    state.stopDetail = detail
-  }
 
   func setTotal(_ total: Int?) { state.withLock { $0.counters.total = total } }
 
@@ -142,7 +128,7 @@ final class TaskFeed: Sendable {
   }
 
   private func step(_ state: inout State) throws -> Step {
-    if state.stopReason != nil { return .end }
+    if stop.reason != nil { return .end }
     guard let place = pick(&state) else {
       return state.doneCount == state.operations.count ? .end : .wait(wakes: state.wakes)
     }
@@ -283,11 +269,10 @@ final class TaskFeed: Sendable {
       state.operations[place].ended += 1
       if end == .done { state.operations[place].succeeded += 1 }
       let hasStopped = hasTooManyFailures(state.counters)
-      if hasStopped { Self.stop(&state, .tooManyFailures) }
       state.operations[place].open -= 1
       return (state.operations[place].open == 0 && state.operations[place].isExhausted, hasStopped)
     }
-    if hasStopped { wake() }
+    if hasStopped { stop.stop(.tooManyFailures) }
     if isLast { try await complete(place, barrier) }
   }
 

@@ -9,8 +9,14 @@ extension TaskRunner {
     _ pager: inout Pager, _ update: inout TaskUpdate
   ) throws -> (Outcome?, isLast: Bool) {
     var records = 0
-    if operation.emit != nil {
-      try data?.forEachValue(at: operation.emit) { _ in records += 1 }
+    if let emit = operation.emit {
+      let mismatch = try data?.forEachValue(at: emit) { record in
+        records += 1
+        // `[*]` takes what a list has; without it, a record that is a list is a mistake.
+        guard record.first == UInt8(ascii: "["), emit.steps.last != .each else { return }
+        throw TaskProblem("`emit` leads to `\(emit)`, which is a list; write `\(emit)[*]`")
+      }
+      if let mismatch { throw TaskProblem("`emit` \(mismatch)") }
     } else if data != nil {
       records = 1
     }
@@ -23,18 +29,20 @@ extension TaskRunner {
     pageUpdate.page += 1
     pageUpdate.records += records
     pageUpdate.error = nil
-    let hasMore = try data.map { try pager.advance(over: $0, page: pageUpdate.page) } ?? false
+    let hasMore = try data.map { try pager.advance(over: $0) } ?? false
     pageUpdate.cursor = hasMore ? pager.position : nil
     pageUpdate.state = hasMore ? .running : .done
     var outcome = outcome(item, operation, page, data, pageUpdate, records: records)
     // A record that a sink cannot take: the page counts as not written, and none follows.
     guard outcome.update.state != .failed else { return (outcome, true) }
-    update = pageUpdate
     if !operation.capture.isEmpty, let data {
       var captured = JSONObject()
       for capture in operation.capture {
         var values: [JSONValue] = []
-        try data.forEachValue(at: capture.path) { values.append(try JSONValue(parsing: $0)) }
+        let mismatch = try data.forEachValue(at: capture.path) {
+          values.append(try JSONValue(parsing: $0))
+        }
+        if let mismatch { throw TaskProblem("the capture `\(capture.name)` \(mismatch)") }
         captured[capture.name] =
           capture.path.steps.contains(.each) ? .array(values) : values.first ?? .null
       }
@@ -46,13 +54,16 @@ extension TaskRunner {
       let path = ResultPath(
         [operation.emit?.description, bookmark.path.description].compactMap { $0 }
           .joined(separator: "."))
-      try data.forEachValue(at: path) { bytes in
+      let mismatch = try data.forEachValue(at: path) { bytes in
         let value = try JSONValue(parsing: bytes)
         folded = folded.map { SinkStage.folded(bookmark.fold, $0, value) } ?? value
       }
+      if let mismatch { throw TaskProblem("the bookmark `\(bookmark.name)` \(mismatch)") }
       if let folded { outcome.bookmarks.append((bookmark.name, bookmark.fold, folded)) }
     }
     if operation.snapshot != nil, let data { try compareSnapshot(operation, item, data) }
+    // Only now: a page that fails above is not among those written.
+    update = pageUpdate
     return (outcome, !hasMore)
   }
 
@@ -70,6 +81,11 @@ extension TaskRunner {
     }
     guard !operation.expect.isEmpty else { return nil }
     let facts = try facts(operation, page, data, update, records)
+    for condition in operation.expect {
+      if let mismatch = condition.mismatch(in: facts) {
+        throw TaskProblem("the condition `\(condition)` \(mismatch)")
+      }
+    }
     for condition in operation.expect where !condition.holds(for: facts) {
       return "expected \(condition), found \(condition.found(in: facts))"
     }

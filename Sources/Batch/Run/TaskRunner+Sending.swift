@@ -22,9 +22,9 @@ extension TaskRunner {
   /// Sends a request until there is an answer that is one; `nil` when the run stops before.
   func send(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page? {
     while true {
-      if feed.reason != nil { return nil }
+      if stop.reason != nil { return nil }
       let pass = try await governor.enter(operation.id)
-      if feed.reason != nil {
+      if stop.reason != nil {
         _ = governor.leave(pass, nil)
         return nil
       }
@@ -53,8 +53,7 @@ extension TaskRunner {
         if let verdict = governor.leave(pass, .unreachable) { give(up: verdict, page) }
       case .unauthorized:
         _ = governor.leave(pass, nil)
-        feed.stop(.unauthorized, page.error.map { "\($0)" })
-        governor.wakeAll()
+        stop.stop(.unauthorized, page.error.map { "\($0)" })
         return nil
       case .unknown, .failed, .tooCostly:
         _ = governor.leave(pass, .answered, head: head)
@@ -65,9 +64,8 @@ extension TaskRunner {
   }
 
   private func give(up verdict: Governor.Verdict, _ page: Page) {
-    feed.stop(
+    stop.stop(
       verdict == .refused ? .throttled : .unreachable, page.error.map { "\($0)" })
-    governor.wakeAll()
   }
 
   /// One pass through the chain.

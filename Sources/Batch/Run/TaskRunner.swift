@@ -13,6 +13,7 @@ struct TaskRunner: Sendable {
   let governor: Governor
   let recorder: Recorder
   let feed: TaskFeed
+  let stop: RunStop
   let plan: SinkPlan
   let numbers: [Int]
   let options: RunOptions
@@ -58,7 +59,7 @@ struct TaskRunner: Sendable {
       }
       if isLast { return try await end(item, outcome) }
       try await recorder.submit(outcome)
-      if feed.reason != nil { return feed.putBack(item) }
+      if stop.reason != nil { return feed.putBack(item) }
     }
   }
 
@@ -74,6 +75,13 @@ struct TaskRunner: Sendable {
   private func page(
     _ item: TaskItem, _ operation: BatchOperation, _ pager: inout Pager, _ update: inout TaskUpdate
   ) async throws -> (Outcome?, isLast: Bool) {
+    if let most = operation.pagination?.maximumPages, update.page >= most {
+      // All of them are written. With a higher limit, `--only failed` continues at the cursor.
+      update.state = .failed
+      update.error = "there are more than \(most) pages; raise `max_pages` of `paginate`"
+      update.ended = feed.time.now()
+      return (outcome(item, operation, Page(), nil, update, records: 0), true)
+    }
     let request: GraphQLRequest
     do throws(CacheError) {
       request = try self.request(operation, operation.template, pager.variables)

@@ -16,6 +16,8 @@ final class FileSink {
   }
 
   let path: String
+  /// As the journal has it: relative to the manifest's folder.
+  private let name: String
   private let format: Format
   private var partPath: String { path + ".part" }
   private var descriptor: Int32 = -1
@@ -23,31 +25,33 @@ final class FileSink {
   private var compressor: GzipWriter?
   private(set) var position = 0
   private(set) var records = 0
+  private var checksum = Checksum()
   private var isPublished = false
   private let isStandardOutput: Bool
   private var isDirty = false
 
   /// - Parameter recorded: Where the journal says the sink is; `nil` begins a new file.
+  /// - Throws: ``StoppedByStorage``, also when the file is not what the journal recorded.
   init(path: String, format: Format, recorded: SinkPosition?, base: OutputPath) throws {
     self.path = path
     self.format = format
+    name = base.relative(path)
     isStandardOutput = path == "-"
     if format == .gzip { compressor = GzipWriter() }
     guard !isStandardOutput else {
       descriptor = 1
       escaper = isatty(1) == 1 && format != .gzip ? TerminalEscaper() : nil
+      try continueStandardOutput(recorded)
       return
     }
     try Self.makeFolder(of: path)
-    guard (try? base.resolve(Self.relative(path, to: base.folder))) != nil else {
+    guard (try? base.resolve(name)) != nil else {
       throw StoppedByStorage(message: "\(path) lies outside of the manifest's folder")
     }
     if let recorded {
-      position = recorded.position
-      records = recorded.records
-      try reopen(mayBePublished: recorded.isPublished)
+      try reopen(recorded)
     } else {
-      descriptor = Foundation.open(partPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      descriptor = Foundation.open(partPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
       guard descriptor >= 0 else { throw Errno.last("cannot make \(partPath)") }
       try lock(partPath)
       guard ftruncate(descriptor, 0) == 0 else { throw Errno.last("cannot begin \(partPath)") }
@@ -59,6 +63,19 @@ final class FileSink {
     }
   }
 
+  /// Refuses an unfinished file that another run is writing.
+  static func checkUnlocked(_ path: String) throws {
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { return }
+    defer { Foundation.close(descriptor) }
+    guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { throw isWritten(path) }
+  }
+
+  private static func isWritten(_ name: String) -> StoppedByStorage {
+    StoppedByStorage(
+      message: "another run is writing \(name); wait for it, or give this run outputs of its own")
+  }
+
   /// Keeps out a second run that writes the same file: each has a journal of its own, and they would
   /// write over each other. Held until the file is closed.
   private func lock(_ name: String) throws {
@@ -68,37 +85,119 @@ final class FileSink {
     } catch {
       throw StoppedByStorage(message: "\(error)")
     }
-    guard isLocked else {
-      throw StoppedByStorage(
-        message: "another run is writing \(name); wait for it, or give this run outputs of its own")
-    }
+    guard isLocked else { throw Self.isWritten(name) }
   }
 
   /// Opens what an earlier run left, and cuts off what was not acknowledged.
   ///
-  /// A file that has its name already is continued under it, but only when the journal says so: it could
-  /// be that of an earlier run.
-  private func reopen(mayBePublished: Bool) throws {
+  /// The file must begin with the bytes that the journal recorded. It is continued under its own name only
+  /// when the journal says that it was published, and as `NAME.part` when the run ended between that record
+  /// and the renaming.
+  private func reopen(_ recorded: SinkPosition) throws {
+    position = recorded.position
+    records = recorded.records
+    var refusal: StoppedByStorage?
+    for candidate in recorded.isPublished ? [partPath, path] : [partPath] {
+      descriptor = Foundation.open(candidate, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+      guard descriptor >= 0 else {
+        if errno != ENOENT { refusal = missing(candidate, errno) }
+        continue
+      }
+      do {
+        try lock(candidate)
+        checksum = try Self.verified(descriptor, candidate, recorded)
+        isPublished = candidate == path
+        guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) >= 0
+        else {
+          throw Errno.last("cannot continue \(candidate)")
+        }
+        return
+      } catch let problem as StoppedByStorage {
+        Foundation.close(descriptor)
+        descriptor = -1
+        refusal = problem
+      }
+    }
+    throw refusal ?? missing(recorded.isPublished ? path : partPath, ENOENT)
+  }
+
+  private func missing(_ name: String, _ code: Int32) -> StoppedByStorage {
+    StoppedByStorage(
+      refusing: "cannot continue \(name): \(String(cString: strerror(code))); the journal recorded "
+        + "\(position) bytes of it: restore the file, or start without --resume")
+  }
+
+  /// Compares a file with what a journal recorded, and leaves it as it is.
+  static func verify(_ path: String, _ recorded: SinkPosition) throws {
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw Errno.last("cannot read \(path)") }
+    defer { Foundation.close(descriptor) }
+    _ = try verified(descriptor, path, recorded)
+  }
+
+  /// Reads the file up to the recorded position.
+  private static func verified(
+    _ descriptor: Int32, _ candidate: String, _ recorded: SinkPosition
+  ) throws -> Checksum {
     var status = stat()
-    isPublished = mayBePublished && lstat(partPath, &status) != 0
-    let name = isPublished ? path : partPath
-    descriptor = Foundation.open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else {
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw StoppedByStorage(
-        message:
-          "cannot continue \(name): \(String(cString: strerror(errno))); the journal says that "
-          + "\(position) bytes of it are written: put it back, or start without --resume")
+        refusing:
+          "cannot continue \(candidate): it is not a regular file; restore the file that the "
+          + "earlier run wrote, or start without --resume")
     }
-    try lock(name)
-    guard fstat(descriptor, &status) == 0, Int(status.st_size) >= position else {
+    guard Int(status.st_size) >= recorded.position else {
       throw StoppedByStorage(
-        message:
-          "\(name) is shorter than the \(position) bytes that the journal recorded; put it back, "
-          + "or start without --resume")
+        refusing: "\(candidate) is shorter than the \(recorded.position) bytes that the journal "
+          + "recorded; restore the file, or start without --resume")
     }
-    guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) >= 0 else {
-      throw Errno.last("cannot continue \(name)")
+    var found = Checksum()
+    var left = recorded.position
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    while left > 0 {
+      let count = buffer.withUnsafeMutableBytes {
+        Foundation.read(descriptor, $0.baseAddress, min($0.count, left))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw Errno.last("cannot read \(candidate)") }
+      buffer.withUnsafeBytes { found.add(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+      left -= count
     }
+    guard recorded.checksum == nil || recorded.checksum == found else {
+      throw StoppedByStorage(
+        refusing:
+          "\(candidate) does not begin with the \(recorded.position) bytes that the journal "
+          + "recorded: it was changed, or is another file; restore the file, or start without --resume"
+      )
+    }
+    return found
+  }
+
+  /// Standard output cannot be cut: what is still missing is written to it. A file that was emptied since,
+  /// as by `>` of the shell, no longer holds the earlier results.
+  private func continueStandardOutput(_ recorded: SinkPosition?) throws {
+    guard let recorded else { return }
+    position = recorded.position
+    records = recorded.records
+    guard let (file, end) = recorded.file.flatMap({ Self.parsed($0) }),
+      let now = Self.standardOutputFile(), now.file == file, now.size < end
+    else { return }
+    throw StoppedByStorage(
+      refusing:
+        "standard output is a file with \(now.size) bytes, and the journal recorded results up to "
+        + "byte \(end) of it: append with `>>` to the restored file, or start without --resume")
+  }
+
+  private static func standardOutputFile() -> (file: String, size: Int)? {
+    var status = stat()
+    guard fstat(1, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return ("\(status.st_dev):\(status.st_ino)", Int(status.st_size))
+  }
+
+  private static func parsed(_ text: String) -> (file: String, end: Int)? {
+    guard let space = text.lastIndex(of: " "), let end = Int(text[text.index(after: space)...])
+    else { return nil }
+    return (String(text[..<space]), end)
   }
 
   func append(_ bytes: [UInt8], records count: Int) throws {
@@ -137,6 +236,7 @@ final class FileSink {
       throw problem
     }
     position += held.count
+    held.withUnsafeBytes { checksum.add($0) }
     held.removeAll(keepingCapacity: true)
   }
 
@@ -149,32 +249,45 @@ final class FileSink {
       throw Errno.last("cannot make \(path) durable")
     }
     isDirty = false
-    return SinkPosition(
-      path: path, position: position, records: records, header: nil, isPublished: isPublished)
+    return recorded(isPublished: isPublished)
   }
 
-  /// Where the file stands when it gets its name; recorded before that happens.
+  /// The position of the file under its own name; recorded before it is renamed.
   func positionWhenPublished() -> SinkPosition? {
-    isStandardOutput
-      ? nil
-      : SinkPosition(
-        path: path, position: position, records: records, header: nil, isPublished: true)
+    isStandardOutput ? nil : recorded(isPublished: true)
+  }
+
+  private func recorded(isPublished: Bool) -> SinkPosition {
+    var result = SinkPosition(
+      path: name, position: position, records: records, isPublished: isPublished,
+      checksum: checksum)
+    if isStandardOutput, let file = Self.standardOutputFile() {
+      result.file = "\(file.file) \(file.size)"
+    }
+    return result
+  }
+
+  /// The number of the open file, which it keeps when it is renamed.
+  var inode: UInt64? {
+    var status = stat()
+    guard !isStandardOutput, fstat(descriptor, &status) == 0 else { return nil }
+    return UInt64(status.st_ino)
   }
 
   /// Ends the file; gives it its name when `isComplete`.
   func finish(isComplete: Bool) throws {
     guard !isStandardOutput else { return }
-    defer { Foundation.close(descriptor) }
+    defer { abandon() }
     if format == .json {
-      let end = position
+      let (end, sum) = (position, checksum)
       held += Array("\n]\n".utf8)
       try flush()
-      position = end
+      (position, checksum) = (end, sum)
     }
     if let compressor, position == 0 {
       held += compressor.add([]) + compressor.finishMember()
       try flush()
-      position = 0
+      (position, checksum) = (0, Checksum())
     }
     guard fsync(descriptor) == 0 else { throw Errno.last("cannot make \(path) durable") }
     guard isComplete, !isPublished else { return }
@@ -183,7 +296,11 @@ final class FileSink {
   }
 
   /// Leaves the file as it is.
-  func abandon() { if !isStandardOutput { Foundation.close(descriptor) } }
+  func abandon() {
+    guard !isStandardOutput, descriptor >= 0 else { return }
+    Foundation.close(descriptor)
+    descriptor = -1
+  }
 
   static func makeFolder(of path: String) throws {
     do {
@@ -192,9 +309,5 @@ final class FileSink {
     } catch {
       throw StoppedByStorage(message: "cannot make the folder \(FilePath.folder(of: path))")
     }
-  }
-
-  static func relative(_ path: String, to folder: String) -> String {
-    path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.count + 1)) : path
   }
 }

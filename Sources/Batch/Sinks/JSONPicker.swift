@@ -11,7 +11,10 @@ struct JSONPicker {
     case index(Int)
   }
 
+  private let path: ResultPath?
   private let keys: [Key]
+  /// The first value whose shape is not what the path expects; null is not one.
+  private(set) var mismatch: PathMismatch?
   /// Open containers, and how many of them, from the outside, lie on the path.
   private var depth = 0
   private var onPath = 0
@@ -30,6 +33,7 @@ struct JSONPicker {
   private var picked: [UInt8] = []
 
   init(_ path: ResultPath?) {
+    self.path = path
     keys = (path?.steps ?? []).map {
       switch $0 {
       case .key(let name): .name(Array(name.utf8))
@@ -69,11 +73,11 @@ struct JSONPicker {
           expectsKey = false
           key.removeAll(keepingCapacity: true)
         } else {
-          begin()
+          begin(byte)
           if pickDepth >= 0 { picked.append(byte) }
         }
       case 0x7B, 0x5B:
-        let follows = begin()
+        let follows = begin(byte)
         if pickDepth >= 0 { picked.append(byte) }
         depth += 1
         if follows {
@@ -113,7 +117,7 @@ struct JSONPicker {
         if inScalar { try endScalar(body) }
       default:
         if !inScalar {
-          begin()
+          begin(byte)
           inScalar = true
         }
         if pickDepth >= 0 { picked.append(byte) }
@@ -129,14 +133,27 @@ struct JSONPicker {
 
   /// A value begins. Returns whether the path goes on inside of it.
   @discardableResult
-  private mutating func begin() -> Bool {
+  private mutating func begin(_ byte: UInt8) -> Bool {
     guard pickDepth < 0, depth == onPath, isMatch else { return false }
     if depth == keys.count {
       pickDepth = depth
       picked.removeAll(keepingCapacity: true)
       return false
     }
+    if mismatch == nil, !fits(byte), let path {
+      mismatch = PathMismatch(path, at: depth, isList: byte == 0x5B)
+    }
     return true
+  }
+
+  /// Whether a value that begins with `byte` can have what the path asks for next.
+  private func fits(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "n"): true
+    case 0x7B: if case .name = keys[depth] { true } else { false }
+    case 0x5B: if case .name = keys[depth] { false } else { true }
+    default: false
+    }
   }
 
   private func matches(_ index: Int) -> Bool {
@@ -162,12 +179,18 @@ struct JSONPicker {
 
 extension ResultData {
   /// The values at a path that are not null, one after the other. The whole data without a path.
-  func forEachValue(at path: ResultPath?, _ body: ([UInt8]) throws -> Void) throws {
+  ///
+  /// - Returns: Where the data does not have the shape that the path expects.
+  @discardableResult
+  func forEachValue(
+    at path: ResultPath?, _ body: ([UInt8]) throws -> Void
+  ) throws -> PathMismatch? {
     var picker = JSONPicker(path)
     func pass(_ bytes: [UInt8]) throws {
       if !bytes.elementsEqual("null".utf8) { try body(bytes) }
     }
     try forEachChunk { try picker.feed($0) { try pass($0) } }
     try picker.finish { try pass($0) }
+    return picker.mismatch
   }
 }

@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 
 /// What one page of a task brought, on its way into the sinks and the journal.
 struct Outcome: Sendable {
@@ -77,9 +78,17 @@ struct SinkFormat: Sendable {
 
   let kind: Kind
   let emit: ResultPath?
+  /// Which of the columns that the manifest names had a value; `nil` for columns taken from the document.
+  var usage: ColumnUsage?
 
   /// Whether a record can be one that the sink does not take.
-  var mayRefuse: Bool { if case .rows(_, let key) = kind { !key.isEmpty } else { false } }
+  var mayRefuse: Bool {
+    switch kind {
+    case .rows(let paths, let key): !key.isEmpty || paths.contains { $0?.steps.count ?? 0 > 1 }
+    case .csv(let paths): paths.contains { $0?.steps.count ?? 0 > 1 }
+    default: false
+    }
+  }
 
   /// Where records of this operation have their columns.
   static func paths(_ columns: [String]) -> [ResultPath?] { columns.map { ResultPath($0) } }
@@ -113,14 +122,17 @@ struct SinkFormat: Sendable {
       }
     case .csv(let paths):
       guard let data else { return }
+      var found = Array(repeating: false, count: paths.count)
+      defer { usage?.note(found) }
       try writeTogether(data, write) { record in
         let value = try JSONValue(parsing: record)
-        return CSVText.line(paths.map { path in path?.value(in: value) })
+        return CSVText.line(try paths.enumerated().map { try cell($1, in: value, &found[$0]) })
       }
     case .rows(let paths, let key):
       try data?.forEachValue(at: emit) { record in
         let value = try JSONValue(parsing: record)
-        var row = paths.map { SQLValue($0?.value(in: value)) }
+        var isFound = false
+        var row = try paths.map { SQLValue(try cell($0, in: value, &isFound)) }
         for place in key {
           if case .null = row[place] {
             throw TaskProblem(
@@ -151,6 +163,53 @@ struct SinkFormat: Sendable {
       }
     }
     if count > 0 { try write(.bytes(held, records: count)) }
+  }
+}
+
+extension SinkFormat {
+  /// The value of one column of a record.
+  ///
+  /// - Parameter isFound: Set when the record has the column, also as null.
+  private func cell(
+    _ path: ResultPath?, in record: JSONValue, _ isFound: inout Bool
+  ) throws -> JSONValue? {
+    guard let path else { return nil }
+    switch path.look(in: record) {
+    case .value(let value):
+      isFound = true
+      return value
+    case .null:
+      isFound = true
+      return nil
+    case .absent: return nil
+    case .mismatch(let mismatch): throw TaskProblem("the column `\(path)` \(mismatch)")
+    }
+  }
+}
+
+/// Which columns of a sink had a value, or null, in any record of a run.
+final class ColumnUsage: Sendable {
+  let names: [String]
+  private let state: Locked<[Bool]>
+
+  init(_ names: [String]) {
+    self.names = names
+    state = Locked(Array(repeating: false, count: names.count))
+  }
+
+  /// Adds what the records of one page had; a page without records has nothing to add.
+  func note(_ page: [Bool]) {
+    guard page.contains(true) else { return }
+    state.withLock { state in
+      for (column, isFound) in page.enumerated() where isFound { state[column] = true }
+    }
+  }
+
+  /// The columns that no record had, when any had one.
+  var missing: [String] {
+    state.withLock { found in
+      found.contains(true) ? zip(names, found).filter { !$1 }.map(\.0) : []
+    }
   }
 }
 

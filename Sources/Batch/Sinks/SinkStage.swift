@@ -35,19 +35,25 @@ actor SinkStage {
   private var databases: [String: TableFile] = [:]
   private var tables: [String: TableSink] = [:]
   private var recorded: [String: SinkPosition]
+  /// What the journal knows of tables, by path and name.
+  private var recordedTables: [String: OutputRecord] = [:]
+  private let owner: TableMarker.Owner
+  private var isClosed = false
   private var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
   /// How long journal and files took, to be told beside the run's time.
   private(set) var journalTime = Duration.zero
   private(set) var fileTime = Duration.zero
 
   init(
-    _ manifest: Manifest, journal: Journal, plan: SinkPlan, cache: (any RecordStore)? = nil
+    _ manifest: Manifest, journal: Journal, plan: SinkPlan, shard: Shard? = nil,
+    cache: (any RecordStore)? = nil
   ) throws {
     self.cache = cache
     self.manifest = manifest
     self.journal = journal
     self.plan = plan
     base = OutputPath(folder: manifest.folder)
+    owner = try TableMarker.Owner(manifest, shard: shard, journal: journal)
     recorded = try journal.sinks()
     for (name, bookmark) in try journal.bookmarks() { bookmarks[name] = bookmark }
   }
@@ -57,16 +63,38 @@ actor SinkStage {
 
   /// Opens the sinks, so that one that cannot be written is known before anything is sent. Where there
   /// are very many, each is opened with its first record.
-  func open() throws {
-    guard plan.entries.count <= Self.mostOpenAtOnce else { return }
+  ///
+  /// - Throws: ``StoppedByStorage`` when an output cannot be written, or is not what the journal recorded.
+  func open() async throws {
+    try await ResumeCheck(journal, plan, base, cache: cache).run()
+    for output in try journal.outputs() where output.step > 0 {
+      recordedTables[Self.name(output.path, output.name)] = output
+    }
+    let isMany = plan.entries.count > Self.mostOpenAtOnce
     for entry in plan.entries {
-      if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
+      guard isMany else {
+        if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
+        continue
+      }
+      // What was written before is checked now, one output at a time.
+      if entry.isTable, recordedTables[name(entry)] != nil {
+        _ = try table(entry)
+        closeDatabases()
+      } else if !entry.isTable, position(entry) != nil {
+        _ = try file(entry)
+        abandonFiles()
+      }
     }
     for database in databases.values { try database.sync() }
   }
 
+  /// The inodes of the files that are open, by path.
+  func inodes() -> [String: UInt64] { files.compactMapValues(\.inode) }
+
   /// Makes the outcomes durable, in this order. One step at a time.
   func commit(_ outcomes: [Outcome]) async throws {
+    // A group that comes late, after a failure, must not open the files again.
+    guard !isClosed else { throw CancellationError() }
     let clock = ContinuousClock()
     let start = clock.now
     var step = JournalStep()
@@ -89,7 +117,10 @@ actor SinkStage {
     for file in files.values {
       if let position = try file.sync() { step.sinks.append(position) }
     }
-    for table in tables.values { table.endStep() }
+    for (name, table) in tables {
+      let path = String(name.prefix { $0 != "\u{0}" })
+      if let position = try table.endStep(path) { step.tables.append(position) }
+    }
     for database in databases.values { try database.sync() }
     do throws(CacheError) {
       try await cache?.sync()
@@ -104,13 +135,21 @@ actor SinkStage {
 
   /// Ends all files.
   ///
-  /// - Parameter isComplete: Whether the run has ended, so that they get their names.
-  func finish(isComplete: Bool) throws {
+  /// - Parameters:
+  ///   - isComplete: Whether the run has ended, so that they get their names.
+  ///   - paths: The files of the run.
+  ///   - ledger: Knows the files from before they are renamed.
+  func finish(
+    isComplete: Bool, _ paths: [String], _ ledger: OutputLedger
+  ) throws -> OutputLedger {
+    var ledger = ledger
     if isComplete {
       // A sink that nothing was written to is an empty file, not a missing one.
-      for entry in plan.entries where !entry.isTable {
-        _ = try file(entry)
+      for entry in plan.entries {
+        if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
       }
+      for database in databases.values { try database.sync() }
+      try ledger.begin(paths, inodes: inodes())
       var step = JournalStep()
       for file in files.values {
         _ = try file.sync()
@@ -119,17 +158,27 @@ actor SinkStage {
       try journal.record(step)
     }
     for file in files.values { try file.finish(isComplete: isComplete) }
-    for database in databases.values { database.close() }
     files = [:]
-    databases = [:]
-    tables = [:]
+    closeDatabases()
+    isClosed = true
+    if isComplete { try ledger.end(paths) }
+    return ledger
   }
 
   /// Closes everything as it is, after a failure.
   func abandon() {
+    abandonFiles()
+    closeDatabases()
+    isClosed = true
+  }
+
+  private func abandonFiles() {
     for file in files.values { file.abandon() }
-    for database in databases.values { database.close() }
     files = [:]
+  }
+
+  private func closeDatabases() {
+    for database in databases.values { database.close() }
     databases = [:]
     tables = [:]
   }
@@ -168,20 +217,36 @@ actor SinkStage {
   private func file(_ entry: SinkPlan.Entry) throws -> FileSink {
     if let file = files[entry.path] { return file }
     let file = try FileSink(
-      path: entry.path, format: entry.format, recorded: recorded[entry.path], base: base)
+      path: entry.path, format: entry.format, recorded: position(entry), base: base)
     files[entry.path] = file
     return file
   }
 
   private func table(_ entry: SinkPlan.Entry) throws -> TableSink {
-    let name = "\(entry.path)\u{0}\(entry.table)"
+    let name = name(entry)
     if let table = tables[name] { return table }
-    let file = try databases[entry.path] ?? TableFile(path: entry.path, base: base)
+    let known = recordedTables[name]
+    let file =
+      try databases[entry.path]
+      ?? TableFile(path: entry.path, base: base, mustExist: known != nil)
     databases[entry.path] = file
-    let table = try TableSink(file, table: entry.table, columns: entry.columns, key: entry.key)
+    let table = try TableSink(
+      file, table: entry.table, columns: entry.columns, key: entry.key, owner: owner,
+      recorded: known)
     tables[name] = table
     return table
   }
+
+  /// Where the journal says that a file is; journals of older versions name it as the command did.
+  private func position(_ entry: SinkPlan.Entry) -> SinkPosition? {
+    recorded[base.relative(entry.path)] ?? recorded[entry.path]
+  }
+
+  private func name(_ entry: SinkPlan.Entry) -> String {
+    Self.name(base.relative(entry.path), entry.table)
+  }
+
+  private static func name(_ path: String, _ table: String) -> String { "\(path)\u{0}\(table)" }
 
   static func folded(_ fold: Bookmark.Fold, _ old: JSONValue, _ new: JSONValue) -> JSONValue {
     switch fold {
@@ -203,121 +268,4 @@ actor SinkStage {
 extension TaskUpdate {
   /// One page of one task.
   var unit: String { "\(id.text).\(page)" }
-}
-
-/// Which sinks take the results of which operation, in which form.
-struct SinkPlan: Sendable {
-  /// One file, or one table of a database.
-  struct Entry: Sendable {
-    var path: String
-    var format = FileSink.Format.lines
-    var isTable = false
-    var table = ""
-    var columns: [String] = []
-    var key: [String] = []
-  }
-
-  struct Use: Sendable {
-    var format: SinkFormat
-    /// The place in `entries`; `nil` for the cache, which the pipeline writes.
-    var entry: Int?
-  }
-
-  var entries: [Entry] = []
-  /// By operation, a use for each sink.
-  var formats: [[Use]] = []
-
-  /// - Parameter suffix: Put before the extension, for the files of a shard.
-  init(_ manifest: Manifest, suffix: String = "") throws(TaskProblem) {
-    var places: [String: Int] = [:]
-    for operation in manifest.operations {
-      var uses: [Use] = []
-      for sink in manifest.sinks {
-        guard sink.takes(operation.id), sink.kind != .cache else {
-          uses.append(Use(format: SinkFormat(kind: .nothing, emit: nil), entry: nil))
-          continue
-        }
-        var path = try TextTemplate.filled(sink.path, operation.id)
-        if path != "-" { path = Self.path(path, suffix) }
-        var entry = Entry(path: path)
-        let kind: SinkFormat.Kind
-        switch sink.kind {
-        case .ndjson(let isCompressed, let lines):
-          entry.format = isCompressed ? .gzip : .lines
-          let areRecords = lines == .records || lines == .auto && operation.emit != nil
-          kind = areRecords ? .records : .results
-        case .csv(let columns):
-          let names = columns.isEmpty ? operation.columns : columns
-          entry.format = .csv(
-            header: String(decoding: CSVText.line(names.map { .string($0) }), as: UTF8.self))
-          kind = .csv(SinkFormat.paths(names))
-        case .json:
-          entry.format = .json
-          kind = .elements
-        case .sqlite(let table, let key):
-          entry.isTable = true
-          entry.table = try TextTemplate.filled(table, operation.id)
-          entry.columns = operation.columns + key.filter { !operation.columns.contains($0) }
-          entry.key = key
-          kind = .rows(
-            SinkFormat.paths(entry.columns),
-            key: key.compactMap { entry.columns.firstIndex(of: $0) })
-        case .cache: kind = .nothing
-        }
-        let name = "\(entry.path)\u{0}\(entry.table)"
-        let place = places[name] ?? entries.count
-        if place < entries.count,
-          entries[place].format != entry.format
-            || entries[place].columns != entry.columns
-        {
-          throw TaskProblem(
-            "`\(operation.id)` and another operation write different columns to \(entry.path); "
-              + "give each its own, as with {{op}}")
-        }
-        if places[name] == nil {
-          places[name] = place
-          entries.append(entry)
-        }
-        uses.append(Use(format: SinkFormat(kind: kind, emit: operation.emit), entry: place))
-      }
-      formats.append(uses)
-    }
-  }
-
-  static func path(_ path: String, _ suffix: String) -> String {
-    guard !suffix.isEmpty else { return path }
-    let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
-    guard let dot = path[start...].firstIndex(of: "."), dot > start else {
-      return "\(path).\(suffix)"
-    }
-    return "\(path[..<dot]).\(suffix)\(path[dot...])"
-  }
-
-  /// Whether any sink needs the data of an operation.
-  func takesData(_ operation: Int) -> Bool {
-    formats[operation].contains { $0.entry != nil }
-  }
-}
-
-extension TextTemplate {
-  /// A path or table with the operation's id put in.
-  static func filled(_ text: String, _ operation: String) throws(TaskProblem) -> String {
-    var scope = Scope()
-    scope.operation = operation
-    do throws(Malformed) {
-      return try scopeText(TextTemplate(text), scope)
-    } catch {
-      throw TaskProblem(error.message)
-    }
-  }
-
-  private static func scopeText(_ template: TextTemplate, _ scope: Scope) throws(Malformed)
-    -> String
-  {
-    do throws(TaskProblem) {
-      return try template.text(in: scope)
-    } catch {
-      throw Malformed(message: error.message, hint: "")
-    }
-  }
 }

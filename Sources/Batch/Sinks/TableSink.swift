@@ -9,10 +9,17 @@ final class TableFile {
   private let queue: DatabaseQueue
   private var isOpen = false
 
-  init(path: String, base: OutputPath) throws {
+  /// - Parameter mustExist: Whether an earlier part of the run has written to it.
+  init(path: String, base: OutputPath, mustExist: Bool = false) throws {
     self.path = path
+    guard !mustExist || FileManager.default.fileExists(atPath: path) else {
+      throw StoppedByStorage(
+        refusing:
+          "cannot continue \(path): there is no such file, and the journal recorded rows in it: "
+          + "restore the database, or start without --resume")
+    }
     try FileSink.makeFolder(of: path)
-    guard (try? base.resolve(FileSink.relative(path, to: base.folder))) != nil else {
+    guard (try? base.resolve(base.relative(path))) != nil else {
       throw StoppedByStorage(message: "\(path) lies outside of the manifest's folder")
     }
     var configuration = Configuration()
@@ -29,15 +36,84 @@ final class TableFile {
     }
   }
 
-  /// Works within the transaction of the step.
-  func change(_ body: (Database) throws -> Void) throws {
+  /// The first table that must not be written without the user's consent, and why; `nil` when all are new or
+  /// ours.
+  ///
+  /// Tables of ours have an index that is named after them.
+  static func foreign(_ path: String, tables: [String]) -> (index: Int, reason: String)? {
+    guard let status = FileStatus(path), status.size > 0 else { return nil }
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
     do {
-      try queue.inDatabase { db in
+      return try DatabaseQueue(path: path, configuration: configuration).read { db in
+        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        guard application == 0 else {
+          return (
+            0, "the database \(path) belongs to an application (application_id \(application))"
+          )
+        }
+        for (index, table) in tables.enumerated() where try isForeign(db, table) {
+          return (
+            index, "the table `\(table)` of \(path) is there already, and was not made by a batch"
+          )
+        }
+        return nil
+      }
+    } catch {
+      return (
+        0,
+        "\(path) is there already, and cannot be used as a SQLite database: \(problem(path, error))"
+      )
+    }
+  }
+
+  private static func isForeign(_ db: Database, _ table: String) throws -> Bool {
+    let isThere =
+      try Bool.fetchOne(
+        db, sql: "SELECT count(*) > 0 FROM sqlite_schema WHERE lower(name) = lower(?)",
+        arguments: [table]) ?? false
+    let isOurs =
+      try Bool.fetchOne(
+        db,
+        sql:
+          "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'index' AND lower(tbl_name) = lower(?1) "
+          + "AND lower(substr(name, 1, length(?2))) = lower(?2)",
+        arguments: [table, "gqlrun_\(table)_"]) ?? false
+    return isThere && !isOurs
+  }
+
+  /// Compares a table with what a journal recorded of it, and leaves it as it is.
+  static func verify(_ path: String, table: String, step: Int, journal: String) throws {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
+    do {
+      try DatabaseQueue(path: path, configuration: configuration).read { db in
+        let name = try String.fetchOne(
+          db, sql: "SELECT owner FROM \(TableMarker.tableName) WHERE name = ? AND journal = ?",
+          arguments: [table, journal])
+        let marker = TableMarker(
+          table: table,
+          columns: try String.fetchAll(
+            db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [table]),
+          owner: TableMarker.Owner(name: name ?? "", journal: journal))
+        _ = try marker.verified(db, path: path, step: step)
+      }
+    } catch {
+      throw problem(path, error)
+    }
+  }
+
+  /// Works within the transaction of the step.
+  func change<Result>(_ body: (Database) throws -> Result) throws -> Result {
+    do {
+      return try queue.inDatabase { db in
         if !isOpen {
           try db.beginTransaction(.immediate)
           isOpen = true
         }
-        try body(db)
+        return try body(db)
       }
     } catch {
       throw Self.problem(path, error)
@@ -61,7 +137,7 @@ final class TableFile {
     try? queue.close()
   }
 
-  private static func problem(_ path: String, _ error: any Error) -> any Error {
+  static func problem(_ path: String, _ error: any Error) -> any Error {
     guard let error = error as? DatabaseError else { return error }
     return StoppedByStorage(
       message: "cannot write \(path): \(error.message ?? "SQLite error \(error.resultCode)")")
@@ -80,43 +156,59 @@ final class TableSink {
   private let key: [String]
   /// The pages of tasks whose earlier rows were taken away in this step.
   private var cleared: Set<String> = []
+  private let marker: TableMarker
+  private var hasChanged = false
+  private var step: Int
+  private var records: Int
 
-  init(_ file: TableFile, table: String, columns: [String], key: [String]) throws {
+  /// - Parameter recorded: What the journal knows of the table; `nil` when the run begins.
+  /// - Throws: ``StoppedByStorage``, also when the table is not what the journal recorded.
+  init(
+    _ file: TableFile, table: String, columns: [String], key: [String], owner: TableMarker.Owner,
+    recorded: OutputRecord? = nil
+  ) throws {
     self.file = file
     self.table = table
     self.columns = columns
     self.key = key
-    try file.change { db in
-      let all = key.isEmpty ? columns + ["_task"] : columns
-      let definitions = all.map { QuotedText.sqlIdentifier($0) }.joined(separator: ", ")
-      try db.execute(
-        sql: "CREATE TABLE IF NOT EXISTS \(QuotedText.sqlIdentifier(table)) (\(definitions))")
-      let known = Set(try db.columns(in: table).map(\.name))
-      for column in all where !known.contains(column) {
+    let all = key.isEmpty ? columns + ["_task"] : columns
+    let marker = TableMarker(table: table, columns: all, owner: owner)
+    self.marker = marker
+    step = recorded?.step ?? 0
+    records = recorded?.records ?? 0
+    step = try file.change { [step] db in
+      let found = step > 0 ? try marker.verified(db, path: file.path, step: step) : 0
+      let definitions = all.map { $0.quotedForSQLite }.joined(separator: ", ")
+      try db.execute(sql: "CREATE TABLE IF NOT EXISTS \(table.quotedForSQLite) (\(definitions))")
+      // SQLite compares names without regard to the case of ASCII letters.
+      let known = Set(
+        try String.fetchAll(
+          db, sql: "SELECT lower(name) FROM pragma_table_info(?)", arguments: [table]))
+      for column in all where !known.contains(column.asciiLowercased) {
         try db.execute(
-          sql:
-            "ALTER TABLE \(QuotedText.sqlIdentifier(table)) ADD COLUMN \(QuotedText.sqlIdentifier(column))"
-        )
+          sql: "ALTER TABLE \(table.quotedForSQLite) ADD COLUMN \(column.quotedForSQLite)")
       }
       let name = "gqlrun_\(table)_\(key.isEmpty ? "_task" : key.joined(separator: "_"))"
-      let on = (key.isEmpty ? ["_task"] : key).map { QuotedText.sqlIdentifier($0) }.joined(
-        separator: ", ")
+      let on = (key.isEmpty ? ["_task"] : key).map { $0.quotedForSQLite }.joined(separator: ", ")
       try db.execute(
-        sql:
-          "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(QuotedText.sqlIdentifier(name)) "
-          + "ON \(QuotedText.sqlIdentifier(table)) (\(on))")
+        sql: "CREATE \(key.isEmpty ? "" : "UNIQUE ")INDEX IF NOT EXISTS \(name.quotedForSQLite) "
+          + "ON \(table.quotedForSQLite) (\(on))")
+      if found == 0 { try marker.write(db, step: 0) }
+      return found
     }
   }
 
   /// Adds a row to the transaction of the step.
   func append(_ row: [SQLValue], unit: String) throws {
+    hasChanged = true
+    records += 1
     try file.change { db in
       if key.isEmpty, cleared.insert(unit).inserted {
         // With its first page everything that an earlier run left of the task goes.
         let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
         try db.cachedStatement(
           sql:
-            "DELETE FROM \(QuotedText.sqlIdentifier(table)) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
+            "DELETE FROM \(table.quotedForSQLite) WHERE _task = ?1 OR (_task > ?2 AND _task < ?3)"
         ).execute(arguments: [unit, range.map { String($0.0) }, range.map { String($0.1) }])
       }
       let values: [(any DatabaseValueConvertible)?] = row.map { Self.argument($0) }
@@ -124,22 +216,26 @@ final class TableSink {
     }
   }
 
-  /// The step has ended.
-  func endStep() { cleared.removeAll(keepingCapacity: true) }
+  /// Ends the step within its transaction. Returns the new position when rows were added.
+  func endStep(_ name: String) throws -> TablePosition? {
+    cleared.removeAll(keepingCapacity: true)
+    guard hasChanged else { return nil }
+    hasChanged = false
+    step += 1
+    try file.change { [step] db in try marker.write(db, step: step) }
+    return TablePosition(path: name, name: table, step: step, records: records)
+  }
 
   private lazy var insertion: String = {
     let all = key.isEmpty ? columns + ["_task"] : columns
-    let names = all.map { QuotedText.sqlIdentifier($0) }.joined(separator: ", ")
+    let names = all.map { $0.quotedForSQLite }.joined(separator: ", ")
     let marks = all.map { _ in "?" }.joined(separator: ", ")
-    let insert = "INSERT INTO \(QuotedText.sqlIdentifier(table)) (\(names)) VALUES (\(marks))"
+    let insert = "INSERT INTO \(table.quotedForSQLite) (\(names)) VALUES (\(marks))"
     guard !key.isEmpty else { return insert }
     let others = columns.filter { !key.contains($0) }
-    let conflict =
-      "ON CONFLICT (\(key.map { QuotedText.sqlIdentifier($0) }.joined(separator: ", "))) DO "
+    let conflict = "ON CONFLICT (\(key.map { $0.quotedForSQLite }.joined(separator: ", "))) DO "
     guard !others.isEmpty else { return "\(insert) \(conflict)NOTHING" }
-    let updates = others.map {
-      "\(QuotedText.sqlIdentifier($0)) = excluded.\(QuotedText.sqlIdentifier($0))"
-    }
+    let updates = others.map { "\($0.quotedForSQLite) = excluded.\($0.quotedForSQLite)" }
     return "\(insert) \(conflict)UPDATE SET \(updates.joined(separator: ", "))"
   }()
 

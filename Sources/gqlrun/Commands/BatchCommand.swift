@@ -49,15 +49,23 @@ struct BatchCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("How findings are written.", valueName: "format"))
     var format = FindingFormat.human
 
+    @OptionGroup var outputs: OverwriteOptions
+
     func run() async throws {
       try await reporting {
         let loaded = try source.load(format: format)
-        let report = try await RowReport(loaded.manifest)
+        let report: RowReport
+        do {
+          report = try await RowReport(loaded.manifest, overwrites: outputs.overwrite)
+        } catch {
+          throw BatchOutcome.failure(error, source.manifest)
+        }
         for problem in report.problems { Terminal.note(Terminal.safe("error: \(problem)")) }
         guard report.problems.isEmpty else {
           throw Failure(
             .badInput,
-            "\(Format.count(report.problems.count, "problem")) in the rows of \(source.manifest)")
+            "\(Format.count(report.problems.count, "problem")) in the rows or outputs of "
+              + source.manifest)
         }
         let tasks =
           "\(report.isExact ? "" : "at least ")\(Format.count(report.count, "task"))"
@@ -108,12 +116,21 @@ struct BatchCommand: AsyncParsableCommand {
 
     @OptionGroup var source: ManifestOptions
     @OptionGroup var journal: JournalOptions
+    @OptionGroup var outputs: OverwriteOptions
 
     func run() async throws {
       try await reporting {
         let manifest = try source.load().manifest
         let inspection = try RunInspection(manifest, journal: journal.journal)
-        for path in try inspection.writeReports() { Terminal.note("wrote \(Terminal.safe(path))") }
+        let written: [String]
+        do {
+          written = try inspection.writeReports(overwrites: outputs.overwrite)
+        } catch {
+          throw BatchOutcome.failure(error, source.manifest)
+        }
+        for path in written {
+          Terminal.note("wrote \(Terminal.safe(path))")
+        }
         try Terminal.write(inspection.report())
       }
     }
@@ -158,10 +175,17 @@ struct BatchCommand: AsyncParsableCommand {
         """)
 
     @OptionGroup var source: ManifestOptions
+    @OptionGroup var outputs: OverwriteOptions
 
     func run() async throws {
       try await reporting {
-        let merge = try ShardMerge(source.load().manifest)
+        let manifest = try source.load().manifest
+        let merge: ShardMerge
+        do {
+          merge = try ShardMerge(manifest, overwrites: outputs.overwrite)
+        } catch {
+          throw BatchOutcome.failure(error, source.manifest)
+        }
         for file in merge.files { Terminal.note("wrote \(Terminal.safe(file))") }
         Terminal.note("\(Format.count(merge.tasks, "task")) in \(Terminal.safe(merge.journal))")
       }
@@ -220,6 +244,14 @@ struct ManifestOptions: ParsableArguments {
     case .github: try Terminal.write(found.rendered(as: .github))
     }
   }
+}
+
+struct OverwriteOptions: ParsableArguments {
+  @Flag(
+    name: .long,
+    help: "Replace files that are not earlier outputs of the manifest; write into tables of others."
+  )
+  var overwrite = false
 }
 
 struct JournalOptions: ParsableArguments {

@@ -32,10 +32,14 @@ enum BatchOutcome {
       // The last one is told by the end of the program.
       for problem in error.problems.dropLast() { Terminal.error(problem) }
       return Failure(.badInput, error.problems.last ?? "")
+    case let error as OutputProblems:
+      for problem in error.problems.dropLast() { Terminal.error(problem.description) }
+      return Failure(.badInput, error.problems.last?.description ?? "")
     case let error as InputProblem: return Failure(.badInput, error.description)
     case let error as JournalError: return Failure(.badInput, error.description)
     case let error as StoppedByStorage:
       if error.isClosedOutput { return ClosedOutput() }
+      if error.isRefusal { return Failure(.badInput, error.message) }
       return Failure(
         .tryLater,
         "\(error.message); what was recorded stays: gqlrun batch run \(manifest) --resume continues"

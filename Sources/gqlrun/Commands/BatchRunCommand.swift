@@ -57,6 +57,8 @@ struct BatchRunCommand: AsyncParsableCommand {
   @Flag(name: .long, help: "Check every row before the first request, however long it takes.")
   var checkAll = false
 
+  @OptionGroup var outputs: OverwriteOptions
+
   @Flag(name: .shortAndLong, help: "Say what happens; twice says more.")
   var verbose: Int
 
@@ -85,8 +87,10 @@ struct BatchRunCommand: AsyncParsableCommand {
       options.shard = shard
       options.updatesSnapshots = updateSnapshots
       options.checksAllRows = checkAll
+      options.overwrites = outputs.overwrite
       let summary = try await run(manifest, options)
       if !quiet { tell(summary) }
+      for warning in summary.warnings { Terminal.warning(warning) }
       if let failure = BatchOutcome.failure(summary, source.manifest) { throw failure }
     }
   }

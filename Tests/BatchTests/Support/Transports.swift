@@ -35,6 +35,52 @@ struct CountingTransport: HTTPTransport {
   }
 }
 
+/// The network; does something once, before the first request.
+struct BreakingTransport: HTTPTransport {
+  private let network: AsyncHTTPTransport
+  private let once: Once
+
+  init(_ network: AsyncHTTPTransport, _ action: @escaping @Sendable () throws -> Void) {
+    self.network = network
+    once = Once(action)
+  }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    try await once.run()
+    return try await network.send(request, limits: limits)
+  }
+
+  private actor Once {
+    private var action: (@Sendable () throws -> Void)?
+
+    init(_ action: @escaping @Sendable () throws -> Void) { self.action = action }
+
+    func run() throws {
+      let action = action
+      self.action = nil
+      try action?()
+    }
+  }
+}
+
+/// The open files of this process.
+enum Descriptors {
+  /// Makes every descriptor of a file whose path begins with `prefix` one of another file.
+  static func redirect(from prefix: String, to path: String) throws {
+    let target = open(path, O_RDWR)
+    defer { close(target) }
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+      guard let number = Int32(name),
+        let file = try? FileManager.default.destinationOfSymbolicLink(
+          atPath: "/proc/self/fd/\(name)"), file.hasPrefix(prefix)
+      else { continue }
+      dup2(target, number)
+    }
+  }
+}
+
 /// Answers what a test says.
 final class ScriptedTransport: HTTPTransport {
   private let answer: @Sendable (Int) async throws -> HTTPResponseMessage

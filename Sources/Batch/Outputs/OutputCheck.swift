@@ -1,0 +1,275 @@
+import Foundation
+import GQLRunJSON
+public import GQLRunPipeline
+
+/// A file that the run reads.
+struct InputFile: Sendable, Equatable {
+  var path: String
+  /// In messages: "the manifest", "the rows of `users`".
+  var role: String
+}
+
+/// An output that must not be written, with the place in the manifest that names it.
+public struct OutputProblem: Error, Sendable, CustomStringConvertible {
+  /// Where the manifest names the output; `nil` when its default does.
+  public var place: SourcePlace?
+  public var message: String
+  public var hint: String
+
+  public var description: String {
+    (place.map { "\($0.file):\($0.line):\($0.column): " } ?? "") + "\(message); \(hint)"
+  }
+}
+
+/// Compares the outputs of a manifest with its inputs and with each other.
+struct OutputCheck {
+  private struct Output {
+    var path: String
+    var role: String
+    var place: SourcePlace?
+    var isDatabase = false
+    var isSink = false
+  }
+
+  private let manifest: Manifest
+  private let plan: SinkPlan
+  private let outputs: [Output]
+
+  init(_ manifest: Manifest, _ plan: SinkPlan) {
+    self.manifest = manifest
+    self.plan = plan
+    var outputs: [Output] = []
+    var databases: Set<String> = []
+    for entry in plan.entries where entry.path != "-" {
+      let place = manifest.sinks[entry.sink].place
+      if entry.isTable {
+        guard databases.insert(entry.path).inserted else { continue }
+        outputs.append(
+          Output(
+            path: entry.path, role: "the sink `\(entry.path)`", place: place, isDatabase: true,
+            isSink: true))
+      } else {
+        outputs.append(
+          Output(
+            path: entry.path, role: "the sink `\(entry.path)`", place: place, isSink: true))
+        outputs.append(
+          Output(
+            path: entry.path + ".part", role: "the unfinished file of the sink `\(entry.path)`",
+            place: place, isSink: true))
+      }
+    }
+    let report = manifest.report
+    for (name, path) in [("junit", report.junit), ("html", report.html), ("json", report.json)] {
+      guard let path else { continue }
+      outputs.append(
+        Output(
+          path: path, role: "the report `\(path)`", place: manifest.outputPlaces["report.\(name)"]))
+    }
+    if let path = manifest.stateFile {
+      outputs.append(
+        Output(path: path, role: "the state file `\(path)`", place: manifest.outputPlaces["state"]))
+    }
+    for operation in manifest.operations {
+      guard let text = operation.snapshot?.constant,
+        let path = try? OutputPath(folder: manifest.folder).resolve(text)
+      else { continue }
+      outputs.append(
+        Output(path: path, role: "the snapshot of `\(operation.id)`", place: operation.place))
+    }
+    self.outputs = outputs
+  }
+
+  /// Whether an operation reads a database after one that writes it has ended.
+  private func reads(_ reader: Int, after path: String) -> Bool {
+    let entries = Set(plan.entries.indices.filter { plan.entries[$0].path == path })
+    var open = manifest.operations[reader].needs
+    var seen: Set<Int> = []
+    while let need = open.popLast() {
+      guard seen.insert(need).inserted else { continue }
+      if plan.formats[need].contains(where: { $0.entry.map { entries.contains($0) } ?? false }) {
+        return true
+      }
+      open += manifest.operations[need].needs
+    }
+    return false
+  }
+
+  /// Outputs that would replace an input, a journal or another output.
+  func conflicts() -> [OutputProblem] {
+    var problems: [OutputProblem] = []
+    var inputs = LocationTable<(file: InputFile, reader: Int?)>()
+    for input in self.inputs() { inputs.add(input, at: Location(input.file.path)) }
+    var others = LocationTable<Output>()
+    let folder = manifest.settings.journalFolder
+    var status = stat()
+    if stat(folder, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
+      problems.append(
+        OutputProblem(
+          place: manifest.outputPlaces["journal"],
+          message: "the folder of the journals `\(folder)` is a file",
+          hint: "name another folder with `run: { journal: runs }`"))
+    }
+    for output in outputs {
+      let location = Location(output.path)
+      if let input = inputs.found(at: location).first(where: { input in
+        !(output.isDatabase && input.reader.map { reads($0, after: output.path) } ?? false)
+      }) {
+        problems.append(
+          OutputProblem(
+            place: output.place, message: "\(output.role) would replace \(input.file.role)",
+            hint: output.isDatabase && input.reader != nil
+              ? "write to another database, or let the operation need the one that writes the rows"
+              : "write to another file"))
+      } else if isJournal(output.path) {
+        problems.append(
+          OutputProblem(
+            place: output.place, message: "\(output.role) would replace a journal of the batch",
+            hint: "write to another file"))
+      } else if let other = others.found(at: location).first {
+        problems.append(
+          OutputProblem(
+            place: output.place, message: "\(output.role) and \(other.role) are one file",
+            hint: "give each a file of its own"))
+      }
+      others.add(output, at: location)
+    }
+    return problems
+  }
+
+  private func inputs() -> [(file: InputFile, reader: Int?)] {
+    var inputs: [(InputFile, Int?)] = manifest.inputs.map { ($0, nil) }
+    for operation in manifest.operations {
+      let role = "the rows of `\(operation.id)`"
+      switch operation.source?.kind {
+      case .csv(let path?, _), .jsonl(let path?):
+        inputs.append((InputFile(path: path, role: role), nil))
+      case .sqlite(let path, _):
+        inputs.append((InputFile(path: path, role: role), operation.index))
+      default: break
+      }
+    }
+    if manifest.pipeline.store.kind == .sqlite {
+      inputs.append(
+        (InputFile(path: manifest.pipeline.store.path ?? "cache.db", role: "the cache"), nil))
+    }
+    return inputs
+  }
+
+  /// Journals and what lies beside them, by their names.
+  private func isJournal(_ path: String) -> Bool {
+    let folder = Location(manifest.settings.journalFolder).path
+    let full = Location(path).path
+    guard full.hasPrefix(folder + "/") else { return false }
+    let name = full.dropFirst(folder.count + 1)
+    return !name.contains("/") && (name.contains(".journal") || name.hasSuffix(".outputs.json"))
+  }
+
+  // MARK: Files that are there
+
+  /// Files that the run would replace and that are not earlier outputs of the manifest.
+  ///
+  /// - Parameters:
+  ///   - includingSinks: Whether the sinks are looked at, too, and not only reports and state.
+  ///   - journal: That of a run that goes on. What it has published is compared elsewhere.
+  func foreignFiles(
+    _ ledger: OutputLedger, includingSinks: Bool = true, resuming journal: Journal? = nil
+  ) throws -> [OutputProblem] {
+    let base = OutputPath(folder: manifest.folder)
+    let published = Set(
+      try journal?.sinks().values.filter(\.isPublished).map { base.shown(base.relative($0.path)) }
+        ?? [])
+    let known = Set(try journal?.outputs().map { "\($0.path)\u{0}\($0.name)" } ?? [])
+    var problems: [OutputProblem] = []
+    for output in outputs where !output.isDatabase && (includingSinks || !output.isSink) {
+      if published.contains(output.path) { continue }
+      // Also when the list of outputs was lost: the unfinished file is compared when it is opened.
+      if output.path.hasSuffix(".part"),
+        known.contains(base.relative(String(output.path.dropLast(5))) + "\u{0}")
+      {
+        continue
+      }
+      guard FileStatus(output.path) != nil else { continue }
+      let isState = output.path == manifest.stateFile
+      let isOwn =
+        if isState {
+          ledger.knows(output.path) || isStateFile(output.path)
+        } else if output.path.hasSuffix(".part") {
+          ledger.owns(output.path) || ledger.knows(String(output.path.dropLast(5)))
+        } else {
+          ledger.owns(output.path)
+        }
+      guard !isOwn, !isSnapshot(output) else { continue }
+      if output.path.hasSuffix(".part") { try FileSink.checkUnlocked(output.path) }
+      problems.append(
+        OutputProblem(
+          place: output.place,
+          message: "\(output.role) is there already, and is not an earlier output of this manifest",
+          hint: "move or remove the file, write to another one, or replace it with --overwrite"))
+    }
+    var tables: [String: [SinkPlan.Entry]] = [:]
+    for entry in plan.entries where entry.isTable && includingSinks {
+      if known.contains("\(base.relative(entry.path))\u{0}\(entry.table)") { continue }
+      tables[entry.path, default: []].append(entry)
+    }
+    for (path, entries) in tables.sorted(by: { $0.key < $1.key }) {
+      guard let found = TableFile.foreign(path, tables: entries.map(\.table)) else { continue }
+      problems.append(
+        OutputProblem(
+          place: manifest.sinks[entries[found.index].sink].place, message: found.reason,
+          hint: "write to another table or database, or allow it with --overwrite"))
+    }
+    return problems
+  }
+
+  /// Snapshots are compared, and replaced only on demand.
+  private func isSnapshot(_ output: Output) -> Bool { output.role.hasPrefix("the snapshot") }
+
+  /// Whether a file that the ledger does not know can be a state file that was written by hand: an object
+  /// whose members the manifest uses.
+  private func isStateFile(_ path: String) -> Bool {
+    guard let state = try? StateFile.read(path) else { return false }
+    let names = manifest.stateNames
+    return state.allSatisfy { names.contains($0.key) }
+  }
+}
+
+/// Where a path leads: the file that is there, or the place in an existing folder.
+private struct Location {
+  let path: String
+  private let status: FileStatus?
+
+  init(_ given: String) {
+    status = FileStatus(given)
+    var existing = given
+    var rest = ""
+    var isThere = stat()
+    while lstat(existing, &isThere) != 0, let slash = existing.lastIndex(of: "/") {
+      rest = existing[slash...] + rest
+      existing = String(existing[..<slash])
+      if existing.isEmpty { existing = "/" }
+    }
+    if lstat(existing, &isThere) == 0 {
+      path = OutputPath.real(existing) + rest
+    } else {
+      path = OutputPath.real(".") + "/" + existing + rest
+    }
+  }
+
+  /// The device and inode of the file that is there.
+  var file: String? { status.map { "\($0.device):\($0.inode)" } }
+}
+
+/// Values by the path and by the file that they lead to.
+private struct LocationTable<Value> {
+  private var byPath: [String: [Value]] = [:]
+  private var byFile: [String: [Value]] = [:]
+
+  mutating func add(_ value: Value, at location: Location) {
+    byPath[location.path, default: []].append(value)
+    if let file = location.file { byFile[file, default: []].append(value) }
+  }
+
+  func found(at location: Location) -> [Value] {
+    (byPath[location.path] ?? []) + (location.file.flatMap { byFile[$0] } ?? [])
+  }
+}

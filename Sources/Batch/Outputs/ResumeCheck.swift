@@ -1,0 +1,103 @@
+import GQLRunCache
+
+/// Compares the outputs of the manifest with those that the journal recorded, before a run goes on.
+///
+/// A result that was recorded is not requested again. So an output that does not have it would stay
+/// incomplete: one that was renamed in the manifest, added or removed since, or whose format changed.
+struct ResumeCheck {
+  private let journal: Journal
+  private let cache: (any RecordStore)?
+  private let wanted: [OutputRecord]
+  private let base: OutputPath
+
+  init(
+    _ journal: Journal, _ plan: SinkPlan, _ base: OutputPath, cache: (any RecordStore)?
+  ) {
+    self.journal = journal
+    self.cache = cache
+    self.base = base
+    wanted = plan.outputs(base, cache: cache)
+  }
+
+  /// Records the outputs of the run; of one that goes on, compares them first.
+  ///
+  /// - Throws: ``StoppedByStorage`` when recorded results would be missing from an output.
+  func run() async throws {
+    let known = try journal.outputs()
+    // A new journal, or one of a version that recorded no outputs.
+    if !known.isEmpty { try await compare(known) }
+    try journal.register(wanted)
+  }
+
+  private func compare(_ known: [OutputRecord]) async throws {
+    let ended = try journal.operationsWithResults()
+    let names = Set(wanted.map(\.identifier))
+    let recorded = Dictionary(known.map { ($0.identifier, $0) }) { first, _ in first }
+    for output in known where output.takes.keys.contains(where: { ended.contains($0) }) {
+      guard !names.contains(output.identifier) else { continue }
+      throw refusal(
+        "the journal recorded \(shown(output)), and the manifest no longer has that sink")
+    }
+    for output in wanted {
+      let taken = output.takes.filter { ended.contains($0.key) }
+      guard let old = recorded[output.identifier] else {
+        guard let operation = taken.keys.sorted().first else { continue }
+        throw refusal(
+          "\(shown(output)) was added after results of `\(operation)` were recorded, which it would not "
+            + "have")
+      }
+      guard old.format == output.format else {
+        throw refusal(
+          "\(shown(output)) was begun as `\(old.format)`, and the manifest now asks for "
+            + "`\(output.format)`")
+      }
+      let before = old.takes.filter { ended.contains($0.key) }
+      if let operation = Set(taken.keys).union(before.keys).sorted()
+        .first(where: { taken[$0] != before[$0] })
+      {
+        throw refusal(
+          "what \(shown(output)) has of `\(operation)` was changed in the manifest after results were "
+            + "recorded (\(before[operation] ?? "nothing") before, \(taken[operation] ?? "nothing") now)"
+        )
+      }
+      if output.format == "cache", !taken.isEmpty { try await checkCache(old, output) }
+    }
+  }
+
+  private func checkCache(_ old: OutputRecord, _ output: OutputRecord) async throws {
+    guard old.identity == nil || old.identity == output.identity else {
+      throw StoppedByStorage(
+        refusing:
+          "the cache is not the file that the earlier part of the run wrote, so results that the "
+          + "journal recorded are missing from it; restore the file, or start without --resume")
+    }
+    guard let cache, try journal.counts()[.done] > 0, try await cache.statistics().records == 0
+    else { return }
+    throw StoppedByStorage(
+      refusing:
+        "the cache was emptied after results were recorded; restore the file, or start without "
+        + "--resume")
+  }
+
+  private func shown(_ output: OutputRecord) -> String {
+    if output.format == "cache" { return "the sink `cache`" }
+    if output.path == "-" { return "standard output" }
+    var output = output
+    output.path = base.shown(output.path)
+    return "the output \(output.shown)"
+  }
+
+  private func refusal(_ message: String) -> StoppedByStorage {
+    StoppedByStorage(
+      refusing:
+        "\(message): results would be missing; undo the change in the manifest, or start without "
+        + "--resume")
+  }
+}
+
+extension TableMarker.Owner {
+  init(_ manifest: Manifest, shard: Shard?, journal: Journal) throws {
+    self.init(
+      name: manifest.name + (shard.map { " \($0.label)" } ?? ""), journal: try journal.identity())
+  }
+}

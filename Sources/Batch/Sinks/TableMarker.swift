@@ -1,0 +1,102 @@
+import Foundation
+import GRDB
+
+/// The row by which a database tells which run has written one of its tables, and how far.
+///
+/// It changes in the transaction that adds the rows, so a database that was replaced, restored from an older
+/// copy or emptied does not agree with the journal.
+struct TableMarker: Sendable {
+  /// Whose rows they are.
+  struct Owner: Sendable {
+    /// The name of the manifest, with the shard.
+    var name: String
+    /// The identity of the journal.
+    var journal: String
+  }
+
+  /// The table that holds the markers of a database.
+  static let tableName = "gqlrun_outputs"
+
+  let table: String
+  let owner: Owner
+  /// A name of the row id that no column hides; `nil` when there is none.
+  private let rowID: String?
+
+  init(table: String, columns: [String], owner: Owner) {
+    self.table = table
+    self.owner = owner
+    let names = Set(columns.map(\.asciiLowercased))
+    rowID = ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
+  }
+
+  /// The last step that the database has of this run.
+  ///
+  /// - Parameter step: The last step that the journal recorded; the database may be one ahead.
+  func verified(_ db: Database, path: String, step: Int) throws -> Int {
+    guard try Self.exists(db, table), try Self.exists(db, Self.tableName),
+      let row = try GRDB.Row.fetchOne(
+        db, sql: "SELECT journal, step, top FROM \(Self.tableName) WHERE name = ? AND owner = ?",
+        arguments: [table, owner.name]),
+      row["journal"] == owner.journal
+    else {
+      throw refusal(path, "it is not the one that the earlier part of the run wrote")
+    }
+    let found: Int = row["step"]
+    guard found >= step else {
+      throw refusal(path, "it is older than the journal, which recorded later rows")
+    }
+    if let top = row["top"] as Int64?, try self.top(db) ?? 0 < top {
+      throw refusal(path, "rows that the journal recorded were removed")
+    }
+    return found
+  }
+
+  /// Records a step.
+  func write(_ db: Database, step: Int) throws {
+    if step == 0 {
+      try db.execute(
+        sql: """
+          CREATE TABLE IF NOT EXISTS \(Self.tableName) (
+            name TEXT NOT NULL, owner TEXT NOT NULL, journal TEXT NOT NULL, step INTEGER NOT NULL,
+            top INTEGER, PRIMARY KEY (name, owner)
+          ) WITHOUT ROWID
+          """)
+    }
+    try db.cachedStatement(
+      sql:
+        "INSERT OR REPLACE INTO \(Self.tableName) (name, owner, journal, step, top) VALUES (?, ?, ?, ?, ?)"
+    ).execute(arguments: [table, owner.name, owner.journal, step, try top(db)])
+  }
+
+  /// The highest row id; `nil` for an empty table, and for one without row ids.
+  private func top(_ db: Database) throws -> Int64? {
+    guard let rowID else { return nil }
+    return try? Int64.fetchOne(db, sql: "SELECT max(\(rowID)) FROM \(table.quotedForSQLite)")
+  }
+
+  private func refusal(_ path: String, _ reason: String) -> StoppedByStorage {
+    StoppedByStorage(
+      refusing:
+        "cannot continue the table `\(table)` of \(path): \(reason); restore the database, or start "
+        + "without --resume")
+  }
+
+  static func exists(_ db: Database, _ table: String) throws -> Bool {
+    try Bool.fetchOne(
+      db,
+      sql: "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'table' AND lower(name) = lower(?)",
+      arguments: [table]) ?? false
+  }
+}
+
+extension String {
+  /// The name as SQLite reads it in a statement.
+  var quotedForSQLite: String {
+    "\"" + replacingOccurrences(of: "\"", with: "\"\"") + "\""
+  }
+
+  /// With ASCII letters in lower case, as SQLite compares names.
+  var asciiLowercased: String {
+    String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,304 @@
+import Foundation
+import GQLRunDemoServer
+import GQLRunTestSupport
+import GRDB
+import Testing
+
+@testable import GQLRunBatch
+
+/// A batch replaces its own earlier outputs, and nothing else.
+@Suite("Outputs and inputs")
+struct OutputCheckTests {
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.user, to: "u.graphql")
+    try place.write(Bench.ids(3), to: "ids.csv")
+    try place.write("{\"id\":\"U_1\"}\n", to: "ids.jsonl")
+    try place.write(
+      "type Query { user(id: ID!): User } type User { id: ID login: String }", to: "s.graphql")
+    try place.write("token", to: "token.txt")
+    try place.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/", headers: { X-A: "${file:token.txt}" } }
+      store: { kind: sqlite, path: cache.db }
+      chain: [fetch, response-code, parse, cache-write]
+      """, to: "base.pipeline.yaml")
+    try place.write("extends: base.pipeline.yaml\nname: p\nversion: 1\n", to: "p.pipeline.yaml")
+    let queue = try DatabaseQueue(path: place.file("rows.db"))
+    try queue.write {
+      try $0.execute(sql: "CREATE TABLE users (id); INSERT INTO users VALUES ('U_1')")
+    }
+    try queue.close()
+  }
+
+  private func yaml(_ more: String, foreach: String = "csv: ids.csv") -> String {
+    """
+    version: 1
+    pipeline: p.pipeline.yaml
+    schema: s.graphql
+    \(more)
+    operations:
+      - id: users
+        document: u.graphql
+        foreach: { \(foreach), key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+        emit: user
+    """
+  }
+
+  @Test(
+    "an output that would replace a file that the run reads is refused, with its place",
+    arguments: [
+      ("ids.csv", "the rows of `users`"), ("m.batch.yaml", "the manifest"),
+      ("u.graphql", "the document"), ("s.graphql", "the schema"),
+      ("p.pipeline.yaml", "a file that the pipeline reads"),
+      ("base.pipeline.yaml", "a file that the pipeline reads"),
+      ("token.txt", "a file that the pipeline reads"), ("cache.db", "the cache"),
+      ("./ids.csv", "the rows of `users`"), ("hard.csv", "the rows of `users`"),
+      ("soft.csv", "the rows of `users`"), ("folder/ids.csv", "the rows of `users`"),
+    ])
+  func inputs(path: String, role: String) throws {
+    try FileManager.default.linkItem(atPath: place.file("ids.csv"), toPath: place.file("hard.csv"))
+    try FileManager.default.createSymbolicLink(
+      atPath: place.file("soft.csv"), withDestinationPath: "ids.csv")
+    try FileManager.default.createSymbolicLink(
+      atPath: place.file("folder"), withDestinationPath: ".")
+    for (output, position) in [
+      ("sinks: [{ ndjson: { path: \(path) } }]", "4:27"),
+      ("sinks: [{ csv: { path: \(path) } }]", "4:24"),
+      ("sinks: [{ json: { path: \(path) } }]", "4:25"),
+      ("sinks: [{ sqlite: { path: \(path) } }]", "4:27"),
+      ("report: { junit: \(path) }", "4:18"), ("report: { html: \(path) }", "4:17"),
+      ("report: { json: \(path) }", "4:17"), ("state: { file: \(path) }", "4:16"),
+    ] {
+      let findings = try Bench.findings(yaml(output), in: place)
+      #expect(
+        findings.contains {
+          $0.hasPrefix("\(position) B004") && $0.contains("would replace \(role)")
+        }, "\(output): \(findings)")
+    }
+  }
+
+  @Test("a path that only the operation's id completes is compared, and so is the unfinished file")
+  func completed() throws {
+    try place.write("id\nU_1\n", to: "users.csv")
+    let filled = try Bench.findings(
+      yaml("sinks: [{ csv: { path: \"{{op}}.csv\" } }]", foreach: "csv: users.csv"), in: place)
+    #expect(filled.contains { $0.contains("would replace the rows of `users`") }, "\(filled)")
+    try FileManager.default.linkItem(
+      atPath: place.file("ids.csv"), toPath: place.file("out.csv.part"))
+    let part = try Bench.findings(yaml("sinks: [{ csv: { path: out.csv } }]"), in: place)
+    #expect(part.contains { $0.contains("the unfinished file of the sink") }, "\(part)")
+  }
+
+  @Test(
+    "a database that is read is written only by an operation that the reader needs",
+    arguments: [
+      ("jsonl: ids.jsonl", "ids.jsonl"),
+      ("sqlite: rows.db, query: \"select id from users\"", "rows.db"),
+    ])
+  func sources(foreach: String, path: String) throws {
+    let sink = "sinks: [{ sqlite: { path: \(path), table: t } }]"
+    let findings = try Bench.findings(yaml(sink, foreach: foreach), in: place)
+    #expect(findings.contains { $0.contains("would replace the rows of `users`") }, "\(findings)")
+  }
+
+  @Test(
+    "two outputs that are one file are refused",
+    arguments: [
+      ("sinks: [{ ndjson: { path: a } }]\nreport: { json: a }", "the report"),
+      ("report: { json: a, html: a }", "the report"),
+      ("report: { json: a }\nstate: { file: ./a }", "the state file"),
+      ("sinks: [{ ndjson: { path: a } }, { sqlite: { path: a } }]", "the sink"),
+      ("sinks: [{ ndjson: { path: a } }]\nreport: { json: a.part }", "the unfinished file"),
+    ])
+  func twice(more: String, role: String) throws {
+    let findings = try Bench.findings(yaml(more), in: place)
+    #expect(findings.contains { $0.contains("are one file") && $0.contains(role) }, "\(findings)")
+  }
+
+  @Test("journals and what lies beside them are no outputs, other files of their folder are")
+  func journals() throws {
+    for name in ["m-20260101-000000-000.journal", "x.journal.lock", "m.outputs.json"] {
+      let findings = try Bench.findings(
+        yaml("sinks: [{ ndjson: { path: runs/\(name) } }]"), in: place)
+      #expect(findings.contains { $0.contains("replace a journal") }, "\(name): \(findings)")
+    }
+    #expect(try Bench.findings(yaml("report: { html: runs/report.html }"), in: place).isEmpty)
+    try place.write("", to: "file")
+    let findings = try Bench.findings(yaml("run: { journal: file }"), in: place)
+    #expect(findings.contains { $0.contains("the folder of the journals") }, "\(findings)")
+  }
+
+  // MARK: Files that are there
+
+  private static let open = """
+    version: 1
+    name: open
+    sinks:
+      - ndjson: { path: o.ndjson }
+      - csv: { path: o.csv }
+      - json: { path: o.json }
+      - ndjson: { path: o.ndjson.gz }
+      - sqlite: { path: o.db, table: t, key: [id] }
+    report: { junit: r.xml, html: r.html, json: r.json }
+    state: { file: state.json }
+    operations:
+      - id: users
+        document: u.graphql
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+        emit: user
+        bookmark: { last: last(id) }
+    """
+
+  @Test(
+    "a file that is not an earlier output is refused, left as it is, and replaced with --overwrite",
+    arguments: [
+      "o.ndjson", "o.csv", "o.json", "o.ndjson.gz", "o.csv.part", "r.xml", "r.html", "r.json",
+      "state.json", "o.db",
+    ])
+  func foreign(_ name: String) async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let text = name == "state.json" ? "{\"scripts\":{}}" : "mine"
+      try place.write(text, to: name)
+      let report = try await RowReport(manifest)
+      #expect(report.problems.count == 1)
+      #expect(report.problems.first?.contains("m.batch.yaml:") == true)
+      #expect(report.problems.first?.contains("--overwrite") == true, "\(report.problems)")
+      let error = await #expect(throws: OutputProblems.self) { _ = try await Bench.run(manifest) }
+      #expect(error?.description.contains("is there already") == true)
+      #expect(try place.text(name) == text)
+      #expect(!place.exists("runs") && server.requestCount == 0)
+      guard name != "o.db" else { return }
+      var options = RunOptions()
+      options.overwrites = true
+      #expect(try await RowReport(manifest, overwrites: true).problems.isEmpty)
+      let summary = try await Bench.run(manifest, options)
+      #expect(summary.counters.done == 3)
+      #expect(try !place.exists(name) || place.text(name) != text)
+      // From now on it is an output of the manifest.
+      #expect(try await Bench.run(manifest).counters.done == 3)
+    }
+  }
+
+  @Test("earlier outputs are replaced, run after run, also after one that was stopped or killed")
+  func again() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      for _ in 0..<3 {
+        #expect(try await RowReport(manifest).problems.isEmpty)
+        #expect(try await Bench.run(manifest).counters.done == 3)
+      }
+      // As a run leaves it that is killed between the renaming and its end.
+      try place.write(Bench.ids(40), to: "ids.csv")
+      let stopped = try await Bench.run(manifest, control: RunControl(), stopAt: 10)
+      #expect(stopped.stop == .interrupted)
+      for name in ["o.ndjson", "o.csv"] {
+        #expect(rename(place.file("\(name).part"), place.file(name)) == 0)
+      }
+      #expect(try await RowReport(manifest).problems.isEmpty)
+      #expect(try await Bench.run(manifest).counters.done == 40)
+    }
+  }
+
+  @Test("an output that was changed, or replaced by another file, is no longer an earlier output")
+  func changed() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      _ = try await Bench.run(manifest)
+      try place.write("edited by hand", to: "o.csv")
+      try FileManager.default.removeItem(atPath: place.file("r.html"))
+      try place.write("mine", to: "r.html")
+      let problems = try await RowReport(manifest).problems
+      #expect(problems.count == 2, "\(problems)")
+      #expect(problems.contains { $0.contains("o.csv") })
+      #expect(problems.contains { $0.contains("r.html") })
+      try FileManager.default.removeItem(atPath: place.file("o.csv"))
+      try FileManager.default.removeItem(atPath: place.file("r.html"))
+      #expect(try await Bench.run(manifest).counters.done == 3)
+    }
+  }
+
+  @Test(
+    "outputs that were moved with their folder, or restored from an archive, stay earlier outputs")
+  func moved() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      _ = try await Bench.run(manifest)
+      let archive = place.file("a.tar")
+      let line =
+        "cd '\(place.path)' && tar cf '\(archive)' o.* r.* state.json runs "
+        + "&& rm -r o.* r.* runs && tar xf '\(archive)'"
+      #expect(try ChildProcess("/bin/sh", ["-c", line]).finish().status == 0)
+      #expect(try await RowReport(manifest).problems.isEmpty)
+      #expect(try await Bench.run(manifest).counters.done == 3)
+    }
+  }
+
+  @Test("a state file that was written by hand is read")
+  func handWrittenState() async throws {
+    try await DemoServer.withServer { server in
+      try place.write("{\"last\": \"U_0\"}", to: "state.json")
+      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      #expect(try await Bench.run(manifest).counters.done == 3)
+    }
+  }
+
+  @Test("outputs of a version that kept no list of them are earlier outputs")
+  func older() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let first = try await Bench.run(manifest)
+      try FileManager.default.removeItem(atPath: place.file("runs/open.outputs.json"))
+      let queue = try DatabaseQueue(path: first.journal)
+      try await queue.write {
+        try $0.execute(sql: "DROP TABLE outputs; PRAGMA user_version = 2")
+      }
+      try queue.close()
+      #expect(try await Bench.run(manifest).counters.done == 3)
+    }
+  }
+
+  @Test("a resumed run does not replace a file that appeared under the name of its output")
+  func appeared() async throws {
+    try place.write(Bench.ids(40), to: "ids.csv")
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      _ = try await Bench.run(manifest, control: RunControl(), stopAt: 10)
+      try place.write("mine", to: "o.csv")
+      await #expect(throws: OutputProblems.self) {
+        _ = try await Bench.run(manifest, Bench.resuming)
+      }
+      #expect(try place.text("o.csv") == "mine")
+    }
+  }
+
+  @Test("a table of another program is not written, one of an earlier batch is")
+  func tables() async throws {
+    try await DemoServer.withServer { server in
+      let queue = try DatabaseQueue(path: place.file("o.db"))
+      try await queue.write { try $0.execute(sql: "CREATE TABLE t (id); CREATE TABLE other (id)") }
+      try queue.close()
+      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let problems = try await RowReport(manifest).problems
+      #expect(problems.count == 1 && problems[0].contains("the table `t`"), "\(problems)")
+      let free = try Bench.load(
+        Self.open.replacingOccurrences(of: "table: t", with: "table: u"), in: place, url: server.url
+      )
+      for _ in 0..<2 { #expect(try await Bench.run(free).counters.done == 3) }
+    }
+  }
+
+  @Test("a snapshot that would replace an input is refused")
+  func snapshot() throws {
+    let findings = try Bench.findings(
+      yaml("").replacingOccurrences(of: "emit: user", with: "emit: user\n    snapshot: u.graphql"),
+      in: place)
+    #expect(findings.contains { $0.contains("the snapshot of `users`") }, "\(findings)")
+  }
+}

@@ -1,0 +1,407 @@
+import Foundation
+import GQLRunCache
+import GQLRunConfiguration
+import GQLRunDemoServer
+import GQLRunJSON
+import GQLRunPlugins
+import GRDB
+import Testing
+
+@testable import GQLRunBatch
+
+/// A resumed run goes on only when every output has what the journal recorded.
+@Suite("Outputs of a resumed run")
+struct OutputResumeTests {
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.user, to: "u.graphql")
+    try place.write(Bench.ids(200), to: "ids.csv")
+  }
+
+  private static let kinds = [
+    "ndjson: { path: o.ndjson }", "ndjson: { path: r.ndjson, lines: results }",
+    "ndjson: { path: o.ndjson.gz }", "csv: { path: o.csv }", "json: { path: o.json }",
+  ]
+  private static let files = ["o.ndjson", "r.ndjson", "o.ndjson.gz", "o.csv", "o.json"]
+
+  private static func yaml(_ sinks: String) -> String {
+    """
+    version: 1
+    run: { concurrency: 4 }
+    sinks: [\(sinks)]
+    operations:
+      - id: users
+        document: u.graphql
+        foreach: { csv: ids.csv, key: "{{row.id}}" }
+        variables: { id: "{{row.id}}" }
+        emit: user
+    """
+  }
+
+  private static let allFiles = yaml(kinds.map { "{ \($0) }" }.joined(separator: ", "))
+  private static let tables = yaml(
+    "{ sqlite: { path: o.db, table: keyed, key: [id] } }, { sqlite: { path: o.db, table: plain } }")
+
+  /// Stops a run in its middle, changes something, and returns how the resumed run is refused.
+  private func refusal(
+    _ yaml: String, then changed: String? = nil, _ change: () throws -> Void = {}
+  ) async throws -> String {
+    try await DemoServer.withServer { server in
+      let first = try await Bench.run(
+        Bench.load(yaml, in: place, url: server.url), control: RunControl(), stopAt: 80)
+      #expect(first.stop == .interrupted)
+      #expect(first.counters.done > 0)
+      try change()
+      let sent = server.requestCount
+      let manifest = try Bench.load(changed ?? yaml, in: place, url: server.url)
+      let error = await #expect(throws: StoppedByStorage.self) {
+        _ = try await Bench.run(manifest, Bench.resuming)
+      }
+      #expect(server.requestCount == sent)
+      #expect(error?.isRefusal == true)
+      return error?.message ?? ""
+    }
+  }
+
+  @Test("a file that was removed is refused, whatever its kind", arguments: files)
+  func removed(_ name: String) async throws {
+    let message = try await refusal(Self.allFiles) {
+      try FileManager.default.removeItem(atPath: place.file("\(name).part"))
+    }
+    #expect(message.contains("\(name).part: No such file") && message.contains("without --resume"))
+  }
+
+  @Test("a file that was emptied is refused, whatever its kind", arguments: files)
+  func emptied(_ name: String) async throws {
+    let message = try await refusal(Self.allFiles) { try place.write("", to: "\(name).part") }
+    #expect(message.contains("\(name).part is shorter than"), "\(message)")
+  }
+
+  @Test("another file under the same name is refused, although it is long enough", arguments: files)
+  func replaced(_ name: String) async throws {
+    let message = try await refusal(Self.allFiles) {
+      try place.write(String(repeating: "x", count: 1 << 20), to: "\(name).part")
+    }
+    #expect(message.contains("\(name).part does not begin with"), "\(message)")
+  }
+
+  @Test("a folder, or a link, in place of a file is refused")
+  func notAFile() async throws {
+    let message = try await refusal(Self.allFiles) {
+      try FileManager.default.moveItem(
+        atPath: place.file("o.csv.part"), toPath: place.file("moved.csv"))
+      try FileManager.default.createSymbolicLink(
+        atPath: place.file("o.csv.part"), withDestinationPath: "moved.csv")
+    }
+    #expect(message.contains("cannot continue") && message.contains("o.csv.part"), "\(message)")
+  }
+
+  @Test("a file that was moved away and restored is continued")
+  func restored() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.allFiles, in: place, url: server.url)
+      _ = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
+      for name in Self.files {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: place.file("\(name).part")))
+        try FileManager.default.removeItem(atPath: place.file("\(name).part"))
+        try bytes.write(to: URL(fileURLWithPath: place.file("\(name).part")))
+      }
+      let rest = try await Bench.run(manifest, Bench.resuming)
+      #expect(rest.stop == nil)
+      #expect(Set(try place.lines("o.ndjson")).count == 200)
+      #expect(server.requestCount == 200)
+    }
+  }
+
+  @Test("a published file that was changed is refused, and one beside a foreign .part is continued")
+  func published() async throws {
+    try place.write(Bench.ids(3), to: "ids.csv")
+    try await DemoServer.withServer { server in
+      let yaml = Self.allFiles + "\n    expect: [\"data.user.id != \\\"U_2\\\"\"]"
+      let manifest = try Bench.load(yaml, in: place, url: server.url)
+      let first = try await Bench.run(manifest)
+      #expect(first.counters.failed == 1 && first.stop == nil)
+      var again = RunOptions()
+      again.onlyFailed = true
+      // Not ours: the file of the run has its own name already.
+      try place.write("left over", to: "o.ndjson.part")
+      let before = try place.text("o.ndjson")
+      #expect(try await Bench.run(manifest, again).counters.failed == 1)
+      #expect(try place.text("o.ndjson") == before)
+      #expect(try place.text("o.ndjson.part") == "left over")
+      try place.write(before.replacingOccurrences(of: "U_1", with: "U_9"), to: "o.ndjson")
+      let error = await #expect(throws: StoppedByStorage.self) {
+        _ = try await Bench.run(manifest, again)
+      }
+      #expect(error?.message.contains("does not begin with") == true)
+    }
+  }
+
+  @Test("a database that was removed is refused")
+  func databaseRemoved() async throws {
+    let message = try await refusal(Self.tables) {
+      for name in ["o.db", "o.db-wal", "o.db-shm"] where place.exists(name) {
+        try FileManager.default.removeItem(atPath: place.file(name))
+      }
+    }
+    #expect(message.contains("o.db") && message.contains("no such file"), "\(message)")
+    #expect(!place.exists("o.db"))
+  }
+
+  @Test(
+    "a table that was removed or emptied, and a database from before, are refused",
+    arguments: [
+      ("DROP TABLE keyed", "not the one"), ("DELETE FROM plain", "were removed"),
+      ("DROP TABLE gqlrun_outputs", "not the one"),
+      ("UPDATE gqlrun_outputs SET journal = 'another'", "not the one"),
+      ("UPDATE gqlrun_outputs SET step = 0", "older than the journal"),
+    ])
+  func tableChanged(sql: String, reason: String) async throws {
+    let message = try await refusal(Self.tables) {
+      let queue = try DatabaseQueue(path: place.file("o.db"))
+      try queue.write { try $0.execute(sql: sql) }
+      try queue.close()
+    }
+    #expect(message.contains(reason) && message.contains("restore the database"), "\(message)")
+  }
+
+  @Test(
+    "a sink that the journal does not know, or that the manifest no longer has, is refused",
+    arguments: [
+      // Renamed, added, removed, another format, another choice of columns or records.
+      ("ndjson: { path: a.ndjson }", "{ ndjson: { path: b.ndjson } }", "no longer has that sink"),
+      (
+        "ndjson: { path: a.ndjson }", "{ ndjson: { path: a.ndjson } }, { json: { path: b.json } }",
+        "was added"
+      ),
+      (
+        "ndjson: { path: a.ndjson }", "{ ndjson: { path: a.ndjson } }, { sqlite: { path: b.db } }",
+        "was added"
+      ),
+      (
+        "csv: { path: a.csv }", "{ csv: { path: a.csv, columns: [login] } }",
+        "was begun as `csv id,login`"
+      ),
+      (
+        "ndjson: { path: a.ndjson }", "{ ndjson: { path: a.ndjson, gzip: true } }",
+        "was begun as `ndjson`"
+      ),
+      (
+        "ndjson: { path: a.ndjson }", "{ ndjson: { path: a.ndjson, lines: results } }",
+        "was changed"
+      ),
+      (
+        "sqlite: { path: a.db }", "{ sqlite: { path: a.db, table: other } }",
+        "no longer has that sink"
+      ),
+      ("sqlite: { path: a.db }", "{ sqlite: { path: a.db, key: [id] } }", "was begun as `sqlite`"),
+    ])
+  func unknownSinks(before: String, after: String, reason: String) async throws {
+    let message = try await refusal(
+      Self.yaml("{ \(before) }, { ndjson: { path: kept.ndjson } }"),
+      then: Self.yaml("\(after), { ndjson: { path: kept.ndjson } }"))
+    #expect(message.contains(reason) && message.contains("undo the change"), "\(message)")
+  }
+
+  @Test("the sink of an operation without results is filled from the start")
+  func addedOperation() async throws {
+    try await DemoServer.withServer { server in
+      let yaml = Self.yaml("{ ndjson: { path: \"{{op}}.ndjson\" } }")
+      _ = try await Bench.run(
+        Bench.load(yaml, in: place, url: server.url), control: RunControl(), stopAt: 80)
+      let more =
+        yaml + """
+
+            - id: countries
+              query: "{ countries { code } }"
+              emit: countries[*]
+          """
+      let rest = try await Bench.run(Bench.load(more, in: place, url: server.url), Bench.resuming)
+      #expect(rest.stop == nil)
+      #expect(Set(try place.lines("users.ndjson")).count == 200)
+      #expect(try place.lines("countries.ndjson").count > 200)
+    }
+  }
+
+  @Test("more outputs than are open at once are compared, too")
+  func many() async throws {
+    let operations = (0..<300).map { number in
+      """
+        - id: o\(number)
+          query: "query User($id: ID!) { user(id: $id) { id login } }"
+          variables: { id: U_\(number + 1) }
+          emit: user
+      """
+    }
+    let yaml = """
+      version: 1
+      sinks: [{ ndjson: { path: "{{op}}.ndjson" } }]
+      operations:
+      \(operations.joined(separator: "\n"))
+      """
+    let message = try await refusal(yaml) { try place.write("", to: "o3.ndjson.part") }
+    #expect(message.contains("o3.ndjson.part is shorter than"), "\(message)")
+  }
+
+  @Test("a run is continued from another working directory, with the outputs it has")
+  func otherDirectory() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(Self.allFiles, in: place, url: server.url)
+      _ = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
+      try place.write(Self.allFiles, to: "m.batch.yaml")
+      // The same folder by another path.
+      let other = place.path + "/../" + (place.path.split(separator: "/").last ?? "")
+      let moved = try ManifestLoader.load(
+        path: other + "/m.batch.yaml", registry: .builtIn, environment: .process,
+        endpoint: server.url
+      ).manifest
+      let rest = try await Bench.run(moved, Bench.resuming)
+      #expect(rest.stop == nil && rest.counters.alreadyDone > 0)
+      #expect(Set(try place.lines("o.ndjson")).count == 200)
+    }
+  }
+
+  @Test("a removed or emptied cache file is refused")
+  func cache() async throws {
+    try place.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: sqlite, path: cache.db }
+      chain: [fetch, response-code, parse, cache-write]
+      """, to: "p.pipeline.yaml")
+    let yaml = """
+      version: 1
+      pipeline: p.pipeline.yaml
+      run: { concurrency: 4 }
+      sinks: [cache]
+      operations:
+        - id: users
+          document: u.graphql
+          foreach: { csv: ids.csv, key: "{{row.id}}" }
+          variables: { id: "{{row.id}}" }
+          policy: network-only
+      """
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(yaml, in: place, url: server.url)
+      let store = try SQLiteStore(path: place.file("cache.db"))
+      let control = RunControl()
+      _ = try await Bench.run(manifest, control: control, store: store)
+      let emptied = await #expect(throws: StoppedByStorage.self) {
+        try await store.clear()
+        _ = try await Bench.run(manifest, Bench.resuming, store: store)
+      }
+      #expect(emptied?.message.contains("was emptied") == true)
+      try store.close()
+      for name in ["cache.db", "cache.db-wal", "cache.db-shm"] where place.exists(name) {
+        try FileManager.default.removeItem(atPath: place.file(name))
+      }
+      let fresh = try SQLiteStore(path: place.file("cache.db"))
+      let error = await #expect(throws: StoppedByStorage.self) {
+        _ = try await Bench.run(manifest, Bench.resuming, store: fresh)
+      }
+      #expect(error?.message.contains("the cache is not the file") == true)
+      let without = try Bench.load(
+        yaml.replacingOccurrences(of: "sinks: [cache]", with: "sinks: [{ ndjson: { path: o } }]"),
+        in: place, url: server.url)
+      let removed = await #expect(throws: StoppedByStorage.self) {
+        _ = try await Bench.run(without, Bench.resuming, store: fresh)
+      }
+      #expect(removed?.message.contains("the sink `cache`") == true)
+      try fresh.close()
+    }
+  }
+
+  @Test("a journal of the version before is continued")
+  func olderJournal() async throws {
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(
+        Self.yaml("{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db } }"), in: place,
+        url: server.url)
+      let first = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
+      let queue = try DatabaseQueue(path: first.journal)
+      try await queue.write { db in
+        try db.execute(
+          sql: """
+            DROP TABLE outputs;
+            ALTER TABLE sinks DROP COLUMN checksum;
+            DELETE FROM meta WHERE name = 'id';
+            PRAGMA user_version = 2;
+            """)
+        try db.execute(
+          sql: "UPDATE sinks SET path = ?", arguments: ["\(manifest.folder)/o.ndjson"])
+      }
+      try queue.close()
+      try FileManager.default.removeItem(
+        atPath: place.file("runs/\(manifest.name).outputs.json"))
+      let rest = try await Bench.run(manifest, Bench.resuming)
+      #expect(rest.stop == nil && rest.counters.alreadyDone == first.counters.done)
+      #expect(Set(try place.lines("o.ndjson")).count == 200)
+      let count = try await DatabaseQueue(path: place.file("o.db")).read {
+        try Int.fetchOne($0, sql: "SELECT count(DISTINCT id) FROM users")
+      }
+      #expect(count == 200)
+    }
+  }
+
+  @Test("status lists every output of a run")
+  func status() async throws {
+    try place.write(Bench.ids(20), to: "ids.csv")
+    try await DemoServer.withServer { server in
+      let manifest = try Bench.load(
+        Self.yaml(
+          "{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db, table: t, key: [id] } }"),
+        in: place, url: server.url)
+      _ = try await Bench.run(manifest)
+      let text = try RunInspection(manifest).status()
+      #expect(text.contains("o.ndjson: 20 records"), "\(text)")
+      #expect(text.contains("o.db, table t: 20 records"), "\(text)")
+      let json = try JSONValue(parsing: RunInspection(manifest).statusJSON())
+      #expect(json["outputs"]?.arrayValue?.compactMap { $0["records"]?.intValue } == [20, 20])
+    }
+  }
+
+  @Test("a merged run is continued with its outputs, and a shard's missing output is refused")
+  func merged() async throws {
+    try await DemoServer.withServer { server in
+      let yaml =
+        Self.yaml(
+          "{ ndjson: { path: o.ndjson } }, { json: { path: o.json } }, { sqlite: { path: \"o.db\", table: \"a\\\"b\" } }"
+        )
+        + "\n    expect: [\"data.user.id != \\\"U_2\\\"\"]"
+      let manifest = try Bench.load(yaml, in: place, url: server.url)
+      for number in 1...2 {
+        var options = RunOptions()
+        options.shard = Shard("\(number)/2")
+        _ = try await Bench.run(manifest, options)
+      }
+      let database = try Data(contentsOf: URL(fileURLWithPath: place.file("o.2of2.db")))
+      try FileManager.default.removeItem(atPath: place.file("o.2of2.db"))
+      #expect(throws: JournalError.self) { _ = try ShardMerge(manifest) }
+      try database.write(to: URL(fileURLWithPath: place.file("o.2of2.db")))
+      let text = try place.text("o.1of2.ndjson")
+      try place.write("{}\n", to: "o.1of2.ndjson")
+      #expect(throws: StoppedByStorage.self) { _ = try ShardMerge(manifest) }
+      try place.write(text, to: "o.1of2.ndjson")
+      #expect(try ShardMerge(manifest).tasks == 200)
+      #expect(try place.lines("o.ndjson").count == 199)
+      // The task that failed is run again, and what was merged stays.
+      let passing = try Bench.load(
+        yaml.replacingOccurrences(of: "U_2\\\"", with: "nobody\\\""), in: place, url: server.url)
+      var again = RunOptions()
+      again.onlyFailed = true
+      let rest = try await Bench.run(passing, again)
+      #expect(rest.counters.done == 1)
+      #expect(Set(try place.lines("o.ndjson")).count == 200)
+      #expect(try JSONValue(parsing: place.text("o.json")).arrayValue?.count == 200)
+      let rows = try await DatabaseQueue(path: place.file("o.db")).read {
+        try Int.fetchOne($0, sql: "SELECT count(DISTINCT id) FROM \"a\"\"b\"")
+      }
+      #expect(rows == 200)
+      // A second merge replaces what the first one wrote.
+      #expect(try ShardMerge(manifest).tasks == 200)
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import GQLRunCache
+import GQLRunDemoServer
+import GQLRunPipeline
+import GQLRunPlugins
+import Testing
+
+@testable import GQLRunBatch
+
+/// A run ends for every reason there is, with one operation of many pages as well as with many tasks.
+@Suite("Ends of runs", .timeLimit(.minutes(2)))
+struct StopTests {
+  enum Shape: CaseIterable { case pages, tasks }
+
+  enum Output: CaseIterable { case file, gzip, csv, json, table, cache }
+
+  private let place: Place
+
+  init() throws {
+    place = try Place()
+    try place.write(Bench.ids(3000), to: "ids.csv")
+    try place.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: sqlite, path: cache.db }
+      chain: [fetch, response-code, parse, cache-write]
+      """, to: "p.pipeline.yaml")
+  }
+
+  private func yaml(_ shape: Shape, _ sink: String, run: String = "concurrency: 8") -> String {
+    let operation =
+      switch shape {
+      case .pages:
+        """
+          - id: feed
+            query: "query($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id title body } } pageInfo { hasNextPage endCursor } } }"
+            paginate: { connection: feed, page_size: { variable: first, start: 1 } }
+            emit: feed.edges[*].node
+        """
+      case .tasks:
+        """
+          - id: users
+            query: "query User($id: ID!) { user(id: $id) { id login } }"
+            foreach: { csv: ids.csv, key: "{{row.id}}" }
+            variables: { id: "{{row.id}}" }
+            emit: user
+        """
+      }
+    return """
+      version: 1
+      \(sink == "cache" ? "pipeline: p.pipeline.yaml" : "name: a")
+      run: { \(run) }
+      sinks: [\(sink)]
+      operations:
+      \(operation)
+      """
+  }
+
+  @Test(
+    "a run whose output cannot be written ends with that error", arguments: Shape.allCases,
+    Output.allCases)
+  func outputFails(_ shape: Shape, _ output: Output) async throws {
+    let sink =
+      switch output {
+      case .file: "{ ndjson: { path: o } }"
+      case .gzip: "{ ndjson: { path: o.gz } }"
+      case .csv: "{ csv: { path: o } }"
+      case .json: "{ json: { path: o } }"
+      case .table: "{ sqlite: { path: o } }"
+      case .cache: "cache"
+      }
+    var configuration = DemoServer.Configuration()
+    configuration.feedSize = 100_000
+    try await DemoServer.withServer(configuration) { server in
+      let manifest = try Bench.load(yaml(shape, sink), in: place, url: server.url)
+      let base = try SQLiteStore(path: place.file("cache.db"))
+      let store = WatchedStore(base: base) { () throws(CacheError) in
+        throw CacheError(.storage, "no room")
+      }
+      let network = AsyncHTTPTransport()
+      // The first answer finds the output broken: its descriptor leads to a full device.
+      let breaking = BreakingTransport(network) { [path = place.path] in
+        guard output != .cache else { return }
+        try Descriptors.redirect(from: path + "/o", to: "/dev/full")
+      }
+      let services = Services(
+        transport: breaking, store: output == .cache ? store : nil)
+      await #expect(throws: StoppedByStorage.self) {
+        _ = try await BatchRun(manifest, options: RunOptions(), services: services).run()
+      }
+      await network.shutdown()
+      try base.close()
+    }
+  }
+
+  @Test(
+    "an output that fails ends a run although every worker waits for the server",
+    arguments: Shape.allCases)
+  func outputFailsWhileWaiting(_ shape: Shape) async throws {
+    let manifest = try Bench.load(yaml(shape, "cache"), in: place, url: "http://127.0.0.1:9/")
+    let base = try SQLiteStore(path: place.file("cache.db"))
+    let store = WatchedStore(base: base) { () throws(CacheError) in
+      throw CacheError(.storage, "no room")
+    }
+    let transport = ScriptedTransport { number in
+      if number > 1 {
+        // No answer, until the request is cancelled.
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        for await _ in stream {}
+        withExtendedLifetime(continuation) {}
+        throw CancellationError()
+      }
+      return ScriptedTransport.response(
+        200,
+        #"{"data":{"user":{"id":"1","login":"a"},"feed":{"edges":[],"pageInfo":{"hasNextPage":true,"endCursor":"1"}}}}"#
+      )
+    }
+    await #expect(throws: StoppedByStorage.self) {
+      _ = try await Bench.run(manifest, transport: transport, store: store)
+    }
+    try base.close()
+  }
+
+  @Test(
+    "an interrupt, a deadline and too many failures end a run that waits for the server's pause",
+    arguments: Shape.allCases, [StopReason.interrupted, .deadline, .tooManyFailures, .throttled])
+  func stops(_ shape: Shape, _ reason: StopReason) async throws {
+    let settings =
+      switch reason {
+      case .deadline: "concurrency: 8, deadline: 1ms, patience: 24h"
+      case .tooManyFailures: "concurrency: 8, fail_fast: true, patience: 24h"
+      case .throttled: "concurrency: 8, patience: 1s"
+      default: "concurrency: 8, patience: 24h"
+      }
+    let manifest = try Bench.load(
+      yaml(shape, "{ ndjson: { path: o } }", run: settings), in: place, url: "http://127.0.0.1:9/")
+    let control = RunControl()
+    let transport = ScriptedTransport { number in
+      if reason == .interrupted, number == 3 { await control.stop() }
+      if reason == .tooManyFailures, number % 3 == 0 {
+        return ScriptedTransport.response(200, #"{"errors":[{"message":"no"}]}"#)
+      }
+      return ScriptedTransport.response(429, "", headers: ["Retry-After": "3600"])
+    }
+    let summary = try await Bench.run(
+      manifest, control: control, transport: transport, clock: ServiceClock(JumpingClock()))
+    #expect(summary.stop == reason)
+  }
+
+  @Test("rows that cannot be read end a run, and keep what ended before", arguments: [1, 8])
+  func brokenRows(concurrency: Int) async throws {
+    try await DemoServer.withServer { server in
+      let padding = String(repeating: "x", count: 2_000)
+      let rows = "id,padding\n" + (1...200).map { "U_\($0),\(padding)\n" }.joined()
+      try place.write(rows, to: "ids.csv")
+      let manifest = try Bench.load(
+        yaml(.tasks, "{ ndjson: { path: o } }", run: "concurrency: \(concurrency)"), in: place,
+        url: server.url)
+      let network = AsyncHTTPTransport()
+      // Rows are read in blocks: what is changed behind the first one is found in the middle of the run.
+      let breaking = BreakingTransport(network) { [place] in
+        let file = try #require(FileHandle(forUpdatingAtPath: place.file("ids.csv")))
+        try file.seek(toOffset: 300_000)
+        try file.write(contentsOf: Data("\"".utf8))
+        try file.close()
+      }
+      await #expect(throws: InputProblem.self) {
+        _ = try await BatchRun(
+          manifest, options: RunOptions(), services: Services(transport: breaking)
+        ).run()
+      }
+      try place.write(rows, to: "ids.csv")
+      let rest = try await BatchRun(
+        manifest, options: Bench.resuming, services: Services(transport: network)
+      ).run()
+      await network.shutdown()
+      #expect(rest.stop == nil && rest.counters.alreadyDone > 0)
+      #expect(rest.counters.alreadyDone + rest.counters.done == 200)
+      let records = try place.lines("o")
+      #expect(records.count == 200 && Set(records).count == 200)
+    }
+  }
+}

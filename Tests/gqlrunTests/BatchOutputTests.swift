@@ -1,0 +1,148 @@
+import Foundation
+import GQLRunDemoServer
+import GQLRunJSON
+import Testing
+
+@Suite("gqlrun batch and its outputs", .serialized, .timeLimit(.minutes(5)))
+struct BatchOutputTests {
+  static let pages = """
+    version: 1
+    name: pages
+    run: { concurrency: 8 }
+    operations:
+      - id: feed
+        query: "query($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id title body } } pageInfo { hasNextPage endCursor } } }"
+        paginate: { connection: feed, page_size: { variable: first, start: 2 } }
+        emit: feed.edges[*].node
+    """
+
+  private func withFeed(_ body: (LiveDemoServer, Folder) async throws -> Void) async throws {
+    var configuration = DemoServer.Configuration()
+    configuration.feedSize = 20_000
+    try await DemoServer.withServer(configuration) { server in
+      let folder = try Folder()
+      try folder.write(Self.pages, to: "m.batch.yaml")
+      try await body(server, folder)
+    }
+  }
+
+  @Test(
+    "a batch of many pages ends when its reader has gone and when its disk is full",
+    arguments: [("| head -n 2", 141), ("> /dev/full", 75)])
+  func ends(_ output: String, _ status: Int) async throws {
+    try await withFeed { server, folder in
+      let result = try await Program.shell(
+        "\"$GQLRUN\" batch run m.batch.yaml --endpoint \(server.url) \(output); exit ${PIPESTATUS[0]}",
+        in: folder)
+      #expect(result.status == Int32(status), "\(result.status) \(result.errors)")
+      #expect(server.requestCount < 10_000)
+    }
+  }
+
+  @Test(
+    "a run that is resumed into a standard output that was emptied is refused, one that appends goes on"
+  )
+  func standardOutput() async throws {
+    let hold = Hold(after: 40)
+    var configuration = DemoServer.Configuration()
+    configuration.sleep = { _ in await hold.pass() }
+    try await DemoServer.withServer(configuration) { server in
+      let folder = try Folder()
+      try folder.write("id\n" + (1...200).map { "U_\($0)\n" }.joined(), to: "ids.csv")
+      try folder.write(
+        """
+        version: 1
+        name: users
+        run: { concurrency: 4 }
+        operations:
+          - id: users
+            query: "query User($id: ID!) { user(id: $id) { id } }"
+            foreach: { csv: ids.csv, key: "{{row.id}}" }
+            variables: { id: "{{row.id}}" }
+            emit: user
+        """, to: "m.batch.yaml")
+      let run = Task {
+        try await Program.shell(
+          "\"$GQLRUN\" batch run m.batch.yaml --endpoint '\(server.url)?delay=20' > out & echo $! > id; wait $!",
+          in: folder)
+      }
+      await server.log.requests(41)
+      let id = try #require(Int32(folder.text("id").filter { $0.isNumber }))
+      kill(id, SIGINT)
+      // The program says so on the standard error of the shell.
+      try await folder.waits(for: "interrupt again", inFilesNamed: "sh-err-")
+      await hold.open()
+      #expect(try await run.value.status == 130)
+      let before = try folder.text("out").split(separator: "\n").count
+      #expect(before > 0 && before < 200)
+      try FileManager.default.copyItem(atPath: folder.file("out"), toPath: folder.file("copy"))
+      let resume = "\"$GQLRUN\" batch run m.batch.yaml --resume --endpoint \(server.url)"
+      let sent = server.requestCount
+      let emptied = try await Program.shell("\(resume) > out", in: folder)
+      #expect(emptied.status == 65 && emptied.errors.contains("append with `>>`"), "\(emptied)")
+      #expect(server.requestCount == sent)
+      let appended = try await Program.shell("cat copy > out; \(resume) >> out", in: folder)
+      #expect(appended.status == 0, "\(appended)")
+      let records = try folder.text("out").split(separator: "\n")
+      #expect(records.count == 200 && Set(records).count == 200)
+    }
+  }
+
+  @Test("outputs that are inputs, or files of others, end with 65 from check and from run")
+  func inputs() async throws {
+    try await withFeed { server, folder in
+      try folder.write("[core]\n", to: "config")
+      for (path, message) in [("m.batch.yaml", "the manifest"), ("config", "--overwrite")] {
+        try folder.write(
+          Self.pages.replacingOccurrences(
+            of: "run: {", with: "sinks: [{ ndjson: { path: \(path) } }]\nrun: {"),
+          to: "m.batch.yaml")
+        for command in ["check", "run"] {
+          let result = try await Program.run(
+            ["batch", command, "m.batch.yaml", "--endpoint", server.url], in: folder)
+          #expect(result.status == 65 && result.errors.contains(message), "\(result)")
+          #expect(result.errors.contains("m.batch.yaml:3:27"), "\(result)")
+        }
+      }
+      #expect(try folder.text("config") == "[core]\n")
+      #expect(server.requestCount == 0)
+      let check = try await Program.run(
+        ["batch", "check", "m.batch.yaml", "--overwrite", "--endpoint", server.url], in: folder)
+      #expect(check.status == 0, "\(check)")
+    }
+  }
+
+  @Test("status lists both outputs of a manifest, as text and as JSON")
+  func status() async throws {
+    try await withFeed { server, folder in
+      try folder.write(
+        Self.pages.replacingOccurrences(
+          of: "run: {",
+          with:
+            "sinks: [{ ndjson: { path: out.ndjson } }, { sqlite: { path: out.db, table: posts } }]\nrun: {"
+        )
+        .replacingOccurrences(of: "start: 2", with: "start: 400"), to: "m.batch.yaml")
+      let to = ["--endpoint", server.url]
+      let run = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder)
+      #expect(run.status == 0, "\(run)")
+      let text = try await Program.run(["batch", "status", "m.batch.yaml"] + to, in: folder)
+      #expect(text.output.contains("out.ndjson: 20000 records"), "\(text)")
+      #expect(text.output.contains("out.db, table posts: 20000 records"), "\(text)")
+      let json = try await Program.run(
+        ["batch", "status", "m.batch.yaml", "--json"] + to, in: folder)
+      #expect(try JSONValue(parsing: json.output)["outputs"]?.arrayValue?.count == 2, "\(json)")
+    }
+  }
+}
+
+extension Folder {
+  /// Waits until a file whose name begins with `prefix` has a text.
+  fileprivate func waits(for wanted: String, inFilesNamed prefix: String) async throws {
+    while !Task.isCancelled {
+      let names = try FileManager.default.contentsOfDirectory(atPath: path)
+        .filter { $0.hasPrefix(prefix) }
+      if try names.contains(where: { try text($0).contains(wanted) }) { return }
+      await Task.yield()
+    }
+  }
+}
