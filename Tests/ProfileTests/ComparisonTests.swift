@@ -3,7 +3,7 @@ import Testing
 
 @testable import GQLRunProfile
 
-@Suite("Figures and what they are held against")
+@Suite("Comparisons and budgets")
 struct ComparisonTests {
   private func report(_ seconds: [Double], stage: [Double]? = nil, peak: Double = 1e6) throws
     -> ProfileReport
@@ -33,7 +33,8 @@ struct ComparisonTests {
     #expect(Spread([.nan, 2])?.count == 1)
   }
 
-  @Test("a ratio is that of pairs, so that a slow moment of the machine does not count")
+  @Test(
+    "a ratio is computed from pairs of rounds, so that a slow period of the machine cancels out")
   func ratios() throws {
     // The machine was ten times slower in the third round, for both.
     let ratio = try #require(Ratio([2, 2, 20, 2, 2], to: [1, 1, 10, 1, 1]))
@@ -57,7 +58,8 @@ struct ComparisonTests {
   }
 
   @Test(
-    "few runs make a range less sure", arguments: [(1, 0.0), (3, 0.75), (5, 0.9375), (6, 0.96875)])
+    "few rounds lower the confidence of a range",
+    arguments: [(1, 0.0), (3, 0.75), (5, 0.9375), (6, 0.96875)])
   func confidence(count: Int, confidence: Double) throws {
     let values = (1...count).map { Double($0) }
     let ratio = try #require(Ratio(values, to: values.map { _ in 1 }))
@@ -66,7 +68,7 @@ struct ComparisonTests {
     #expect(ratio.high == Double(count))
   }
 
-  @Test("a difference within the spread of the runs is none")
+  @Test("a difference within the spread is not reported")
   func noise() throws {
     let comparison = ReportComparison(
       before: try report([1.0, 1.2, 1.1]), after: try report([1.15, 1.25, 1.19]))
@@ -74,7 +76,7 @@ struct ComparisonTests {
     #expect(comparison.regressions(above: 0).isEmpty)
   }
 
-  @Test("a clear difference is named, and held against the bound")
+  @Test("a significant difference is reported and compared with the bound")
   func clearDifference() throws {
     let comparison = ReportComparison(
       before: try report([1.0, 1.01, 1.02]), after: try report([1.5, 1.51, 1.52]))
@@ -87,7 +89,7 @@ struct ComparisonTests {
     #expect(back.rows.first?.verdict == .faster)
   }
 
-  @Test("reports from different machines or responses say so")
+  @Test("reports from different machines or responses produce a warning")
   func differentMachines() throws {
     var other = try report([1])
     other.machine.processor = "Q"
@@ -96,7 +98,7 @@ struct ComparisonTests {
     #expect(remarks.count == 2)
   }
 
-  @Test("a report survives being written and read")
+  @Test("a report is equal after writing and reading")
   func roundTrip() throws {
     let path = FileManager.default.temporaryDirectory
       .appendingPathComponent("report-\(UUID()).json")
@@ -108,9 +110,9 @@ struct ComparisonTests {
   }
 
   @Test(
-    "what is no report is refused with the reason",
+    "an invalid report is an error with its cause",
     arguments: [
-      ("", "is no profile report"), (#"{"version":99}"#, "has version 99"),
+      ("", "is not a profile report"), (#"{"version":99}"#, "has version 99"),
       (#"{"version":1}"#, "is damaged"),
     ])
   func notAReport(text: String, reason: String) throws {
@@ -137,7 +139,7 @@ struct ComparisonTests {
   }
 
   @Test(
-    "budgets that cannot be held are refused",
+    "invalid budgets are rejected",
     arguments: [
       "total<2s", "total<=2", "totl<=2s", "peak<=2s", "floor<=2s", "p99<=3x", "total<=-1s",
       "total<=infs", "",
@@ -146,16 +148,16 @@ struct ComparisonTests {
     #expect(throws: ProfileError.self) { try Budget(text) }
   }
 
-  @Test("a budget that is broken names the store, the bound and the figure")
+  @Test("an exceeded budget names the store, the bound and the figure")
   func violations() throws {
     let report = try report([2, 2, 2])
     #expect(
-      try Budget("total<=1s").violations(in: report) == ["memory: total<=1s is broken: 2.00 s"])
+      try Budget("total<=1s").violations(in: report) == ["memory: total<=1s is not met: 2.00 s"])
     #expect(try Budget("total<=3s").violations(in: report).isEmpty)
     #expect(try Budget("normalize<=3s").violations(in: report).isEmpty)
     #expect(
       try Budget("sync<=3s").violations(in: report)
-        == ["memory: sync<=3s cannot be held: there is no such figure"])
+        == ["memory: sync<=3s cannot be checked: the report has no such figure"])
     #expect(
       try Budget("p99<=1s").violations(in: report).first?.contains("no requests were measured")
         == true)

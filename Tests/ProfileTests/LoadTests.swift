@@ -28,7 +28,7 @@ private final class TestClock: Clock, @unchecked Sendable {
 
 @Suite("Many requests")
 struct LoadTests {
-  @Test("an open model starts requests at their times, whatever the answers do")
+  @Test("open-loop load starts requests on schedule, however long responses take")
   func openModel() async {
     let clock = TestClock()
     let report = await LoadRun(
@@ -45,7 +45,7 @@ struct LoadTests {
     #expect(report.corrected?.count == 100)
   }
 
-  @Test("a stalled answer counts against those that had to wait for it")
+  @Test("a stalled response adds to the latency of the requests behind it")
   func coordinatedOmission() async throws {
     let clock = TestClock()
     let number = Counter()
@@ -65,17 +65,17 @@ struct LoadTests {
     #expect(report.warnings.contains { $0.contains("had to wait") })
   }
 
-  @Test("places in flight are used again: nobody waits for requests that have ended")
+  @Test("a completed request frees its slot for the next")
   func placesAreGivenBack() async {
-    let places = Places(2)
+    let slots = RequestSlots(2)
     for _ in 0..<100 {
-      #expect(await !places.take())
-      await places.give()
+      #expect(await !slots.acquire())
+      await slots.release()
     }
-    #expect(await !places.take())
-    #expect(await !places.take())
-    async let third = places.take()
-    await places.give()
+    #expect(await !slots.acquire())
+    #expect(await !slots.acquire())
+    async let third = slots.acquire()
+    await slots.release()
     // Whether the third asks before or after the place is free, it gets it.
     _ = await third
   }
@@ -95,7 +95,7 @@ struct LoadTests {
       report.errors == [.init(message: "often", count: 3), .init(message: "once", count: 1)])
   }
 
-  @Test("a closed model keeps so many in flight and ends with the duration")
+  @Test("closed-loop load keeps a fixed number of requests in flight until the duration ends")
   func closedModel() async {
     let clock = TestClock()
     let report = await LoadRun(
@@ -111,7 +111,7 @@ struct LoadTests {
     #expect(abs(report.uncorrected.p50 - 0.1) < 0.001)
   }
 
-  @Test("a machine that is busy with others says so, one that is not does not")
+  @Test("only a machine that is busy with other processes produces a warning")
   func busyMachine() async {
     for (busy, isBusy) in [(95.0, true), (50, false)] {
       let times = TimeSource(step: 1)
@@ -128,7 +128,7 @@ struct LoadTests {
     }
   }
 
-  @Test("a client that is busy all the time says that the figures may be its own")
+  @Test("a saturated client warns that it may limit the figures")
   func clientBound() async {
     let clock = TestClock()
     let times = TimeSource()
@@ -136,7 +136,7 @@ struct LoadTests {
       model: .open(rate: 10, inFlight: 1), duration: .seconds(1), clock: ServiceClock(clock),
       processTime: { times.next() }
     ) { RequestOutcome() }.run()
-    #expect(report.warnings.contains { $0.contains("the figures may be the client's") })
+    #expect(report.warnings.contains { $0.contains("the client may limit the figures") })
   }
 }
 

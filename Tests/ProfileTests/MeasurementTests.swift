@@ -41,7 +41,7 @@ struct MeasurementTests {
     return try await body(operation, path.path)
   }
 
-  @Test("a job is measured whole, and its parts are within the whole")
+  @Test("the stages of a job are within its total time")
   func job() async throws {
     try await Self.withResponse(500) { operation, path in
       let run = try await JobRun(
@@ -107,12 +107,12 @@ struct MeasurementTests {
     }
   }
 
-  @Test("reading and storing, too, are told per piece")
+  @Test("parsing and writing are reported per chunk")
   func pieces() async throws {
     try await Self.withResponse(500) { operation, path in
       let run = try await JobRun(operation, path: path, label: "memory", store: MemoryStore()).run()
       let report = try #require(JobReport(jobs: [run], stages: [], floor: [], lapCost: 0))
-      let pieces = (run.counts.bytes + ResponseFile.pieceSize - 1) / ResponseFile.pieceSize
+      let pieces = (run.counts.bytes + ResponseFile.chunkSize - 1) / ResponseFile.chunkSize
       for name in [StageReport.Name.input, .storeWrite] {
         let stage = try #require(report.stages.first { $0.name == name })
         #expect(stage.perPiece?.count == pieces, "\(name)")
@@ -120,7 +120,7 @@ struct MeasurementTests {
     }
   }
 
-  @Test("what the first piece costs by being the first is not held against the stage that met it")
+  @Test("one-time costs of the first chunk are not attributed to a stage")
   func firstPiece() throws {
     var job = RunMeasurement(kind: .job, label: "memory")
     job.seconds = 1
@@ -140,7 +140,7 @@ struct MeasurementTests {
     #expect(abs((shares[.normalize] ?? 0) - 0.6) < 1e-9)
   }
 
-  @Test("a store that is slow to make its file durable is named as the bottleneck")
+  @Test("a store with slow file synchronization is reported as the bottleneck")
   func slowStore() async throws {
     try await Self.withResponse(50) { operation, path in
       let began = StageClock.wall()
@@ -156,7 +156,7 @@ struct MeasurementTests {
     }
   }
 
-  @Test("a SQLite file is measured, too, with its size")
+  @Test("a SQLite store is measured with the size of its file")
   func sqlite() async throws {
     try await Self.withResponse(50) { operation, path in
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).db").path
@@ -185,7 +185,7 @@ struct MeasurementTests {
   }
 
   @Test(
-    "a response that cannot be used is an error, for every kind of run",
+    "an unusable response is an error for every kind of run",
     arguments: ["", "<html>", #"{"data":{"feed":"#, "[]", #"{"x":1}"#])
   func badResponses(text: String) async throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("bad-\(UUID()).json")
@@ -200,7 +200,7 @@ struct MeasurementTests {
     }
   }
 
-  @Test("a folder and a file that is not there are refused in words")
+  @Test("a folder and a missing file are errors")
   func notAFile() {
     #expect(throws: ProfileError.self) { try ResponseFile("/") }
     #expect(throws: ProfileError.self) { try ResponseFile("/none/none.json") }
@@ -211,7 +211,7 @@ struct MeasurementTests {
     (fetch.connect + fetch.firstByte + fetch.download + fetch.parse + fetch.write) / fetch.seconds
   }
 
-  @Test("a fetch tells waiting from parsing, and keeps the body for the stages")
+  @Test("a fetch separates waiting from parsing, and keeps the body for the stages")
   func fetch() async throws {
     try await DemoServer.withServer { server in
       let meter = ConnectionMeter()

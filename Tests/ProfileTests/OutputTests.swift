@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunProfile
 
-@Suite("What a profile is written as")
+@Suite("Profile output")
 struct OutputTests {
   private func report() throws -> ProfileReport {
     var report = ProfileReport(
@@ -28,7 +28,7 @@ struct OutputTests {
     return report
   }
 
-  @Test("the page holds what came from outside as text, and asks nobody for anything")
+  @Test("the page escapes external text and loads nothing")
   func page() throws {
     let html = try report().html
     #expect(!html.contains("<script"))
@@ -40,7 +40,7 @@ struct OutputTests {
     #expect(html.contains("<svg"))
   }
 
-  @Test("labels of metrics are escaped as Prometheus asks")
+  @Test("metric labels are escaped as Prometheus requires")
   func prometheus() throws {
     let text = try report().prometheus
     #expect(
@@ -49,7 +49,7 @@ struct OutputTests {
     #expect(text.hasSuffix("\n"))
   }
 
-  @Test("latencies are a summary, as their quantiles ask")
+  @Test("latencies are a Prometheus summary")
   func prometheusSummary() async throws {
     var report = try report()
     let latencies = Latencies(
@@ -109,7 +109,7 @@ struct OutputTests {
     #expect(Treemap.areas([], in: .init(x: 0, y: 0, width: 1, height: 1)).isEmpty)
   }
 
-  @Test("the bottleneck and the shares stand in the text")
+  @Test("the text has the bottleneck and the shares")
   func text() throws {
     let text = try report().text
     #expect(text.contains("bottleneck: normalize takes 50 % of the time"))

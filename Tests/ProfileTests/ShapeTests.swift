@@ -5,7 +5,7 @@ import Testing
 
 @testable import GQLRunProfile
 
-@Suite("The shape of a response")
+@Suite("Response shape")
 struct ShapeTests {
   private func shape(
     _ text: String, keys: [String: [String]] = [:], piece: Int = 7
@@ -18,7 +18,7 @@ struct ShapeTests {
     return try analyzer.finish()
   }
 
-  @Test("counts the bytes of compact JSON, whatever the white space")
+  @Test("counts the bytes of compact JSON, without white space")
   func bytes() throws {
     let compact = #"{"data":{"a":[1,2,null],"b":"xyz","c":true,"d":{}}}"#
     let spaced = #"{ "data" : { "a" : [ 1 , 2 , null ] , "b" : "xyz" , "c" : true , "d" : { } } }"#
@@ -29,7 +29,7 @@ struct ShapeTests {
     #expect(try shape(compact).depth == 3)
   }
 
-  @Test("knows an entity that comes again, and how many bytes that is")
+  @Test("counts repeated entities and their bytes")
   func repeats() throws {
     let user = #"{"__typename":"User","id":"1","name":"Ada"}"#
     let report = try shape(#"{"data":{"a":\#(user),"b":\#(user),"c":\#(user)}}"#)
@@ -42,7 +42,7 @@ struct ShapeTests {
     #expect(!report.isEstimated)
   }
 
-  @Test("an entity inside an entity counts once, for its own type")
+  @Test("a nested entity counts once, for its own type")
   func nested() throws {
     let user = #"{"__typename":"User","id":"1","name":"Ada"}"#
     let post = #"{"__typename":"Post","id":"1","author":\#(user)}"#
@@ -53,7 +53,7 @@ struct ShapeTests {
     #expect(report.distinct == 2)
   }
 
-  @Test("types are told apart by their own key fields, and the type name may come last")
+  @Test("records are identified by the key fields of their type, and the type name may come last")
   func keyFields() throws {
     let report = try shape(
       #"{"data":{"l":[{"code":"DE","__typename":"Country"},{"code":"DE","__typename":"Country"}]}}"#,
@@ -63,7 +63,7 @@ struct ShapeTests {
     #expect(report.paths.first { $0.path == "data.l" }?.longestList == 2)
   }
 
-  @Test("predicts what a normalized cache would have had, and what it can give to others")
+  @Test("predicts cache hits of this response and of others")
   func cachePrediction() throws {
     let author = #"{"__typename":"User","id":"1","name":"n"}"#
     let report = try shape(
@@ -76,14 +76,14 @@ struct ShapeTests {
     #expect(try shape(#"{"data":{"a":1}}"#).cachePrediction.contains("no object has an identity"))
   }
 
-  @Test("half of the bytes of strings are in strings of that size and more")
+  @Test("the string size median is weighted by bytes")
   func middleString() throws {
     let long = String(repeating: "x", count: 1000)
     #expect(try shape(#"{"data":{"a":"b","c":"\#(long)","d":"e"}}"#).middleString == 512)
     #expect(try shape(#"{"data":{"a":1}}"#).middleString == nil)
   }
 
-  @Test("names the place that takes the most bytes")
+  @Test("names the path with the most bytes")
   func places() throws {
     let long = String(repeating: "x", count: 1000)
     let report = try shape(#"{"data":{"posts":[{"body":"\#(long)"},{"body":"\#(long)"}]}}"#)
@@ -101,7 +101,7 @@ struct ShapeTests {
     #expect(report.paths.count <= 500)
   }
 
-  @Test("the largest record is found, with its key and place")
+  @Test("the largest record is found, with its key and path")
   func largestRecord() throws {
     let report = try shape(
       #"{"data":{"a":{"__typename":"A","id":"7","text":"long long long"},"b":{"__typename":"B","id":"1"}}}"#
@@ -110,7 +110,7 @@ struct ShapeTests {
     #expect(report.largestRecords.first?.path == "data.a")
   }
 
-  @Test("text that is not JSON is an error with its place")
+  @Test("invalid JSON is an error with its offset")
   func notJSON() throws {
     #expect(throws: JSONError.self) { try shape("<html>") }
     #expect(throws: JSONError.self) { try shape(#"{"data":"#) }

@@ -47,7 +47,7 @@ struct ProfileCommandTests {
       ], in: folder)
     #expect(second.status == 1, "\(second)")
     #expect(second.output.contains("against a.json"))
-    #expect(second.errors.contains("memory: total<=1us is broken"))
+    #expect(second.errors.contains("memory: total<=1us is not met"))
     #expect(!second.errors.contains("peak"))
   }
 
@@ -55,7 +55,7 @@ struct ProfileCommandTests {
     "a response that cannot be used ends with 65 and the reason",
     arguments: [
       ("", "the response is empty"), ("<html>", "not valid JSON"),
-      (#"{"data":{"feed":"#, "cut off"), ("\u{feff}{}", "byte order mark"),
+      (#"{"data":{"feed":"#, "truncated"), ("\u{feff}{}", "byte order mark"),
       (#"{"x":1}"#, "neither \"data\" nor \"errors\""),
     ])
   func badResponses(text: String, reason: String) async throws {

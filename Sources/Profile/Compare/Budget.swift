@@ -1,11 +1,11 @@
 import Foundation
 
-/// A bound that a profile must keep: `total<=2s`, `peak<=64MiB`, `parse>=300MB/s`, `floor<=3x`.
+/// A bound for a figure of a profile: `total<=2s`, `peak<=64MiB`, `parse>=300MB/s`, `floor<=3x`.
 package struct Budget: Sendable, Hashable {
   package enum Quantity: Sendable, Hashable {
     case total
     case peak
-    /// The time up to the commit against bare yajl.
+    /// The time until the commit, divided by that of bare yajl.
     case floor
     case stage(StageReport.Name)
     /// A percentile of request latencies: `p99<=200ms`.
@@ -26,9 +26,9 @@ package struct Budget: Sendable, Hashable {
   package var limit: Double
   package var unit: Unit
 
-  /// Reads a budget as the command line has it.
+  /// Parses a budget in the form of the command line.
   ///
-  /// - Throws: ``ProfileError`` with what is wrong and what would work.
+  /// - Throws: ``ProfileError`` if the text is not a budget.
   package init(_ text: String) throws(ProfileError) {
     self.text = text
     let compact = text.filter { $0 != " " }
@@ -44,7 +44,7 @@ package struct Budget: Sendable, Hashable {
     self.unit = unit
     guard fits else {
       throw ProfileError(
-        "the budget \(text) holds \(parts[0]) against the wrong unit; write for example "
+        "the budget \(text) compares \(parts[0]) with the wrong unit; write for example "
           + (quantity == .peak
             ? "peak<=64MiB" : quantity == .floor ? "floor<=3x" : "\(parts[0])<=500ms"))
     }
@@ -94,23 +94,23 @@ package struct Budget: Sendable, Hashable {
         + "total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=200ms; the stages are \(stages)")
   }
 
-  /// What a report has to say to it: a line for every job that breaks it, or why it cannot be held.
+  /// The violations of the budget, one line per job, or why it cannot be checked.
   package func violations(in report: ProfileReport) -> [String] {
     if case .latency(let percentile) = quantity {
       guard let load = report.load else {
-        return ["\(text) cannot be held: no requests were measured (--rate or --concurrency)"]
+        return ["\(text) cannot be checked: no requests were measured (--rate or --concurrency)"]
       }
-      return breaks((load.corrected ?? load.uncorrected).value(percentile))
+      return violation((load.corrected ?? load.uncorrected).value(percentile))
         .map { ["requests: \($0)"] } ?? []
     }
     guard !report.jobs.isEmpty else {
-      return ["\(text) cannot be held: no response was measured"]
+      return ["\(text) cannot be checked: no response was measured"]
     }
     return report.jobs.compactMap { job in
       guard let value = value(of: job, bytes: report.workload.bytes) else {
-        return "\(job.label): \(text) cannot be held: there is no such figure"
+        return "\(job.label): \(text) cannot be checked: the report has no such figure"
       }
-      return breaks(value).map { "\(job.label): \($0)" }
+      return violation(value).map { "\(job.label): \($0)" }
     }
   }
 
@@ -128,9 +128,9 @@ package struct Budget: Sendable, Hashable {
     }
   }
 
-  private func breaks(_ value: Double) -> String? {
+  private func violation(_ value: Double) -> String? {
     guard isUpperBound ? value > limit : value < limit else { return nil }
-    return "\(text) is broken: \(Self.shown(value, unit))"
+    return "\(text) is not met: \(Self.shown(value, unit))"
   }
 
   private static func shown(_ value: Double, _ unit: Unit) -> String {

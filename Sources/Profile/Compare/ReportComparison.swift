@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Two reports held against each other, figure by figure.
+/// The differences between two reports, figure by figure.
 package struct ReportComparison: Codable, Sendable, Hashable {
   package enum Verdict: String, Codable, Sendable, Hashable {
     case faster, slower
     case same = "no difference shown"
-    /// For figures that are not times.
+    /// For figures that are not durations.
     case smaller, larger
   }
 
@@ -14,7 +14,7 @@ package struct ReportComparison: Codable, Sendable, Hashable {
     package var name: String
     package var before: Double
     package var after: Double
-    /// After divided by before: below 1 is better.
+    /// `after` divided by `before`: below 1 is better.
     package var ratio: Double
     package var verdict: Verdict
     package var unit: Unit
@@ -25,10 +25,11 @@ package struct ReportComparison: Codable, Sendable, Hashable {
   }
 
   package var rows: [Row]
-  /// Why the comparison should be read with care.
+  /// Reasons to read the comparison with caution.
   package var remarks: [String]
 
-  /// How much two medians may differ although nothing changed, on a machine that others use, too.
+  /// The relative difference of medians that is not reported, because a shared machine causes as
+  /// much.
   static let tolerance = 0.03
 
   package init(before: ProfileReport, after: ProfileReport) {
@@ -37,7 +38,7 @@ package struct ReportComparison: Codable, Sendable, Hashable {
     if before.machine != after.machine {
       remarks.append(
         "made on different machines (\(before.machine.processor) and \(after.machine.processor)): "
-          + "only figures against bare yajl can be compared")
+          + "only ratios to bare yajl are comparable")
     }
     if before.workload.bytes != after.workload.bytes
       || before.workload.operation != after.workload.operation
@@ -66,7 +67,7 @@ package struct ReportComparison: Codable, Sendable, Hashable {
   private mutating func add(_ name: String, _ old: Spread, _ new: Spread, _ unit: Unit) {
     guard old.median > 0 else { return }
     let ratio = new.median / old.median
-    // A difference counts when it is larger than the tolerance and the single runs lie apart, too.
+    // A difference counts if it exceeds the tolerance and the two ranges are disjoint.
     let isApart = new.lowest > old.highest || new.highest < old.lowest
     let isClear = abs(ratio - 1) > Self.tolerance && (isApart || old.count < 3)
     let verdict: Verdict =
@@ -79,7 +80,7 @@ package struct ReportComparison: Codable, Sendable, Hashable {
         unit: unit))
   }
 
-  /// The rows that became worse by more than `percent`.
+  /// The rows that are worse by more than `percent`.
   package func regressions(above percent: Double) -> [Row] {
     rows.filter {
       ($0.verdict == .slower || $0.verdict == .larger) && $0.ratio > 1 + percent / 100
@@ -88,7 +89,9 @@ package struct ReportComparison: Codable, Sendable, Hashable {
 }
 
 extension ProfileReport {
-  /// Reads a report that was written as JSON.
+  /// Reads a report from its JSON file.
+  ///
+  /// - Throws: ``ProfileError`` if the file cannot be read or is not a report of this version.
   package static func load(_ path: String) throws(ProfileError) -> ProfileReport {
     let data: Data
     do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
@@ -97,12 +100,12 @@ extension ProfileReport {
     struct Header: Decodable { var version: Int }
     guard let header = try? JSONDecoder().decode(Header.self, from: data) else {
       throw ProfileError(
-        "\(path) is no profile report; make one with gqlrun profile … --json FILE")
+        "\(path) is not a profile report; create one with gqlrun profile … --json FILE")
     }
     guard header.version == currentVersion else {
       throw ProfileError(
         "the report \(path) has version \(header.version), and this gqlrun reads version "
-          + "\(currentVersion); make it again")
+          + "\(currentVersion); create it again")
     }
     do { return try JSONDecoder().decode(ProfileReport.self, from: data) } catch {
       throw ProfileError("the report \(path) is damaged: \(error)")

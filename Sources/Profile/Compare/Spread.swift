@@ -1,13 +1,13 @@
 import Foundation
 
-/// Several measurements of one thing: the median and how far they lie apart.
+/// Several measurements of one quantity: the median and the range.
 package struct Spread: Codable, Sendable, Hashable {
   package var median: Double
   package var lowest: Double
   package var highest: Double
   package var count: Int
 
-  /// - Parameter values: At least one.
+  /// - Parameter values: At least one value; otherwise the result is nil.
   package init?(_ values: [Double]) {
     let sorted = values.filter(\.isFinite).sorted()
     guard let first = sorted.first, let last = sorted.last else { return nil }
@@ -17,7 +17,7 @@ package struct Spread: Codable, Sendable, Hashable {
     median = Self.median(ofSorted: sorted)
   }
 
-  /// The middle value, or the mean of the two in the middle.
+  /// The median: the middle value, or the mean of the two middle values.
   static func median(ofSorted values: [Double]) -> Double {
     let middle = values.count / 2
     if values.count % 2 == 1 { return values[middle] }
@@ -27,17 +27,18 @@ package struct Spread: Codable, Sendable, Hashable {
   static func median(of values: [Double]) -> Double { median(ofSorted: values.sorted()) }
 }
 
-/// How many times larger one measurement is than another, with the range in which the true ratio lies.
+/// The ratio of two measurements, with a confidence interval.
 ///
-/// The runs are interleaved, so that the n-th of one and the n-th of the other met the same machine: their
-/// ratios are taken pair by pair, and the value is the median of those. The range goes from the k-th smallest
-/// to the k-th largest pair, whatever their distribution; how sure it is follows from counting heads
-/// (https://en.wikipedia.org/wiki/Sign_test): five pairs give 94 %, eleven more than 95 % without their extremes.
+/// The rounds are interleaved, so the n-th rounds of both ran under the same conditions. The ratios
+/// are computed pair by pair, and the value is their median. The interval extends from the k-th
+/// smallest to the k-th largest pair, for any distribution; its confidence follows from the sign
+/// test (https://en.wikipedia.org/wiki/Sign_test): five pairs give 94 %, eleven without their
+/// extremes more than 95 %.
 package struct Ratio: Codable, Sendable, Hashable {
   package var value: Double
   package var low: Double
   package var high: Double
-  /// How likely the true ratio lies between ``low`` and ``high``.
+  /// The probability that the true ratio is between ``low`` and ``high``.
   package var confidence: Double
 
   package init?(_ values: [Double], to others: [Double]) {
@@ -46,7 +47,7 @@ package struct Ratio: Codable, Sendable, Hashable {
     guard let lowest = pairs.first, let highest = pairs.last else { return nil }
     value = Spread.median(ofSorted: pairs)
     (low, high, confidence) = (lowest, highest, 1 - 2 * pow(0.5, Double(pairs.count)))
-    // As many extremes are left out on both sides as 95 % allow.
+    // Excludes as many extremes on both sides as a confidence of 95 % permits.
     var outside = pow(0.5, Double(pairs.count))
     var tail = outside
     for left in 1..<max(pairs.count / 2, 1) {
@@ -58,7 +59,7 @@ package struct Ratio: Codable, Sendable, Hashable {
   }
 }
 
-/// Percentiles of many times, in seconds.
+/// Percentiles of many durations, in seconds.
 package struct Percentiles: Codable, Sendable, Hashable {
   package var p50: Double
   package var p90: Double
@@ -66,7 +67,7 @@ package struct Percentiles: Codable, Sendable, Hashable {
   package var highest: Double
   package var count: Int
 
-  /// - Parameter nanoseconds: At least one.
+  /// - Parameter nanoseconds: At least one value; otherwise the result is nil.
   package init?(nanoseconds: [UInt64]) {
     let sorted = nanoseconds.sorted()
     guard let last = sorted.last else { return nil }

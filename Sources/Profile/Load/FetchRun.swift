@@ -2,14 +2,14 @@ import Foundation
 package import GQLRunPipeline
 package import GQLRunPlugins
 
-/// Fetches a response through a pipeline, measures it, and keeps a copy of its body in a file for the
-/// stages to be measured on.
+/// Fetches a response through a pipeline, measures it, and saves its body to a file for measuring
+/// the stages.
 package struct FetchRun: Sendable {
   package var runner: PipelineRunner
   package var request: GraphQLRequest
-  /// Where the body is copied to.
+  /// The file for the body; nil saves none.
   package var copy: String?
-  /// Watches the connections of the runner's transport.
+  /// Measures the connections of the runner's transport.
   package var meter: ConnectionMeter?
 
   package init(
@@ -22,7 +22,7 @@ package struct FetchRun: Sendable {
     self.copy = copy
   }
 
-  /// - Throws: What the pipeline throws, and ``ProfileError`` when the copy cannot be written.
+  /// - Throws: Errors of the pipeline, and ``ProfileError`` if the body cannot be saved.
   package func run() async throws -> FetchMeasurement {
     var services = runner.services
     let tap = copy.map { BodyTap($0) }
@@ -47,7 +47,7 @@ package struct FetchRun: Sendable {
   }
 }
 
-/// Writes the last body that passed into a file.
+/// Writes the last response body to a file.
 actor BodyTap {
   private let path: String
   private var descriptor: Int32 = -1
@@ -61,9 +61,9 @@ actor BodyTap {
     if descriptor < 0 { fail() }
   }
 
-  func add(_ piece: any BodyChunk) {
+  func add(_ chunk: any BodyChunk) {
     guard failure == nil, descriptor >= 0 else { return }
-    let isWritten = piece.withUnsafeBytes { bytes in
+    let isWritten = chunk.withUnsafeBytes { bytes in
       var offset = 0
       while offset < bytes.count {
         let count = write(descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
@@ -98,9 +98,9 @@ private struct TappedTransport: HTTPTransport {
   ) async throws -> HTTPResponseMessage {
     let response = try await base.send(request, limits: limits)
     await tap.begin()
-    return response.mapChunks { piece in
-      await tap.add(piece)
-      return piece
+    return response.mapChunks { chunk in
+      await tap.add(chunk)
+      return chunk
     }
   }
 }

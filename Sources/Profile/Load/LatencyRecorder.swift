@@ -1,6 +1,6 @@
 import Histogram
 
-/// Collects the times of requests that run at the same time.
+/// Collects the latencies of concurrent requests.
 actor LatencyRecorder {
   private var corrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
   private var uncorrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
@@ -9,7 +9,8 @@ actor LatencyRecorder {
   private(set) var requests = 0
   private(set) var failures = 0
   private(set) var receivedBytes = 0
-  /// How many requests started more than ``Self/lateness`` after their time.
+  /// The number of requests that started more than ``Self/lateness`` seconds after their scheduled
+  /// time.
   private(set) var lateStarts = 0
   static let lateness = 0.01
 
@@ -70,13 +71,13 @@ extension Latencies {
   }
 }
 
-/// What became of one request.
+/// The outcome of one request.
 package struct RequestOutcome: Sendable {
   package var phases: [Phase: Double]
   package var receivedBytes: Int
-  /// Why it failed, in few words; `nil` when it did not.
+  /// A short description of the failure; `nil` if the request succeeded.
   package var failure: String?
-  /// What was thrown, if anything was.
+  /// The thrown error, if any.
   package var error: (any Error)?
 
   package init(phases: [Phase: Double] = [:], receivedBytes: Int = 0, failure: String? = nil) {

@@ -1,37 +1,36 @@
-/// What came of many requests.
+/// The results of many requests.
 package struct LoadReport: Codable, Sendable {
   /// How requests are started.
   package enum Model: Codable, Sendable, Hashable {
-    /// At a fixed rate per second, whatever the answers do; at most so many at a time.
+    /// At a fixed rate per second, independent of responses; at most `inFlight` at a time.
     case open(rate: Double, inFlight: Int)
-    /// So many at a time, each beginning when one has ended.
+    /// A fixed number at a time; each starts when another one completes.
     case closed(concurrency: Int)
   }
 
   package var model: Model
-  /// From the first start to the last end.
+  /// From the first start to the last end, in seconds.
   package var seconds: Double
   package var requests: Int
   package var failures: Int
-  /// How often each error came, the most frequent first; at most ten.
+  /// The number of occurrences of each error, the most frequent first; at most ten.
   package var errors: [ErrorCount]
-  /// Answers per second.
+  /// Responses per second.
   package var achievedRate: Double
-  /// From the intended start, so that a stalled server is not left out: the figure to quote of an open
-  /// model. `nil` in a closed one, which has no intended starts.
+  /// Latency from the scheduled start, which includes the delays of a stalled server: the figure to
+  /// quote for open-loop load. `nil` for closed-loop load.
   package var corrected: Latencies?
-  /// From the actual start.
+  /// Latency from the actual start.
   package var uncorrected: Latencies
   package var phases: [PhaseReport]
   package var receivedBytes: Int
-  /// How many connections the requests needed beside the one that was open before; `nil` in reports
-  /// without a network.
+  /// The number of new connections; `nil` in reports without a network.
   package var connections: Int?
-  /// Processor time of this program per second; 2 is two cores.
+  /// Processor time of this program per second; 2 means two cores.
   package var clientLoad: Double
-  /// The share of the time in which the processors of the machine were busy, with whatever.
+  /// The share of the time in which the machine's processors were busy, with any process.
   package var machineLoad: Double?
-  /// Why the figures may be the client's rather than the server's.
+  /// Reasons why the figures may be limited by the client instead of the server.
   package var warnings: [String]
 
   package struct ErrorCount: Codable, Sendable, Hashable {
@@ -45,15 +44,15 @@ package struct LoadReport: Codable, Sendable {
   }
 }
 
-/// What a request spends its time on.
+/// A phase of a request.
 package enum Phase: String, Codable, Sendable, Hashable, CaseIterable {
-  /// Waiting for a new connection, with TLS; only for requests that needed one.
+  /// Opening a connection, including TLS; only for requests that needed a new one.
   case connect
-  /// From then until the head of the answer was there.
+  /// From then until the head of the response.
   case firstByte = "first byte"
   /// Waiting for the rest of the body.
   case download
-  /// Parsing and normalizing what came, and the plugins.
+  /// Parsing, normalizing and plugins.
   case parse
   /// Committing to the store.
   case write

@@ -1,14 +1,14 @@
 package import GQLRunPipeline
 
-/// Runs one request again and again, at a fixed rate or so many at a time.
+/// Runs one request repeatedly, at a fixed rate or with a fixed concurrency.
 package struct LoadRun: Sendable {
   package var model: LoadReport.Model
   /// How long requests are started.
   package var duration: Duration
   package var clock: ServiceClock
-  /// Processor time of the program so far, in seconds.
+  /// The program's processor time, in seconds.
   package var processTime: @Sendable () -> Double
-  /// Time of all processors of the machine so far, in any unit.
+  /// The time of all processors of the machine.
   package var machineTime: @Sendable () -> MachineTime?
   package var perform: @Sendable () async -> RequestOutcome
 
@@ -27,7 +27,8 @@ package struct LoadRun: Sendable {
     self.perform = perform
   }
 
-  /// Starts requests until the duration is over or the task is cancelled, and waits for those that run.
+  /// Starts requests until the duration is over or the task is cancelled, then waits for those in
+  /// flight.
   package func run() async -> LoadReport {
     let recorder = LatencyRecorder()
     let (start, processStart, machineStart) = (now, processTime(), machineTime())
@@ -52,23 +53,23 @@ package struct LoadRun: Sendable {
 
   private var now: Double { clock.now().inSeconds }
 
-  /// Returns how often a request had to wait because too many were in flight.
+  /// Returns how many requests waited because the maximum was in flight.
   private func open(_ recorder: LatencyRecorder, rate: Double, inFlight: Int) async -> Int {
     let start = now
     var waits = 0
     let count = Int((duration.inSeconds * rate).rounded())
-    let places = Places(inFlight)
+    let slots = RequestSlots(inFlight)
     await withDiscardingTaskGroup { group in
       for number in 0..<count {
         let intended = start + Double(number) / rate
         let early = intended - now
         if early > 0 { try? await clock.sleep(for: .seconds(early)) }
         if Task.isCancelled { break }
-        // A request that has to wait for another is late, and its latency says so.
-        if await places.take() { waits += 1 }
+        // A request that waits for another one starts late, which its latency includes.
+        if await slots.acquire() { waits += 1 }
         group.addTask {
           await record(recorder, intended: intended)
-          await places.give()
+          await slots.release()
         }
       }
     }
@@ -107,15 +108,15 @@ package struct LoadRun: Sendable {
   }
 }
 
-/// The places of requests in flight. One task takes them, many give them back.
-actor Places {
+/// The slots for requests in flight. One task takes them, many return them.
+actor RequestSlots {
   private var free: Int
   private var waiter: CheckedContinuation<Void, Never>?
 
   init(_ count: Int) { free = count }
 
-  /// Returns whether none was free at once.
-  func take() async -> Bool {
+  /// Takes a slot. Returns whether it had to wait for one.
+  func acquire() async -> Bool {
     guard free == 0 else {
       free -= 1
       return false
@@ -124,7 +125,7 @@ actor Places {
     return true
   }
 
-  func give() {
+  func release() {
     guard let waiter else {
       free += 1
       return

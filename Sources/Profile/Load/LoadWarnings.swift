@@ -1,9 +1,9 @@
-/// Why the figures of many requests may be those of this program or machine rather than the server's.
+/// Warnings that the program or the machine may limit the measured figures instead of the server.
 struct LoadWarnings {
   let report: LoadReport
-  /// How many requests started late although a place was free.
+  /// The number of requests that started late although a slot was free.
   let lateStarts: Int
-  /// How many had to wait for a place.
+  /// The number of requests that waited for a slot.
   let waits: Int
 
   var lines: [String] {
@@ -12,29 +12,29 @@ struct LoadWarnings {
     let share = Int((report.clientLoad * 100).rounded())
     if report.clientLoad > 0.8 * cores {
       lines.append(
-        "this program used \(share) % of a core on a machine of \(Int(cores)): the figures may be the "
-          + "client's; use a lower rate, or another machine")
+        "this program used \(share) % of a core on a machine with \(Int(cores)): the client may limit "
+          + "the figures; use a lower rate or another machine")
     } else if let load = report.machineLoad, load > 0.9 {
       lines.append(
-        "the processors of this machine were busy \(Int((load * 100).rounded())) % of the time, with this "
-          + "program at \(share) % of a core: the figures may be the client's; use a lower rate, or "
+        "the processors of this machine were busy \(Int((load * 100).rounded())) % of the time, this "
+          + "program used \(share) % of a core: the client may limit the figures; use a lower rate or "
           + "another machine")
     }
     guard case .open(let rate, let inFlight) = report.model else { return lines }
     if report.achievedRate < 0.95 * rate {
       lines.append(
-        "\(Int(report.achievedRate)) requests per second were answered where \(Int(rate)) were asked "
-          + "for: the latencies grow with the length of the run and say that the rate is too high")
+        "\(Int(report.achievedRate)) of \(Int(rate)) requests per second were answered: the rate is too "
+          + "high, so the latencies grow with the duration of the run")
     }
     if waits > 0 {
       lines.append(
-        "\(waits) requests had to wait for one of \(inFlight) in flight to end; "
-          + "--concurrency allows more")
+        "\(waits) requests waited because \(inFlight) were in flight; raise the maximum with "
+          + "--concurrency")
     } else if lateStarts * 100 > report.requests {
       lines.append(
         "\(lateStarts) of \(report.requests) requests started more than "
-          + "\(Int(LatencyRecorder.lateness * 1e3)) ms after their time, because this program or the "
-          + "machine was busy")
+          + "\(Int(LatencyRecorder.lateness * 1e3)) ms late, because this program or the machine "
+          + "was busy")
     }
     return lines
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The time that the processors of this machine have spent so far.
+/// The time that the machine's processors have spent since boot.
 package struct MachineTime: Sendable {
   package var busy: Double
   package var all: Double
@@ -10,7 +10,7 @@ package struct MachineTime: Sendable {
     self.all = all
   }
 
-  /// `nil` where `/proc` is not there.
+  /// The current time; `nil` without `/proc`.
   ///
   /// https://man7.org/linux/man-pages/man5/proc_stat.5.html
   package static func current() -> MachineTime? {
@@ -23,7 +23,7 @@ package struct MachineTime: Sendable {
     return MachineTime(busy: all - times[3] - times[4], all: all)
   }
 
-  /// The share of the time in between in which processors were busy.
+  /// The share of the time since `earlier` in which processors were busy.
   func load(since earlier: MachineTime) -> Double? {
     all > earlier.all ? (busy - earlier.busy) / (all - earlier.all) : nil
   }

@@ -1,19 +1,19 @@
-/// One response fetched through a pipeline, some times over.
+/// A response that is fetched repeatedly through a pipeline.
 package struct NetworkReport: Codable, Sendable {
   /// The pipeline's name or file.
   package var label: String
   package var seconds: Spread
-  /// Making the connection, with TLS.
+  /// Opening the connection, including TLS.
   package var connect: Spread
   package var firstByte: Spread
   /// Waiting for the body.
   package var download: Spread
-  /// Parsing, normalizing, plugins: what the client did while bytes were there.
+  /// Parsing, normalizing and plugins.
   package var parse: Spread
   package var write: Spread
   /// Bytes after decompression.
   package var bytes: Int
-  /// Bytes as they came over the network: with heads, compressed, encrypted.
+  /// Bytes on the network: with headers, compressed and encrypted.
   package var wireBytes: Int?
   package var megabytesPerSecond: Double
   package var wireMegabytesPerSecond: Double?
@@ -22,7 +22,7 @@ package struct NetworkReport: Codable, Sendable {
   package var times: [Double]
 }
 
-/// One fetch, measured.
+/// The measurements of one fetch.
 package struct FetchMeasurement: Codable, Sendable {
   package var seconds: Double
   package var connect: Double
@@ -35,7 +35,7 @@ package struct FetchMeasurement: Codable, Sendable {
 }
 
 extension NetworkReport {
-  /// - Parameter fetches: At least one.
+  /// - Parameter fetches: At least one; otherwise the result is nil.
   package init?(_ fetches: [FetchMeasurement], label: String, first: [FetchMeasurement]?) {
     guard let last = fetches.last, let seconds = Spread(fetches.map(\.seconds)),
       let connect = Spread(fetches.map(\.connect)),
@@ -59,7 +59,7 @@ extension NetworkReport {
     bottleneck = "nothing was measured"
     guard let slowest = phases.max(by: { $0.time.median < $1.time.median }) else { return }
     let share = Int((slowest.time.median / seconds.median * 100).rounded())
-    bottleneck = "\(share) % of the time is \(Self.words(slowest.phase))"
+    bottleneck = "\(share) % of the time is \(Self.name(slowest.phase))"
   }
 
   /// The phases in their order.
@@ -70,13 +70,13 @@ extension NetworkReport {
     ]
   }
 
-  private static func words(_ phase: Phase) -> String {
+  private static func name(_ phase: Phase) -> String {
     switch phase {
-    case .connect: "making the connection"
-    case .firstByte: "the server's thinking, before its first byte"
-    case .download: "waiting for the body, the server or the network"
-    case .parse: "this program's parsing"
-    case .write: "this program's store"
+    case .connect: "connecting"
+    case .firstByte: "waiting for the server's first byte"
+    case .download: "waiting for the body"
+    case .parse: "parsing"
+    case .write: "writing to the store"
     }
   }
 }

@@ -2,11 +2,11 @@ import GQLRunCache
 package import GQLRunPipeline
 package import GQLRunPlugins
 
-/// One operation through a pipeline, with its phases measured.
+/// One operation that is run through a pipeline, with its phases measured.
 package struct PipelineRequest: Sendable {
   package var runner: PipelineRunner
   package var request: GraphQLRequest
-  /// Watches the connections of the runner's transport.
+  /// Measures the connections of the runner's transport.
   private let meter: ConnectionMeter?
 
   package init(
@@ -19,7 +19,7 @@ package struct PipelineRequest: Sendable {
     self.meter = meter
   }
 
-  /// Runs the request to its last result.
+  /// Runs the request until its last result.
   package func perform() async -> RequestOutcome {
     await PhaseTimes.$current.withValue(PhaseTimes()) {
       let clock = runner.services.clock
@@ -57,7 +57,7 @@ package struct PipelineRequest: Sendable {
       .firstByte: first - (connect ?? 0), .download: download, .write: written,
       .parse: max(total - first - download - written, 0),
     ]
-    // Most requests find a connection that is open.
+    // Most requests use an open connection.
     if let connect { outcome.phases[.connect] = connect }
   }
 }
@@ -70,7 +70,7 @@ actor PhaseTimes {
   func add(_ seconds: Double) { download += seconds }
 }
 
-/// Measures the waiting for bodies.
+/// Measures the time spent waiting for bodies.
 private struct PhaseTransport: HTTPTransport {
   let base: any HTTPTransport
   let clock: ServiceClock
@@ -85,28 +85,28 @@ private struct PhaseTransport: HTTPTransport {
   ) async throws -> HTTPResponseMessage {
     let response = try await base.send(request, limits: limits)
     guard let times = PhaseTimes.current else { return response }
-    let body = BodyPieces(response.body)
+    let body = BodyChunks(response.body)
     return HTTPResponseMessage(
       head: response.head,
       body: HTTPBody {
         let start = clock.now()
-        let piece = try await body.next()
+        let chunk = try await body.next()
         await times.add((clock.now() - start).inSeconds)
-        return piece
+        return chunk
       })
   }
 }
 
-/// The pieces of a body, one after the other.
-actor BodyPieces {
+/// The chunks of a body, one after the other.
+actor BodyChunks {
   private var iterator: HTTPBody.AsyncIterator?
 
   init(_ body: HTTPBody) { iterator = body.makeAsyncIterator() }
 
   func next() async throws -> (any BodyChunk)? {
     guard var current = iterator.take() else { return nil }
-    let piece = try await current.next(isolation: self)
+    let chunk = try await current.next(isolation: self)
     iterator = current
-    return piece
+    return chunk
   }
 }

@@ -1,15 +1,15 @@
 package import GQLRunCache
 
-/// The whole job on a recorded response: read, parse and normalize, store, make durable, read back, put
-/// out. The clocks are read between pieces, never within one.
+/// The complete job on a recorded response: read, parse and normalize, write, sync, read back,
+/// output. The clocks are read between chunks, never inside one.
 package struct JobRun {
   package var operation: PreparedOperation
   package var path: String
   package var label: String
   package var store: any RecordStore
-  /// What makes the commit durable; nothing for a store in memory.
+  /// Makes the commit durable; nil for a store in memory.
   package var sync: (@Sendable () async throws -> Void)?
-  /// The files of the store, for their size.
+  /// The files of the store, to measure their size.
   package var files: [String]
   package var keys: ResponseNormalizer.Options
 
@@ -36,16 +36,16 @@ package struct JobRun {
     var watch = Stopwatch()
     run.mark(clock)
     watch.lap(.marks)
-    while let piece = try file.next() {
+    while let chunk = try file.next() {
       watch.lap(.input, isKept: true)
-      try normalizer.feed(piece)
+      try normalizer.feed(chunk)
       watch.lap(.feed, isKept: true)
       if normalizer.needsFlush { try await normalizer.flush() }
       watch.lap(.handOver, cpu: 0, isKept: true)
       if run.firstRecordSeconds == nil, normalizer.hasStagedRecords {
         run.firstRecordSeconds = clock.elapsed
       }
-      run.counts.bytes += piece.count
+      run.counts.bytes += chunk.count
       if marks.isDue(at: run.counts.bytes, after: run.memory) {
         run.mark(clock)
         watch.lap(.marks)
@@ -66,12 +66,12 @@ package struct JobRun {
     run.count(response, summary)
     if response.hasData {
       try await readBack(&run, &watch)
-      // The result is gone now, and its memory given back.
+      // The result is released now.
       watch.lap(.output)
     }
     clock.finish(&run, watch)
     if !files.isEmpty {
-      // Asking the store would count its records, and take longer than everything else.
+      // Asking the store would count its records, which takes longer than the rest.
       run.counts.fileBytes = files.reduce(0) { $0 + ResponseFile.size(of: $1) }
     }
     return run
@@ -81,7 +81,7 @@ package struct JobRun {
     let before = StageClock.process()
     let result = try await store.read(operation)
     watch.lap(.readBack, cpu: StageClock.process() &- before)
-    // A response with errors leaves fields that cannot be read back.
+    // Fields with errors cannot be read back.
     guard case .hit(let body) = result else { return }
     let sink = try NullDevice()
     try body.forEachChunk { try sink.write($0) }
@@ -91,7 +91,7 @@ package struct JobRun {
 }
 
 extension RunMeasurement {
-  /// Notes how much memory there is at this point of the response.
+  /// Adds a sample of the memory at this point of the response.
   mutating func mark(_ clock: RunClock) {
     guard let resident = ProcessMemory.resident() else { return }
     memory.append(
@@ -110,7 +110,7 @@ extension RunMeasurement {
   }
 }
 
-/// Where in a response the memory is looked at: 64 times, evenly.
+/// When memory is sampled: 64 times per response, at equal distances.
 private struct MemoryMarks {
   private let interval: Int
 

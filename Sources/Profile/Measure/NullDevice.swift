@@ -1,6 +1,6 @@
 import Foundation
 
-/// `/dev/null`: where output goes that is only measured.
+/// `/dev/null`: the destination of output that is only measured.
 struct NullDevice: ~Copyable {
   private let descriptor: Int32
 

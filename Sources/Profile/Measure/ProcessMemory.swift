@@ -4,9 +4,9 @@
   import Musl
 #endif
 
-/// What the kernel says about this process's memory.
+/// The memory of this process, as reported by the kernel.
 package enum ProcessMemory {
-  /// Resident bytes now, or `nil` where `/proc` is not there.
+  /// Resident bytes; `nil` without `/proc`.
   ///
   /// https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html
   package static func resident() -> Int? {
@@ -15,13 +15,12 @@ package enum ProcessMemory {
     return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 
-  /// The most bytes that were resident at a time, and the page faults so far.
+  /// The maximum resident bytes and the number of page faults since the process started.
   ///
-  /// `ru_maxrss` is only for where `/proc` is not there: it begins with the size of the process that
-  /// started this one.
+  /// Without `/proc`, the maximum is `ru_maxrss`, which starts with the size of the parent process.
   package static func usage() -> (peak: Int, minorFaults: Int, majorFaults: Int) {
     var usage = rusage()
-    // 0 is RUSAGE_SELF, which libraries import as different types.
+    // 0 is RUSAGE_SELF, which C libraries import with different types.
     getrusage(0, &usage)
     return (
       peak() ?? Int(usage.ru_maxrss) << 10, Int(usage.ru_minflt), Int(usage.ru_majflt)
@@ -45,11 +44,11 @@ package enum ProcessMemory {
   }
 }
 
-/// Resident memory at a mark in the response.
+/// The resident memory at a point of the response.
 package struct MemorySample: Codable, Sendable, Hashable {
-  /// Seconds since the run began.
+  /// Seconds since the start of the run.
   package var seconds: Double
-  /// Bytes of the response read by then.
+  /// Bytes of the response read so far.
   package var bytesRead: Int
   package var resident: Int
 

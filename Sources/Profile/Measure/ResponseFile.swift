@@ -1,16 +1,17 @@
 import Foundation
 
-/// A recorded response, read in pieces as they would come from a socket.
+/// A recorded response, read in chunks of the size that a socket delivers.
 package final class ResponseFile {
-  package static let pieceSize = 256 << 10
+  package static let chunkSize = 256 << 10
   private let descriptor: Int32
   private let path: String
   private let buffer = UnsafeMutableRawBufferPointer.allocate(
-    byteCount: ResponseFile.pieceSize, alignment: 64)
-  /// The size when it was opened, in bytes.
+    byteCount: ResponseFile.chunkSize, alignment: 64)
+  /// The size in bytes when the file was opened.
   package let size: Int
 
-  /// - Throws: ``ProfileError`` when it cannot be opened or is no regular file: it is read many times.
+  /// - Throws: ``ProfileError`` if the file cannot be opened or is not a regular file, which is
+  ///   required because it is read several times.
   package init(_ path: String) throws(ProfileError) {
     self.path = path
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -23,8 +24,8 @@ package final class ResponseFile {
       throw ProfileError(
         status.st_mode & S_IFMT == S_IFDIR
           ? "cannot read the response \(path): it is a directory; name a file in it"
-          : "cannot profile the response \(path): it is no regular file, and it is read once for "
-            + "every run; save it to a file first")
+          : "cannot profile the response \(path): it is not a regular file, and every run "
+            + "reads it; save it to a file first")
     }
     size = Int(status.st_size)
     var first: [UInt8] = [0, 0]
@@ -36,7 +37,7 @@ package final class ResponseFile {
     }
   }
 
-  /// The size of a file; 0 when it is not there.
+  /// The size of a file in bytes; 0 if it does not exist.
   static func size(of path: String) -> Int {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : 0
@@ -47,7 +48,7 @@ package final class ResponseFile {
     buffer.deallocate()
   }
 
-  /// The next bytes, valid until the next call; `nil` at the end.
+  /// The next chunk, valid until the next call; `nil` at the end.
   package func next() throws(ProfileError) -> UnsafeRawBufferPointer? {
     while true {
       let count = read(descriptor, buffer.baseAddress, buffer.count)
@@ -60,7 +61,7 @@ package final class ResponseFile {
   }
 }
 
-/// What keeps a profile from being made: what was being done, what was found, what would work.
+/// Why a profile could not be made.
 package struct ProfileError: Error, Sendable, Hashable, CustomStringConvertible {
   package var message: String
   package var description: String { message }

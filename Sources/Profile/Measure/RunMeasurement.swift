@@ -1,9 +1,9 @@
-/// What one run measured, in a process of its own. Written as JSON by the process that ran it.
+/// The measurements of one run, which has its own process. The process writes them as JSON.
 package struct RunMeasurement: Codable, Sendable {
   package enum Kind: String, Codable, Sendable {
     /// The whole job with one store.
     case job
-    /// Guard, parser and normalizer side by side, piece by piece.
+    /// Guard, parser and normalizer in turn, chunk by chunk.
     case stages
     /// yajl without handlers.
     case floor
@@ -14,37 +14,37 @@ package struct RunMeasurement: Codable, Sendable {
   package var kind: Kind
   /// What the job was measured with: `memory`, `sqlite:cache.db`.
   package var label: String
-  /// From the start of the process to its end, as somebody outside sees it; before
-  /// ``enclose(start:end:cpu:)`` that of the work alone.
+  /// From the start of the process to its end, as measured from outside; before
+  /// ``enclose(start:end:cpu:)``, the work alone.
   package var seconds: Double
-  /// From the first piece to the end of the last part, in seconds.
+  /// From the first chunk to the end of the last part, in seconds.
   package var workSeconds: Double
-  /// Processor time of all threads in between.
+  /// Processor time of all threads during the work.
   package var cpuSeconds: Double
-  /// Processor time of the process before that.
+  /// Processor time of the process before the work.
   package var cpuSecondsBefore: Double
   /// Processor time of the whole process; 0 until it has ended.
   package var processCPUSeconds: Double
-  /// When the first piece was asked for, and when the last part ended, on ``StageClock/wall()``, which is
-  /// the same for all processes.
+  /// The time of the first read and of the end of the last part, on ``StageClock/wall()``, which
+  /// all processes share.
   package var began: UInt64
   package var ended: UInt64
   package var parts: [Part: PartTime]
-  /// The time of each piece, in nanoseconds.
+  /// The time of each chunk, in nanoseconds.
   package var pieceTimes: [Part: [UInt64]]
   package var counts: Counts
-  /// From the first piece until the first record was complete.
+  /// From the first chunk until the first record was complete.
   package var firstRecordSeconds: Double?
   package var memory: [MemorySample]
   package var peakBytes: Int
-  /// Calls of the allocator; `nil` where they cannot be counted.
+  /// The number of allocator calls; `nil` where they cannot be counted.
   package var allocations: Int?
   package var minorFaults: Int
   package var majorFaults: Int
-  /// How often the clocks were read for a lap.
+  /// The number of laps of the stopwatch.
   package var laps: Int
 
-  /// What went through.
+  /// What was processed.
   package struct Counts: Codable, Sendable, Hashable {
     package var bytes = 0
     package var events = 0
@@ -86,11 +86,12 @@ package struct RunMeasurement: Codable, Sendable {
 extension Part: CodingKeyRepresentable {}
 
 extension RunMeasurement {
-  /// Counts the process around the run, too, so that the parts add up to what somebody outside sees.
+  /// Adds the time of the process around the run, so that the parts add up to the time measured
+  /// from outside.
   ///
   /// - Parameters:
   ///   - start: When the process was started, on ``StageClock/wall()``.
-  ///   - end: When it was gone.
+  ///   - end: When the process had ended.
   ///   - cpu: Its processor time, in seconds.
   package mutating func enclose(start: UInt64, end: UInt64, cpu: Double) {
     let plan = parts[.plan] ?? PartTime()
@@ -104,7 +105,7 @@ extension RunMeasurement {
   }
 }
 
-/// Begins with the first piece of a run and ends after its last part.
+/// Measures from the first chunk of a run to the end of its last part.
 struct RunClock {
   private let wall = StageClock.wall()
   private let process = StageClock.process()

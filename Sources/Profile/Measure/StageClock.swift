@@ -4,9 +4,9 @@
   import Musl
 #endif
 
-/// The profiler's clocks, in nanoseconds. Nothing else in the program reads them.
+/// The clocks of the profiler, in nanoseconds. No other part of the program reads them.
 package enum StageClock {
-  /// Wall time; never goes back.
+  /// Wall time, monotonic.
   @inline(__always)
   package static func wall() -> UInt64 { read(CLOCK_MONOTONIC) }
 
@@ -25,37 +25,38 @@ package enum StageClock {
   }
 }
 
-/// Splits the time of one thread of work into parts, lap by lap.
+/// Divides the time of one thread into parts, lap by lap.
 ///
-/// A lap reads two clocks. Some laps per piece of 256 KiB are far below a hundredth of the time; see
-/// ``costOfLap()``.
+/// A lap reads two clocks. A few laps per chunk of 256 KiB cost far below one percent of the time;
+/// see ``costOfLap()``.
 package struct Stopwatch {
   package private(set) var parts: [Part: PartTime] = [:]
-  /// How many laps were taken.
+  /// The number of laps.
   package private(set) var laps = 0
-  /// The time of each lap of a part, in nanoseconds.
+  /// The duration of each lap of a part, in nanoseconds.
   package private(set) var lapTimes: [Part: [UInt64]] = [:]
   private var wall = StageClock.wall()
   private var thread = StageClock.thread()
 
   package init() {}
 
-  /// Starts a lap; what passed since the last one counts for nothing.
+  /// Starts a lap; the time since the last lap is not counted.
   package mutating func start() {
     wall = StageClock.wall()
     thread = StageClock.thread()
   }
 
-  /// Ends a lap and counts it for `part`.
+  /// Ends a lap and adds its time to `part`.
   ///
   /// - Parameters:
-  ///   - cpu: Processor time that the work took on whatever threads; without it, what this thread took.
-  ///   - isKept: Whether the time of this lap is kept beside the sum.
+  ///   - part: The part that the time belongs to.
+  ///   - cpu: Processor time of the work on any threads; `nil` uses that of the current thread.
+  ///   - isKept: Whether the duration of this lap is kept in addition to the sum.
   package mutating func lap(_ part: Part, cpu: UInt64? = nil, isKept: Bool = false) {
     let nowWall = StageClock.wall()
     let nowThread = StageClock.thread()
     let elapsed = nowWall &- wall
-    // After a suspension the work may go on in another thread, whose clock says nothing here.
+    // After a suspension the work may continue on another thread, whose clock is unrelated.
     let worked = cpu ?? (nowThread > thread ? min(nowThread &- thread, elapsed) : 0)
     parts[part, default: PartTime()].wall += Double(elapsed) / 1e9
     parts[part, default: PartTime()].cpu += Double(worked) / 1e9
@@ -65,7 +66,7 @@ package struct Stopwatch {
     thread = nowThread
   }
 
-  /// What a lap costs, in seconds: the median of many.
+  /// The duration of a lap, in seconds: the median of many.
   package static func costOfLap() -> Double {
     let rounds = (0..<31).map { _ in
       var watch = Stopwatch()
@@ -77,36 +78,36 @@ package struct Stopwatch {
   }
 }
 
-/// A part of a measured run, as far as clocks can tell it from others.
+/// A part of a measured run that clocks can separate from others.
 package enum Part: String, Codable, Sendable, Hashable, CaseIterable {
   /// From the start of the process until the operation is read.
   case start
-  /// Reading the document and planning the operation.
+  /// Parsing the document and planning the operation.
   case plan
-  /// Reading the bytes from a file, or waiting for them from the network.
+  /// Reading from a file, or waiting for the network.
   case input
   /// Guard, yajl and normalizer together.
   case feed
-  /// The guard alone; only where the stages are measured one by one.
+  /// The guard alone; only if the stages are measured separately.
   case textGuard = "guard"
-  /// The guard, yajl, and counting handlers.
+  /// The guard, yajl, and handlers that only count.
   case parse
-  /// The guard, yajl, and the normalizer, with a store that keeps nothing.
+  /// The guard, yajl and the normalizer, with a store that discards records.
   case normalize
-  /// Handing records to the store and waiting for it.
+  /// Passing records to the store and waiting for it.
   case handOver = "hand-over"
   case commit
-  /// Making it durable: the checkpoint of a SQLite file.
+  /// Making the commit durable: the checkpoint of a SQLite file.
   case sync
   case readBack = "read-back"
   case output
-  /// Looking at the memory between pieces: the profiler's own work.
+  /// Sampling the memory between chunks: the profiler's overhead.
   case marks
-  /// From the last part to the end of the process: closing files and giving memory back.
+  /// From the last part to the end of the process: closing files and freeing memory.
   case end
 }
 
-/// Time in seconds.
+/// A duration in seconds.
 package struct PartTime: Codable, Sendable, Hashable {
   package var wall: Double
   /// Processor time of the measured thread.

@@ -1,11 +1,11 @@
 package import GQLRunCache
 import GQLRunJSON
 
-/// Guard, strict parser and normalizer side by side on the same pieces, so that what each adds is the
-/// difference within one piece, whatever else the machine is doing at the time.
+/// Guard, strict parser and normalizer in turn on the same chunks, so that the cost of each is a
+/// difference measured within one chunk, independent of other load on the machine.
 ///
-/// The three read the piece one after the other from the processor's cache; the time of the parser
-/// includes its guard, and that of the normalizer includes both.
+/// The three read each chunk one after the other from the processor's cache. The time of the parser
+/// includes the guard, that of the normalizer includes both.
 package struct StagesRun {
   package var operation: PreparedOperation
   package var path: String
@@ -25,16 +25,16 @@ package struct StagesRun {
     let normalizer = try ResponseNormalizer(operation, store: nil, options: options)
     let clock = RunClock()
     var watch = Stopwatch()
-    while let piece = try file.next() {
+    while let chunk = try file.next() {
       watch.lap(.input)
-      guard textGuard.feed(piece) else { break }
+      guard textGuard.feed(chunk) else { break }
       watch.lap(.textGuard, isKept: true)
-      try parser.feed(piece)
+      try parser.feed(chunk)
       watch.lap(.parse, isKept: true)
-      try normalizer.feed(piece)
+      try normalizer.feed(chunk)
       watch.lap(.normalize, isKept: true)
       if normalizer.needsFlush { try await normalizer.flush() }
-      run.counts.bytes += piece.count
+      run.counts.bytes += chunk.count
     }
     try parser.finish()
     let response = try await normalizer.finish()

@@ -1,7 +1,8 @@
 import GQLRunSupport
 
 extension HTML {
-  /// Colours that can be told apart in both schemes and by most eyes (Okabe and Ito).
+  /// The style sheet. Colors are distinguishable in both color schemes and with most color vision
+  /// deficiencies (Okabe and Ito).
   static let style = """
     :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --paper: #ffffff;
       --card: #f6f8fa; --line: #d1d9e0; --accent: #9a3412;

@@ -2,13 +2,13 @@ import Foundation
 import GQLRunSupport
 
 extension ProfileReport {
-  /// The report as one page without anything from elsewhere: no script, no font, no network.
+  /// The report as one self-contained page: no scripts, fonts or network.
   package var html: String {
     HTMLPage(report: self).text
   }
 }
 
-/// Puts the page together.
+/// Builds the page.
 struct HTMLPage {
   let report: ProfileReport
 
@@ -139,7 +139,7 @@ struct HTMLPage {
 
   private var baselineSection: String {
     HTML.section(
-      "The same bytes, read by others",
+      "Other parsers on the same bytes",
       HTML.table(
         ["", "time", "MB/s", "peak memory", "to bare yajl"],
         report.baselines.map { baseline in
@@ -183,7 +183,7 @@ struct HTMLPage {
 }
 
 extension Phase {
-  /// The same as that of the stage it resembles.
+  /// The color of the corresponding stage.
   fileprivate var color: Int {
     switch self {
     case .connect: StageColor.index(.start)
@@ -195,7 +195,7 @@ extension Phase {
   }
 }
 
-/// The colour of each stage, the same in every plot.
+/// The color of each stage, the same in every plot.
 enum StageColor {
   static func index(_ name: StageReport.Name) -> Int {
     StageReport.Name.allCases.firstIndex(of: name) ?? 0

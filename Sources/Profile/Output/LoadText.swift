@@ -1,6 +1,6 @@
 import Foundation
 
-/// The requests of a report, for a terminal.
+/// The requests of a report, as text for a terminal.
 struct LoadText {
   let load: LoadReport
 

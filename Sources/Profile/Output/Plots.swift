@@ -1,7 +1,7 @@
 import Foundation
 import GQLRunSupport
 
-/// Horizontal bars of several parts each, on one scale, with a legend.
+/// Horizontal bars of several parts each, with one scale and a legend.
 struct StackedBar {
   struct Part {
     var name: String
@@ -59,7 +59,7 @@ struct StackedBar {
   }
 }
 
-/// Horizontal bars on one scale.
+/// Horizontal bars with one scale.
 struct BarPlot {
   struct Row {
     var label: String
@@ -71,7 +71,7 @@ struct BarPlot {
   let rows: [Row]
 
   var svg: String {
-    // A stage that takes no time has a rate beyond the others: the scale is that of those that count.
+    // A stage that takes no time has an extreme rate; the scale ignores it.
     let values = rows.map(\.value).sorted()
     guard let largest = values.last, largest > 0 else { return "" }
     let middle = values[values.count / 2]
@@ -107,7 +107,7 @@ struct Axes {
   var width: Double { SVG.width - left - 40 }
   var height: Double { bottom - top }
 
-  /// A point from shares of both axes.
+  /// The point at fractions of both axes.
   func point(_ x: Double, _ y: Double) -> (x: Double, y: Double) {
     (left + min(max(x, 0), 1) * width, bottom - min(max(y, 0), 1) * height)
   }
@@ -162,7 +162,7 @@ struct MemoryPlot {
   }
 }
 
-/// Latency over the percentile, the tail stretched: each step to the right is ten times rarer.
+/// Latency over percentile, with a logarithmic tail: each tick to the right is ten times rarer.
 struct LatencyPlot {
   struct Curve {
     var name: String

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ProfileReport {
-  /// The report for a terminal. Names from the response are not escaped.
+  /// The report as text for a terminal. Names from the response are not escaped.
   package var text: String {
     var lines: [String] = []
     lines.append(
@@ -19,18 +19,18 @@ extension ProfileReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// How sure the ranges of ratios are; `nil` where there is none to speak of.
+  /// The lowest confidence of the ratios; `nil` if there are none.
   private var confidence: Double? {
     (jobs.compactMap(\.toFloor) + network.compactMap(\.toFirst)).map(\.confidence).min()
       .flatMap { $0 > 0 ? $0 : nil }
   }
 
-  /// How often everything was measured, in words.
+  /// How often each figure was measured.
   var repeats: String {
     guard load == nil else { return "" }
     return (runs == 1 ? "1 run" : "medians of \(runs) runs")
-      + (warmUps > 0 ? " after \(warmUps) to warm up" : "")
-      + (confidence.map { "; ranges of ratios hold with \(Int(($0 * 100).rounded(.down))) %" } ?? "")
+      + (warmUps > 0 ? " after \(warmUps) warm-up \(warmUps == 1 ? "run" : "runs")" : "")
+      + (confidence.map { "; confidence of ratio ranges \(Int(($0 * 100).rounded(.down))) %" } ?? "")
   }
 
   private func networkLines(_ report: NetworkReport) -> [String] {
@@ -117,7 +117,7 @@ extension ProfileReport {
 }
 
 extension ReportComparison {
-  /// The comparison for a terminal.
+  /// The comparison as text for a terminal.
   package func text(title: String) -> String {
     var table = TextTable(header: ["against \(title)", "before", "after", "ratio", "verdict"])
     for row in rows {

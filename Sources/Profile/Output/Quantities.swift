@@ -1,6 +1,6 @@
 import Foundation
 
-/// Quantities as people read them.
+/// Formats quantities with units.
 enum Quantities {
   static func time(_ seconds: Double) -> String {
     switch seconds {

@@ -1,13 +1,13 @@
 import GQLRunSupport
 
-/// The shape of a response, for the page.
+/// The shape of a response, as sections of the page.
 struct ShapeHTML {
   let shape: ShapeReport
 
   var sections: [String] {
     var result = [HTML.section("Bytes by type and field", treemap + advice)]
     result.append(HTML.section("Types", typeTable))
-    result.append(HTML.section("Where the bytes are", placeTable))
+    result.append(HTML.section("Largest paths", pathTable))
     if !shape.largestRecords.isEmpty {
       result.append(
         HTML.section(
@@ -33,7 +33,8 @@ struct ShapeHTML {
       + shape.advice.map { "<p class=bottleneck>\(HTML.escaped($0))</p>" }).joined()
   }
 
-  /// Types, and in each the fields; a field that holds other objects is drawn with those types.
+  /// A treemap of types and their fields; a field that contains other objects is shown with their
+  /// types.
   private var treemap: String {
     let height = 460.0
     let types = shape.types.filter { $0.bytes > 0 }.prefix(24)
@@ -93,9 +94,9 @@ struct ShapeHTML {
       })
   }
 
-  private var placeTable: String {
+  private var pathTable: String {
     HTML.table(
-      ["place", "values", "null", "longest list", "own bytes", "share"],
+      ["path", "values", "null", "longest list", "own bytes", "share"],
       shape.paths.filter { $0.ownBytes > 0 }.sorted { $0.ownBytes > $1.ownBytes }.prefix(40).map {
         [
           $0.path, Quantities.count($0.count), Quantities.count($0.nulls),

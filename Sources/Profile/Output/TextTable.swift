@@ -1,4 +1,4 @@
-/// Columns of text: the first to the left, the others to the right.
+/// A table of text: the first column aligned left, the others right.
 struct TextTable {
   private var rows: [[String]]
 

@@ -1,7 +1,8 @@
 package import Foundation
 
 extension ProfileReport {
-  /// The stages as folded stacks, in microseconds: `flamegraph.pl`, speedscope and others read them.
+  /// The stages as folded stacks, in microseconds, for `flamegraph.pl`, speedscope and similar
+  /// tools.
   ///
   /// https://github.com/brendangregg/FlameGraph#2-fold-stacks
   package var foldedStacks: String {
@@ -17,8 +18,8 @@ extension ProfileReport {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// The stages as a trace for `chrome://tracing` and Perfetto: each job a process, its stages one after
-  /// the other, its memory as a counter.
+  /// The stages as a trace for `chrome://tracing` and Perfetto: each job is a process, with its
+  /// stages in sequence and its memory as a counter.
   ///
   /// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
   package func chromeTrace() throws -> Data {
@@ -75,7 +76,7 @@ extension ProfileReport {
     var args: [String: Value]
   }
 
-  /// The figures in Prometheus' text format, version 0.0.4.
+  /// The figures in the text format of Prometheus, version 0.0.4.
   ///
   /// https://prometheus.io/docs/instrumenting/exposition_formats/
   package var prometheus: String {
@@ -85,13 +86,14 @@ extension ProfileReport {
       metrics.add("job_seconds", "Time of the whole job, median.", store, job.seconds.median)
       metrics.add(
         "job_cpu_seconds", "Processor time of the job, median.", store, job.cpuSeconds.median)
-      metrics.add("job_peak_bytes", "Most resident memory, median.", store, job.peakBytes.median)
+      metrics.add("job_peak_bytes", "Maximum resident memory, median.", store, job.peakBytes.median)
       if let allocations = job.allocations {
         metrics.add("job_allocations", "Calls of the allocator, median.", store, allocations.median)
       }
       if let ratio = job.toFloor {
         metrics.add(
-          "job_floor_ratio", "Time up to the commit against bare yajl.", store, ratio.value)
+          "job_floor_ratio", "Time until the commit, divided by that of bare yajl.", store,
+          ratio.value)
       }
       for stage in job.stages {
         let labels = store + [("stage", stage.name.rawValue)]
@@ -100,7 +102,7 @@ extension ProfileReport {
     }
     for baseline in baselines {
       metrics.add(
-        "baseline_seconds", "Time of others for the same bytes.", [("name", baseline.label)],
+        "baseline_seconds", "Time of other parsers for the same bytes.", [("name", baseline.label)],
         baseline.seconds.median)
     }
     for fetch in network {
@@ -111,7 +113,7 @@ extension ProfileReport {
       }
     }
     if let load {
-      metrics.add("requests_per_second", "Answers per second.", [], load.achievedRate)
+      metrics.add("requests_per_second", "Responses per second.", [], load.achievedRate)
       let times = load.corrected ?? load.uncorrected
       for point in times.curve {
         metrics.add(
@@ -146,7 +148,7 @@ private struct PrometheusText {
     samples[full, default: (help, type, [])].lines.append(line)
   }
 
-  /// The end of a summary.
+  /// Writes the end of a summary.
   mutating func close(_ name: String, sum: Double, count: Int) {
     let full = "gqlrun_profile_\(name)"
     samples[full]?.lines += ["\(full)_sum \(sum)", "\(full)_count \(count)"]

@@ -1,5 +1,5 @@
-/// Areas in proportion to sizes, as near to squares as they go: the squarified treemap of Bruls, Huizing
-/// and van Wijk (https://doi.org/10.1007/978-3-7091-6783-0_4).
+/// Areas proportional to sizes and close to squares: the squarified treemap of Bruls, Huizing and
+/// van Wijk (https://doi.org/10.1007/978-3-7091-6783-0_4).
 struct Treemap {
   struct Area: Equatable {
     var x: Double
@@ -8,7 +8,7 @@ struct Treemap {
     var height: Double
   }
 
-  /// One area per size, in the same order. Sizes that are not above zero get an empty area.
+  /// One area per size, in the same order. A size that is not positive gets an empty area.
   static func areas(_ sizes: [Double], in whole: Area) -> [Area] {
     var result = [Area](
       repeating: Area(x: whole.x, y: whole.y, width: 0, height: 0), count: sizes.count)
@@ -39,7 +39,7 @@ struct Treemap {
     return result
   }
 
-  /// The worst ratio of sides in a row.
+  /// The largest ratio of sides in a row.
   private static func worst(
     _ row: [Int], _ sizes: [Double], _ scale: Double, _ sum: Double, _ side: Double
   ) -> Double {

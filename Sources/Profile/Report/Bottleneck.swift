@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which stage a job spends most of its time in, and what would make it faster.
+/// The stage that takes most of a job's time, and how to reduce it.
 struct Bottleneck {
   let stages: [StageReport]
   let seconds: Double
@@ -17,33 +17,34 @@ struct Bottleneck {
     switch stage.name {
     case .start:
       return
-        "the response is so small that starting a program takes longer than reading it; with a new "
-        + "database that is mostly making the file"
-    case .plan: return "the document is large; a long-running client plans it once"
+        "the response is so small that starting the program takes longer than reading it; with a new "
+        + "database, most of that is creating the file"
+    case .plan: return "the document is large; a long-running client plans it only once"
     case .input:
-      return "the file or the network is slower than everything that follows"
+      return "the file or the network is slower than all other stages"
     case .textGuard:
       return
-        "checking the bytes is the largest part, which is as it should be only when the response "
-        + "has much text outside of ASCII"
+        "checking the bytes takes longest, which is expected only for a response with much "
+        + "non-ASCII text"
     case .parse:
       return
-        "reading JSON is the largest part, the floor for these bytes; a smaller response is the "
-        + "only way down"
+        "parsing JSON takes longest, which is the lower bound for these bytes; only a smaller "
+        + "response is faster"
     case .normalize:
-      return "making records is the largest part; fewer fields, or objects that repeat less often, "
-        + "would shorten it"
+      return "creating records takes longest; select fewer fields, or objects that repeat less "
+        + "often"
     case .storeWrite:
-      return "the parser waits for the store; a faster disk, a memory store, or fewer and larger "
-        + "records would help"
+      return
+        "the parser waits for the store; use a faster disk, a memory store, or fewer and larger "
+        + "records"
     case .sync:
-      return "making the file durable is the largest part: the disk is the limit"
+      return "writing the file to disk durably takes longest: the disk is the limit"
     case .readBack:
       return
-        "reading the result back is the largest part; ask for the result while the response is "
-        + "read, or for fewer fields"
-    case .end: return "closing files and giving memory back is the largest part"
-    case .output: return "whoever takes the output is slower than everything before"
+        "reading the result back takes longest; request the result while the response is read, "
+        + "or select fewer fields"
+    case .end: return "closing files and freeing memory takes longest"
+    case .output: return "the consumer of the output is slower than all other stages"
     }
   }
 }

@@ -1,12 +1,12 @@
 extension JobReport {
-  /// Puts the runs of one job together.
+  /// Combines the runs of one job.
   ///
   /// - Parameters:
   ///   - jobs: The runs of the job, in order; at least one.
-  ///   - stages: Runs of the stages side by side, which say how the time of feeding divides.
-  ///   - floor: The runs of yajl alone, in the same order as the jobs.
+  ///   - stages: Runs of the separate stages, which divide the time of feeding the parser.
+  ///   - floor: The runs of yajl alone, in the order of the jobs.
   ///   - first: The runs of the report's first job, for a ratio.
-  ///   - lapCost: What a lap of the clocks takes, in seconds.
+  ///   - lapCost: The duration of a lap of the stopwatch, in seconds.
   package init?(
     jobs: [RunMeasurement], stages: [RunMeasurement], floor: [RunMeasurement],
     first: [RunMeasurement]? = nil, lapCost: Double
@@ -40,7 +40,7 @@ extension RunMeasurement {
   func wall(_ part: Part) -> Double { parts[part]?.wall ?? 0 }
   func cpu(_ part: Part) -> Double { parts[part]?.cpu ?? 0 }
 
-  /// From the first byte to the commit: what a floor of parsing alone can be compared with.
+  /// From the first byte to the commit: the time that is compared with parsing alone.
   var writeSeconds: Double {
     wall(.input) + wall(.feed) + wall(.handOver) + wall(.commit)
   }
@@ -48,8 +48,8 @@ extension RunMeasurement {
 
 /// Divides the time of jobs among the stages.
 ///
-/// What the clocks of a job cannot tell apart (guard, parser and normalizer take turns within a piece)
-/// is divided in the proportions that ``StagesRun`` measured.
+/// The clocks of a job cannot separate guard, parser and normalizer, which alternate within a
+/// chunk; their time is divided in the proportions measured by ``StagesRun``.
 struct StageSplit {
   let jobs: [RunMeasurement]
   let stages: [RunMeasurement]
@@ -76,7 +76,7 @@ struct StageSplit {
     }
   }
 
-  /// Adds the times per piece of the run that was in the middle.
+  /// Adds the times per chunk of the median run.
   private func withPieces(_ part: Part, _ report: StageReport?) -> StageReport? {
     var report = report
     let total = Spread.median(of: jobs.map(\.seconds))
@@ -117,7 +117,7 @@ struct StageSplit {
 }
 
 extension RunMeasurement {
-  /// Processor time of the store's own threads: what all threads took, less what the parser's did.
+  /// Processor time of the store's own threads: that of all threads less that of the parser's.
   fileprivate var storeCPU: Double {
     max(
       cpuSeconds - cpu(.input) - cpu(.feed) - cpu(.sync) - cpu(.readBack) - cpu(.output)
@@ -125,7 +125,7 @@ extension RunMeasurement {
   }
 }
 
-/// How the time of feeding divides among guard, parser and normalizer.
+/// The shares of guard, parser and normalizer in the time of feeding the parser.
 private struct FeedShares {
   var textGuard = 0.0
   var parse = 0.0
@@ -152,8 +152,8 @@ private struct FeedShares {
     normalizePieces = Percentiles(nanoseconds: zip(third, second).map { $0 > $1 ? $0 - $1 : 0 })
   }
 
-  /// The time of a part over all pieces but the first: whoever reads that one first also loads code and
-  /// touches memory for those that follow.
+  /// The time of a part over all chunks except the first, which also loads code and touches memory
+  /// for the others.
   private static func time(_ part: Part, _ runs: [RunMeasurement]) -> Double {
     guard !runs.isEmpty else { return 0 }
     return Spread.median(

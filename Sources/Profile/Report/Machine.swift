@@ -1,6 +1,6 @@
 import Foundation
 
-/// The machine a profile was made on, so that nobody compares two machines unawares.
+/// The machine that made a profile; a comparison of different machines produces a warning.
 package struct Machine: Codable, Sendable, Hashable {
   package var processor: String
   package var cores: Int

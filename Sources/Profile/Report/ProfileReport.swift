@@ -1,5 +1,7 @@
-/// A profile: what was measured, on which machine, with which result. The JSON form is a format: its
-/// version counts up when a reader of an older one would misread it.
+/// A profile: what was measured, on which machine, with which results.
+///
+/// The JSON form is a file format; its version increases when a reader of an older version would
+/// misread it.
 package struct ProfileReport: Codable, Sendable {
   package static let currentVersion = 1
 
@@ -16,7 +18,7 @@ package struct ProfileReport: Codable, Sendable {
   package var network: [NetworkReport] = []
   package var load: LoadReport?
   package var shape: ShapeReport?
-  /// What a reader should know before believing the figures.
+  /// Reasons to read the figures with caution.
   package var remarks: [String] = []
 
   package init(
@@ -31,10 +33,10 @@ package struct ProfileReport: Codable, Sendable {
   }
 
   package struct Workload: Codable, Sendable, Hashable {
-    /// The response file, the endpoint, or what was generated.
+    /// The response file, the endpoint, or the generator.
     package var source: String
     package var operation: String
-    /// Bytes of the response after decompression; 0 without one.
+    /// Bytes of the response after decompression; 0 without a response.
     package var bytes: Int
     package var counts = RunMeasurement.Counts()
 
@@ -49,13 +51,13 @@ package struct ProfileReport: Codable, Sendable {
 /// The job with one store.
 package struct JobReport: Codable, Sendable {
   package var label: String
-  /// Of the whole process, from its start to its end, as `/usr/bin/time` sees it: the sum of the stages
-  /// and of the profiler's own work.
+  /// The time of the whole process, as `/usr/bin/time` measures it: the sum of the stages and of
+  /// the profiler's overhead.
   package var seconds: Spread
   package var cpuSeconds: Spread
-  /// The most resident memory of the process.
+  /// The maximum resident memory of the process.
   package var peakBytes: Spread
-  /// Calls of the allocator, by whomever; `nil` where they cannot be counted.
+  /// The number of allocator calls of all threads; `nil` where they cannot be counted.
   package var allocations: Spread?
   package var stages: [StageReport]
   package var firstRecordSeconds: Spread?
@@ -63,15 +65,15 @@ package struct JobReport: Codable, Sendable {
   /// The memory of the run with the median time.
   package var memory: [MemorySample]
   package var pageFaults: Spread
-  /// Time of the job up to the commit, against yajl alone.
+  /// The time until the commit, divided by that of yajl alone.
   package var toFloor: Ratio?
-  /// Time of the whole job against the first job of the report.
+  /// The time of the whole job, divided by that of the report's first job.
   package var toFirst: Ratio?
-  /// The share of the time that the profiler took itself: reading clocks, and looking at the memory.
+  /// The share of the time that the profiler itself took: reading clocks and sampling memory.
   package var timerShare: Double
-  /// The slowest stage and what would help, in words.
+  /// The slowest stage, and how to reduce its time.
   package var bottleneck: String
-  /// The times of the single runs, in seconds, in order.
+  /// The times of the runs, in seconds, in order.
   package var times: [Double]
 }
 
@@ -93,33 +95,33 @@ package struct StageReport: Codable, Sendable, Hashable {
 
   package var name: Name
   package var seconds: Spread
-  /// Processor time; for the store write that of all threads beside the parser's.
+  /// Processor time; for writing to the store, that of all threads except the parser's.
   package var cpuSeconds: Double
-  /// The share of the whole time.
+  /// The share of the total time.
   package var share: Double
-  /// Time in which the thread that reads and parses did not work: it waited for the disk, for the store's
-  /// threads, or for a processor.
+  /// Time in which the parsing thread did not run: it waited for the disk, for the store's threads,
+  /// or for a processor.
   package var waitSeconds: Double
   package var megabytesPerSecond: Double?
   package var eventsPerSecond: Double?
   package var recordsPerSecond: Double?
-  /// The time per piece of 256 KiB.
+  /// The time per chunk of 256 KiB.
   package var perPiece: Percentiles?
 }
 
-/// What others need for the same bytes.
+/// The time of another parser for the same bytes.
 package struct BaselineReport: Codable, Sendable, Hashable {
   package var label: String
-  /// Of the work alone, without the start of a process and its end.
+  /// The work alone, without starting and ending a process.
   package var seconds: Spread
   package var peakBytes: Spread
   package var allocations: Spread?
   package var megabytesPerSecond: Double
-  /// Its time against yajl alone.
+  /// The time, divided by that of yajl alone.
   package var toFloor: Ratio?
 
   /// - Parameters:
-  ///   - runs: Its runs, in order; at least one.
+  ///   - runs: The runs, in order; at least one, otherwise the result is nil.
   ///   - floor: The runs of yajl alone, in the same order.
   package init?(_ runs: [RunMeasurement], floor: [RunMeasurement]) {
     guard let any = runs.first, let seconds = Spread(runs.map(\.workSeconds)),

@@ -1,12 +1,12 @@
-/// Every place in a response, list positions left out, with what stands there.
+/// The paths of a response without list indices, with counts for each.
 struct PathTree {
   private struct Node {
     var name: [UInt8]
     var parent: Int
     var children: [Int] = []
-    /// The children by name, where there are many.
+    /// The children by name, if there are many.
     var named: [[UInt8]: Int] = [:]
-    /// Where the next child is expected: fields come in the same order again and again.
+    /// The index of the expected next child: fields usually occur in the same order.
     var expected = 0
     var count = 0
     var nulls = 0
@@ -14,9 +14,10 @@ struct PathTree {
     var longestList = 0
   }
 
-  /// More places than this are counted together with the place they are in: keys that are data.
+  /// The maximum number of paths; further ones are counted with their parent, because their keys
+  /// are data.
   private static let limit = 20_000
-  /// So many children are looked at one by one.
+  /// Up to this number, children are searched linearly.
   private static let few = 32
   private static let typename = Array("__typename".utf8)
   private var nodes = [Node(name: [], parent: 0)]
@@ -46,43 +47,43 @@ struct PathTree {
     return nodes.count - 1
   }
 
-  mutating func note(at place: Int, bytes: Int, isNull: Bool) {
-    nodes[place].count += 1
-    nodes[place].bytes += bytes
-    if isNull { nodes[place].nulls += 1 }
+  mutating func note(at index: Int, bytes: Int, isNull: Bool) {
+    nodes[index].count += 1
+    nodes[index].bytes += bytes
+    if isNull { nodes[index].nulls += 1 }
   }
 
-  mutating func noteElement(at place: Int, isNull: Bool) {
-    if isNull { nodes[place].nulls += 1 }
+  mutating func noteElement(at index: Int, isNull: Bool) {
+    if isNull { nodes[index].nulls += 1 }
   }
 
-  mutating func noteList(at place: Int, count: Int) {
-    nodes[place].longestList = max(nodes[place].longestList, count)
+  mutating func noteList(at index: Int, count: Int) {
+    nodes[index].longestList = max(nodes[index].longestList, count)
   }
 
-  func name(of place: Int) -> [UInt8] { nodes[place].name }
-  func isTypename(_ place: Int) -> Bool { nodes[place].name == Self.typename }
-  func mayBeKey(_ place: Int, _ types: TypeTable) -> Bool {
-    types.allKeyFields.contains(nodes[place].name)
+  func name(of index: Int) -> [UInt8] { nodes[index].name }
+  func isTypename(_ index: Int) -> Bool { nodes[index].name == Self.typename }
+  func mayBeKey(_ index: Int, _ types: TypeTable) -> Bool {
+    types.allKeyFields.contains(nodes[index].name)
   }
 
-  func path(of place: Int) -> String {
+  func path(of index: Int) -> String {
     var names: [String] = []
-    var place = place
-    while place != 0 {
-      names.append(String(decoding: nodes[place].name, as: UTF8.self))
-      place = nodes[place].parent
+    var index = index
+    while index != 0 {
+      names.append(String(decoding: nodes[index].name, as: UTF8.self))
+      index = nodes[index].parent
     }
     return names.reversed().joined(separator: ".")
   }
 
-  /// The places with the most bytes, at most 500.
+  /// The paths with the most bytes, at most 500.
   var shapes: [ShapeReport.PathShape] {
-    nodes.indices.dropFirst().map { place in
-      let node = nodes[place]
+    nodes.indices.dropFirst().map { index in
+      let node = nodes[index]
       let inside = node.children.reduce(0) { $0 + nodes[$1].bytes }
       return ShapeReport.PathShape(
-        path: path(of: place), count: node.count, nulls: node.nulls, bytes: node.bytes,
+        path: path(of: index), count: node.count, nulls: node.nulls, bytes: node.bytes,
         ownBytes: max(node.bytes - inside, 0), longestList: node.longestList)
     }
     .sorted { ($0.bytes, $1.path) > ($1.bytes, $0.path) }

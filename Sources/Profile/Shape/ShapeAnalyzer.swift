@@ -1,12 +1,12 @@
 package import GQLRunCache
 package import GQLRunJSON
 
-/// Takes a response in as it streams and counts what it consists of, in bounded memory.
+/// Analyzes a response as it streams, in bounded memory.
 package final class ShapeAnalyzer {
   private let state: UnsafeMutablePointer<ShapeState>
   private var parser: JSONParser
 
-  /// - Parameter keys: Which fields identify the objects of a type.
+  /// - Parameter keys: The key fields of each type.
   package init(keys: KeyRules) throws {
     state = .allocate(capacity: 1)
     state.initialize(
@@ -34,11 +34,11 @@ package final class ShapeAnalyzer {
     return state.pointee.report
   }
 
-  /// Reads a whole file.
+  /// Analyzes a file.
   package static func analyze(_ path: String, keys: KeyRules) throws -> ShapeReport {
     let analyzer = try ShapeAnalyzer(keys: keys)
     let file = try ResponseFile(path)
-    while let piece = try file.next() { try analyzer.feed(piece) }
+    while let chunk = try file.next() { try analyzer.feed(chunk) }
     return try analyzer.finish()
   }
 }

@@ -1,7 +1,7 @@
-/// What a response consists of: what a schema or query author needs to make it smaller.
+/// What a response consists of, to help authors of schemas and queries reduce it.
 ///
-/// Sizes are those of compact JSON with nothing escaped. Names are those of the response, so an aliased
-/// field stands under its alias.
+/// Sizes are those of compact JSON without escapes. Names are response keys, so an aliased field
+/// appears under its alias.
 package struct ShapeReport: Codable, Sendable, Hashable {
   package var bytes = 0
   package var values = 0
@@ -12,28 +12,29 @@ package struct ShapeReport: Codable, Sendable, Hashable {
   package var identified = 0
   /// How many of them are different.
   package var distinct = 0
-  /// Whether ``distinct`` and ``repeatedBytes`` were estimated from a sample, in a response with more
-  /// than a million different objects.
+  /// Whether ``distinct`` and ``repeatedBytes`` are estimates from a sample, for a response with
+  /// more than a million different objects.
   package var isEstimated = false
-  /// Bytes that said again what was said before, entities within entities counted once.
+  /// Bytes of repeated objects; nested entities are counted once.
   package var repeatedBytes = 0
-  /// Bytes of objects with an identity: what other operations, too, can be answered from.
+  /// Bytes of objects with an identity, from which other operations can be answered.
   package var identifiedBytes = 0
-  /// The largest first.
+  /// The types, the largest first.
   package var types: [TypeShape] = []
-  /// Places in the response, list positions left out, the largest first.
+  /// The paths without list indices, the largest first.
   package var paths: [PathShape] = []
   package var largestRecords: [LargeRecord] = []
-  /// How many strings there are per size: the n-th entry counts strings of less than 2^n bytes that are
-  /// in none before.
+  /// The number of strings by size: the n-th entry counts strings of less than 2^n bytes that no
+  /// earlier entry counts.
   package var strings: [SizeCount] = []
 
-  /// The share of objects with an identity that a normalized cache would have had already; `nil` without any.
+  /// The share of objects with an identity that a normalized cache already has; `nil` without such
+  /// objects.
   package var hitShare: Double? {
     identified > 0 ? Double(max(identified - distinct, 0)) / Double(identified) : nil
   }
 
-  /// The size of strings, in bytes, of which half of all bytes of strings are at least.
+  /// The size in bytes such that strings of at least this size contain half of all string bytes.
   package var middleString: Int? {
     let half = strings.reduce(0) { $0 + $1.bytes } / 2
     var sum = 0
@@ -47,11 +48,11 @@ package struct ShapeReport: Codable, Sendable, Hashable {
     package var name: String
     package var objects: Int
     package var distinct: Int?
-    /// Without the objects inside that have a type of their own.
+    /// Without nested objects that have their own type.
     package var bytes: Int
     package var fields: [FieldShape]
 
-    /// The share of its objects that came before; `nil` where they cannot be told apart.
+    /// The share of repeated objects; `nil` if the objects have no identity.
     package var hitShare: Double? {
       distinct.map { Double(max(objects - $0, 0)) / Double(max(objects, 1)) }
     }
@@ -61,7 +62,7 @@ package struct ShapeReport: Codable, Sendable, Hashable {
     package var name: String
     package var count: Int
     package var nulls: Int
-    /// With everything inside.
+    /// Including everything nested.
     package var bytes: Int
   }
 
@@ -70,9 +71,9 @@ package struct ShapeReport: Codable, Sendable, Hashable {
     package var count: Int
     package var nulls: Int
     package var bytes: Int
-    /// Without what lies in deeper places.
+    /// Without the bytes of longer paths.
     package var ownBytes: Int
-    /// The longest list at this place; 0 where there is none.
+    /// The length of the longest list at this path; 0 if there is none.
     package var longestList: Int
   }
 
@@ -88,7 +89,7 @@ package struct ShapeReport: Codable, Sendable, Hashable {
     package var bytes: Int
   }
 
-  /// What would make the response smaller, in words; empty when nothing stands out.
+  /// Suggestions to reduce the response; empty if there are none.
   package var advice: [String] {
     var lines: [String] = []
     if identified > 0, bytes > 0, repeatedBytes * 10 > bytes {
@@ -96,20 +97,20 @@ package struct ShapeReport: Codable, Sendable, Hashable {
       let most = types.filter { ($0.distinct ?? $0.objects) * 2 < $0.objects }.prefix(3).map(\.name)
       let names = most.isEmpty ? "" : " (mostly \(most.joined(separator: ", ")))"
       lines.append(
-        "\(share) % of the bytes repeat objects that came before\(names): ask there for the key fields "
-          + "only, and for the rest once")
+        "\(share) % of the bytes repeat objects\(names): select only their key fields there, and the "
+          + "other fields once")
     }
     if values > 0, nulls * 4 > values {
       lines.append("\(nulls * 100 / values) % of the values are null")
     }
     if let path = paths.first(where: { $0.ownBytes * 3 > bytes && $0.count > 1 }) {
       lines.append(
-        "\(path.path) alone is \(path.ownBytes * 100 / max(bytes, 1)) % of the bytes: is it needed "
-          + "for every object?")
+        "\(path.path) alone is \(path.ownBytes * 100 / max(bytes, 1)) % of the bytes: does every "
+          + "object need it?")
     }
     if let path = paths.first(where: { $0.longestList > 10_000 }) {
       lines.append(
-        "\(path.path) has a list of \(path.longestList) elements: ask for it page by page")
+        "\(path.path) has a list of \(path.longestList) elements: request it in pages")
     }
     return lines
   }

@@ -1,8 +1,8 @@
 import GQLRunJSON
 
-/// The counts so far, and the containers that are open.
+/// The counts so far, and the open containers.
 struct ShapeState {
-  /// First: the parser looks here.
+  /// Must be first: the parser reads it.
   var scope = JSONEventScope()
   var paths = PathTree()
   var types: TypeTable
@@ -24,25 +24,25 @@ struct ShapeState {
     types = TypeTable(keyFields: keyFields, names: names)
   }
 
-  /// An open object or array. Frames are used again, so that their lists keep their memory.
+  /// An open object or array. Frames are reused, so that their lists keep their memory.
   private struct Frame {
     var isObject = false
-    var place = 0
+    var pathIndex = 0
     var start = 0
     var elements = 0
-    /// The place of the value that follows, in an object.
+    /// The path of the next value in an object.
     var next = 0
     var typename: Int?
     var fields: [FieldCount] = []
-    var keyValues: [(place: Int, hash: UInt64, text: [UInt8])] = []
-    /// Bytes of the entities inside.
+    var keyValues: [(pathIndex: Int, hash: UInt64, text: [UInt8])] = []
+    /// Bytes of the nested entities.
     var entityBytes = 0
-    /// Bytes of the objects inside that have a type, entities or not.
+    /// Bytes of the nested objects that have a type, with or without identity.
     var typedBytes = 0
   }
 
   struct FieldCount {
-    var place: Int
+    var pathIndex: Int
     var bytes: Int
     var isNull: Bool
   }
@@ -52,19 +52,19 @@ struct ShapeState {
   mutating func key(_ name: UnsafeRawBufferPointer) {
     guard depth > 0 else { return }
     bytes += name.count + 3 + (frames[depth - 1].elements > 0 ? 1 : 0)
-    frames[depth - 1].next = paths.child(of: frames[depth - 1].place, named: name)
+    frames[depth - 1].next = paths.child(of: frames[depth - 1].pathIndex, named: name)
   }
 
   mutating func scalar(count: Int, isNull: Bool) {
-    let place = begin()
+    let pathIndex = begin()
     bytes += count
     values += 1
     if isNull { nulls += 1 }
-    end(place, bytes: count, isNull: isNull)
+    end(pathIndex, bytes: count, isNull: isNull)
   }
 
   mutating func text(_ text: UnsafeRawBufferPointer, isString: Bool) {
-    let place = begin()
+    let pathIndex = begin()
     let count = text.count + (isString ? 2 : 0)
     bytes += count
     values += 1
@@ -73,19 +73,19 @@ struct ShapeState {
       strings[min(power, 32)].count += 1
       strings[min(power, 32)].bytes += text.count
     }
-    if depth > 0, frames[depth - 1].isObject { note(text, at: place) }
-    end(place, bytes: count, isNull: false)
+    if depth > 0, frames[depth - 1].isObject { note(text, at: pathIndex) }
+    end(pathIndex, bytes: count, isNull: false)
   }
 
   mutating func open(isObject: Bool) {
-    let place = begin()
+    let pathIndex = begin()
     bytes += 2
     if depth == frames.count { frames.append(Frame()) }
     frames[depth].isObject = isObject
-    frames[depth].place = place
+    frames[depth].pathIndex = pathIndex
     frames[depth].start = bytes - 2
     frames[depth].elements = 0
-    frames[depth].next = place
+    frames[depth].next = pathIndex
     frames[depth].typename = nil
     frames[depth].fields.removeAll(keepingCapacity: true)
     frames[depth].keyValues.removeAll(keepingCapacity: true)
@@ -98,7 +98,7 @@ struct ShapeState {
   mutating func close() {
     depth -= 1
     let count = bytes - frames[depth].start
-    let place = frames[depth].place
+    let pathIndex = frames[depth].pathIndex
     var entityBytes = frames[depth].entityBytes
     var typedBytes = frames[depth].typedBytes
     if frames[depth].isObject {
@@ -106,18 +106,18 @@ struct ShapeState {
       if frames[depth].typename != nil { typedBytes = count }
       if closeObject(frames[depth], count) { entityBytes = count }
     } else {
-      paths.noteList(at: place, count: frames[depth].elements)
+      paths.noteList(at: pathIndex, count: frames[depth].elements)
     }
     if depth > 0 {
       frames[depth - 1].entityBytes += entityBytes
       frames[depth - 1].typedBytes += typedBytes
     }
-    end(place, bytes: count, isNull: false)
+    end(pathIndex, bytes: count, isNull: false)
   }
 
   // MARK: Values
 
-  /// The place of the value that begins.
+  /// The path of the value that begins.
   private mutating func begin() -> Int {
     guard depth > 0 else { return 0 }
     if !frames[depth - 1].isObject, frames[depth - 1].elements > 0 { bytes += 1 }
@@ -125,22 +125,22 @@ struct ShapeState {
     return frames[depth - 1].next
   }
 
-  private mutating func end(_ place: Int, bytes count: Int, isNull: Bool) {
+  private mutating func end(_ pathIndex: Int, bytes count: Int, isNull: Bool) {
     // The elements of a list are counted with the list.
     guard depth == 0 || frames[depth - 1].isObject else {
-      paths.noteElement(at: place, isNull: isNull)
+      paths.noteElement(at: pathIndex, isNull: isNull)
       return
     }
-    paths.note(at: place, bytes: count, isNull: isNull)
+    paths.note(at: pathIndex, bytes: count, isNull: isNull)
     guard depth > 0 else { return }
-    frames[depth - 1].fields.append(FieldCount(place: place, bytes: count, isNull: isNull))
+    frames[depth - 1].fields.append(FieldCount(pathIndex: pathIndex, bytes: count, isNull: isNull))
   }
 
-  private mutating func note(_ text: UnsafeRawBufferPointer, at place: Int) {
-    if paths.isTypename(place) {
+  private mutating func note(_ text: UnsafeRawBufferPointer, at pathIndex: Int) {
+    if paths.isTypename(pathIndex) {
       frames[depth - 1].typename = types.index(of: text)
-    } else if paths.mayBeKey(place, types) {
-      frames[depth - 1].keyValues.append((place, hash(text), Array(text.prefix(64))))
+    } else if paths.mayBeKey(pathIndex, types) {
+      frames[depth - 1].keyValues.append((pathIndex, hash(text), Array(text.prefix(64))))
     }
   }
 
@@ -156,7 +156,7 @@ struct ShapeState {
     if records.wants(own) {
       let values = frame.keyValues.map { String(decoding: $0.text, as: UTF8.self) }
       let key = "\(types.name(type)):\(values.joined(separator: "+"))"
-      records.add(.init(key: key, path: paths.path(of: frame.place), bytes: own))
+      records.add(.init(key: key, path: paths.path(of: frame.pathIndex), bytes: own))
     }
     return true
   }
@@ -166,7 +166,8 @@ struct ShapeState {
     guard !fields.isEmpty else { return nil }
     var result = UInt64(truncatingIfNeeded: type) &* 0x9E37_79B9_7F4A_7C15
     for field in fields {
-      guard let value = frame.keyValues.first(where: { paths.name(of: $0.place) == field }) else {
+      guard let value = frame.keyValues.first(where: { paths.name(of: $0.pathIndex) == field })
+      else {
         return nil
       }
       result = (result ^ value.hash) &* 0xFF51_AFD7_ED55_8CCD

@@ -1,4 +1,4 @@
-/// What was seen of each type.
+/// The counts of each type.
 struct TypeTable {
   private struct Entry {
     var name: String
@@ -7,9 +7,9 @@ struct TypeTable {
     var objects = 0
     var bytes = 0
     var fields: [Field] = []
-    /// The fields by name, where there are many.
+    /// The fields by name, if there are many.
     var named: [[UInt8]: Int] = [:]
-    /// Where the next field is expected.
+    /// The index of the expected next field.
     var expected = 0
   }
 
@@ -24,15 +24,17 @@ struct TypeTable {
   private var entries: [Entry] = []
   private var indices: [[UInt8]: Int] = [:]
   private var last = 0
-  /// The names of all fields that may identify something.
+  /// The names of all key fields.
   private(set) var allKeyFields: Set<[UInt8]>
-  /// Where types and fields beyond a bound are counted: names that are data.
+  /// The maximum number of types and fields; further ones are counted together, because their names
+  /// are data.
   private static let limit = 5_000
-  /// So many fields are looked at one by one.
+  /// Up to this number, fields are searched linearly.
   private static let few = 32
 
-  /// - Parameter names: The names of all fields that may identify something: they may come before the
-  ///   name of their type.
+  /// - Parameters:
+  ///   - keyFields: The key fields of a type.
+  ///   - names: The names of all key fields; they may precede the name of their type.
   init(keyFields: @escaping (String) -> [String], names: Set<String>) {
     keyFieldsOf = keyFields
     allKeyFields = Set(names.map { Array($0.utf8) })
@@ -63,7 +65,7 @@ struct TypeTable {
     entries[type].objects += 1
     entries[type].bytes += bytes
     for field in fields {
-      guard let index = self.field(type, names.name(of: field.place)) else { continue }
+      guard let index = self.field(type, names.name(of: field.pathIndex)) else { continue }
       entries[type].fields[index].count += 1
       entries[type].fields[index].bytes += field.bytes
       if field.isNull { entries[type].fields[index].nulls += 1 }
@@ -107,12 +109,12 @@ struct TypeTable {
   }
 }
 
-/// How many different entities there are, exactly up to a million and from a fair sample beyond.
+/// The number of different entities: exact up to a million, then estimated from a uniform sample.
 struct EntityCount {
   private static let limit = 1 << 20
   private var seen: Set<UInt64> = []
   private var typeOf: [Int: Int] = [:]
-  /// Only entities whose hash ends in so many zero bits are kept.
+  /// Only entities whose hash ends in this number of zero bits are kept.
   private var shift: UInt64 = 0
   private var repeated = 0
 
@@ -142,13 +144,13 @@ struct LargestRecords {
   func wants(_ bytes: Int) -> Bool { records.count < 10 || bytes > (records.last?.bytes ?? 0) }
 
   mutating func add(_ record: ShapeReport.LargeRecord) {
-    // The same record may come again; its largest form stays.
+    // A repeated record keeps its largest size.
     if let index = records.firstIndex(where: { $0.key == record.key }) {
       guard records[index].bytes < record.bytes else { return }
       records.remove(at: index)
     }
-    let place = records.firstIndex { $0.bytes < record.bytes } ?? records.count
-    records.insert(record, at: place)
+    let position = records.firstIndex { $0.bytes < record.bytes } ?? records.count
+    records.insert(record, at: position)
     if records.count > 10 { records.removeLast() }
   }
 
