@@ -1,53 +1,56 @@
 public import GQLRunLanguage
 
-/// What went wrong in the cache: an operation that cannot be prepared, a response that cannot be
-/// stored, a store that cannot be used.
+/// An error of the cache: an operation that cannot be prepared, a response that cannot be stored,
+/// or a store that cannot be used.
 public struct CacheError: Error, Sendable, CustomStringConvertible {
+  /// The kind of error.
   public enum Code: String, Sendable, Hashable {
-    /// A key rule cannot be read.
+    /// A key rule is invalid.
     case invalidKeyRule
-    /// A pattern that shall name records can name none.
+    /// A pattern for records cannot match any.
     case invalidPattern
-    /// An SQL query cannot be read, or would do more than read.
+    /// An SQL query is invalid, or would write.
     case invalidQuery
-    /// The operation or one of its fragments cannot be resolved.
+    /// The operation or one of its fragments is invalid.
     case invalidOperation
-    /// A variable is missing, undeclared, or of the wrong shape.
+    /// A variable is missing, undeclared, or of the wrong type.
     case invalidVariables
-    /// Data written by hand is not what the operation selects.
+    /// Data written by a program does not match the operation's selection set.
     case invalidData
-    /// The response is not what GraphQL says a response is.
+    /// The response does not follow the GraphQL specification.
     case malformedResponse
-    /// The response is not of the shape that the schema promises; only where that is checked.
+    /// The response does not match the schema; only if that is checked.
     case unexpectedShape
     /// The response ends before its JSON text does.
     case truncatedResponse
     /// The response is not JSON, or exceeds a limit.
     case invalidJSON
-    /// The database belongs to something else, or to a newer version of this program.
+    /// The database belongs to another program, or to a newer version of this one.
     case foreignDatabase
     /// The database is damaged.
     case damagedDatabase
-    /// The database is in use by another writer for longer than the bounded wait.
+    /// Another writer uses the database for longer than the maximum wait.
     case busy
-    /// The database can only be read.
+    /// The database is read-only.
     case readOnly
     /// The task was cancelled while it waited for the store.
     case cancelled
-    /// The operating system or SQLite refused.
+    /// The operating system or SQLite reported an error.
     case storage
   }
 
+  /// The kind of error.
   public var code: Code
   /// What was being done, what was found, and what would work.
   public var message: String
-  /// The offset in the response, in bytes, where the error has one.
+  /// The byte offset in the response, if known.
   public var byteOffset: Int?
-  /// The response path (`feed.edges[3].node`) or the file, where the error has one.
+  /// The response path (`feed.edges[3].node`) or the path of the file, if known.
   public var place: String?
-  /// The place in the GraphQL document, where the error has one.
+  /// The source location in the GraphQL document, if known.
   public var location: SourceLocation?
 
+  /// Creates an error.
   public init(
     _ code: Code, _ message: String, byteOffset: Int? = nil, place: String? = nil,
     location: SourceLocation? = nil
@@ -59,9 +62,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     self.location = location
   }
 
+  /// The message.
   public var description: String { message }
 
-  /// Whether the store could not do its work: what was asked for may go on without it.
+  /// Whether the store failed, so that the request can continue without a cache.
   public var isStoreFailure: Bool {
     switch code {
     case .storage, .busy, .readOnly, .damagedDatabase: true

@@ -1,112 +1,116 @@
-/// Where normalized records live: in memory or in a SQLite file.
+/// A store of normalized records: in memory or in a SQLite file.
 ///
-/// Every store passes the same contract test. A response is written in one transaction: other readers
-/// see the state before it, or all of it.
+/// Every store passes the same contract tests. A response is written in one transaction: other
+/// readers see the previous state, or all of the response.
 public protocol RecordStore: Sendable {
-  /// The seed of segment names in this store.
+  /// The seed of the hash that names list segments.
   var segmentSeed: UInt64 { get }
 
-  /// Whether a response is handed over only when it has ended, however large it is.
+  /// Whether a response is merged only when it is complete, regardless of its size.
   var takesWholeResponses: Bool { get }
 
-  /// Who watches this store, and what lies above its records.
+  /// The watchers and optimistic layers of the store.
   var activity: StoreActivity { get }
 
-  /// Starts the transaction of one response. One at a time: others wait.
+  /// Starts a transaction for one response. Transactions run one at a time: others wait.
   func begin() async throws(CacheError) -> any RecordTransaction
 
-  /// Answers an operation from the records and the optimistic layers above them, or says which field is
-  /// missing or too old.
+  /// Reads an operation from the records and optimistic layers. The result is a hit, or a miss with
+  /// the first field that is missing or stale.
   func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer
 
-  /// Says field by field what an operation finds in the records, without optimistic layers, and why not.
+  /// Explains field by field what an operation finds in the records, without optimistic layers.
   func explain(
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) async throws(CacheError) -> CacheExplanation
 
-  /// The record with `key` in the dump format, or `nil`. Joins the parts of `QUERY_ROOT`.
+  /// The record with `key` in the dump format; `nil` if there is none. Combines the records of
+  /// `QUERY_ROOT`.
   func record(forKey key: String) async throws(CacheError) -> String?
 
-  /// Calls `write` with the pieces of the dump: one JSON object per line and record, sorted by key.
+  /// Calls `write` with the chunks of the dump: one JSON object per line and record, sorted by key.
   func dump(_ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) async throws
 
+  /// The number and size of the records.
   func statistics() async throws(CacheError) -> StoreStatistics
 
-  /// Returns when everything that was committed before would survive a power cut, where the store is
-  /// durable. Does nothing in a store that ends with the process.
+  /// Waits until all committed transactions are durable. Does nothing for a store in memory.
   func sync() async throws(CacheError)
 
-  /// Removes every record and every optimistic layer. Responses that were asked for before are not
-  /// written any more: after a logout, nothing of the former user comes back.
+  /// Removes every record and every optimistic layer. Responses that were requested before are not
+  /// written, so that after a logout no data of the previous user returns.
   func clear() async throws(CacheError)
 
-  /// Removes records, or fields of records, in one transaction. References to what is gone stay, and
-  /// are misses.
+  /// Removes records, or fields of records, in one transaction. References to removed records
+  /// remain, and are misses.
   func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary
 
-  /// Removes, in one transaction, every record and segment that no field of the query root reaches.
+  /// Removes every record and segment that no field of the query root reaches, in one transaction.
   ///
-  /// - Parameter date: Root fields received before it, in seconds since 1970, are removed first, so
-  ///   that what only they reach goes as well; `nil` keeps all.
+  /// - Parameter date: Removes root fields that were received before this time first, in seconds
+  ///   since 1970; `nil` keeps all.
   func collectGarbage(rootsBefore date: Int?) async throws(CacheError) -> RemovalSummary
 
-  /// Removes, in one transaction, records until no more than `bytes` bytes of keys and text are left:
-  /// those used longest ago first in memory, those received longest ago first in a file.
+  /// Removes records in one transaction until at most `bytes` bytes of keys and texts remain: the
+  /// least recently used first in memory, the least recently received first in a file.
   func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary
 }
 
 extension RecordStore {
-  /// Answers an operation from the records, or says which field is missing.
+  /// Reads an operation from the records and optimistic layers, with default options.
   public func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
     try await read(operation, options: ReadOptions()).result
   }
 
+  /// Does nothing.
   public func sync() async throws(CacheError) {}
 }
 
-/// One response on its way into a store.
+/// The transaction of one response.
 public protocol RecordTransaction: Sendable {
-  /// Joins staged records with the stored ones.
+  /// Merges staged records into the stored ones.
   ///
-  /// - Returns: The memory of an earlier batch that is no longer needed, to be filled again.
+  /// - Returns: The memory of an earlier batch, for reuse.
   func merge(_ records: RecordBatch) async throws(CacheError) -> RecordBatch?
-  /// Takes back the nulls of errors among what was merged.
+  /// Restores the values that were replaced by nulls of errors.
   func resolve(_ nulls: NullResolutionRequest) async throws(CacheError)
-  /// Removes records and fields. What is not there is no error.
+  /// Removes records and fields. Ignores those that do not exist.
   func remove(_ removals: [RecordRemoval]) async throws(CacheError)
-  /// Answers an operation from the records as this transaction has made them, without optimistic layers.
+  /// Reads an operation from the records including this transaction's changes, without optimistic
+  /// layers.
   func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult
-  /// Makes everything visible, durably where the store is durable.
+  /// Makes the changes visible, durably if the store is durable.
   ///
-  /// - Parameter layer: The optimistic layer that this replaces; it goes at the same moment.
+  /// - Parameter layer: The optimistic layer that the changes replace; it is removed at the same
+  ///   moment.
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary
-  /// Leaves the store as it was before ``RecordStore/begin()``.
+  /// Discards the changes.
   func rollback() async
 }
 
 extension RecordTransaction {
-  /// Makes everything visible, durably where the store is durable.
+  /// Makes the changes visible, durably if the store is durable.
   public func commit() async throws(CacheError) -> WriteSummary { try await commit(settling: nil) }
 }
 
-/// Staged records on their way into a store.
+/// Staged records that are merged into a store.
 public struct RecordBatch: Sendable {
   package let table: RecordTable
   /// When the response was received, in seconds since 1970.
   let received: UInt32
-  /// Whether the nulls in it are facts. In a response that has not ended they may be those of errors:
-  /// then the values they replace are kept beside them until the commit.
+  /// Whether the nulls are final. Before the end of a response, they may be caused by errors; the
+  /// values they replace are then kept until the commit.
   let nullsAreFacts: Bool
-  /// The keys of records that already hold such nulls.
+  /// The keys of records with such tentative nulls.
   let tentative: [[UInt8]]
-  /// The records that hold pages to be joined with stored lists at the commit; `nil` for none.
+  /// The records with pages to join with stored lists at the commit; `nil` for none.
   var paging: Paging?
-  /// Which types and fields the response had, with its last batch.
+  /// The types and fields of the response; only in its last batch.
   var shapes: TypeShapes?
 
-  /// Records whose nulls are facts, received when the first of them was.
+  /// Records with final nulls, with the receive time of the first one.
   package init(_ table: RecordTable) {
     self.init(table, received: table.firstReceived, nullsAreFacts: true, tentative: [])
   }
@@ -119,21 +123,23 @@ public struct RecordBatch: Sendable {
   }
 }
 
-/// The errors whose nulls are to be taken back.
+/// The errors whose nulls are reverted.
 public struct NullResolutionRequest: Sendable {
   package let resolution: NullResolution
 
   package init(_ resolution: NullResolution) { self.resolution = resolution }
 }
 
-/// What a store says to an operation.
+/// The result of reading an operation from a store.
 public struct StoreAnswer: Sendable {
+  /// A hit or a miss.
   public var result: CacheReadResult
-  /// The first field of a hit that is older than its `max_age`, and accepted even so.
+  /// The first field of a hit that is older than its `max_age` and was accepted nevertheless.
   public var stale: CacheMiss?
-  /// What the result depends on, when that was asked for.
+  /// What the result depends on; only if it was requested.
   public var dependencies: Dependencies?
 
+  /// Creates an answer.
   public init(
     _ result: CacheReadResult, stale: CacheMiss? = nil, dependencies: Dependencies? = nil
   ) {
@@ -143,38 +149,43 @@ public struct StoreAnswer: Sendable {
   }
 }
 
-/// What a transaction changed. Segments of long lists are no records of their own here.
+/// The changes of a transaction. Segments of long lists are not counted as records.
 ///
-/// A store that does not collect changes counts a record again that comes again in a later part of a
-/// response too large to be written at once.
+/// If the store does not collect changes, a record that occurs in several batches of a large
+/// response is counted once per batch.
 public struct WriteSummary: Sendable, Hashable {
-  /// Records that were not there before.
+  /// Records that did not exist before.
   public var newRecords = 0
-  /// Records of which at least one field differs now.
+  /// Records with at least one changed field.
   public var changedRecords = 0
-  /// Records that stayed as they were.
+  /// Unchanged records.
   public var unchangedRecords = 0
-  /// Records that are gone.
+  /// Removed records.
   public var removedRecords = 0
-  /// The fields that differ, as record key and stored field name: of new and removed records, all.
+  /// The changed fields, as record key and stored field name; all fields of new and removed
+  /// records.
   public var changes: Set<FieldChange> = []
-  /// Whether ``changes`` was collected: by stores asked to, and while somebody watches, unless there
-  /// are too many for that.
+  /// Whether ``changes`` is complete: the store collects changes or has watchers, and there are not
+  /// too many.
   public var changesAreKnown = false
-  /// What the reader of the response may want to know: pages that could not be joined.
+  /// Warnings for the user: pages that could not be joined.
   public var warnings: [String] = []
 
+  /// Creates an empty summary.
   public init() {}
 }
 
-/// A field of a record whose value differs after a write.
+/// A field of a record whose value a write changed.
 ///
-/// Keys and names are equal when their UTF-8 bytes are: Swift's own equality of strings would take
-/// `é` in one code point and in two for one id.
+/// Keys and names are compared as UTF-8 bytes; Swift's string equality would consider `é` as one
+/// and as two code points equal.
 public struct FieldChange: Sendable, Hashable {
+  /// The key of the record.
   public var recordKey: String
+  /// The stored name of the field.
   public var field: String
 
+  /// Creates a change.
   public init(recordKey: String, field: String) {
     self.recordKey = recordKey
     self.field = field
@@ -192,29 +203,35 @@ public struct FieldChange: Sendable, Hashable {
   }
 }
 
-/// What a store holds.
+/// The number and size of a store's records.
 public struct StoreStatistics: Sendable, Hashable {
-  /// Records, where `QUERY_ROOT` counts as one and segments not at all.
+  /// Records; `QUERY_ROOT` counts as one, segments are not counted.
   public var records = 0
-  /// Bytes of keys and record text.
+  /// Bytes of keys and record texts.
   public var bytes = 0
   /// Segments of long lists.
   public var segments = 0
   /// Records and bytes per type (the part of the key before the colon).
   public var types: [String: TypeStatistics] = [:]
-  /// Records that do not match their checksum. They are in none of the other counts.
+  /// Records that do not match their checksum; not included in the other counts.
   public var damagedRecords = 0
-  /// The size of the database file with its write-ahead log, for stores that have one.
+  /// The size of the database file with its write-ahead log, in bytes; `nil` for stores without a
+  /// file.
   public var fileBytes: Int?
-  /// The size of the write-ahead log alone.
+  /// The size of the write-ahead log, in bytes.
   public var logBytes: Int?
 
+  /// Creates empty statistics.
   public init() {}
 
+  /// The records of one type.
   public struct TypeStatistics: Sendable, Hashable {
+    /// The number of records.
     public var records = 0
+    /// Bytes of keys and record texts.
     public var bytes = 0
 
+    /// Creates empty statistics.
     public init() {}
   }
 
@@ -237,30 +254,32 @@ public struct StoreStatistics: Sendable, Hashable {
   }
 }
 
-/// What the cache says to an operation.
+/// The result of reading an operation from the cache.
 public enum CacheReadResult: Sendable {
-  /// Every field is there; the JSON object of `data`, exactly the fields asked for.
+  /// All fields are in the cache: the JSON object of `data` with exactly the selected fields.
   case hit(ResultBody)
+  /// A field is missing or stale.
   case miss(CacheMiss)
 }
 
-/// The first field an operation asks for that the cache does not have, or that is too old.
+/// The first selected field that the cache does not contain, or that is stale.
 public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
   /// The response path of the field: `feed.edges[3].node.title`.
   public var path: String
-  /// The record that lacks the field, or that is missing itself.
+  /// The key of the record that lacks the field or is missing itself.
   public var recordKey: String
-  /// The stored field name, or `nil` when the whole record is missing.
+  /// The stored field name; `nil` if the whole record is missing.
   public var field: String?
-  /// How old the field is and may be, when it is there and too old.
+  /// The age and max age of the field, if it is stale.
   public var staleness: Staleness?
 
+  /// The missing or stale field, its record and its response path.
   public var description: String {
     if let staleness, let field {
-      return "the field \(field) of \(recordKey) in the cache is stale: \(staleness), asked for at "
+      return "the field \(field) of \(recordKey) in the cache is stale: \(staleness), selected at "
         + path
     }
-    return field.map { "the cache has no field \($0) of \(recordKey), asked for at \(path)" }
-      ?? "the cache has no record \(recordKey), asked for at \(path)"
+    return field.map { "the cache has no field \($0) of \(recordKey), selected at \(path)" }
+      ?? "the cache has no record \(recordKey), selected at \(path)"
   }
 }

@@ -183,7 +183,7 @@ struct CacheCommandTests {
     ("", 65, "the response is empty"),
     ("hello", 65, "r.json: the response is not valid JSON at byte 0"),
     ("[]", 65, "the response is a list"), ("{}", 65, "neither \"data\" nor \"errors\""),
-    ("{\"data\":{\"country\":{\"__typename\":\"Country\",\"code\":\"DE\",\"na", 65, "cut off"),
+    ("{\"data\":{\"country\":{\"__typename\":\"Country\",\"code\":\"DE\",\"na", 65, "truncated"),
     ("{\"data\":{\"country\":3}}", 65, "a number at country"),
     ("{\"data\":{\"country\":{\"name\":\"x\"}}} {}", 65, "not valid JSON"),
     ("{\"data\":{\"feed\":[]}}", 65, "no field that query C asks for"),

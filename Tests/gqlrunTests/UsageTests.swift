@@ -128,7 +128,7 @@ struct UsageTests {
     Expectation(
       "germany.graphql --store sqlite:foreign.db", 65, "foreign.db is a SQLite database of another"),
     Expectation(
-      "germany.graphql --store sqlite:newer.db", 65, "newer.db was made by a newer gqlrun", "99"),
+      "germany.graphql --store sqlite:newer.db", 65, "newer.db was created by a newer gqlrun", "99"),
     Expectation("germany.graphql --pipeline absent.yaml", 78, "absent.yaml:1:1", "no such file"),
     Expectation("germany.graphql --pipeline folder", 78, "it is a directory"),
     Expectation(

@@ -1,18 +1,19 @@
-/// How long data stay fresh after they were received.
+/// How long data stays fresh after it was received.
 ///
-/// The rule of a field goes before that of its type, and that before the general one. A rule may name an
-/// interface when the schema is known. What no rule names stays fresh for ever.
+/// The rule of a field overrides that of its type, which overrides the general one. A rule may name
+/// an interface if the schema is known. Data without a rule never expires.
 ///
-/// Times count in whole seconds, as records keep them. As in HTTP caching, data whose age has reached
-/// their `max_age` are stale: https://www.rfc-editor.org/rfc/rfc9111#section-4.2
+/// Times are whole seconds, as in records. As in HTTP caching, data is stale when its age reaches
+/// its `max_age`: https://www.rfc-editor.org/rfc/rfc9111#section-4.2
 public struct AgeRules: Sendable, Hashable {
-  /// For what has no rule of its own; `nil`, the default, is no limit.
+  /// The default max age; `nil`, the default, means no limit.
   public var maxAge: Duration?
-  /// Per type name.
+  /// The max age by type name.
   public var types: [String: Duration]
-  /// Per type and field name, whatever the field's arguments.
+  /// The max age by type and field name, for all arguments of the field.
   public var fields: [String: [String: Duration]]
 
+  /// Creates rules.
   public init(
     maxAge: Duration? = nil, types: [String: Duration] = [:],
     fields: [String: [String: Duration]] = [:]
@@ -25,20 +26,20 @@ public struct AgeRules: Sendable, Hashable {
   /// Whether nothing ever becomes stale.
   public var isEmpty: Bool { maxAge == nil && types.isEmpty && fields.values.allSatisfy(\.isEmpty) }
 
-  /// How many seconds the time of unchanged data in a file may lag behind: a sixteenth of the shortest
-  /// `max_age`, and a minute where there is none.
+  /// How many seconds the stored time of unchanged data may lag: a sixteenth of the shortest
+  /// `max_age`, or a minute without one.
   ///
-  /// Data that come again unchanged are stamped anew only after so long, so that a refresh which brings
-  /// nothing new writes nothing. They become stale up to this much too early, never too late.
+  /// Unchanged data gets a new time only after that period, so that a refresh without changes
+  /// writes nothing. Data becomes stale at most this much too early, never too late.
   public var granularity: Int {
     let all = [maxAge].compactMap { $0 } + types.values + fields.values.flatMap(\.values)
     return all.min().map { Self.seconds($0) / 16 } ?? Self.defaultGranularity
   }
 
-  /// The granularity where no rule says otherwise, in seconds.
+  /// The granularity without rules, in seconds.
   public static let defaultGranularity = 60
 
-  /// The limit of a field in objects of `type`, in seconds.
+  /// The max age of a field in objects of `type`, in seconds.
   func limit(of field: String, type: String, facts: TypeFacts?) -> Int? {
     let rule =
       rule(fields, for: type, facts) { $0[field] } ?? rule(types, for: type, facts) { $0 } ?? maxAge
@@ -51,30 +52,32 @@ public struct AgeRules: Sendable, Hashable {
   ) -> Duration? {
     if let own = rules[type].flatMap(duration) { return own }
     guard let facts, !rules.isEmpty else { return nil }
-    // Of several interfaces the strictest counts.
+    // Of several interfaces, the shortest limit applies.
     return rules.filter { $0.key != type && facts.isPossible(type, for: $0.key) == true }
       .compactMap { duration($0.value) }.min()
   }
 
-  /// Whole seconds, rounded up: what shall live for a moment lives for a second.
+  /// Whole seconds, rounded up, so that a short duration is at least one second.
   static func seconds(_ duration: Duration) -> Int {
     let (seconds, attoseconds) = duration.components
     return Int(clamping: max(seconds, 0)) + (attoseconds > 0 ? 1 : 0)
   }
 }
 
-/// Why data are stale.
+/// Why data is stale.
 public struct Staleness: Sendable, Hashable, CustomStringConvertible {
-  /// Seconds since they were received; `nil` when they were received in the future.
+  /// Seconds since it was received; `nil` if that is in the future.
   public var age: Int?
-  /// How many seconds they are fresh.
+  /// The max age, in seconds.
   public var maxAge: Int
 
+  /// Creates a reason.
   public init(age: Int?, maxAge: Int) {
     self.age = age
     self.maxAge = maxAge
   }
 
+  /// The age and the max age: `received 7 min ago, max_age 5 min`.
   public var description: String {
     guard let age else {
       return "received in the future, so the clock was set back, max_age \(Self.text(maxAge))"
@@ -82,7 +85,7 @@ public struct Staleness: Sendable, Hashable, CustomStringConvertible {
     return "received \(Self.text(age)) ago, max_age \(Self.text(maxAge))"
   }
 
-  /// A number of seconds as people say it: `7 min`, `2 h 5 min`, `3 d`.
+  /// Formats a number of seconds: `7 min`, `2 h 5 min`, `3 d`.
   public static func text(_ seconds: Int) -> String {
     let units = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)]
     guard let first = units.firstIndex(where: { seconds >= $0.1 }) else { return "0 s" }
@@ -95,7 +98,7 @@ public struct Staleness: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The limits of the fields of object plans, found once per plan and type.
+/// The limits of the fields of object plans, computed once per plan and type.
 struct AgeLimits {
   private struct Entry {
     var typename: [UInt8]
@@ -111,7 +114,7 @@ struct AgeLimits {
     self.facts = facts
   }
 
-  /// The limit of the field numbered `index` of `plan`, for objects of type `typename`.
+  /// The limit of the field with `index` in `object`, for objects of type `typename`.
   mutating func limit(of index: Int, in object: ObjectPlan, numbered plan: Int32, typename: Bytes)
     -> Int?
   {
@@ -121,11 +124,11 @@ struct AgeLimits {
     let type = typename.string
     let limits = (0..<object.fieldCount).map { number -> Int? in
       let field = object.fields[number]
-      // The type of an object cannot grow old.
+      // The type of an object never expires.
       return field.isTypename
         ? nil : options.ages.limit(of: field.name, type: type, facts: facts)
     }
-    // A server may invent type names without end.
+    // A limit, because a server may have any number of types.
     if (entries[plan]?.count ?? 0) >= 64 { entries[plan] = [] }
     entries[plan, default: []].append(Entry(typename: typename.array, limits: limits))
     return limits[index]

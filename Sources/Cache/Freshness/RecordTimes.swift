@@ -1,13 +1,13 @@
 /// When the fields of a record were received, in seconds since 1970.
 ///
-/// One time holds for the record; fields that were received earlier are exceptions. What stands inside
+/// One time applies to the record; fields that were received earlier are exceptions. The content of
 /// a field (an object without identity, a list) has the time of its oldest part
 /// (`docs/decisions/0010-received-times.md`).
 package struct RecordTimes: Equatable, Sendable {
-  /// The latest time at which any of the fields was received.
+  /// The latest time at which a field was received.
   package var received: UInt32
-  /// The fields that are older, as a JSON object from stored key to time: `{"name":1700000000}`.
-  /// Empty when there are none.
+  /// The older fields, as a JSON object from stored key to time: `{"name":1700000000}`. Empty if
+  /// there are none.
   package var ages: [UInt8] = []
 
   package init(received: UInt32, ages: [UInt8] = []) {
@@ -15,8 +15,7 @@ package struct RecordTimes: Equatable, Sendable {
     self.ages = ages
   }
 
-  /// The time of the field with the quoted stored key `key`. One that cannot be read counts as the
-  /// oldest there is.
+  /// The time of the field with the quoted stored key `key`; 0 if it is unreadable.
   func time(of key: Bytes) -> UInt32 {
     if ages.isEmpty { return received }
     return ages.withUnsafeBufferPointer { ages in
@@ -29,7 +28,7 @@ package struct RecordTimes: Equatable, Sendable {
     }
   }
 
-  /// The same times, with others for some fields of the record `text`.
+  /// The times with those of some fields of the record `text` replaced.
   func replacing(_ other: [(key: [UInt8], time: UInt32)], in text: Bytes) -> RecordTimes {
     var fields: [(key: Bytes, time: UInt32)] = []
     var cursor = FieldCursor(text)
@@ -40,9 +39,9 @@ package struct RecordTimes: Equatable, Sendable {
     return RecordTimes(fields, default: received)
   }
 
-  /// The times of a record after pages among `before` were joined with the lists they belong to: a list
-  /// that is now nothing but its page is as old as that, any other as old as it was. `nil` when nothing
-  /// was joined.
+  /// The times of a record after the pages among `before` were joined with their lists: a list that
+  /// consists of its page only has the page's time, every other list keeps its time. `nil` if
+  /// nothing was joined.
   func joined(_ before: [UInt8], _ after: Bytes, _ lists: [[UInt8]]) -> RecordTimes? {
     guard !lists.isEmpty else { return nil }
     let pages = ObjectText(before).entries.filter(\.isPage)
@@ -50,7 +49,7 @@ package struct RecordTimes: Equatable, Sendable {
     var values: [[UInt8]: [UInt8]] = [:]
     var cursor = FieldCursor(after)
     while let field = cursor.next() {
-      // Pages are still there: nothing was joined yet.
+      // The pages still exist: nothing was joined yet.
       if after[field.key].hasPrefix(PageRule.mark) { return nil }
       values[after[field.key].array] = after[field.value].array
     }
@@ -65,7 +64,7 @@ package struct RecordTimes: Equatable, Sendable {
     return replacing(replaced, in: after)
   }
 
-  /// Times from those of the single fields.
+  /// Creates times from those of the fields.
   init(_ fields: [(key: Bytes, time: UInt32)], default received: UInt32) {
     self.received = fields.reduce(nil) { max($0 ?? 0, $1.time) } ?? received
     var text = ByteStack(capacity: 64)
@@ -79,24 +78,24 @@ package struct RecordTimes: Equatable, Sendable {
   }
 }
 
-/// What a response says about the times of the records it joins.
+/// The times of a response that is merged into records.
 struct TimeMerge {
   /// When the response was received.
   let received: UInt32
-  /// A field that comes again unchanged keeps its time while that is less than so many seconds away:
-  /// then nothing needs to be written. 0 is exact.
+  /// An unchanged field keeps its time if that differs by less than this number of seconds, so that
+  /// nothing is written. 0 is exact.
   let granularity: UInt32
 
-  /// Whether a time is so near that unchanged data need no other.
+  /// Whether a time is recent enough for unchanged data.
   @inline(__always)
   func isNear(_ time: UInt32) -> Bool {
     time > received ? time - received < granularity : received - time < granularity
   }
 
-  /// The times after `new` was merged into `old`, or `nil` when those of `old` may stay.
+  /// The times after `new` was merged into `old`; `nil` if those of `old` are still valid.
   ///
-  /// A field that arrived has the time of the response, unless a part of what is stored now did not
-  /// arrive with it. One that did not arrive keeps its own.
+  /// A received field has the time of the response, unless a part of its stored value was not
+  /// received with it. A field that was not received keeps its time.
   func times(
     old: Bytes, _ times: RecordTimes, new: Bytes, merged: Bytes, differs: Bool
   ) -> RecordTimes? {
@@ -128,7 +127,7 @@ struct TimeMerge {
     new == old ? nil : new
   }
 
-  /// Whether everything in `stored` stands in `arrived`, too.
+  /// Whether `arrived` contains everything in `stored`.
   private static func covers(_ arrived: Bytes, _ stored: Bytes) -> Bool {
     if arrived.equals(stored) { return true }
     switch (RecordText.kind(arrived), RecordText.kind(stored)) {
@@ -153,8 +152,8 @@ struct TimeMerge {
   }
 }
 
-/// A moment as records know it.
+/// Conversion of times to their stored form.
 enum Seconds {
-  /// Seconds since 1970 as they are stored: never negative, and no later than 2106.
+  /// Seconds since 1970 as stored: clamped to the range from 1970 to 2106.
   static func stored(_ seconds: Int) -> UInt32 { UInt32(clamping: seconds) }
 }

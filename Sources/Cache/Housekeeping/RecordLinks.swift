@@ -1,9 +1,9 @@
-/// Finds what records refer to: other records, and the segments of their long lists.
+/// Finds the records and list segments that records refer to.
 enum RecordLinks {
-  /// Calls `body` with the keys of the records and segments that `text` refers to, some of them more
-  /// than once. `text` is that of a record or of a segment.
+  /// Calls `body` with the keys of the records and segments that `text` refers to, possibly
+  /// repeated. `text` is that of a record or segment.
   ///
-  /// - Returns: Whether the text could be read to its end.
+  /// - Returns: Whether the text was valid to its end.
   static func forEach(in text: Bytes, _ body: (Bytes) throws -> Void) rethrows -> Bool {
     switch RecordText.kind(text) {
     case .reference:
@@ -37,7 +37,7 @@ enum RecordLinks {
     return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
   }
 
-  /// The keys of the segments that a record's lists stand in.
+  /// The keys of the segments of a record's lists.
   static func segments(of text: Bytes) -> [[UInt8]] {
     var keys: [[UInt8]] = []
     _ = forEach(in: text) { key in

@@ -2,8 +2,7 @@ import GQLRunSupport
 
 /// Names records, or fields of records, by patterns.
 ///
-/// In a pattern `*` stands for any text, `?` for one byte, and `\` takes the meaning from the character
-/// behind it.
+/// In a pattern, `*` matches any text, `?` one byte, and `\` escapes the next character.
 ///
 /// | pattern | records |
 /// |---|---|
@@ -14,16 +13,20 @@ import GQLRunSupport
 /// | `Query` | all root fields |
 /// | `*` | everything |
 ///
-/// `QUERY_ROOT` may stand for `Query`.
+/// `QUERY_ROOT` is a synonym of `Query`.
 public struct RecordSelection: Sendable, Hashable {
   let keys: [BytePattern]
-  /// The fields of the records, by stored name; `nil` for whole records.
+  /// The fields of the records by stored name; `nil` for whole records.
   let fields: [BytePattern]?
   let includesRoot: Bool
 
-  /// - Parameter fields: A pattern for the names of fields: only these are meant, and not the whole
-  ///   records. Without a parenthesis it names a field whatever its arguments.
-  /// - Throws: ``CacheError`` with code `invalidPattern` for a pattern that can name nothing.
+  /// Creates a selection.
+  ///
+  /// - Parameters:
+  ///   - pattern: A pattern for record keys.
+  ///   - fields: A pattern for field names, to select these instead of whole records. A name
+  ///     without parentheses selects the field with all arguments.
+  /// - Throws: ``CacheError`` with code `invalidPattern` for a pattern that cannot match.
   public init(_ pattern: String, fields: String? = nil) throws(CacheError) {
     guard !pattern.isEmpty else {
       throw CacheError(.invalidPattern, "an empty pattern names no record; write Type:* or Type:id")
@@ -60,20 +63,20 @@ public struct RecordSelection: Sendable, Hashable {
     return name.contains("(") ? [whole] : [whole, BytePattern(prefix + name + "(*")]
   }
 
-  /// Whether a record is meant. Segments never are.
+  /// Whether a record is selected; always false for segments.
   func matches(key: Bytes) -> Bool {
     if Segments.isSegment(key: key) { return false }
     if key.hasPrefix("QUERY_ROOT.") && !includesRoot { return false }
     return keys.contains { $0.matches(key) }
   }
 
-  /// The keys that may match begin so.
+  /// The common prefix of all keys that may match.
   var commonPrefix: [UInt8] {
     keys.map(\.literalPrefix).min { $0.count < $1.count } ?? []
   }
 
-  /// The quoted stored keys of the fields of a record that are meant; all of them when whole records
-  /// are.
+  /// The quoted stored keys of the selected fields of a record; all fields if whole records are
+  /// selected.
   func fields(of text: Bytes) -> [[UInt8]] {
     var result: [[UInt8]] = []
     var scratch = ByteStack(capacity: 64)
@@ -90,8 +93,8 @@ public struct RecordSelection: Sendable, Hashable {
     return result
   }
 
-  /// The record without the fields that are meant: `nil` when nothing is left of it. Without a match
-  /// the text comes back as it is.
+  /// The record without the selected fields; `nil` if no field remains. Without a match, the text
+  /// is unchanged.
   func remainder(of text: Bytes) -> (text: [UInt8]?, removed: [[UInt8]]) {
     let removed = fields(of: text)
     guard fields != nil else { return (nil, removed) }
@@ -108,25 +111,26 @@ public struct RecordSelection: Sendable, Hashable {
   }
 }
 
-/// What housekeeping took out of a store.
+/// What housekeeping removed from a store.
 public struct RemovalSummary: Sendable, Hashable {
-  /// Records that are gone, where each field of the root is one.
+  /// Removed records; each field of the root is one.
   public var records = 0
-  /// Records that lost some of their fields.
+  /// Records from which fields were removed.
   public var changedRecords = 0
-  /// Segments of long lists that are gone.
+  /// Removed segments of long lists.
   public var segments = 0
-  /// Bytes of keys and text that are gone.
+  /// Removed bytes of keys and texts.
   public var bytes = 0
-  /// The fields that are gone, as record key and stored field name. Collected by stores asked to.
+  /// The removed fields, as record key and stored field name; only if the store collects changes.
   public var changes: Set<FieldChange> = []
 
+  /// Creates an empty summary.
   public init() {}
 
-  /// Whether everything is as it was.
+  /// Whether nothing was removed.
   public var isEmpty: Bool { records == 0 && changedRecords == 0 && segments == 0 }
 
-  /// Notes a record or segment that goes.
+  /// Adds a removed record or segment.
   mutating func note(key: Bytes, text: Bytes, collectsChanges: Bool) {
     bytes += key.count + text.count
     if Segments.isSegment(key: key) {
@@ -141,7 +145,7 @@ public struct RemovalSummary: Sendable, Hashable {
     }
   }
 
-  /// Notes fields that go while their record stays.
+  /// Adds the removed fields of a record.
   mutating func note(key: Bytes, removed: [[UInt8]], bytes: Int, collectsChanges: Bool) {
     self.bytes += bytes
     changedRecords += 1
@@ -154,7 +158,7 @@ public struct RemovalSummary: Sendable, Hashable {
   }
 }
 
-/// A pattern with `*`, `?` and `\` over bytes.
+/// A pattern of bytes with `*`, `?` and `\`.
 struct BytePattern: Sendable, Hashable {
   private enum Part: Hashable {
     case byte(UInt8)
@@ -182,7 +186,7 @@ struct BytePattern: Sendable, Hashable {
     self.parts = parts
   }
 
-  /// What every match begins with.
+  /// The prefix of every match.
   var literalPrefix: [UInt8] {
     var prefix: [UInt8] = []
     for case .byte(let byte) in parts.prefix(while: { $0 != .one && $0 != .any }) {

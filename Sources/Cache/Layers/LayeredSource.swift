@@ -1,4 +1,4 @@
-/// Records as they are with edits above them.
+/// A source of records with edits applied to them.
 struct LayeredSource<Base: RecordSource>: RecordSource {
   private let lookup: LayeredLookup<Base>
 
@@ -15,20 +15,20 @@ struct LayeredSource<Base: RecordSource>: RecordSource {
   func times(depth: Int) -> RecordTimes { lookup.times ?? lookup.base.times(depth: depth) }
 }
 
-/// The state of a ``LayeredSource``, which its merges need, too.
+/// The state of a ``LayeredSource``, which its merges use as well.
 private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
   fileprivate var base: Base
   private let edits: [StoreEdit]
-  /// The records that an edit concerns, by key; their texts are empty.
+  /// The records that an edit changes, by key; their texts are empty.
   private let concerned = RecordTable()
   /// The segments of lists that were merged here.
   private let merged = RecordTable()
   private let segments: StagedSegments
-  /// The texts made last, by depth.
+  /// The latest texts, by depth.
   private var texts: [TextBuffer] = []
   private var depth = 0
-  /// The times of the record found last, when an edit concerns it: what a layer says is as old as the
-  /// layer.
+  /// The times of the latest record, if an edit changes it: the content of a layer has the layer's
+  /// time.
   fileprivate private(set) var times: RecordTimes?
 
   init(_ base: Base, edits: [StoreEdit], seed: UInt64) {
@@ -78,11 +78,11 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
 
   func addSegment(elements: Bytes) -> UInt64 { segments.addSegment(elements: elements) }
 
-  /// Nothing is removed: the records below still refer to it.
+  /// Does nothing: the records below the edits still refer to the segment.
   func removeSegment(key: [UInt8]) {}
 }
 
-/// Keeps one text where it does not move.
+/// Keeps one text at a stable address.
 private final class TextBuffer {
   private var bytes = ByteStack(capacity: 1024)
 

@@ -1,11 +1,12 @@
 public import GQLRunJSON
 
-/// Data that a mutation will probably bring, above the records of a store until its answer is there.
+/// The expected result of a mutation, shown above the records of a store until the response
+/// arrives.
 ///
-/// Readers and watchers see a layer at once; what is dumped, counted and written by others does not
-/// contain it. Layers lie above each other in the order in which they came, and each can go at any
-/// time: what is left is the records and the remaining layers, in their order. They are gone with the
-/// process, and when the store is cleared.
+/// Readers and watchers see a layer immediately; dumps, statistics and transactions do not contain
+/// it. Layers are stacked in the order in which they were added. Each can be removed at any time,
+/// which leaves the records and the other layers. Layers end with the process, and when the store
+/// is cleared.
 ///
 /// ```swift
 /// let layer = try store.addOptimistic(guess, for: mutation)
@@ -18,23 +19,23 @@ public import GQLRunJSON
 /// }
 /// ```
 public struct OptimisticLayer: Sendable, Hashable {
-  /// The number of the layer in its process.
+  /// The number of the layer, unique in its process.
   public let id: UInt64
 
   private static let counter = Counter()
 
   init() { id = Self.counter.next() }
 
-  /// What a layer consists of.
+  /// The content of a layer.
   struct Content: Sendable {
     let layer: OptimisticLayer
     let edits: [StoreEdit]
-    /// The fields it covers; `nil` when they are not known.
+    /// The fields it covers; `nil` if they are unknown.
     let fingerprints: Fingerprints?
   }
 }
 
-/// What an optimistic layer is to contain.
+/// The content of a new optimistic layer.
 public struct OptimisticDraft: Sendable {
   private let segmentSeed: UInt64
   private var edits: [StoreEdit] = []
@@ -42,10 +43,13 @@ public struct OptimisticDraft: Sendable {
 
   init(segmentSeed: UInt64) { self.segmentSeed = segmentSeed }
 
-  /// Adds the data of an operation, complete for its selection with `__typename` and key fields.
+  /// Adds the data of an operation.
   ///
-  /// - Throws: ``CacheError`` with code `invalidData` that names the first field that is missing or
-  ///   not part of the operation.
+  /// - Parameters:
+  ///   - data: Complete for the operation's selection set, with `__typename` and key fields.
+  ///   - operation: Usually a mutation.
+  /// - Throws: ``CacheError`` with code `invalidData` and the first field that is missing or not
+  ///   selected.
   public mutating func write(
     _ data: JSONValue, for operation: PreparedOperation
   ) throws(CacheError) {
@@ -54,6 +58,8 @@ public struct OptimisticDraft: Sendable {
   }
 
   /// Hides a record, or a field of it.
+  ///
+  /// - Throws: ``CacheError`` if the removal names the whole query root, or not a record.
   public mutating func remove(_ removal: RecordRemoval) throws(CacheError) {
     edits.append(.removals([try removal.target()]))
     if removal.field == nil { removesRecords = true }
@@ -67,22 +73,23 @@ public struct OptimisticDraft: Sendable {
 }
 
 extension RecordStore {
-  /// Puts `data` above the records of the store, where readers and watchers see it at once.
+  /// Adds an optimistic layer with the data of an operation. Readers and watchers see it
+  /// immediately.
   ///
-  /// Waits for nobody, not even for a response that is being written.
+  /// Does not wait, even if a response is being written.
   ///
   /// - Parameters:
-  ///   - data: Complete for the operation's selection, with `__typename` and key fields.
+  ///   - data: Complete for the operation's selection set, with `__typename` and key fields.
   ///   - operation: Usually a mutation.
-  /// - Throws: ``CacheError`` with code `invalidData` that names the first field that is missing or
-  ///   not part of the operation.
+  /// - Throws: ``CacheError`` with code `invalidData` and the first field that is missing or not
+  ///   selected.
   public func addOptimistic(
     _ data: JSONValue, for operation: PreparedOperation
   ) throws(CacheError) -> OptimisticLayer {
     try addOptimistic { draft throws(CacheError) in try draft.write(data, for: operation) }
   }
 
-  /// Puts the data and the removals of a draft above the records of the store.
+  /// Adds an optimistic layer with the data and removals of a draft.
   public func addOptimistic(
     _ edit: (inout OptimisticDraft) throws(CacheError) -> Void
   ) throws(CacheError) -> OptimisticLayer {
@@ -93,12 +100,12 @@ extension RecordStore {
     return content.layer
   }
 
-  /// Takes a layer away, whatever lies above and below it. Nothing happens when it is gone already.
+  /// Removes a layer, wherever it is in the stack. Does nothing if it is already removed.
   public func removeOptimistic(_ layer: OptimisticLayer) { activity.remove(layer) }
 }
 
 extension StoreEdit {
-  /// The fields that edits concern; those of removed records are not among them.
+  /// The fields that edits change, without those of removed records.
   static func fingerprints(of edits: [StoreEdit]) -> Fingerprints {
     var fingerprints = Fingerprints()
     for edit in edits {

@@ -1,20 +1,22 @@
 import GQLRunJSON
 
-/// A record, or one field of it, that is to be removed.
+/// A record or one of its fields that is to be removed.
 public struct RecordRemoval: Sendable, Hashable {
   /// The key of the record: `User:1`, or `QUERY_ROOT` together with a field.
   public var recordKey: String
   /// The stored name of the field: `name`, `feed({"first":10})`. `nil` removes the record.
   public var field: String?
 
+  /// Creates a removal of a record, or of one of its fields.
   public init(record recordKey: String, field: String? = nil) {
     self.recordKey = recordKey
     self.field = field
   }
 
-  /// The key of the stored record concerned, and the quoted key of its field.
+  /// The key of the stored record, and the quoted key of its field.
   ///
-  /// - Throws: ``CacheError`` for the root without a field, and for keys that are no records.
+  /// - Throws: ``CacheError`` for the root without a field, and for keys that are not those of
+  ///   records.
   func target() throws(CacheError) -> (key: [UInt8], field: [UInt8]?) {
     let isRoot = recordKey.utf8.elementsEqual(RootRecord.queryKey.utf8)
     guard let field else {
@@ -25,19 +27,19 @@ public struct RecordRemoval: Sendable, Hashable {
       }
       return (Array(recordKey.utf8), nil)
     }
-    // Every field of the root is a record of its own.
+    // Every field of the root is a separate record.
     if isRoot { return (Array("\(RootRecord.queryKey).\(field)".utf8), nil) }
     return (Array(recordKey.utf8), Array(RecordText.quoted(field).utf8))
   }
 }
 
-/// A change that lies above records: of a transaction in memory, or of an optimistic layer.
+/// A change above records: of a transaction in memory, or of an optimistic layer.
 enum StoreEdit: Sendable {
-  /// Records to be merged with those below. The table does not change any more.
+  /// Records to merge with those below. The table is no longer changed.
   case records(RecordTable)
   case removals([(key: [UInt8], field: [UInt8]?)])
 
-  /// What becomes of the record `key`, whose text below is `text`.
+  /// The record `key` after the edit; `text` is its text before.
   func apply(to key: Bytes, _ text: [UInt8]?, access: any SegmentAccess) -> [UInt8]? {
     switch self {
     case .records(let table):
@@ -61,7 +63,7 @@ enum StoreEdit: Sendable {
     }
   }
 
-  /// The times of the record `key`, which the edit made `text` of what was `below`.
+  /// The times of the record `key` after the edit, which changed `below` to `text`.
   func times(
     of key: Bytes, _ times: RecordTimes, below: [UInt8]?, _ text: [UInt8]
   ) -> RecordTimes {
@@ -77,7 +79,7 @@ enum StoreEdit: Sendable {
     }
   }
 
-  /// The keys of the records concerned.
+  /// Calls `body` with the keys of the changed records.
   func forEachKey(_ body: (Bytes) -> Void) {
     switch self {
     case .records(let table): for index in table.live { body(table.key(at: index)) }
@@ -88,10 +90,10 @@ enum StoreEdit: Sendable {
 }
 
 extension RecordText {
-  /// `text` as a JSON string in the form that records have.
+  /// `text` as a JSON string in canonical form.
   static func quoted(_ text: String) -> String { JSONValue.string(text).canonicalText }
 
-  /// The record without the field of that quoted key; the record itself when it has no such field.
+  /// The record without the field with that quoted key, if it has one.
   static func removing(_ field: [UInt8], from text: [UInt8]) -> [UInt8] {
     text.withUnsafeBufferPointer { text in
       var out = ByteStack(capacity: text.count)

@@ -1,8 +1,9 @@
 extension MemoryStore {
+  /// Explains field by field how the cache answers an operation; see ``RecordStore/explain(_:_:)``.
   public func explain(
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) throws(CacheError) -> CacheExplanation {
-    // No use of the records: looking shall not change what goes first.
+    // Does not mark the records as used, so that it does not affect eviction.
     let source = TimedMemorySource(table: table, use: nil)
     var explainer = RecordExplainer(
       operation.plan, source: source, types: activity.concreteTypes, options: options,
@@ -10,6 +11,7 @@ extension MemoryStore {
     return try explainer.explain()
   }
 
+  /// Removes the selected records or fields, in one transaction.
   public func remove(_ selection: RecordSelection) -> RemovalSummary {
     var summary = RemovalSummary()
     let tells = collectsChanges || activity.isWatched
@@ -31,7 +33,7 @@ extension MemoryStore {
     return summary
   }
 
-  /// Gives a record the text of which fields were removed.
+  /// Replaces the text of a record from which fields were removed.
   func replace(_ index: Int, with rest: [UInt8]) {
     rest.withUnsafeBufferPointer { rest in
       table.setTimes(at: index, table.times(at: index).replacing([], in: Bytes(rest)))
@@ -39,6 +41,7 @@ extension MemoryStore {
     }
   }
 
+  /// Removes records that no root field reaches; see ``RecordStore/collectGarbage(rootsBefore:)``.
   public func collectGarbage(rootsBefore date: Int?) -> RemovalSummary {
     var summary = RemovalSummary()
     let tells = collectsChanges || activity.isWatched
@@ -66,6 +69,7 @@ extension MemoryStore {
     return summary
   }
 
+  /// Removes the least recently used records until at most `bytes` bytes remain.
   public func trim(to bytes: Int) -> RemovalSummary {
     var summary = RemovalSummary()
     evict(to: bytes, &summary, tells: collectsChanges || activity.isWatched)
@@ -73,8 +77,8 @@ extension MemoryStore {
     return summary
   }
 
-  /// Removes the records that were used longest ago until `size` bytes are left. The segments of a list
-  /// go with the last record that has them.
+  /// Removes the least recently used records until `size` bytes remain. The segments of a list are
+  /// removed with the last record that contains them.
   func evict(to size: Int, _ summary: inout RemovalSummary, tells: Bool) {
     guard table.liveBytes > size else { return }
     removeLostSegments(&summary)
@@ -96,7 +100,7 @@ extension MemoryStore {
     table = table.compacted()
   }
 
-  /// The numbers of the segments of a record's lists, also of those in other segments.
+  /// The indices of the segments of a record's lists, including those in other segments.
   private func segments(of index: Int) -> [Int] {
     var found: [Int] = []
     var open = [index]
@@ -128,7 +132,7 @@ extension MemoryStore {
     table.remove(at: index)
   }
 
-  /// Gives memory back when much of it is unused.
+  /// Compacts the table if much of its memory is unused.
   func tidy() {
     if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
   }

@@ -2,29 +2,36 @@ import GQLRunSupport
 
 /// Records in memory, gone with the process.
 ///
-/// With a size limit, the records that were used longest ago go first; a later read that needs one is
-/// a miss.
+/// With a size limit, the least recently used records are evicted first; a later read that needs
+/// one is a cache miss.
 public actor MemoryStore: RecordStore {
+  /// The seed of the hash that names list segments; random per process.
   public nonisolated let segmentSeed: UInt64 = processSeed
+  /// Always true: a response is merged when it is complete.
   public nonisolated let takesWholeResponses = true
 
-  /// The most bytes of keys and record text to keep, or `nil` for no limit.
+  /// The maximum size of keys and record texts, in bytes; `nil` means no limit.
   public let maxSize: Int?
+  /// The watchers and optimistic layers of the store.
   public nonisolated let activity = StoreActivity()
   let collectsChanges: Bool
   var table = RecordTable()
   private var use: UInt32 = 0
   private let gate = AsyncMutex()
 
+  /// Creates an empty store.
+  ///
   /// - Parameters:
-  ///   - maxSize: The most bytes of keys and record text to keep; `nil`, the default, is no limit.
-  ///   - collectsChanges: Whether every write tells which fields changed. By default it does so only
-  ///     while somebody watches.
+  ///   - maxSize: The maximum size of keys and record texts, in bytes; `nil`, the default, means no
+  ///     limit.
+  ///   - collectsChanges: Whether every write reports the changed fields. By default, only while
+  ///     there are watchers.
   public init(maxSize: Int? = nil, collectsChanges: Bool = false) {
     self.maxSize = maxSize
     self.collectsChanges = collectsChanges
   }
 
+  /// Starts a transaction; waits until other transactions have ended.
   public func begin() async throws(CacheError) -> any RecordTransaction {
     try await acquire()
     return MemoryTransaction(store: self, gate: gate)
@@ -74,12 +81,13 @@ public actor MemoryStore: RecordStore {
     ).read()
   }
 
-  /// Numbers reads and commits, so that records know when they were used last.
+  /// Numbers reads and commits, to find the least recently used records.
   private func countUse() {
-    // The largest number marks dead records.
+    // The largest number marks removed records.
     if use < .max - 1 { use += 1 }
   }
 
+  /// The record with this key in the dump format; `nil` if there is none.
   public func record(forKey key: String) throws(CacheError) -> String? {
     do {
       return try RecordLookup.text(of: key, in: sortedKeys, source: MemorySource(table: table)) {
@@ -96,6 +104,7 @@ public actor MemoryStore: RecordStore {
     for index in table.sortedByKey() { try body(table.key(at: index), table.text(at: index)) }
   }
 
+  /// Writes all records as JSON lines, sorted by key.
   public func dump(
     _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
   ) throws {
@@ -104,6 +113,7 @@ public actor MemoryStore: RecordStore {
     try writer.finish()
   }
 
+  /// The number and size of the records.
   public func statistics() -> StoreStatistics {
     var statistics = StoreStatistics()
     for index in table.live {
@@ -138,7 +148,7 @@ public actor MemoryStore: RecordStore {
       evict(to: maxSize / 10 * 9, &evicted, tells: isWatched)
     }
     tidy()
-    // Readers come when this actor is free: what they see is all of this, or nothing.
+    // Readers run when this actor is free, so they see all of this or nothing.
     let settled = layer.flatMap { activity.take($0) }
     activity.post(summary)
     activity.post(evicted)
@@ -146,7 +156,7 @@ public actor MemoryStore: RecordStore {
     return summary
   }
 
-  /// The most records of a write whose changed fields are collected for watchers.
+  /// The maximum number of records in a write whose changed fields are collected for watchers.
   private static let watchedRecords = StoreActivity.changeLimit / 10
 
   private func put(_ batch: RecordTable, collects: Bool) -> WriteSummary {
@@ -161,7 +171,7 @@ public actor MemoryStore: RecordStore {
     return summary
   }
 
-  /// Applies edits one after the other, and tells what differs in the end.
+  /// Applies edits in sequence, and returns the total difference.
   private func applyByHand(_ edits: [StoreEdit], _ pages: [Paging]) -> WriteSummary {
     var before: [[UInt8]: [UInt8]?] = [:]
     for edit in edits {
@@ -211,7 +221,7 @@ public actor MemoryStore: RecordStore {
   private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {
     let segments = StagedSegments(
       table: table, seed: segmentSeed, received: batch.firstReceived)
-    // Segments first: merging lists looks them up here.
+    // Segments first, because merging lists reads them.
     for onlySegments in [true, false] {
       for index in batch.live {
         let key = batch.key(at: index)
@@ -236,7 +246,7 @@ public actor MemoryStore: RecordStore {
       return
     }
     table.touch(at: index, use: use)
-    // Segments are named after what they hold: a known one is the same.
+    // A segment's key is a hash of its content, so an existing one is equal.
     if isSegment { return table.setReceived(at: index, received) }
     if table.text(at: index).equals(text) {
       table.setReceived(at: index, received)
@@ -276,7 +286,7 @@ public actor MemoryStore: RecordStore {
 }
 
 extension FieldChange {
-  /// A change as merging reports it: the quoted stored key, and root records by their parts.
+  /// Creates a change from the quoted stored key; root records are split into record and field.
   init(key: Bytes, quotedField: Bytes) {
     var scratch = ByteStack(capacity: 64)
     let field = RecordText.withUnescaped(quotedField, &scratch) { $0.string }
@@ -285,7 +295,7 @@ extension FieldChange {
   }
 }
 
-/// Records in memory with their times.
+/// Reads records in memory with their times.
 struct TimedMemorySource: RecordSource {
   static var tellsTimes: Bool { true }
   let table: RecordTable

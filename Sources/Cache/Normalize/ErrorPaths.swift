@@ -1,18 +1,18 @@
 import GQLRunJSON
 
-/// The paths of a response's errors, joined where they begin alike, so that one walk follows them all.
+/// The paths of a response's errors as a tree, so that one traversal follows all of them.
 struct ErrorPaths: Sendable {
   enum Step: Hashable, Sendable {
     case field(String)
     case element(Int)
   }
 
-  /// What comes after each place; the first place is the root.
+  /// The steps after each node of the tree; node 0 is the root.
   private var children: [[Step: Int]] = [[:]]
-  /// Whether there is more than anybody should follow. Then no null of the response can be trusted.
+  /// Whether the paths exceed a limit. Then no null of the response can be trusted.
   private(set) var isTooLong = false
 
-  /// How many steps are followed, and how far one path is: no response is nested deeper.
+  /// The maximum number of steps and the maximum depth of a path; responses are not nested deeper.
   static let maxSteps = 1 << 20
   static let maxDepth = 1024
 
@@ -52,14 +52,14 @@ struct ErrorPaths: Sendable {
 
   func isEnd(_ place: Int) -> Bool { children[place].isEmpty }
 
-  /// The fields that come after a place, by response key.
+  /// The fields after a node, by response key.
   func fields(after place: Int) -> [(key: String, place: Int)] {
     children[place].compactMap { step, next in
       if case .field(let key) = step { (key, next) } else { nil }
     }.sorted { $0.key < $1.key }
   }
 
-  /// The list elements that come after a place, in order.
+  /// The list elements after a node, in order.
   func elements(after place: Int) -> [(index: Int, place: Int)] {
     children[place].compactMap { step, next in
       if case .element(let index) = step { (index, next) } else { nil }

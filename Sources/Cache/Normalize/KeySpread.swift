@@ -1,17 +1,18 @@
-/// Tells whether the keys of batches are scattered: whether those of one fall everywhere among those of
-/// the batch before, as random ids do, or beside each other, as ids that count up do.
+/// Detects whether the keys of batches are scattered: whether those of one batch are spread over
+/// those of the previous batch, like random IDs, or are close to each other, like increasing IDs.
 ///
-/// Scattered records of a small batch land on as many database pages as there are, and every batch
-/// writes them all again; larger batches, in key order, share pages.
+/// Each record of a small scattered batch is on a different database page, and every batch writes
+/// these pages again; larger batches, sorted by key, share pages.
 struct KeySpread {
   private static let sampleCount = 64
 
-  /// Some keys of the batch before, in order.
+  /// Some keys of the previous batch, sorted.
   private var previous: [[UInt8]] = []
 
-  /// Takes a batch's keys into account; returns whether they are scattered.
+  /// Adds the keys of a batch; returns whether they are scattered.
   ///
-  /// Of 64 random keys about 41 find a gap of their own among 64 others; of keys that count up, a few.
+  /// Of 64 random keys, about 41 are the only one between two of 64 others; of increasing keys,
+  /// only a few.
   mutating func add(_ table: RecordTable) -> Bool {
     let records = Array(table.live)
     guard records.count >= Self.sampleCount * 4 else { return false }
@@ -26,7 +27,7 @@ struct KeySpread {
     return isScattered
   }
 
-  /// How many of the previous keys stand before `key`.
+  /// The number of previous keys that precede `key`.
   private func gap(_ key: [UInt8]) -> Int {
     var (low, high) = (0, previous.count)
     while low < high {

@@ -1,7 +1,7 @@
 import GQLRunJSON
 
-/// The functions yajl calls: each finds the state behind the context, lets the scope count the event
-/// and hold it against the limits, and passes it on.
+/// The callbacks of yajl: each gets the state from the context, lets the scope count the event and
+/// enforce the limits, and forwards the event.
 let normalizerHandlers = JSONEventHandlers(
   null: { context in
     guard let state = state(context) else { return 0 }

@@ -1,7 +1,7 @@
 import GQLRunJSON
 
-/// Values that are kept as they came: custom scalars, objects whose type comes late, `errors` and
-/// `extensions`; and the members of the response around `data`.
+/// Values that are stored unchanged: custom scalars, objects whose type comes late, `errors` and
+/// `extensions`; and the response members around `data`.
 extension NormalizerState {
   // MARK: Captured values
 
@@ -29,7 +29,7 @@ extension NormalizerState {
     capturedKeys[captureLevel].removeAll(keepingCapacity: isSmall)
   }
 
-  /// Notes a key of the innermost captured or skipped object, where each may come only once.
+  /// Adds a key of the innermost captured or skipped object; returns false if it is a duplicate.
   mutating func noteKey(_ key: Bytes) -> Bool {
     let hash = hashBytes(key.start, key.count, seed: processSeed)
     guard captureLevel > 0, capturedKeys[captureLevel &- 1].insert(hash).inserted else {
@@ -95,12 +95,12 @@ extension NormalizerState {
     }
   }
 
-  // MARK: Objects whose type came late
+  // MARK: Objects with a late type
 
-  /// The object at the top has ended and stands on the stack as it came: its fields are read again as
-  /// if its type, and the type of every object in it, had come first.
+  /// Replays the object at the top of the stack, which was captured as text: its fields are
+  /// processed as if its type, and that of every nested object, had come first.
   ///
-  /// Two passes over the text and no recursion, however deep and late the types are.
+  /// Takes two passes over the text without recursion, independent of depth.
   private mutating func replayDeferred() -> Bool {
     let start = top.pointee.textStart
     let raw = text.bytes(start..<text.count).array
@@ -108,7 +108,7 @@ extension NormalizerState {
     text.append(UInt8(ascii: "{"))
     needsComma = false
     mode = .object
-    // Chunk addresses may be reused by the copy; nothing in it counts as plain.
+    // The copy may reuse addresses of the chunk, so nothing in it is treated as plain.
     let chunk = (chunkStart, chunkEnd)
     (chunkStart, chunkEnd) = (0, 0)
     defer { (chunkStart, chunkEnd) = chunk }
@@ -138,7 +138,7 @@ extension NormalizerState {
         if !isKey {
           guard RecordText.withUnescaped(string, &scratch, { onString($0) }) else { return false }
         } else if kind == .announced, string.equals("\"__typename\"") {
-          // Read before; it was a string.
+          // Already read; it is a string.
           guard let valueEnd = RecordText.endOfString(raw, from: end + 1) else { return false }
           position = valueEnd
         } else {
@@ -178,7 +178,7 @@ extension NormalizerState {
     return true
   }
 
-  /// An object has begun: tells its type at once, where the type decides what its fields mean.
+  /// Starts an object: processes its type first, if that determines its fields.
   private mutating func announce(
     _ raw: Bytes, _ typename: Int32, _ open: inout [Replayed], _ scratch: inout ByteStack
   ) -> Bool {
@@ -206,8 +206,8 @@ extension NormalizerState {
     }
   }
 
-  /// For each object of `raw`, in the order in which they begin, where the value of its `__typename`
-  /// begins; 0 for those without one.
+  /// For each object of `raw`, in order of their start, the offset of the value of `__typename`; 0
+  /// for objects without one.
   private static func typenames(in raw: Bytes) -> [Int32] {
     var typenames: [Int32] = []
     // The numbers of the open objects; -1 for lists.

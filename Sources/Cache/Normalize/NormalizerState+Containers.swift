@@ -104,14 +104,15 @@ extension NormalizerState {
     push(frame)
     if !table.nodes[Int(node)].isConditional {
       begin(top, plan: table.nodes[Int(node)].union)
-      // An unconditional selection with one meaning per key is complete without the type;
-      // otherwise the first key decides.
+      // An unconditional selection with one meaning per key does not need the type; otherwise the
+      // first
+      // key decides.
     }
     mode = .object
     return true
   }
 
-  /// Ends the top frame's object: a record and a reference when it has an identity, else it stays.
+  /// Ends the object of the top frame: if it has an identity, it becomes a record and a reference.
   @inline(__always)
   private mutating func endObject(_ frame: UnsafeMutablePointer<Frame>) -> Bool {
     if awaitsTypename { return wrongTypename() }
@@ -122,7 +123,7 @@ extension NormalizerState {
         foldDuplicates(from: frame.pointee.textStart)
       }
       if frame.pointee.typenameStart >= 0 {
-        // `"User"` on the stack: the quotes are not part of the name.
+        // `"User"` in the buffer: the quotes are not part of the name.
         let typename = text.bytes(
           (frame.pointee.typenameStart &+ 1)..<(frame.pointee.typenameEnd &- 1))
         let index = table.keyEntry(of: plan, typename: typename)
@@ -140,7 +141,8 @@ extension NormalizerState {
     return valueEnded()
   }
 
-  /// Stages the top frame's object under its key and leaves a reference, if all key fields are there.
+  /// Stages the object of the top frame under its key and replaces it by a reference, if it has all
+  /// key fields.
   @inline(__always)
   private mutating func identify(
     _ frame: UnsafeMutablePointer<Frame>, _ plan: Int32, _ index: Int
@@ -175,13 +177,13 @@ extension NormalizerState {
     replaceByReference(start, key)
   }
 
-  /// Appends one value of a key; false when the value cannot identify anything.
+  /// Appends one value to a key; returns false if the value cannot identify an object.
   @inline(__always)
   private mutating func appendKeyPart(_ value: Range<Int>, isJoined: Bool) -> Bool {
     let first = text[value.lowerBound]
     if first == UInt8(ascii: "\"") {
       let inner = (value.lowerBound &+ 1)..<(value.upperBound &- 1)
-      // Room first: the source stands on the same stack.
+      // Reserves first, because the source is in the same buffer.
       text.reserve(2 &* inner.count &+ 32)
       let bytes = text.bytes(inner)
       if !isJoined {
@@ -227,7 +229,7 @@ extension NormalizerState {
     }
   }
 
-  /// Cuts the object at `start` from the stack and writes a reference to `key` in its place.
+  /// Replaces the object at `start` by a reference to `key`.
   @inline(__always)
   private mutating func replaceByReference(_ start: Int, _ key: Range<Int>) {
     let bytes = text.bytes(key)
@@ -274,7 +276,7 @@ extension NormalizerState {
     }
   }
 
-  /// Rewrites the object at `start` so that each stored key stands once; the later value wins.
+  /// Rewrites the object at `start` so that each stored key occurs once; the later value wins.
   @inline(never)
   private mutating func foldDuplicates(from start: Int) {
     let source = text.bytes(start..<text.count).array
@@ -286,7 +288,7 @@ extension NormalizerState {
     let frame = top
     text.truncate(to: start)
     text.append(folded.all)
-    // The ranges of identifying values moved: find them again.
+    // The ranges of key field values moved, so they are searched again.
     let object = table.plans + Int(frame.pointee.plan)
     var cursor = FieldCursor(folded.all)
     while let field = cursor.next() {
@@ -307,7 +309,7 @@ extension NormalizerState {
     }
   }
 
-  /// A value that is not a scalar ended: its container goes on.
+  /// Ends a value that is not a scalar: its container continues.
   @inline(__always)
   mutating func valueEnded() -> Bool {
     needsComma = true
@@ -333,7 +335,7 @@ extension NormalizerState {
 
   // MARK: Root
 
-  /// Stages the root field that just ended as a record of its own.
+  /// Stages the root field that just ended as a separate record.
   @inline(__always)
   mutating func finishRootField(
     _ frame: UnsafeMutablePointer<Frame>, _ field: UnsafeMutablePointer<FieldPlan>

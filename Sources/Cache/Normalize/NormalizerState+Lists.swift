@@ -18,7 +18,7 @@ extension NormalizerState {
     return true
   }
 
-  /// A scalar or null element ended that began at `start`.
+  /// Ends a scalar or null element that starts at `start`.
   @inline(__always)
   mutating func leafElementEnded(_ start: Int) -> Bool {
     needsComma = true
@@ -39,7 +39,7 @@ extension NormalizerState {
     return true
   }
 
-  /// Moves the elements since the last cut into a segment record.
+  /// Moves the elements since the last split to a segment record.
   @inline(never)
   private mutating func cutSegment(_ frame: UnsafeMutablePointer<Frame>) {
     let start = frame.pointee.segmentStart

@@ -68,7 +68,7 @@ extension NormalizerState {
     return -1
   }
 
-  /// The first key of an object whose type decides its fields.
+  /// Processes the first key of an object whose type determines its fields.
   @inline(never)
   private mutating func firstKey(_ key: Bytes) -> Bool {
     if key.equals("__typename") {
@@ -79,7 +79,7 @@ extension NormalizerState {
     let frame = top
     let union = table.nodes[Int(frame.pointee.node)].union
     guard union >= 0 else {
-      // Only the type can say what this key means, and it comes later: keep the object for the end.
+      // The key's meaning depends on the type, which comes later: captures the object.
       mode = .capture
       captureTarget = .deferred
       captureStart = frame.pointee.textStart
@@ -91,7 +91,7 @@ extension NormalizerState {
     return objectKey(key)
   }
 
-  /// A key of the top frame's object that nobody asked for: still, it may come only once.
+  /// Processes a key that the operation does not select: returns false if it is a duplicate.
   @inline(never)
   mutating func unknownKey(_ key: Bytes) -> Bool {
     while unknownKeys.count < depth { unknownKeys.append([]) }
@@ -115,7 +115,7 @@ extension NormalizerState {
           + "\(location); JSON objects need different keys", place: path()))
   }
 
-  /// Gives the top frame its plan: its seen bits and candidate ranges start empty.
+  /// Assigns a plan to the top frame, with empty seen bits and candidate ranges.
   @inline(__always)
   mutating func begin(_ frame: UnsafeMutablePointer<Frame>, plan: Int32) {
     frame.pointee.plan = plan
@@ -211,7 +211,7 @@ extension NormalizerState {
     }
   }
 
-  /// A scalar of the current field stands on the stack from `start` on.
+  /// Ends a scalar of the current field, which is in the buffer from `start` on.
   @inline(__always)
   mutating func scalarEnded(_ field: UnsafeMutablePointer<FieldPlan>, _ start: Int) -> Bool {
     let frame = top
@@ -241,7 +241,7 @@ extension NormalizerState {
     return address >= chunkStart && address < chunkEnd
   }
 
-  /// Appends `string` as JSON. Inside the chunk being parsed it had no escapes, and needs none.
+  /// Appends `string` as JSON. A string inside the current chunk had no escapes and needs none.
   @inline(__always)
   mutating func appendString(_ string: Bytes) {
     text.append(UInt8(ascii: "\""))
@@ -253,7 +253,7 @@ extension NormalizerState {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// Copies a value that stands on the stack into the result, under the caller's key.
+  /// Copies a value from the buffer to the result, under the response key.
   @inline(__always)
   mutating func appendResult(_ field: UnsafeMutablePointer<FieldPlan>, _ start: Int) {
     if resultNeedsComma { result.append(UInt8(ascii: ",")) }
@@ -274,7 +274,7 @@ extension NormalizerState {
     return text.count
   }
 
-  /// The value that decides the type of the top frame's object.
+  /// Processes the value that determines the type of the top frame's object.
   @inline(never)
   private mutating func typename(_ string: Bytes) -> Bool {
     awaitsTypename = false
@@ -326,12 +326,12 @@ extension NormalizerState {
           + "object", place: path()))
   }
 
-  /// A skipped value without content ended.
+  /// Ends a skipped value without content.
   @inline(__always)
   func skipped() -> Bool { true }
 }
 
-/// Appends `bytes` as the inside of a JSON string, escaped as little as JSON allows.
+/// Appends `bytes` as the content of a JSON string, with only the required escapes.
 package func appendEscaped(_ bytes: Bytes, to out: inout ByteStack) {
   var start = bytes.start
   var count = bytes.count

@@ -8,34 +8,34 @@ struct Frame {
   var kind: Kind
   /// The object's plan, or -1 until its type is known; unused in lists.
   var plan: Int32 = -1
-  /// The selection of the object, or of the list's elements; -1 for lists of leaf values.
+  /// The selection of the object or of the list's elements; -1 for lists of leaf values.
   var node: Int32 = -1
-  /// The field that is expected next.
+  /// The index of the field that is expected next.
   var next = 0
-  /// Where the text begins: its `{` or `[`, or the mark before it.
+  /// The start of the text: its `{` or `[`, or the mark before it.
   var textStart = 0
-  /// Where its seen bits and candidate ranges begin.
+  /// The start of its seen bits and candidate ranges.
   var wordsBase = 0
   var typenameStart = -1
   var typenameEnd = -1
-  /// Whether the object has fields that the operation does not ask for.
+  /// Whether the object has fields that the operation does not select.
   var hasUnknown = false
-  /// The field whose value is being read, for paths in messages.
+  /// The field whose value is being read, for paths in error messages.
   var field: UnsafeMutablePointer<FieldPlan>?
-  /// Lists: where the elements of the current segment begin, and how many there are in all.
+  /// Lists: the start of the current segment's elements, and the total number of elements.
   var segmentStart = 0
   var elementCount = 0
-  /// Lists: the first of its segment names in ``NormalizerState/segmentNames``.
+  /// Lists: the index of the first segment name in ``NormalizerState/segmentNames``.
   var firstSegment = 0
 }
 
-/// The whole state of normalizing one response: what yajl's callbacks get as their context.
+/// The state of normalizing one response: the context of yajl's callbacks.
 ///
-/// Plain fields behind one pointer; no classes and no allocation per event. Text grows on one stack:
-/// fields are appended as they arrive, and when an object with an identity ends, its text becomes a
-/// staged record and a reference takes its place.
+/// Plain fields behind one pointer; no classes and no allocation per event. Text grows in one
+/// buffer: fields are appended as they arrive, and when an object with an identity ends, its text
+/// becomes a staged record and a reference replaces it.
 struct NormalizerState: ~Copyable {
-  /// Must stay first: the parser finds it there.
+  /// Must be the first property: the parser reads it.
   var scope: JSONEventScope
 
   enum Mode: UInt8 { case envelope, object, list, capture, skip }
@@ -46,16 +46,16 @@ struct NormalizerState: ~Copyable {
   var captureTarget = CaptureTarget.leaf
   /// Open containers inside a captured or skipped value.
   var nested = 0
-  /// Whether a comma must come before the next value or key on the stack, and in the result.
+  /// Whether the next value or key needs a comma, in the buffer and in the result.
   var needsComma = false
   var resultNeedsComma = false
-  /// The field that the next value belongs to; `nil` when the value is to be skipped.
+  /// The field of the next value; `nil` if the value is skipped.
   var current: UnsafeMutablePointer<FieldPlan>?
-  /// The next value is the `__typename` that decides the plan of the top frame.
+  /// Whether the next value is the `__typename` that determines the plan of the top frame.
   var awaitsTypename = false
   var member = Member.other
 
-  // Most responses are small, and every one of them has these: they begin small, too.
+  // Allocated for every response, most of which are small, so their initial size is small.
   var text = ByteStack(capacity: 512)
   var result = ByteStack(capacity: 512)
   let wantsResult: Bool
@@ -72,16 +72,16 @@ struct NormalizerState: ~Copyable {
   let storesRoot: Bool
   let limits: ResponseLimits
 
-  /// The chunk being parsed: a string that lies inside it holds no escapes.
+  /// The current chunk: a string inside it contains no escapes.
   var chunkStart = UInt(0)
   var chunkEnd = UInt(0)
 
   /// Names and element counts of the segments of open lists.
   var segmentNames: [UInt64] = []
-  /// Hashes of the keys of each open captured or skipped object: finds duplicates.
+  /// Hashes of the keys of each open captured or skipped object, to detect duplicates.
   var capturedKeys: [Set<UInt64>] = []
   var captureLevel = 0
-  /// The same for the keys that the operation does not ask for, by frame.
+  /// Hashes of the keys that the operation does not select, by frame.
   var unknownKeys: [Set<UInt64>] = []
   var captureStart = 0
 
@@ -139,7 +139,7 @@ struct NormalizerState: ~Copyable {
 
   @inline(never)
   private mutating func growFrames() {
-    // The parser's depth limit comes first; a deferred object adds no depth of its own.
+    // The parser enforces the depth limit first; a deferred object adds no depth.
     precondition(depth < mostFrames, "more frames than the depth limit allows")
     frameCapacity *= 2
     let bigger = UnsafeMutablePointer<Frame>.allocate(capacity: frameCapacity)
@@ -159,7 +159,7 @@ struct NormalizerState: ~Copyable {
     wordsCapacity = capacity
   }
 
-  /// The response path of the value being read, as people write it: `feed.edges[3].node`.
+  /// The response path of the current value: `feed.edges[3].node`.
   func path() -> String {
     var parts = ""
     for index in 0..<depth {
@@ -177,33 +177,36 @@ struct NormalizerState: ~Copyable {
   }
 }
 
-/// What a response may ask for before it is refused.
+/// Limits of a response. A response that exceeds one is rejected.
 public struct ResponseLimits: Sendable, Hashable {
-  /// Depth, string, key and number limits of the JSON text.
+  /// Limits of depth, strings, keys and numbers of the JSON text.
   public var json: JSONLimits
-  /// The largest custom scalar value, `errors` or `extensions` member, in bytes. 16 MiB by default.
+  /// The maximum size of a custom scalar value and of the `errors` and `extensions` members, in
+  /// bytes. 16 MiB by default.
   public var maxOpaqueBytes: Int
 
+  /// Creates limits.
   public init(json: JSONLimits = JSONLimits(), maxOpaqueBytes: Int = 16 << 20) {
     self.json = json
     self.maxOpaqueBytes = maxOpaqueBytes
   }
 }
 
-/// Something in a response that is not an error but that its reader may want to know.
+/// A notice about a response that is not an error.
 public struct CacheDiagnostic: Sendable, Hashable, CustomStringConvertible {
-  /// The type of the objects concerned; empty when they do not say it.
+  /// The type of the objects; empty if it is unknown.
   public var typename: String
   /// The key field that is missing or null.
   public var keyField: String
 
+  /// The notice as a sentence.
   public var description: String {
     if typename.isEmpty {
       return
-        "some objects have no \"__typename\", so they have no identity and are stored where they "
-        + "stand; responses of operations that select it are told apart"
+        "some objects have no \"__typename\", so they have no identity and are stored in their "
+        + "parent; select it to store them as records"
     }
     return "objects of type \(typename) have no \"\(keyField)\", so they have no identity and are "
-      + "stored where they stand; name their key fields with keys: {\(typename): [field]}"
+      + "stored in their parent; name their key fields with keys: {\(typename): [field]}"
   }
 }

@@ -1,30 +1,32 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// Where records are read and rewritten while the nulls of a response are settled.
+/// Access to records while the nulls of a response are resolved.
 protocol RecordAccess: SegmentAccess {
   func record(key: [UInt8]) -> [UInt8]?
-  /// Gives a record another text, or removes it; `fields` are the quoted stored keys that differ.
+  /// Replaces the text of a record, or removes it; `fields` are the quoted stored keys of changed
+  /// fields.
   func setRecord(key: [UInt8], text: [UInt8]?, fields: [[UInt8]])
-  /// The record as it was before this response, where it may already have been overwritten.
+  /// The record before this response, where it may already be overwritten.
   func recordBefore(key: [UInt8]) -> [UInt8]?
-  /// Whether what a null in a list replaced was said by this response, and not by an earlier one.
+  /// Whether the values that nulls in lists replaced are from this response, not from an earlier
+  /// one.
   var holdsOnlyThisResponse: Bool { get }
 }
 
-/// Takes back the nulls that stand for errors.
+/// Reverts the nulls that are caused by errors.
 ///
-/// A null whose path has an error is not a fact: it is not stored, and it does not overwrite what is
-/// stored. Errors may come before or after the data, so this runs when the response has ended: the
-/// errors' paths are followed from the root through the records; where they meet a null, the field goes
-/// (or gets back the value it had). A null element makes its whole list an error's, unless the response
-/// itself has told the element elsewhere.
+/// A null with an error at its path is not stored and does not overwrite a stored value. Errors may
+/// precede or follow the data, so this runs at the end of the response: it follows the paths of the
+/// errors from the root through the records; if a path ends at a null, the field is removed or its
+/// value restored. A null element invalidates its whole list, unless the response itself contains
+/// the element elsewhere.
 package struct NullResolution: Sendable {
   let plan: OperationPlan
   let paths: ErrorPaths
-  /// The root fields, where they are not among the records.
+  /// The root fields, if they are not among the records.
   let roots: RecordTable?
-  /// Whether pages stand under names of their own.
+  /// Whether pages have separate names.
   let separatesPages: Bool
   /// The type conditions that are concrete types, as the response was read.
   let concreteConditions: Set<String>
@@ -49,11 +51,11 @@ package struct NullResolution: Sendable {
     walk.run(roots: roots)
   }
 
-  /// What became of a value on an error's path.
+  /// The effect of an error's path on a value.
   private enum Outcome {
     case unchanged
     case replaced([UInt8])
-    /// The value is an error's null; what it replaced, if that is known.
+    /// The value is an error's null; with the replaced value, if it is known.
     case errored([UInt8]?)
   }
 
@@ -61,8 +63,8 @@ package struct NullResolution: Sendable {
     var table: PlanTable
     let paths: ErrorPaths
     let access: any RecordAccess
-    /// Records to be looked at, with the selection and the place in the paths. They wait until the
-    /// record that refers to them is written: it may be the same one.
+    /// The records to edit, with the selection and the node in the paths. They wait until the
+    /// record that refers to them is written, because it may be the same one.
     var references: [(key: [UInt8], node: Int32, place: Int)] = []
 
     init(table: consuming PlanTable, paths: ErrorPaths, access: any RecordAccess) {
@@ -116,7 +118,7 @@ package struct NullResolution: Sendable {
 
     // MARK: Objects
 
-    /// The object's new text, or `nil` when it stays as it is. Notes the fields that differ.
+    /// The object's new text; `nil` if it is unchanged. Collects the changed fields.
     private mutating func edit(
       object: [UInt8], before: [UInt8]?, under node: Int32, at place: Int,
       _ fields: inout [[UInt8]]
@@ -136,7 +138,7 @@ package struct NullResolution: Sendable {
       return fields.isEmpty ? nil : text
     }
 
-    /// The object's text with another value for one field, or `nil` when it stays as it is.
+    /// The object's text with another value for one field; `nil` if it is unchanged.
     private mutating func edit(
       _ field: FieldPlan, of object: [UInt8], before: [UInt8]?, at place: Int
     ) -> [UInt8]? {
@@ -189,7 +191,7 @@ package struct NullResolution: Sendable {
     ) -> Outcome {
       if value.withUnsafeBufferPointer({ Bytes($0).hasPrefix(TentativeNull.prefix) }) {
         let replaced = value.withUnsafeBufferPointer { TentativeNull.value(Bytes($0)).array }
-        // What comes back may itself hold nulls of errors.
+        // The restored value may itself contain nulls of errors.
         switch edit(value: replaced, before: before, under: node, at: place) {
         case .unchanged: return .errored(replaced)
         case .replaced(let value): return .errored(value)
@@ -283,7 +285,7 @@ package struct NullResolution: Sendable {
   }
 }
 
-/// Staged records, for settling nulls before anything reached the store.
+/// Staged records, to resolve nulls before the records are written to the store.
 final class StagedRecords: RecordAccess {
   private let table: RecordTable
   private let segments: StagedSegments

@@ -1,4 +1,4 @@
-/// The records of a response that has ended well, waiting for the decision to keep them.
+/// The records of a complete response, before they are committed.
 public struct PendingWrite: Sendable {
   private enum Content: Sendable {
     case open(any RecordTransaction)
@@ -21,13 +21,13 @@ public struct PendingWrite: Sendable {
     self.epoch = epoch
   }
 
-  /// Makes the records visible, all at once.
+  /// Commits the records: they become visible at once.
   ///
-  /// When the store was cleared since the response was asked for, nothing is written.
+  /// Writes nothing if the store was cleared after the response was requested.
   ///
-  /// - Parameter layer: The optimistic layer that guessed this response; it goes at the same moment,
-  ///   and when nothing is written, too.
-  /// - Throws: ``CacheError``; the layer is still there then.
+  /// - Parameter layer: The optimistic layer for this response; it is removed at the same moment,
+  ///   even if nothing is written.
+  /// - Throws: ``CacheError``; the layer then remains.
   public func commit(
     settling layer: OptimisticLayer?
   ) async throws(CacheError) -> WriteSummary {
@@ -36,7 +36,7 @@ public struct PendingWrite: Sendable {
     case .open(let open): transaction = open
     case .staged: transaction = try await store.begin()
     }
-    // A clearing waits for transactions, so from here on there is none in between.
+    // A clearing waits for transactions, so none can occur from here on.
     guard store.activity.epoch == epoch else {
       await transaction.rollback()
       if let layer { store.activity.remove(layer) }
@@ -51,12 +51,12 @@ public struct PendingWrite: Sendable {
     }
   }
 
-  /// Makes the records visible, all at once.
+  /// Commits the records: they become visible at once.
   ///
-  /// When the store was cleared since the response was asked for, nothing is written.
+  /// Writes nothing if the store was cleared after the response was requested.
   public func commit() async throws(CacheError) -> WriteSummary { try await commit(settling: nil) }
 
-  /// Forgets the records; the store stays as it was.
+  /// Discards the records; the store is unchanged.
   public func rollback() async {
     if case .open(let transaction) = content { await transaction.rollback() }
   }

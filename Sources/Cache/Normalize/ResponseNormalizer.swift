@@ -1,18 +1,18 @@
 import Foundation
 public import GQLRunJSON
 
-/// What becomes of nulls that stand for errors.
+/// How nulls that are caused by errors are stored.
 public enum ErrorPolicy: String, Sendable, Hashable, CaseIterable {
-  /// They are not stored and do not overwrite what is stored; everything else is written.
+  /// They are not stored and do not overwrite stored values; all other data is written.
   case skipErrored = "skip-errored"
-  /// A response with errors writes nothing.
+  /// A response with errors is not written.
   case discard
-  /// Nulls are written as they are.
+  /// Nulls are written as received.
   case keep
 }
 
-/// Reads one response as its bytes arrive: into staged records, into the result the caller asked for,
-/// or both, in one pass and with memory that does not grow with the response.
+/// Processes one response as its bytes arrive: to staged records, to the caller's result, or both,
+/// in one pass and with memory that does not grow with the response.
 ///
 /// ```swift
 /// let normalizer = try ResponseNormalizer(operation, store: store)
@@ -23,37 +23,42 @@ public enum ErrorPolicy: String, Sendable, Hashable, CaseIterable {
 /// let response = try await normalizer.finish()
 /// let summary = try await response.write?.commit()
 /// ```
-/// Nothing reaches other readers of the store before ``PendingWrite/commit()``. Used by one task.
+/// Other readers of the store see nothing before ``PendingWrite/commit()``. Use it from one task.
 public final class ResponseNormalizer {
+  /// The options of a normalizer.
   public struct Options: Sendable {
     /// Whether the `data` of the response is collected as the caller's result. `true` by default.
     public var wantsResult = true
+    /// How nulls that are caused by errors are stored. ``ErrorPolicy/skipErrored`` by default.
     public var errorPolicy = ErrorPolicy.skipErrored
+    /// The limits of the response.
     public var limits = ResponseLimits()
-    /// Whether the answers to root fields are stored, or only the objects in them. `true` by default.
+    /// Whether root fields are stored, or only the objects in them. `true` by default.
     public var writesRoots = true
-    /// How many bytes of staged records are collected before they go to the store. 1 MiB by default.
+    /// The size of staged records at which they are written to the store, in bytes. 1 MiB by
+    /// default.
     public var flushThreshold = 1 << 20
-    /// Whether the response is held against the schema, as by ``ResponseShape``. `false` by default,
-    /// and then only where the operation asks for it.
+    /// Whether the response is checked against the schema, as by ``ResponseShape``. `false` by
+    /// default, which leaves it to the operation.
     public var checksShape = false
-    /// Whether pages are joined with stored lists. Data put in by hand is what it is.
+    /// Whether pages are joined with stored lists; not for data written by a program.
     var joinsPages = true
-    /// When the response was received, in seconds since 1970: how old its records will be is counted
-    /// from there. The moment at which the options were made, unless another is given.
+    /// When the response was received, in seconds since 1970; the start of its records' age. By
+    /// default, the time at which the options were created.
     public var received = Int(Date().timeIntervalSince1970)
-    /// Whether a response whose records cannot be written is read to its end all the same; then
-    /// ``NormalizedResponse/storeFailure`` says why. `false` by default.
+    /// Whether a response whose records cannot be written is read to its end;
+    /// ``NormalizedResponse/storeFailure`` then has the error. `false` by default.
     public var goesOnWithoutStore = false
-    /// How the bytes are handed to the parser. Tests make the pieces small.
+    /// How the bytes are passed to the parser. Tests use small chunks.
     var parsing = JSONParser.Options()
 
+    /// Creates the default options.
     public init() {}
   }
 
   private let operation: PreparedOperation
   private let store: (any RecordStore)?
-  /// When the response was asked for, in clearings of the store.
+  /// The clearings of the store when the response was requested.
   private let epoch: Int
   private let options: Options
   private let state: UnsafeMutablePointer<NormalizerState>
@@ -63,13 +68,13 @@ public final class ResponseNormalizer {
   private var transaction: (any RecordTransaction)?
   private var storeFailure: CacheError?
   private var keySpread = KeySpread()
-  /// How many bytes of staged records go to the store at once.
+  /// The size of a batch of staged records, in bytes.
   private var batchBytes: Int
-  /// Bytes fed so far.
+  /// The number of bytes passed to ``feed(_:)``.
   public private(set) var bytesRead = 0
 
-  /// A normalizer for one response of `operation`. Without a store, nothing is staged for long: the
-  /// response is parsed, checked and turned into its result only.
+  /// Creates a normalizer for one response of `operation`. Without a store, the response is only
+  /// parsed, checked and converted to its result.
   public convenience init(
     _ operation: PreparedOperation, store: (any RecordStore)?, options: Options = Options()
   ) throws(CacheError) {
@@ -113,8 +118,8 @@ public final class ResponseNormalizer {
   }
 
   deinit {
-    // The parser goes first in `parser`'s own deinit only after this body: it does not touch its
-    // context when it is freed.
+    // The parser is released only after this body, and does not use its context when it is
+    // released.
     var table = PlanTable()
     swap(&table, &state.pointee.table)
     operation.plan.tables.give(table)
@@ -122,9 +127,11 @@ public final class ResponseNormalizer {
     state.deallocate()
   }
 
-  /// Takes the next bytes of the response. They are not needed after the call.
+  /// Processes the next chunk of the response.
   ///
-  /// - Throws: ``CacheError``: `invalidJSON` with the byte offset, `malformedResponse` with the path.
+  /// - Parameter bytes: The chunk; not used after the call.
+  /// - Throws: ``CacheError``: `invalidJSON` with the byte offset, `malformedResponse` with the
+  ///   path.
   public func feed(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
     state.pointee.chunkStart = UInt(bitPattern: bytes.baseAddress)
     state.pointee.chunkEnd = state.pointee.chunkStart + UInt(bytes.count)
@@ -145,13 +152,14 @@ public final class ResponseNormalizer {
   /// Whether ``flush()`` should be called before the next ``feed(_:)``.
   public var needsFlush: Bool { state.pointee.staging.table.arenaBytes >= batchBytes }
 
-  /// Whether a record is complete that was not handed over yet.
+  /// Whether there are complete records that are not written yet.
   package var hasStagedRecords: Bool { !state.pointee.staging.table.isEmpty }
 
-  /// Hands the staged records to the store, inside its transaction, while the next bytes are parsed.
+  /// Writes the staged records to the store, inside its transaction, while the next bytes are
+  /// parsed.
   public func flush() async throws(CacheError) {
     guard let store, storeFailure == nil else { return state.pointee.staging.discard() }
-    // A memory store holds everything in any case: it takes the whole response at once.
+    // A memory store keeps everything in any case, so it takes the whole response at once.
     if store.takesWholeResponses { return }
     do throws(CacheError) {
       if transaction == nil { transaction = try await store.begin() }
@@ -161,7 +169,7 @@ public final class ResponseNormalizer {
         .noting(pagesOf: operation.plan)
       let spent = try await transaction?.merge(batch)
       if isScattered { batchBytes *= Self.scatteredFactor }
-      // Three large batches would take more memory than filling new pages takes time.
+      // Three large batches would use more memory than filling new pages costs time.
       if let spent, batchBytes == options.flushThreshold {
         state.pointee.staging.recycle(spent.table)
       }
@@ -170,10 +178,10 @@ public final class ResponseNormalizer {
     }
   }
 
-  /// How much larger batches are when keys are random.
+  /// The factor by which batches are larger if keys are scattered.
   private static let scatteredFactor = 16
 
-  /// Forgets the records of this response, if it may go on without them.
+  /// Discards the records of this response, if it may continue without them.
   private func goOn(after failure: CacheError) async throws(CacheError) {
     guard options.goesOnWithoutStore, failure.isStoreFailure else { throw failure }
     storeFailure = failure
@@ -181,10 +189,10 @@ public final class ResponseNormalizer {
     await abandon()
   }
 
-  /// Says that the response has ended.
+  /// Ends the response.
   ///
-  /// - Throws: ``CacheError`` when the response is cut off or not a GraphQL response. Then, and when
-  ///   the normalizer is dropped without a call, the store is as it was.
+  /// - Throws: ``CacheError`` if the response is truncated or not a GraphQL response. In this case,
+  ///   and if the normalizer is released without this call, the store is unchanged.
   public func finish() async throws(CacheError) -> NormalizedResponse {
     do throws(CacheError) {
       try end()
@@ -205,7 +213,7 @@ public final class ResponseNormalizer {
     try spoolResult()
   }
 
-  /// Gives up: the store stays as it was.
+  /// Discards the response; the store is unchanged.
   public func abandon() async {
     await transaction?.rollback()
     transaction = nil
@@ -245,7 +253,7 @@ public final class ResponseNormalizer {
     return response
   }
 
-  /// What was decided by the fields that are there, because no schema says which types are possible.
+  /// Warnings about types that were inferred from the fields, because there is no schema.
   private var guessWarnings: [String] {
     state.pointee.table.guessedConditions.sorted().prefix(20).map {
       "without a schema it is not known which types can be a \($0): what fragments on it ask for is "
@@ -275,7 +283,7 @@ public final class ResponseNormalizer {
       roots: state.pointee.storesRoot ? nil : state.pointee.staging.unstoredRoots,
       concreteConditions: state.pointee.table.concreteConditions)
     if resolution.paths.isTooLong {
-      // More errors than can be followed: no null can be trusted, so nothing is written.
+      // The errors exceed a limit, so no null can be trusted and nothing is written.
       await abandon()
       return nil
     }
@@ -299,7 +307,7 @@ public final class ResponseNormalizer {
     return PendingWrite(store: store, batch: batch, epoch: epoch)
   }
 
-  /// The records that `data` consists of, for those who put them where they belong themselves.
+  /// The records of `data`, for callers that write them themselves.
   static func records(
     ofData data: JSONValue, _ operation: PreparedOperation, segmentSeed: UInt64
   ) throws(CacheError) -> RecordBatch {
@@ -337,7 +345,7 @@ public final class ResponseNormalizer {
     try spool.take(&state.pointee.result)
   }
 
-  /// What the response consisted of, so far.
+  /// The statistics of the response so far.
   public var statistics: ResponseStatistics {
     ResponseStatistics(
       bytes: bytesRead, events: state.pointee.scope.events, objects: state.pointee.objects,
@@ -353,7 +361,7 @@ public final class ResponseNormalizer {
     if error.code == .unexpectedEnd {
       return CacheError(
         .truncatedResponse,
-        "the response is cut off: its JSON text ends in the middle, after \(error.offset) bytes",
+        "the response is truncated: its JSON text ends after \(error.offset) bytes",
         byteOffset: error.offset)
     }
     return CacheError(
@@ -362,34 +370,40 @@ public final class ResponseNormalizer {
   }
 }
 
-/// Counts of one response.
+/// Statistics of one response.
 public struct ResponseStatistics: Sendable, Hashable {
+  /// The number of bytes of the response.
   public var bytes: Int
-  /// JSON events: values, keys, starts and ends.
+  /// JSON events: values, keys, starts and ends of containers.
   public var events: Int
   /// Objects of the data, with and without identity.
   public var objects: Int
-  /// Field values of the data that the operation asks for.
+  /// Selected fields of the data.
   public var fields: Int
-  /// Fields of the response that the operation does not ask for; they are dropped.
+  /// Fields that the operation does not select; they are ignored.
   public var unknownFields: Int
 }
 
-/// A response that has been read to its end.
+/// A completely processed response.
 public struct NormalizedResponse: Sendable {
-  /// The `errors` of the response; empty without any.
+  /// The `errors` of the response; empty if there are none.
   public var errors: [JSONValue]
+  /// The `extensions` of the response.
   public var extensions: JSONObject?
-  /// Whether `data` was an object. It may be null or absent when there are errors.
+  /// Whether `data` is an object. It may be null or absent if there are errors.
   public var hasData: Bool
-  /// The `data` of the response, exactly the fields asked for; `nil` without data or when not wanted.
+  /// The `data` of the response with exactly the selected fields; `nil` without data, or if it is
+  /// not collected.
   public var data: ResultBody?
+  /// Statistics of the response.
   public var statistics: ResponseStatistics
+  /// Notices about objects without identity.
   public var diagnostics: [CacheDiagnostic]
-  /// What the schema does not know, where the shape was checked, and what had to be guessed without one.
+  /// What the schema does not define, if the shape was checked, and what was inferred without a
+  /// schema.
   public var warnings: [String] = []
-  /// What is to be written to the store; `nil` when there is nothing to write.
+  /// The records to commit; `nil` if there are none.
   public var write: PendingWrite?
-  /// Why nothing is to be written, when the store failed and the response went on without it.
+  /// Why nothing is written, if the store failed and the response continued without it.
   public var storeFailure: CacheError?
 }

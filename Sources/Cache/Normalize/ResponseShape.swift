@@ -1,25 +1,25 @@
 public import GQLRunJSON
 
-/// Holds a response against the schema while its bytes arrive: what the schema promises must be there,
-/// and be of the kind that it says.
+/// Checks a response against the schema as its bytes arrive.
 ///
-/// An error is a null where the type is non-null, a scalar of another kind, an object in the place of a
-/// list or the other way round, and a field that was asked for and is missing. Values of an enum and
-/// types of objects that the schema does not know are warnings: servers add some all the time. What the
-/// operation does not ask for is passed over.
+/// Errors are a null at a non-null type, a scalar of another type, an object instead of a list or
+/// the reverse, and a missing selected field. Enum values and object types that the schema does not
+/// define are warnings, because servers add them over time. Fields that are not selected are
+/// ignored.
 ///
-/// Memory grows with the depth of the response, not with its size. Used by one task.
-///
+/// Memory grows with the depth of the response, not with its size. Use it from one task.
 /// https://spec.graphql.org/September2025/#sec-Value-Completion
 public final class ResponseShape {
-  /// What is worth knowing and no error, each thing once, at most a hundred.
+  /// Warnings, each once, at most a hundred.
   public var warnings: [String] { check.warnings }
 
   private let check: ShapeCheck
   private let context: UnsafeMutablePointer<ShapeContext>
   private var parser: JSONParser
 
-  /// - Throws: ``CacheError`` with code `invalidOperation` when the operation was prepared without a
+  /// Creates a check for one response.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidOperation` if the operation was prepared without a
   ///   schema.
   public init(
     _ operation: PreparedOperation, limits: JSONLimits = JSONLimits()
@@ -50,14 +50,16 @@ public final class ResponseShape {
     context.deallocate()
   }
 
-  /// Takes the next bytes of the response.
+  /// Checks the next chunk of the response.
   ///
   /// - Throws: ``CacheError``: `unexpectedShape` with the path, `invalidJSON` with the byte offset.
   public func feed(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
     do { try parser.feed(bytes) } catch { throw describe(error) }
   }
 
-  /// Says that the response has ended.
+  /// Ends the response.
+  ///
+  /// - Throws: ``CacheError`` if its JSON text is incomplete.
   public func finish() throws(CacheError) {
     do { try parser.finish() } catch { throw describe(error) }
   }
@@ -74,13 +76,13 @@ public final class ResponseShape {
   }
 }
 
-/// What the parser's handlers get: the scope first.
+/// The context of the parser's handlers; the scope is first.
 private struct ShapeContext {
   var scope: JSONEventScope
   let check: Unmanaged<ShapeCheck>
 }
 
-/// Passes an event to the check; 0 when the parse is to stop.
+/// Forwards an event to the check; returns 0 to stop the parser.
 private func pass(
   _ context: UnsafeMutableRawPointer?, counting count: (inout JSONEventScope) -> Bool,
   to body: (ShapeCheck) -> Bool
@@ -128,7 +130,7 @@ private let shapeHandlers = JSONEventHandlers(
   string: { context, bytes, length in
     pass(
       context, counting: { $0.checkString(length) },
-      // Only names of types and enum values are read; they are short.
+      // Only type names and enum values are used, which are short.
       to: { $0.value(.string(string(bytes, min(length, 256)))) })
   },
   startObject: { context in

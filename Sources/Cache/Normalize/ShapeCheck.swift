@@ -1,6 +1,6 @@
 import GQLRunLanguage
 
-/// The state of a ``ResponseShape``: which type is expected where the response has got to.
+/// The state of a ``ResponseShape``: the expected type at the current position of the response.
 final class ShapeCheck {
   enum Event {
     case null, boolean
@@ -17,11 +17,11 @@ final class ShapeCheck {
     }
   }
 
-  /// What one response key of an object must be.
+  /// The expected value of a response key.
   private struct Field {
     var type: TypeReference
     var sets: [Int]
-    /// Its place among the required fields, or -1 where fragments decide and the type is not known.
+    /// The index among the required fields, or -1 if fragments decide and the type is unknown.
     var number: Int
     var isTypename: Bool
   }
@@ -42,14 +42,14 @@ final class ShapeCheck {
 
   private struct Frame {
     var kind: Kind
-    /// Objects: the type that is known, and whether that is the object's own.
+    /// Objects: the known type, and whether it is the object's own.
     var type = ""
     var isConcrete = false
     var sets: [Int] = []
     var seen: Set<String> = []
     /// Lists: the type of the elements.
     var element: TypeReference?
-    /// What the next value must be; `nil` for what is passed over.
+    /// The expected next value; `nil` if it is ignored.
     var expected: Field?
     var key = ""
     var index = 0
@@ -139,7 +139,7 @@ final class ShapeCheck {
     if frame.kind == .object {
       for key in shape(of: frame).required where !frame.seen.contains(key) {
         let place = [path(), key].filter { !$0.isEmpty }.joined(separator: ".")
-        return fail("the field is missing, and the operation asks for it", at: place)
+        return fail("the field is missing, but the operation selects it", at: place)
       }
     }
     if let last = frames.indices.last, frames[last].kind == .list { frames[last].index += 1 }
@@ -200,26 +200,26 @@ final class ShapeCheck {
   private func check(_ event: Event, _ scalar: ScalarType, _ type: TypeReference) -> Bool {
     switch (scalar.name, event) {
     case ("Int", .number(let text)):
-      // A server may write 1.0 or 1e3: what counts is the value.
+      // A server may write 1.0 or 1e3: the value is decisive.
       if let number = Double(text), number == number.rounded(),
         abs(number) < 2_147_483_648
           || number == -2_147_483_648
       {
         return true
       }
-      return mismatch(type, "\(text.prefix(40)), which is no 32-bit integer")
+      return mismatch(type, "\(text.prefix(40)), which is not a 32-bit integer")
     case ("Float", .number), ("String", .string), ("Boolean", .boolean), ("ID", .string):
       return true
     case ("ID", .number(let text)):
       return text.utf8.contains { $0 == 46 || $0 == 101 || $0 == 69 }
-        ? mismatch(type, text.prefix(40) + ", which is no id") : true
+        ? mismatch(type, text.prefix(40) + ", which is not an ID") : true
     case ("Int", _), ("Float", _), ("String", _), ("Boolean", _), ("ID", _):
       return mismatch(type, event.title)
     default: return true
     }
   }
 
-  /// Says what the object in the top frame is.
+  /// Sets the type of the object in the top frame.
   private func noteType(_ name: String) {
     guard let last = frames.indices.last, !frames[last].isConcrete else { return }
     let declared = frames[last].type
@@ -229,7 +229,7 @@ final class ShapeCheck {
       return
     }
     warn(
-      "\(declared) cannot be a \(name.prefix(60)) in the schema, and is one in the response at "
+      "\(declared) cannot be a \(name.prefix(60)) in the schema, but is one in the response at "
         + "\(path())", "\(declared):\(name)")
   }
 
@@ -250,7 +250,7 @@ final class ShapeCheck {
         }
       }
       guard applies else { continue }
-      // Before the object says what it is, the fragment does.
+      // Before the object's type is known, the fragment's is used.
       let owner = isCertain ? frame.type : contribution.conditions.last ?? frame.type
       guard let type = schema.field(contribution.fieldName, on: owner)?.type else { continue }
       let name = contribution.responseKey
@@ -259,7 +259,7 @@ final class ShapeCheck {
           type: type, sets: [], number: -1, isTypename: contribution.fieldName == "__typename")
       }
       if let child = contribution.childSet { shape.fields[name]?.sets.append(child) }
-      // What only the cache asks for may be missing from a response that was fetched without it.
+      // A field that only the cache adds may be missing if the response was fetched without it.
       if isCertain, !contribution.isAdded, shape.fields[name]?.number == -1 {
         shape.fields[name]?.number = shape.required.count
         shape.required.append(name)
@@ -279,9 +279,9 @@ final class ShapeCheck {
     fail("expected \(type.printed()), found \(found)", at: path())
   }
 
-  private func fail(_ problem: String, at place: String) -> Bool {
+  private func fail(_ problem: String, at path: String) -> Bool {
     failure = CacheError(
-      .unexpectedShape, "the response does not fit the schema at \(place): \(problem)", place: place
+      .unexpectedShape, "the response does not match the schema at \(path): \(problem)", place: path
     )
     return false
   }

@@ -1,23 +1,23 @@
 /// The records of a response before they are committed: each once, in its latest form.
 ///
-/// The same entity met again with the same text is skipped: what came last is remembered in a small
-/// direct-mapped table of hashes, also over what was flushed to the store in the middle of a response.
+/// An entity that occurs again with the same text is skipped: the latest text is remembered in a
+/// small direct-mapped table of hashes, even after it was written to the store during the response.
 struct Staging: ~Copyable {
   private(set) var table = RecordTable()
   private var spare: RecordTable?
-  /// Records whose text holds a ``TentativeNull``.
+  /// Records whose text contains a ``TentativeNull``.
   private var tentative: Set<Int> = []
-  /// Whether others may hold one, too: it stood in a text that was staged later.
+  /// Whether other records may contain one, because it was in a text that was staged later.
   private var hasUnplacedNulls = false
   let segmentSeed: UInt64
   /// When the response was received, in seconds since 1970.
   let received: UInt32
   private var scratch = ByteStack(capacity: 256)
-  /// By key: a hash of a record's key and of the text that came last for it. The same text again
-  /// changes nothing, so it is skipped without a look at the record, in memory or long flushed.
+  /// For each key, a hash of a record's key and latest text. The same text again changes nothing,
+  /// so it is skipped without accessing the record, in memory or written.
   private var recent: UnsafeMutablePointer<UInt64>?
   private static let recentCount = 1 << 16
-  /// So many records are waited for before memory is spent on that.
+  /// The number of records before memory is allocated for the table.
   private static let patience = 256
   private var stagedCount = 0
 
@@ -28,7 +28,7 @@ struct Staging: ~Copyable {
 
   deinit { recent?.deallocate() }
 
-  /// Adds a record, or joins it with what this response said of it before.
+  /// Adds a record, or merges it with the same record of this response.
   @inline(__always)
   mutating func stage(key: Bytes, text: Bytes) {
     let hash = RecordTable.hash(key)
@@ -47,7 +47,7 @@ struct Staging: ~Copyable {
     table.insert(key, hash: hash, text: text, received: received)
   }
 
-  /// Counts what was staged, and begins to remember it when there is much of it.
+  /// Counts staged records, and allocates the table if there are many.
   @inline(never)
   private mutating func rememberFromNowOn() {
     stagedCount += 1
@@ -70,7 +70,8 @@ struct Staging: ~Copyable {
     StagedSegments(table: table, seed: segmentSeed, received: received)
   }
 
-  /// The root fields of an operation whose root is not stored: only errors' paths begin there.
+  /// The root fields of an operation whose root is not stored, because the paths of errors start
+  /// there.
   private(set) var unstoredRoots = RecordTable()
 
   /// Keeps a root field that is not stored.
@@ -88,15 +89,15 @@ struct Staging: ~Copyable {
     unstoredRoots.replace(at: index, text: scratch.all)
   }
 
-  /// Adds a segment of a long list and tells its name.
+  /// Adds a segment of a long list and returns its name.
   mutating func stageSegment(elements: Bytes) -> UInt64 {
     segments.addSegment(elements: elements)
   }
 
-  /// Says that a text holds a tentative null that will be staged as a part of some record.
+  /// Records that a text with a tentative null will be staged as part of a record.
   mutating func noteTentativeNulls() { hasUnplacedNulls = true }
 
-  /// The staged records, handed over; staging starts anew and remembers what it gave away.
+  /// Takes the staged records; staging continues with an empty table, and remembers their hashes.
   mutating func take(nullsAreFacts: Bool) -> RecordBatch {
     if nullsAreFacts { settleNulls() }
     findTentativeNulls()
@@ -109,13 +110,13 @@ struct Staging: ~Copyable {
     return batch
   }
 
-  /// Takes the memory of a batch that was written, for the next one.
+  /// Reuses the memory of a written batch.
   mutating func recycle(_ spent: RecordTable) {
     spent.reset()
     spare = spent
   }
 
-  /// The staged records, handed over for good. Their nulls are facts.
+  /// Takes the staged records at the end of the response. Their nulls are final.
   mutating func release() -> RecordBatch {
     settleNulls()
     let full = table
@@ -123,7 +124,7 @@ struct Staging: ~Copyable {
     return RecordBatch(full, received: received, nullsAreFacts: true, tentative: [])
   }
 
-  /// Forgets what is staged: nobody wants it. Its memory is filled again.
+  /// Discards the staged records, and reuses their memory.
   mutating func discard() {
     table.reset()
     forgetNulls()
@@ -134,19 +135,19 @@ struct Staging: ~Copyable {
     hasUnplacedNulls = false
   }
 
-  /// Finds the records that hold tentative nulls which were made before they were staged.
+  /// Finds the records with tentative nulls that were created before they were staged.
   private mutating func findTentativeNulls() {
     guard hasUnplacedNulls else { return }
     hasUnplacedNulls = false
     for index in table.live where !Segments.isSegment(key: table.key(at: index)) {
-      // A list in segments may hold them there.
+      // A segmented list may contain them in its segments.
       if TentativeNull.mayBeIn(table.text(at: index), orIn: "{\"$segments\":") {
         tentative.insert(index)
       }
     }
   }
 
-  /// Turns what is still tentative into plain nulls.
+  /// Makes the remaining tentative nulls permanent.
   private mutating func settleNulls() {
     findTentativeNulls()
     let settling = NullSettling(access: segments)
@@ -160,13 +161,13 @@ struct Staging: ~Copyable {
   }
 }
 
-/// Segments among the staged records.
+/// The segments among the staged records.
 final class StagedSegments: SegmentAccess {
   private let table: RecordTable
   private let seed: UInt64
   private let received: UInt32
 
-  /// - Parameter received: The time of the segments that are added.
+  /// - Parameter received: The receive time of added segments.
   init(table: RecordTable, seed: UInt64, received: UInt32 = 0) {
     self.table = table
     self.seed = seed

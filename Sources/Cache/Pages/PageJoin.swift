@@ -1,12 +1,12 @@
-/// Joins the pages of a response with the lists that are stored.
+/// Joins the pages of a response with the stored lists.
 ///
 /// ```
 /// response ──▶ record text: "$page0:feed":{…}        (an ordinary field until the commit)
 /// commit   ──▶ store merges records, settles nulls ──▶ PageJoin: "$page0:feed" + "feed" ──▶ "feed"
 /// ```
-/// A page stands under a name of its own until the store has everything of the response: so pages need
-/// nothing of the parser, of merging or of settling nulls, several pages of one list in one response do
-/// not meet, and what is joined is what is stored at that moment, inside the transaction.
+/// A page has a separate name until the store has all of the response. Therefore pages need no
+/// support in the parser, in merging or in resolving nulls, several pages of one list in a response
+/// do not conflict, and they are joined with what is stored at that moment, inside the transaction.
 struct PageJoin {
   private let rules: [PageRule]
   private let access: any RecordAccess
@@ -29,9 +29,9 @@ struct PageJoin {
     }
   }
 
-  // MARK: - Where pages stand
+  // MARK: - Finding pages
 
-  /// The object with its pages joined; `nil` when it has none. Notes the stored keys of the lists.
+  /// The object with its pages joined; `nil` if it has none. Collects the stored keys of the lists.
   private mutating func join(
     object: [UInt8], _ place: String, _ changed: inout [[UInt8]]
   ) -> [UInt8]? {
@@ -58,7 +58,7 @@ struct PageJoin {
     return isEdited ? fields.text : nil
   }
 
-  /// A value with the pages inside it joined; `nil` when there are none.
+  /// A value with the pages inside it joined; `nil` if there are none.
   private mutating func join(value: [UInt8], _ place: String) -> [UInt8]? {
     let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
     switch kind {
@@ -94,12 +94,12 @@ struct PageJoin {
     if kind == .null { return nil }
     guard let old, PageValue.Kind(old) != .null else {
       guard rule.policy == .offset, rule.offset > 0 else { return new }
-      warn(title, "begins at \(rule.offset), and nothing is stored before that")
+      warn(title, "starts at \(rule.offset), but nothing is stored before it")
       return nil
     }
     guard kind == PageValue.Kind(old), kind == .object || kind == .list else {
       if kind == .reference {
-        warn(title, "is an entity of its own, which cannot be joined; it replaces what was stored")
+        warn(title, "has its own record, so it cannot be joined; it replaces the stored list")
       }
       return new
     }
@@ -117,7 +117,7 @@ struct PageJoin {
     if warnings.count < 100 { warnings.append("the page of \(title) \(problem)") }
   }
 
-  /// Joins a list, or all lists of an object, by `body`; `nil` when one cannot be joined.
+  /// Joins a list, or all lists of an object, with `body`; `nil` if one cannot be joined.
   private mutating func lists(
     _ old: [UInt8], _ new: [UInt8], _ title: String,
     _ body: (PageJoin, PageValue, PageValue) -> Result<[UInt8], PageGap>
@@ -171,7 +171,7 @@ struct PageJoin {
   ) -> Result<[UInt8], PageGap> {
     let count = old.reader.count
     guard offset <= count else {
-      return .failure(PageGap("begins at \(offset), and only \(count) elements are stored"))
+      return .failure(PageGap("starts at \(offset), but only \(count) elements are stored"))
     }
     var builder = ListBuilder(access: access, isLeaf: old.isLeaf)
     if offset == count {
@@ -193,7 +193,8 @@ struct PageJoin {
     return arriving.isBroken ? .failure(.broken) : .success(builder.finish())
   }
 
-  /// An element that arrived at the place of another: objects without identity join.
+  /// Merges a received element with the stored one at its index: objects without identity are
+  /// merged.
   private func merged(_ old: [UInt8], _ new: [UInt8]) -> [UInt8] {
     guard Merge.isSameObject(old, new) else { return new }
     var merge = Merge(access: access)
@@ -214,7 +215,7 @@ extension PageJoin {
     _ old: [UInt8], _ new: [UInt8], _ rule: PageRule, _ title: String
   ) -> [UInt8]? {
     guard PageValue.Kind(old) == .object else {
-      warn(title, "is a plain list without `pageInfo`, so that nobody knows where it ends")
+      warn(title, "is a plain list without `pageInfo`, so its end is unknown")
       return nil
     }
     let stored = Connection(ObjectText(old), access: access)
@@ -225,17 +226,17 @@ extension PageJoin {
     if let before = rule.before, let start = stored.start, start == before {
       return joined(first: page, then: stored, latest: page)
     }
-    // What is there already needs no warning.
+    // A page that is already stored needs no warning.
     if rule.after != nil, let end = page.end, end == stored.end { return nil }
     if rule.before != nil, let start = page.start, start == stored.start { return nil }
     let asked =
       rule.after.map { "after \"\($0)\"" } ?? rule.before.map { "before \"\($0)\"" } ?? ""
     let edge = rule.after != nil ? stored.end : stored.start
-    let word = rule.after != nil ? "ends" : "begins"
+    let word = rule.after != nil ? "ends" : "starts"
     warn(
       title,
-      edge.map { "\(asked) is not adjacent to what is stored, which \(word) at \"\($0)\"" }
-        ?? "\(asked) cannot be joined: what is stored has neither `pageInfo` nor edges with `cursor`"
+      edge.map { "\(asked) is not adjacent to the stored list, which \(word) at \"\($0)\"" }
+        ?? "\(asked) cannot be joined: the stored list has neither `pageInfo` nor edges with `cursor`"
     )
     return nil
   }
@@ -245,7 +246,7 @@ extension PageJoin {
     var result = ObjectText(empty: ())
     for entry in latest.fields.entries {
       if PageValue(entry.value, access: access) != nil {
-        // A list that only one of them has would be shown as if it were all.
+        // A list that only one of them has would appear to be complete.
         guard let a = first.fields[entry.key].flatMap({ PageValue($0, access: access) }),
           let b = second.fields[entry.key].flatMap({ PageValue($0, access: access) })
         else { continue }
@@ -268,7 +269,7 @@ extension PageJoin {
   }
 }
 
-/// A stored connection: where its pages begin and end.
+/// A stored connection: the start and end of its pages.
 private struct Connection {
   static let pageInfo = Array("\"pageInfo\"".utf8)
   private static let startFields = ["\"startCursor\"", "\"hasPreviousPage\""].map { Array($0.utf8) }
@@ -316,7 +317,7 @@ private struct Connection {
     }
   }
 
-  /// The start of the one and the end of the other.
+  /// The start of the first and the end of the second.
   static func joinedInfo(_ first: ObjectText?, _ second: ObjectText?) -> [UInt8]? {
     guard first != nil || second != nil else { return nil }
     var result = ObjectText(empty: ())

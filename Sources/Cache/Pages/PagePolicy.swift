@@ -1,21 +1,22 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// How the pages of a field become one stored list, instead of each replacing what was there.
+/// How the pages of a field are joined into one stored list; without a policy, each page replaces
+/// the stored one.
 public enum PagePolicy: String, Sendable, Hashable, CaseIterable {
-  /// Pages of a connection, told apart by cursors: one that is asked for `after` the stored end is
-  /// appended, one `before` the stored start is prepended, and one with neither begins anew. A page
-  /// that is not adjacent is left out, with a warning.
+  /// Pages of a connection, joined by cursor: a page `after` the stored end is appended, one
+  /// `before` the stored start is prepended, one with neither replaces the list. A page that is not
+  /// adjacent is ignored with a warning.
   ///
   /// https://relay.dev/graphql/connections.htm
   case connection
-  /// Pages that begin at the argument `offset` (or `skip`): their elements take the places from there
-  /// on. A page that would leave a gap is left out, with a warning.
+  /// Pages that start at the argument `offset` (or `skip`): their elements replace those from that
+  /// index on. A page that would leave a gap is ignored with a warning.
   case offset
-  /// Every page is appended. Entities that are in the list already are not repeated.
+  /// Every page is appended, without entities that the list already contains.
   case append
 
-  /// The arguments that choose a page; they do not take part in the name of the stored field.
+  /// The arguments that select a page; they are not part of the stored field name.
   var pageArguments: Set<String> {
     switch self {
     case .connection: ["first", "last", "after", "before"]
@@ -26,17 +27,17 @@ public enum PagePolicy: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// One page that an operation asks for, with its arguments.
+/// One page that an operation selects, with its arguments.
 struct PageRule: Sendable, Hashable {
   var policy: PagePolicy
-  /// The name of the field that all pages share.
+  /// The field name that all pages share.
   var storedKey: String
   var after: String?
   var before: String?
   var offset = 0
 
-  /// The page that `field` asks for; `nil` when what it brings is the whole list, or its beginning, and
-  /// replaces what is stored.
+  /// The page that `field` selects; `nil` if it is the whole list or its start, which replaces the
+  /// stored list.
   init?(_ policy: PagePolicy, _ field: Field, storedKey: String, variables: JSONObject) {
     func argument(_ names: String...) -> JSONValue? {
       for name in names {
@@ -60,7 +61,7 @@ struct PageRule: Sendable, Hashable {
       if after == nil && before == nil { return nil }
     case .offset:
       guard let value = argument("offset", "skip") else {
-        // Only the first so many, from the start.
+        // A limited number of elements, from the start.
         if argument("limit", "first", "take") == nil { return nil }
         return
       }
@@ -72,17 +73,17 @@ struct PageRule: Sendable, Hashable {
     }
   }
 
-  /// Stands before the stored name in records of a response that has not been committed.
+  /// The prefix of a page's name in records of a response that is not committed.
   static let mark: StaticString = "\"$page"
 
-  /// The name under which the page of the rule numbered `index` waits for its commit.
+  /// The name under which the page of the rule with `index` is stored until the commit.
   static func waitingKey(_ index: Int, _ storedKey: String) -> String {
     "$page\(index):\(storedKey)"
   }
 }
 
 extension JSONValue {
-  /// A cursor as text; numbers are cursors on some servers.
+  /// A cursor as text; some servers use numbers.
   fileprivate var cursorText: String? {
     switch self {
     case .string(let text): text
@@ -92,19 +93,19 @@ extension JSONValue {
   }
 }
 
-/// Which records of a batch hold pages that wait to be joined.
+/// The records of a batch with pages to join.
 struct Paging: Sendable {
   let rules: [PageRule]
   let keys: [[UInt8]]
 }
 
 extension RecordBatch {
-  /// The batch, with those of its records noted that hold pages.
+  /// The batch, with the keys of its records that contain pages.
   func noting(pagesOf plan: OperationPlan) -> RecordBatch {
     guard !plan.pages.isEmpty else { return self }
     var keys: [[UInt8]] = []
     for index in table.live where !Segments.isSegment(key: table.key(at: index)) {
-      // The elements of a list in segments may hold some, too.
+      // The elements of a segmented list may contain pages as well.
       if Self.mayHoldPages(table.text(at: index)) { keys.append(table.key(at: index).array) }
     }
     guard !keys.isEmpty else { return self }

@@ -1,7 +1,7 @@
-/// An object's text taken apart, for the few objects that hold pages.
+/// The parsed text of an object with pages.
 struct ObjectText {
   struct Entry {
-    /// Quoted, as it stands in the text.
+    /// Quoted, as in the text.
     var key: [UInt8]
     var value: [UInt8]
 
@@ -34,7 +34,7 @@ struct ObjectText {
     }
   }
 
-  /// Takes the pages out: the number of each one's rule, and the key of the list it belongs to.
+  /// Removes the pages; returns the index of each one's rule and the key of its list.
   mutating func takePages() -> [(number: Int, key: [UInt8], value: [UInt8])] {
     var pages: [(number: Int, key: [UInt8], value: [UInt8])] = []
     for entry in entries where entry.isPage {
@@ -71,12 +71,12 @@ struct PageGap: Error {
   static let broken = PageGap("cannot be joined: a part of the stored list is missing")
 }
 
-/// A list, of objects or of leaf values, in one piece or in segments.
+/// A list of objects or leaf values, inline or segmented.
 struct PageValue {
   enum Kind { case null, object, reference, list, other }
 
   let reader: ListReader
-  /// The text without the space that marks leaf values.
+  /// The text without the leading space that marks leaf values.
   let text: [UInt8]
   let isLeaf: Bool
   let isSegmented: Bool
@@ -109,7 +109,7 @@ extension PageValue.Kind {
   }
 }
 
-/// Builds a list of elements and of whole lists; segments that are there already are used again.
+/// Builds a list of elements and of whole lists; existing segments are reused.
 struct ListBuilder {
   private let access: any SegmentAccess
   private let isLeaf: Bool
@@ -144,7 +144,7 @@ struct ListBuilder {
     reopenLast(segments.keys.last)
   }
 
-  /// Takes a short last segment back, so that many short pages do not make many short segments.
+  /// Reopens a short last segment, so that many short pages do not create many short segments.
   private mutating func reopenLast(_ key: [UInt8]?) {
     guard let key, let text = access.segment(key: key), text.count < Segments.size / 2,
       text.count > 2

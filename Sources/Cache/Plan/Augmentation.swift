@@ -1,11 +1,11 @@
 import GQLRunLanguage
 
-/// Adds to an operation what identifies its objects, and what it added is remembered by
-/// ``GraphQL/SourceLocation/added`` so that the caller never sees it.
+/// Adds the fields that identify objects to an operation. Added fields have the source location
+/// ``GraphQL/SourceLocation/added``, and are not shown to the caller.
 ///
-/// `__typename` stands first in every selection set but the root's. Key fields follow where the type is
-/// known to have them: with a schema everywhere, without one in fragments whose type has a key rule of
-/// its own (a field that the type does not have would make the server refuse the whole operation).
+/// `__typename` is the first field of every selection set except the root's. Key fields follow
+/// where the type is known to have them: with a schema everywhere, without one in fragments on a
+/// type with a key rule (a server would reject an operation with an unknown field).
 struct Augmentation {
   let keys: KeyRules
   let facts: TypeFacts?
@@ -56,7 +56,7 @@ struct Augmentation {
     }
     guard !isRoot else { return result }
     var added: [Selection] = []
-    // An inline fragment stands inside a set that already asks for the type's name.
+    // The enclosing selection set of an inline fragment already selects the type's name.
     if !isInline, !asksPlainly(for: "__typename", in: set) {
       added.append(field("__typename", in: set))
     }
@@ -73,7 +73,7 @@ struct Augmentation {
     return fields.allSatisfy { known[$0] != nil } ? fields : []
   }
 
-  /// Whether `set` itself asks for `name`, unconditionally, without arguments.
+  /// Whether `set` itself selects `name`, unconditionally and without arguments.
   private func asksPlainly(
     for name: String, in set: SelectionSet, anyAlias: Bool = false
   ) -> Bool {
@@ -84,7 +84,7 @@ struct Augmentation {
     }
   }
 
-  /// The field to add; under an alias when the response key is taken by another field.
+  /// The field to add; with an alias if another field has the response key.
   private func field(_ name: String, in set: SelectionSet) -> Selection {
     let isTaken = set.selections.contains {
       guard case .field(let field) = $0 else { return false }
@@ -98,6 +98,6 @@ struct Augmentation {
 }
 
 extension SourceLocation {
-  /// The place of what was not in the source but added by the cache.
+  /// The source location of fields that the cache adds.
   static let added = SourceLocation(line: 0, column: 0, offset: -1)
 }

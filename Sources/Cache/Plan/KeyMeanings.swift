@@ -1,7 +1,7 @@
-/// What response keys mean in the selection sets of one plan: the same field whatever the object's type
-/// is, or different ones.
+/// Whether the response keys in the selection sets of a plan denote the same field for every type
+/// of object.
 ///
-/// Remembers what it found out of two sets, as comparing them again and again would take exponential
+/// Remembers the result for each pair of sets, because repeated comparison would take exponential
 /// time.
 struct KeyMeanings {
   private struct SetPair: Hashable {
@@ -11,7 +11,8 @@ struct KeyMeanings {
 
   private var conflicts: [SetPair: Bool] = [:]
 
-  /// Whether every response key means the same for every type, also further down, and is shown for all.
+  /// Whether every response key denotes the same field for all types, at every depth, and is shown
+  /// for all.
   mutating func areUnambiguous(
     _ all: [OperationPlan.Contribution], in plan: OperationPlan
   ) -> Bool {
@@ -22,7 +23,8 @@ struct KeyMeanings {
       }
       meanings[contribution.responseKey, default: []].append(contribution)
     }
-    // What the cache asks for, and the caller only of some types, is shown for these alone.
+    // A field that the cache adds and the caller selects only for some types is shown only for
+    // these.
     return meanings.values.allSatisfy { same in
       let asked = same.filter { !$0.isAdded }
       return asked.count == same.count || asked.isEmpty
@@ -30,10 +32,10 @@ struct KeyMeanings {
     }
   }
 
-  /// Whether two contributions with the same response key mean different things.
+  /// Whether two contributions with the same response key denote different fields.
   ///
-  /// Under conditions that differ they may be those of two types, which the type will tell apart; that
-  /// is no conflict unless the key shall mean the same whatever the type is.
+  /// Under different conditions they may belong to two types, which is no conflict unless the key
+  /// must denote the same field for every type.
   private mutating func conflict(
     _ one: OperationPlan.Contribution, _ other: OperationPlan.Contribution, in plan: OperationPlan,
     isWhateverType: Bool
@@ -47,7 +49,7 @@ struct KeyMeanings {
     return conflict(child, otherChild, in: plan, isWhateverType: isWhateverType)
   }
 
-  /// Whether a key means something else in one set than in the other.
+  /// Whether a key denotes different fields in the two sets.
   mutating func conflict(
     _ one: Int, _ other: Int, in plan: OperationPlan, isWhateverType: Bool = false
   ) -> Bool {

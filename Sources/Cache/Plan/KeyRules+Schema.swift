@@ -41,11 +41,11 @@ extension KeyRules {
       if type.isComposite, type.fields != nil, let first = unknown.first {
         warnings.append(
           "@typePolicy of \(type.name) names the key field \(first), which the type does not have; "
-            + "it is not used")
+            + "it is ignored")
       } else if let given = own.types[type.name], given != fields {
         warnings.append(
           "the keys of \(type.name) are \(given.joined(separator: ", ")) by the rules given, and "
-            + "\(fields.joined(separator: ", ")) by @typePolicy of the schema; the former count")
+            + "\(fields.joined(separator: ", ")) by @typePolicy of the schema; the former are used")
       } else {
         types[type.name] = fields
       }
@@ -63,7 +63,7 @@ extension KeyRules {
     guard let field = type.fields?[name] else {
       warnings.append(
         "@fieldPolicy of \(type.name) is for the field \(name), which the type does not have; it is "
-          + "not used")
+          + "ignored")
       return
     }
     var arguments = directive.names("keyArgs").map(Self.head)
@@ -75,9 +75,9 @@ extension KeyRules {
     if let given = own.keyArguments[type.name]?[name] {
       if Set(given) != Set(arguments) {
         warnings.append(
-          "the arguments that count for \(type.name).\(name) are (\(given.joined(separator: ", "))) "
+          "the key arguments of \(type.name).\(name) are (\(given.joined(separator: ", "))) "
             + "by the rules given, and (\(arguments.joined(separator: ", "))) by @fieldPolicy of the "
-            + "schema; the former count")
+            + "schema; the former are used")
       }
       return
     }

@@ -1,35 +1,35 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// What every field of an operation's response becomes: the operation's selections, flattened and with
-/// its variables applied.
+/// How each field of an operation's response is processed: the selection sets, flattened and with
+/// variables applied.
 ///
-/// The plan itself is immutable and shared. Which fields an object has depends on its type, which only
-/// the response tells; those variants are compiled when they are met (``PlanTable``).
+/// The plan is immutable and shared. The fields of an object depend on its type, which is known
+/// only from the response; these variants are compiled on demand (``PlanTable``).
 package final class OperationPlan: Sendable {
-  /// One field as one selection set contributes it.
+  /// One field, as contributed by one selection set.
   struct Contribution: Sendable {
-    /// The type conditions of the fragments around it.
+    /// The type conditions of the enclosing fragments.
     var conditions: [String]
     var responseKey: String
     var fieldName: String
     var storedKey: String
-    /// By type, in the order of their names: the stored keys of types that have a rule of their own.
+    /// The stored keys for types with their own rule, sorted by type name.
     var ruledKeys: [RuledKey] = []
-    /// Which of the plan's pages its value is, or -1.
+    /// The index of the page that is the field's value, or -1.
     var page: Int32 = -1
-    /// The flattened selection set of its value, for fields of composite types.
+    /// The flattened selection set of the value, for fields of composite types.
     var childSet: Int?
-    /// Whether the cache asked for it, not the caller.
+    /// Whether the cache added the field.
     var isAdded: Bool
-    /// The innermost conditional fragment it stands in, or -1.
+    /// The innermost conditional fragment that contains the field, or -1.
     var fragment: Int32
   }
 
   struct RuledKey: Sendable {
     var type: String
     var storedKey: String
-    /// Which of the plan's pages the field is, or -1.
+    /// The index of the page that is the field's value, or -1.
     var page: Int32
   }
 
@@ -39,11 +39,11 @@ package final class OperationPlan: Sendable {
   let operationType: OperationType
   let keys: KeyRules
   let facts: TypeFacts?
-  /// The pages of lists that the operation asks for.
+  /// The pages of lists that the operation selects.
   let pages: [PageRule]
-  /// What responses and reads have compiled of it.
+  /// The compiled tables, for reuse by responses and reads.
   let tables = PlanTables()
-  /// Whether it serves responses that are not stored only.
+  /// Whether it is only used for responses that are not stored.
   let isPassing: Bool
   /// The type conditions below the root of which no schema says the possible types.
   let openConditions: Set<String>
@@ -66,8 +66,8 @@ package final class OperationPlan: Sendable {
     openConditions = Self.openConditions(of: sets, root: rootSet, facts)
   }
 
-  /// The plan of an operation whose responses are not stored. Its stored keys have the names of variables
-  /// and not their values, so that it serves all of them.
+  /// The plan of an operation whose responses are not stored. Its stored keys contain the names of
+  /// variables instead of their values, so it is valid for all values.
   init(
     passing document: Document, operation: OperationDefinition, variables: JSONObject,
     keys: KeyRules, facts: TypeFacts?
@@ -90,7 +90,7 @@ package final class OperationPlan: Sendable {
     openConditions = Self.openConditions(of: sets, root: rootSet, facts)
   }
 
-  /// The same plan, with what the cache asks for shown to the caller, too.
+  /// The same plan, with the fields that the cache adds shown to the caller.
   init(showingAll plan: OperationPlan) {
     sets = plan.sets.map { set in
       set.map { contribution in
@@ -130,33 +130,34 @@ package final class OperationPlan: Sendable {
       ?? contribution.ruledKeys.firstIndex { facts?.isPossible(type, for: $0.type) == true }
   }
 
-  /// The fields that identify objects of `type`.
+  /// The key fields of `type`.
   func keyFields(of type: String) -> [String] { keys.fields(of: type, facts: facts) }
 }
 
-/// What the rules say of a field of some type.
+/// The rules for a field of a type.
 private struct FieldRule {
   var type: String
-  /// The arguments that count; `nil` for all but those that choose a page.
+  /// The arguments in the stored key; `nil` for all except those that select a page.
   var arguments: [String]?
   var pages: PagePolicy?
 }
 
-/// Turns nested selection sets into flat lists of contributions, once per set.
+/// Flattens nested selection sets to lists of contributions, once per set.
 private struct Flattening {
   typealias Contribution = OperationPlan.Contribution
 
   let fragments: [FragmentDefinition]
   let fieldKey: FieldKey
   let variables: JSONObject
-  /// The types that have a rule for a field.
+  /// The types with a rule, by field.
   let rulesByField: [String: [FieldRule]]
   var pages: [PageRule] = []
   var sets: [[Contribution]] = []
   var byFragment: [String: [Contribution]] = [:]
   var open: Set<String> = []
   var fragmentCount: Int32 = 0
-  /// How many selection sets are open. What walks the plan recurses as deep as they go.
+  /// The number of open selection sets, which limits the recursion of everything that traverses the
+  /// plan.
   var depth = 0
   static let maxDepth = 512
 
@@ -291,7 +292,7 @@ private struct Flattening {
     }
   }
 
-  /// Drops what stands twice, so that fragments spread many times over do not multiply.
+  /// Removes duplicates, so that fragments which are spread repeatedly do not multiply.
   private func deduplicated(_ contributions: [Contribution]) -> [Contribution] {
     struct Identity: Hashable {
       var conditions: [String]
@@ -323,18 +324,18 @@ private struct Flattening {
   }
 
   private func condition(of directive: Directive) throws(CacheError) -> Bool {
-    let place = "\(directive.location.line):\(directive.location.column)"
+    let location = "\(directive.location.line):\(directive.location.column)"
     switch directive.arguments.first(where: { $0.name.value == "if" })?.value {
     case .boolean(let flag, _): return flag
     case .variable(let name):
       if case .boolean(let flag)? = variables[name.value] { return flag }
       throw CacheError(
         .invalidVariables,
-        "\(place): @\(directive.name.value) needs the Boolean variable \"$\(name.value)\"")
+        "\(location): @\(directive.name.value) requires the Boolean variable \"$\(name.value)\"")
     default:
       throw CacheError(
         .invalidOperation,
-        "\(place): @\(directive.name.value) needs an argument \"if\" of type Boolean")
+        "\(location): @\(directive.name.value) requires an argument \"if\" of type Boolean")
     }
   }
 }

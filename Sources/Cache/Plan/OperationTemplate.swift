@@ -2,17 +2,18 @@ public import GQLRunJSON
 public import GQLRunLanguage
 import GQLRunSupport
 
-/// One operation to be run many times with different variables: everything that the variables do not
-/// decide is done once.
+/// One operation to run repeatedly with different variables.
 ///
-/// Preparing with variables costs their check and the plan; parsing, choosing, adding identifying
-/// fields and printing are not repeated.
+/// Preparing it with variables checks these and creates the plan; parsing, selecting the operation,
+/// adding key fields and printing are done once.
 public struct OperationTemplate: Sendable {
+  /// The operation's name; `nil` if it is anonymous.
   public let name: String?
+  /// Whether it is a query, a mutation or a subscription.
   public let type: OperationType
   /// The document to send; see ``PreparedOperation/document``.
   public let document: String
-  /// The operation as the caller wrote it.
+  /// The operation as written by the caller.
   public let definition: OperationDefinition
   /// The caller's document, reduced to the operation and its fragments.
   public let callerDocument: Document
@@ -51,27 +52,29 @@ public struct OperationTemplate: Sendable {
     self.facts = facts
   }
 
-  /// Reads values of its variables from text.
+  /// A reader that converts text to values of the operation's variables.
   public var reader: VariableReader { VariableReader(coercion) }
 
-  /// The variables to send for those given: checked, with the defaults of those that are absent.
+  /// Coerces variables: checks them, and adds defaults for absent ones.
   ///
   /// - Throws: ``CacheError`` with code `invalidVariables`.
   public func coerce(_ variables: JSONObject) throws(CacheError) -> JSONObject {
     try coercion.coerce(variables)
   }
 
-  /// The operation with variables.
+  /// Prepares the operation with variables.
   ///
   /// - Throws: ``CacheError`` with code `invalidVariables` or `invalidOperation`.
   public func prepared(_ variables: JSONObject) throws(CacheError) -> PreparedOperation {
     try prepared(coerced: coerce(variables))
   }
 
-  /// The operation with variables that ``coerce(_:)`` returned.
+  /// Prepares the operation with variables that ``coerce(_:)`` returned.
   ///
-  /// - Parameter isStored: Whether its responses are put into a store or read from one. The plan of one
-  ///   that only passes by is the same for nearly all variables, and made once.
+  /// - Parameters:
+  ///   - variables: Coerced variables.
+  ///   - isStored: Whether its responses are written to a store or read from one. Otherwise nearly
+  ///     all variables share one plan.
   public func prepared(
     coerced: JSONObject, isStored: Bool = true
   ) throws(CacheError) -> PreparedOperation {
@@ -79,7 +82,7 @@ public struct OperationTemplate: Sendable {
     if isStored {
       plan = try OperationPlan(
         document: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
-      // Compiled here, so that the first response need not.
+      // Compiled here, so that the first response does not have to.
       plan.tables.give(PlanTable(plan))
     } else {
       plan = try passing.plan(for: coerced) { () throws(CacheError) in
@@ -93,8 +96,8 @@ public struct OperationTemplate: Sendable {
   }
 }
 
-/// The plans of an operation whose responses pass by, by the flags among its variables: only those decide
-/// what is in a response (`@skip`, `@include`).
+/// The plans of an operation whose responses are not stored, by its Boolean variables, because only
+/// those determine the fields of a response (`@skip`, `@include`).
 private final class PassingPlans: Sendable {
   private let plans = Locked<[[String: Bool]: OperationPlan]>([:])
   /// More are made each time.

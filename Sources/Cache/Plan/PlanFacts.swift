@@ -1,17 +1,19 @@
 import GQLRunLanguage
 
-/// What a plan knows about an operation before anything was answered, for people.
+/// Facts about an operation's plan, for display.
 public struct PlanFacts: Sendable, Hashable {
-  /// The fields of all selection sets, once per set and type condition.
+  /// The number of fields of all selection sets, once per set and type condition.
   public var fields: Int
-  /// Those of them that the caller did not ask for: names of types, and identifying fields.
+  /// The number of added fields: type names and key fields.
   public var addedFields: Int
+  /// The number of selection sets.
   public var selectionSets: Int
-  /// What the root's fields are stored under, `user({"id":"1"})`.
+  /// The stored keys of the root fields: `user({"id":"1"})`.
   public var rootKeys: [String]
 }
 
 extension PreparedOperation {
+  /// Facts about the operation's plan.
   public var planFacts: PlanFacts {
     let all = plan.sets.joined()
     return PlanFacts(

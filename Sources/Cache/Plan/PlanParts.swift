@@ -1,8 +1,8 @@
 import GQLRunLanguage
 
-/// What one response key of an object becomes. Plain data behind pointers, for the hot paths.
+/// How one response key of an object is processed. Plain data behind pointers, for the hot paths.
 struct FieldPlan {
-  /// The response key's bytes, and its first and last 8 for comparing without a call.
+  /// The bytes of the response key; the first and last 8, for comparison without a call.
   var key: Bytes
   var head: UInt64
   var tail: UInt64
@@ -10,82 +10,83 @@ struct FieldPlan {
   var storedPrefix: Bytes
   /// `"responseKey":` as result text.
   var resultPrefix: Bytes
-  /// For root fields, the key of the record that holds the field alone.
+  /// For root fields, the key of the record that holds the field.
   var rootKey: Bytes
-  /// The selection of its value, or -1 for leaf fields.
+  /// The selection of the value, or -1 for leaf fields.
   var child: Int32
-  /// Its place among the values that may identify the object, or -1.
+  /// The index among the values that may identify the object, or -1.
   var candidate: Int32
-  /// The conditional fragments that ask for it while it is not known whether they apply; empty when
-  /// the field is required. An index into ``PlanTable/fragmentLists``, or -1.
+  /// The conditional fragments that select it, if it is unknown whether they apply; empty if the
+  /// field is required. An index in ``PlanTable/fragmentLists``, or -1.
   var fragments: Int32
   var isTypename: Bool
-  /// Whether the caller asked for it.
+  /// Whether the caller selects it.
   var isAsked: Bool
-  /// Whether it is a leaf whose key in the result is the stored one.
+  /// Whether it is a leaf whose response key equals the stored key.
   var isVerbatim: Bool
 
-  /// The quoted key under which its value is stored.
+  /// The quoted key under which the value is stored.
   var storedKey: [UInt8] { storedPrefix[0..<(storedPrefix.count - 1)].array }
 }
 
-/// Which of an object's candidate values make its key, for one type.
+/// Which candidate values form an object's key, for one type.
 struct KeyEntry {
   var typename: Bytes
   /// `User:` as plain bytes.
   var prefix: Bytes
-  /// Candidate numbers in the order of the rule.
+  /// The candidate indices, in the order of the rule.
   var parts: [Int32]
   /// Whether `+` and `\` are escaped in the parts: there are several of them, or some type with the same
   /// prefix has several.
   var isJoined = false
   /// A key field that the selection does not ask for, so that there is no identity.
   var missingField: String?
-  /// The last use of the table in which it was told; all uses count as such when nothing is missing.
+  /// The last use of the table that reported a missing field.
   var toldIn = UInt64.max
-  /// The last use of the table in which there was an object of the type.
+  /// The last use of the table with an object of the type.
   var usedIn: UInt64
 }
 
-/// The fields an object of one type has under one selection.
+/// The fields of an object of one type under one selection.
 struct ObjectPlan {
   var fields: UnsafeMutablePointer<FieldPlan>
   var fieldCount: Int
   var candidateCount: Int
   var seenWords: Int
-  /// Two response keys share a stored key, so that the object's text must be folded at its end.
+  /// Whether two response keys have the same stored key, so that the object's text must be folded
+  /// at its end.
   var hasStoredDuplicates: Bool
-  /// Some field stands in a fragment that may not apply.
+  /// Whether a field is in a fragment that may not apply.
   var hasFragments: Bool
   var keyEntries: [KeyEntry] = []
   var lastKeyEntry = 0
-  /// Where the entries are that a short scan does not reach.
+  /// The index of entries that the short scan does not reach.
   var keyEntryIndex: [[UInt8]: Int] = [:]
 }
 
-/// A flattened selection set, as a part of a merged one.
+/// A flattened selection set as a part of a merged one.
 struct SelectionPart: Hashable {
   var set: Int
-  /// The fragment that asks for the set while it is not known whether it applies, or -1.
+  /// The fragment that selects the set, if it is unknown whether it applies, or -1.
   var fragment: Int32 = -1
 }
 
-/// One merged selection set: which flattened sets it consists of, and its variants by type.
+/// A merged selection set: its flattened sets, and its variants by type.
 struct SelectionNode {
   var parts: [SelectionPart]
-  /// A plan that holds whatever the type is, or -1 when two types give one key different meanings.
+  /// A plan that is valid for every type, or -1 if a key has different meanings for two types.
   var union: Int32
-  /// Whether the type decides which fields there are.
+  /// Whether the type determines the fields.
   var isConditional: Bool
   var variants: [(typename: [UInt8], plan: Int32)] = []
   var lastVariant = 0
-  /// Where the variants are that a short scan does not reach.
+  /// The index of variants that the short scan does not reach.
   var variantIndex: [[UInt8]: Int] = [:]
-  /// Plans by which contributions apply: most types are like others.
+  /// Plans by the contributions that apply: most types share one.
   var plansByShape: [[UInt8]: Int32] = [:]
 }
 
-/// The first and last 8 bytes of a key; of shorter keys, all bytes in two overlapping words.
+/// The first and last 8 bytes of a key; for shorter keys, two overlapping words.
 @inline(__always)
 func keyWords(_ key: Bytes) -> (head: UInt64, tail: UInt64) {
   let raw = UnsafeRawPointer(key.start)
@@ -108,15 +109,15 @@ func keyWords(_ key: Bytes) -> (head: UInt64, tail: UInt64) {
   )
 }
 
-/// The records of the operation roots.
+/// The records of root fields.
 ///
-/// Every root field is a record of its own, `QUERY_ROOT.country({"code":"DE"})`, so that ten thousand
-/// different queries do not rewrite one ever larger record. Dumps and lookups join them again.
+/// Every root field is a separate record, `QUERY_ROOT.country({"code":"DE"})`, so that many
+/// different queries do not rewrite one ever larger record. Dumps and lookups combine them.
 package enum RootRecord {
   package static let queryKey = "QUERY_ROOT"
 
-  /// What stands before the field in the keys of root fields. Those of mutations and subscriptions
-  /// are not stored, and must not pass for those of queries.
+  /// The prefix of root field keys. Root fields of mutations and subscriptions are not stored and
+  /// need a different prefix.
   static func prefix(of operation: OperationType) -> String {
     switch operation {
     case .query: "QUERY_ROOT."

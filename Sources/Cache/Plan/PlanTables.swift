@@ -1,9 +1,9 @@
 import Foundation
 
-/// The compiled plans of an operation that nobody uses at the moment: the next response or read takes
-/// one, with all that earlier ones have compiled, and gives it back.
+/// The unused compiled tables of an operation: a response or read takes one with everything
+/// compiled before, and returns it.
 ///
-/// `@unchecked Sendable`: the list is only touched under the lock, and a table in it has no other owner.
+/// `@unchecked Sendable`: the list is guarded by the lock, and a table in it has no other owner.
 final class PlanTables: @unchecked Sendable {
   private final class Kept {
     let separatesPages: Bool
@@ -15,15 +15,15 @@ final class PlanTables: @unchecked Sendable {
     }
   }
 
-  /// So many are kept for responses and reads that come at the same time.
+  /// The maximum number of tables, for concurrent responses and reads.
   private static let limit = 4
 
   private let lock = NSLock()
   private var kept: [Kept] = []
 
-  /// A compiled table of `plan`, which owns these.
+  /// Takes a compiled table of `plan`, which owns these tables.
   ///
-  /// - Parameter separatesPages: For writing responses: pages go under names of their own.
+  /// - Parameter separatesPages: For writing responses: pages get separate names.
   func take(for plan: OperationPlan, separatesPages: Bool = false) -> PlanTable {
     let separatesPages = separatesPages && !plan.pages.isEmpty
     lock.lock()
@@ -37,7 +37,7 @@ final class PlanTables: @unchecked Sendable {
     return table
   }
 
-  /// Takes a table back. One that is not worth keeping is dropped.
+  /// Returns a table. One that is not worth keeping is released.
   func give(_ table: consuming PlanTable) {
     guard table.isWorthKeeping else { return }
     table.endUse()

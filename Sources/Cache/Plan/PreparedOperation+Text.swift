@@ -1,7 +1,7 @@
 public import GQLRunLanguage
 
 extension PreparedOperation {
-  /// The text that is sent for an operation, whatever its variables: what ``document`` is of the
+  /// The document to send for an operation, independent of variables: the ``document`` of the
   /// operation prepared with the same keys and facts.
   ///
   /// - Throws: ``CacheError`` with code `invalidOperation`.
@@ -13,7 +13,7 @@ extension PreparedOperation {
     return Augmentation(keys: keys, facts: facts).augment(reduced).printed()
   }
 
-  /// The operation of that name, and the document reduced to it.
+  /// The operation with that name, and the document reduced to it.
   static func select(
     _ name: String?, in document: Document
   ) throws(CacheError) -> (OperationDefinition, Document) {

@@ -1,19 +1,21 @@
 public import GQLRunJSON
 public import GQLRunLanguage
 
-/// One operation, ready to be sent, stored and read: chosen by name, variables checked, identifying
-/// fields added, plan made.
+/// One operation, ready to be sent, stored and read: selected by name, with checked variables,
+/// added key fields and a plan.
 public struct PreparedOperation: Sendable {
-  /// The operation's name; `nil` when it is anonymous.
+  /// The operation's name; `nil` if it is anonymous.
   public let name: String?
+  /// Whether it is a query, a mutation or a subscription.
   public let type: OperationType
-  /// The document to send: the operation and its fragments, with identifying fields, canonically printed.
+  /// The document to send: the operation and its fragments with added key fields, in canonical
+  /// layout.
   public let document: String
-  /// The document the caller wrote, reduced to the operation, canonically printed.
+  /// The caller's document, reduced to the operation, in canonical layout.
   public let callerDocument: String
-  /// The variables to send: the given ones and the defaults of the absent ones.
+  /// The variables to send: the given ones, and defaults for absent ones.
   public let variables: JSONObject
-  /// Whether responses are held against the schema, as by ``ResponseShape``. `false` by default.
+  /// Whether responses are checked against the schema, as by ``ResponseShape``. `false` by default.
   public var checksShape = false
   package var plan: OperationPlan
   private let locations: SentLocations
@@ -53,7 +55,7 @@ public struct PreparedOperation: Sendable {
     locations.source(line: line, column: column)
   }
 
-  /// What no server can accept is refused before anything is sent.
+  /// Rejects a document that no server can accept, before anything is sent.
   static func refuseImpossible(_ document: Document) throws(CacheError) {
     let rules: [ValidationRule] = [
       .uniqueVariableNames, .noUndefinedVariables, .uniqueArgumentNames, .uniqueInputFieldNames,
@@ -66,8 +68,7 @@ public struct PreparedOperation: Sendable {
 }
 
 extension PreparedOperation {
-  /// The same operation, whose data has the fields that identify objects even where only the cache
-  /// asks for them.
+  /// The same operation, with the added key fields included in its data.
   var withIdentity: PreparedOperation {
     var operation = self
     operation.plan = OperationPlan(showingAll: plan)

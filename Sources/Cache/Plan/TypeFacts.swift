@@ -1,23 +1,24 @@
 public import GQLRunLanguage
 
-/// What the cache needs to know of a schema: which fields a type has, and which types a type can be.
+/// What the cache needs from a schema: the fields of each type, and the possible types of abstract
+/// types.
 ///
-/// Without a schema nothing is known; then type conditions are exact by name, and otherwise decided by
-/// the fields that are there (`docs/decisions/0003-without-a-schema.md`).
+/// Without a schema nothing is known; type conditions are then exact by name, and otherwise decided
+/// by the fields in the response (`docs/decisions/0003-without-a-schema.md`).
 public struct TypeFacts: Sendable {
-  /// Field name to the name of its (unwrapped) type, per object and interface type.
+  /// The name of each field's type without wrappers, by object or interface type and field name.
   package var fields: [String: [String: String]] = [:]
-  /// The object types that an interface, union or object type can be.
+  /// The possible object types of an interface, union or object type.
   package var possibleTypes: [String: Set<String>] = [:]
   /// The names of the root operation types.
   package var roots: [OperationType: String] = [:]
-  /// The schema, for what only it knows: enums, input objects, scalars.
+  /// The schema, for enums, input objects and scalars.
   package var schema: Schema?
 
-  /// Nothing known.
+  /// Creates empty facts.
   public init() {}
 
-  /// What `schema` says.
+  /// Creates the facts of a schema.
   public init(_ schema: Schema) {
     self.schema = schema
     for name in schema.typeNames {
@@ -34,7 +35,7 @@ public struct TypeFacts: Sendable {
     }
   }
 
-  /// Whether an object of type `object` satisfies the condition `type`; `nil` when nothing is known.
+  /// Whether an object of type `object` satisfies the type condition `type`; `nil` if unknown.
   package func isPossible(_ object: String, for type: String) -> Bool? {
     if object == type { return true }
     guard let possible = possibleTypes[type] else { return nil }

@@ -1,6 +1,6 @@
 import GQLRunSupport
 
-/// Which fields records of which types have, as a response's plan knows them: what SQL views show.
+/// The fields of a response's records by type, for the SQL views.
 final class TypeShapes: Sendable {
   struct Field: Sendable, Hashable {
     /// The stored field key, without quotes.
@@ -11,12 +11,12 @@ final class TypeShapes: Sendable {
 
   struct Shape: Sendable {
     var typename: String
-    /// What stands before the colon in keys.
+    /// The prefix of the keys, before the colon.
     var prefix: String
     var fields: [Field]
   }
 
-  /// Two with the same number have the same shapes, within this process.
+  /// Two instances with the same number have the same shapes, within this process.
   let number: UInt64
   let types: [Shape]
   /// The names of all types of which the response had objects, with or without identity.
@@ -33,7 +33,7 @@ extension PlanTable {
   /// The types of which the response had objects, and those of records with their fields; `nil` without
   /// any.
   ///
-  /// Costs no allocation when a response of the same shapes was seen before.
+  /// Does not allocate if a response of the same shapes occurred before.
   func shapes() -> TypeShapes? {
     var number: UInt64 = 0
     for index in 0..<planCount {
@@ -81,7 +81,7 @@ extension PlanTable {
           guard belongs(field, of: Int32(index), to: typename) else { continue }
           let stored = field.storedPrefix
           var key = RecordText.withUnescaped(stored[0..<(stored.count - 1)], &scratch) { $0.string }
-          // A page will be a part of the list.
+          // A page becomes a part of the list.
           if key.hasPrefix("$page"), let colon = key.firstIndex(of: ":") {
             key = String(key[key.index(after: colon)...])
           }
@@ -93,7 +93,7 @@ extension PlanTable {
     return types
   }
 
-  /// Whether objects of `type` may have a field; the plan for whatever type has those of all.
+  /// Whether objects of `type` may have a field; the plan for every type has the fields of all.
   private func belongs(_ field: FieldPlan, of plan: Int32, to type: String) -> Bool {
     guard let node = nodes.first(where: { $0.union == plan }), node.isConditional else {
       return true

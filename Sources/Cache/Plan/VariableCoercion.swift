@@ -2,12 +2,12 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunSupport
 
-/// Holds given variable values against what an operation declares, before anything is sent.
+/// Checks and coerces variable values before anything is sent.
 ///
 /// A nullable variable has three states: a value, null, absent. A missing required variable, an
-/// undeclared one and a value of the wrong shape are errors that name the variable and the path inside
-/// it. Enums and input objects are checked when there is a schema, and accepted as they are without
-/// one: only a schema knows them. Values of custom scalars are the server's business.
+/// undeclared one and a value of the wrong type are errors with the name of the variable and the
+/// path inside it. Enums and input objects are checked if there is a schema, and accepted unchanged
+/// otherwise. Values of custom scalars are not checked.
 ///
 /// https://spec.graphql.org/September2025/#sec-Coercing-Variable-Values
 struct VariableCoercion {
@@ -76,7 +76,7 @@ struct VariableCoercion {
         for (index, value) in values.enumerated() {
           try check(value, element, name, "\(path)[\(index)]")
         }
-      // A single value stands for a list of one.
+      // A single value is coerced to a list of one.
       default: try check(value, element, name, path)
       }
     case .named(let type):
@@ -116,7 +116,7 @@ struct VariableCoercion {
     let found = value.shape
     switch (type, value) {
     case ("Int", .number(let number)):
-      // JSON has one kind of number: 1.0 is an integer to servers, too.
+      // JSON has one type of number: servers accept 1.0 as an integer.
       return Int32(number.text) != nil || Double(number.text).flatMap(Int32.init(exactly:)) != nil
         ? nil : "expected Int (32-bit, without fraction), found \(number.text.prefix(40))"
     case ("Float", .number), ("String", .string), ("Boolean", .boolean), ("ID", .string):
@@ -130,7 +130,7 @@ struct VariableCoercion {
     }
   }
 
-  /// Holds a variable's type against the schema.
+  /// Checks a variable's type against the schema.
   private func checkType(of variable: VariableDefinition) throws(CacheError) {
     guard let schema else { return }
     let type = variable.type.namedType
@@ -147,8 +147,8 @@ struct VariableCoercion {
     case _?:
       throw CacheError(
         .invalidVariables,
-        "variables.\(name): \(title) declares it with the type \(type.value), which is no input type: "
-          + "only scalars, enums and input objects can be given", place: "variables.\(name)",
+        "variables.\(name): \(title) declares it with the type \(type.value), which is not an input type; "
+          + "use a scalar, an enum or an input object", place: "variables.\(name)",
         location: type.location)
     }
   }
@@ -192,7 +192,7 @@ struct VariableCoercion {
     for field in type.fields where field.isRequired && object[field.name.value] == nil {
       throw mismatch(
         "\(path).\(field.name.value)",
-        "the input object \(type.name) needs a value of type \(field.type.printed()), none was given"
+        "the input object \(type.name) requires a value of type \(field.type.printed()), none was given"
       )
     }
     guard type.isOneOf else { return }
@@ -209,7 +209,7 @@ struct VariableCoercion {
     }
   }
 
-  /// `path` begins with the variable's name.
+  /// `path` starts with the variable's name.
   func mismatch(_ path: String, _ problem: String) -> CacheError {
     CacheError(
       .invalidVariables, "variables.\(path): \(problem) (a variable of \(title))",
@@ -218,7 +218,7 @@ struct VariableCoercion {
 }
 
 extension JSONValue {
-  /// What kind of value this is, in words.
+  /// The type of the value, for error messages.
   package var shape: String {
     switch self {
     case .null: "null"
@@ -230,7 +230,7 @@ extension JSONValue {
     }
   }
 
-  /// The value of a literal without variables; enum values become strings, as they travel in JSON.
+  /// The value of a literal without variables; enum values become strings, as in JSON.
   init(constant literal: GQLRunLanguage.Value) {
     switch literal {
     case .variable, .null: self = .null

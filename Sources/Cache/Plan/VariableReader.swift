@@ -25,18 +25,21 @@ public import GQLRunLanguage
 /// let none = try reader.value(ofText: "", for: "after", empty: .omit)  // nil: absent
 /// ```
 public struct VariableReader: Sendable {
-  /// What an empty text stands for.
+  /// The meaning of empty text.
   public enum Empty: String, Sendable, Hashable, CaseIterable {
-    /// The variable is absent; its default, if it has one, counts.
+    /// The variable is absent, so its default applies.
     case omit
+    /// The value is null.
     case null
-    /// A string without characters; for types other than strings and ids that is an error.
+    /// An empty string; an error for types other than strings and IDs.
     case string
   }
 
   private let coercion: VariableCoercion
 
-  /// - Throws: ``CacheError`` with code `invalidOperation` when there is no such operation.
+  /// Creates a reader for one operation of a document.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidOperation` if there is no such operation.
   public init(
     document: Document, operationName: String? = nil, schema: Schema? = nil
   ) throws(CacheError) {
@@ -46,13 +49,13 @@ public struct VariableReader: Sendable {
 
   init(_ coercion: VariableCoercion) { self.coercion = coercion }
 
-  /// The variables that the operation declares, in its order.
+  /// The names of the declared variables, in their order.
   public var names: [String] { coercion.operation.variables.map(\.name.value) }
 
-  /// The type that a variable is declared with; `nil` for one that is not declared.
+  /// The declared type of a variable; `nil` if it is not declared.
   public func type(of name: String) -> TypeReference? { variable(name)?.type }
 
-  /// Whether a variable must be given: it is non-null and has no default.
+  /// Whether a variable is required: non-null and without a default.
   public func isRequired(_ name: String) -> Bool {
     variable(name).map { $0.type.isNonNull && $0.defaultValue == nil } ?? false
   }
@@ -61,7 +64,7 @@ public struct VariableReader: Sendable {
     coercion.operation.variables.first { $0.name.value.utf8.elementsEqual(name.utf8) }
   }
 
-  /// The value that `text` denotes for a variable; `nil` when the variable is to be absent.
+  /// The value of `text` for a variable; `nil` if the variable is absent.
   ///
   /// - Throws: ``CacheError`` with code `invalidVariables` and the path inside the value:
   ///   `variables.input.tags[2]: …`.
@@ -72,11 +75,13 @@ public struct VariableReader: Sendable {
     return try value(ofText: text, as: type, for: name, empty: empty)
   }
 
-  /// The value that `text` denotes for a part of a variable: a field of its input object, an element.
+  /// The value of `text` for a part of a variable: a field of its input object, or an element.
   ///
   /// - Parameters:
+  ///   - text: The text.
   ///   - type: The type of the part.
-  ///   - name: The path of the part, for errors.
+  ///   - name: The path of the part, for error messages.
+  ///   - empty: The meaning of empty text.
   public func value(
     ofText text: String, as type: TypeReference, for name: String, empty: Empty = .omit
   ) throws(CacheError) -> JSONValue? {
@@ -102,7 +107,7 @@ public struct VariableReader: Sendable {
     }
   }
 
-  /// A value from JSON or YAML, held against the declared type.
+  /// Checks a value from JSON or YAML against the declared type.
   public func value(_ value: JSONValue, for name: String) throws(CacheError) -> JSONValue {
     guard let type = variable(name)?.type else { throw coercion.undeclared(name) }
     return try checked(value, name, type)
@@ -139,7 +144,7 @@ public struct VariableReader: Sendable {
       if trimmed == "null" { return .null }
       guard let number = JSONNumber(text: trimmed) else {
         throw coercion.mismatch(
-          name, "expected \(type), found \"\(text.prefix(40))\", which is no number")
+          name, "expected \(type), found \"\(text.prefix(40))\", which is not a number")
       }
       return .number(number)
     case "Boolean":
@@ -165,7 +170,7 @@ public struct VariableReader: Sendable {
       if text.trimmed == "null" { return .null }
       return try json(text, name, .named(Name(type, at: .added)))
     default:
-      // Text that would be an object or a list if it were right is meant as one.
+      // Text that starts like an object or list is parsed as one.
       if text.firstFilled == "{" || text.firstFilled == "[" {
         return try json(text, name, .named(Name(type, at: .added)))
       }
@@ -196,7 +201,7 @@ public struct VariableReader: Sendable {
 }
 
 extension TypeReference {
-  /// Whether any text is a value of the type.
+  /// Whether every text is a value of the type.
   fileprivate var acceptsText: Bool {
     switch self {
     case .nonNull(let inner): inner.acceptsText

@@ -1,65 +1,71 @@
-/// What an operation finds in a store, field by field.
+/// Field by field, how a store answers an operation.
 public struct CacheExplanation: Sendable, Hashable {
-  /// How much of long lists is told.
+  /// How much of long lists is included.
   public enum Detail: Sendable, Hashable {
     /// Every element.
     case everything
-    /// The first element, and of the others those that lack something, up to a number. What is left
-    /// out is counted.
+    /// The first element, and up to this number of other elements with missing or stale fields. The
+    /// others are counted.
     case troubles(Int)
   }
 
-  /// What became of a field.
+  /// The status of a field.
   public enum Status: String, Sendable, Hashable {
+    /// The field is in the cache.
     case hit
-    /// Older than its `max_age`, and accepted by `max_stale`.
+    /// Older than its `max_age`, but accepted by `max_stale`.
     case accepted
     /// Older than its `max_age`.
     case stale
+    /// The field is not in the cache.
     case missing
-    /// A fragment's field that is not there; without a schema the fragment is taken not to apply.
+    /// A missing field of a fragment, which without a schema is assumed not to apply.
     case leftOut = "left-out"
   }
 
-  /// One field that the operation asks for.
+  /// One selected field.
   public struct Field: Sendable, Hashable {
     /// The response path.
     public var path: String
+    /// The alias of the field, or its name.
     public var responseKey: String
-    /// The record in which the field is looked for.
+    /// The key of the record that contains the field.
     public var recordKey: String
     /// The stored name of the field, with its arguments.
     public var field: String
+    /// Whether the field is in the cache, and fresh.
     public var status: Status
-    /// When the field was received, in seconds since 1970; `nil` when it is missing.
+    /// When the field was received, in seconds since 1970; `nil` if it is missing.
     public var received: Int?
-    /// Seconds since then; `nil` when it is missing or the time lies in the future.
+    /// Seconds since then; `nil` if it is missing or the time is in the future.
     public var age: Int?
-    /// The limit in seconds, where a rule gives one.
+    /// The max age in seconds, if a rule applies.
     public var maxAge: Int?
+    /// What the field contains.
     public var value = Value.leaf
-    /// The fields asked for of an object.
+    /// The selected fields of an object.
     public var fields: [Field] = []
 
-    /// Whether the field, or one below it, is not answered.
+    /// Whether the field or one below it is missing or stale.
     public var hasTrouble: Bool {
       status == .missing || status == .stale || fields.contains(where: \.hasTrouble)
         || value.hasTrouble
     }
   }
 
-  /// What a field holds.
+  /// The content of a field.
   public indirect enum Value: Sendable, Hashable {
+    /// A scalar or enum value, or null.
     case leaf, null
-    /// An object, stored where it stands.
+    /// An object without identity, stored in its parent.
     case object
-    /// An object that is a record of its own.
+    /// An object in a separate record, with its key.
     case reference(String)
-    /// A record that is referred to and not there.
+    /// A reference to a missing record, with its key.
     case missingRecord(String)
-    /// A list: its length, the elements that are told, and how many good ones are not.
+    /// A list: its length, the included elements, and the number of omitted complete ones.
     case list(count: Int, elements: [Element], leftOut: Int)
-    /// Something that cannot have the fields asked for.
+    /// A value that cannot have the selected fields.
     case unfit
 
     var hasTrouble: Bool {
@@ -73,8 +79,11 @@ public struct CacheExplanation: Sendable, Hashable {
 
   /// An element of a list.
   public struct Element: Sendable, Hashable {
+    /// The index in the list.
     public var index: Int
+    /// What the element contains.
     public var value: Value
+    /// The selected fields of an object.
     public var fields: [Field]
 
     var hasTrouble: Bool { value.hasTrouble || fields.contains(where: \.hasTrouble) }
@@ -82,12 +91,12 @@ public struct CacheExplanation: Sendable, Hashable {
 
   /// The fields of the root.
   public var fields: [Field] = []
-  /// How many fields there are of each status, told or not; a record that is not there counts as one
-  /// that is missing.
+  /// The number of fields of each status, included or not; a missing record counts as one missing
+  /// field.
   public var counts: [Status: Int] = [:]
-  /// Bad elements of lists that are not told.
+  /// The number of incomplete list elements that are not included.
   public var untoldTroubles = 0
 
-  /// Whether a read would answer the operation.
+  /// Whether a read answers the operation from the cache.
   public var isHit: Bool { counts[.missing, default: 0] + counts[.stale, default: 0] == 0 }
 }

@@ -1,11 +1,11 @@
-/// Writes records in the dump format (`docs/guide-cache.md`): a form that depends on the facts alone, not
-/// on store, field order or chunking.
+/// Writes records in the dump format (`docs/guide-cache.md`), which depends on the stored data
+/// only, not on the store, the field order or chunking.
 struct DumpWriter<Source: RecordSource>: ~Copyable {
   private var source: Source
   private var out = ByteStack(capacity: 64 << 10)
   private var scratch = ByteStack(capacity: 256)
   private let write: (UnsafeRawBufferPointer) throws -> Void
-  /// Whether the last record belonged to the root, whose line is still open.
+  /// Whether the last record was a root field, so that the root's line is still open.
   private var isInRoot = false
 
   init(source: Source, write: @escaping (UnsafeRawBufferPointer) throws -> Void) {
@@ -13,7 +13,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
     self.write = write
   }
 
-  /// Adds a record; records come in the order of their keys' bytes.
+  /// Adds a record; records must be sorted by the bytes of their keys.
   mutating func add(key: Bytes, text: Bytes) throws {
     if Segments.isSegment(key: key) { return }
     if key.hasPrefix("QUERY_ROOT.") {
@@ -94,7 +94,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
       let text = segment.withUnsafeBufferPointer { source.text(key: Bytes($0), depth: 0)?.array }
       guard let text, text.count >= 2 else { throw damaged(key) }
       if areOpaque {
-        // Leaf values stand as they came, whatever they look like.
+        // Leaf values are written unchanged.
         if !isFirst { out.append(UInt8(ascii: ",")) }
         isFirst = false
         text.withUnsafeBufferPointer { out.append(Bytes($0)[1..<(text.count - 1)]) }

@@ -1,31 +1,33 @@
 /// How an operation is read from a store.
 public struct ReadOptions: Sendable, Hashable {
-  /// What data past their `max_age` are good for.
+  /// Which data is accepted past its `max_age`.
   public enum Stale: Sendable, Hashable {
-    /// Stale data are accepted until they are so much older than their `max_age`.
+    /// Stale data is accepted up to this duration past its `max_age`.
     case upTo(Duration)
-    /// Stale data are accepted however old they are.
+    /// Stale data of any age is accepted.
     case whatever
   }
 
-  /// What is told of what the answer depends on.
+  /// Which dependencies of the result are collected.
   public enum Tracking: Sendable, Hashable {
+    /// None.
     case none
-    /// Enough to find out whether a change concerns the answer.
+    /// Hashes, sufficient to detect whether a change affects the result.
     case fingerprints
-    /// The names of records and fields, too.
+    /// The names of records and fields as well.
     case names
   }
 
-  /// `none` by default, and then it costs nothing.
+  /// Which dependencies are collected. `none` by default, which has no cost.
   public var tracking: Tracking
-  /// How old data may be. Without rules, the default, ages cost nothing.
+  /// The max ages. Without rules, the default, ages have no cost.
   public var ages: AgeRules
-  /// `.upTo(.zero)`, the default, accepts fresh data only.
+  /// Which stale data is accepted. `.upTo(.zero)`, the default, accepts only fresh data.
   public var stale: Stale
-  /// The present, in seconds since 1970.
+  /// The current time, in seconds since 1970.
   public var now: Int
 
+  /// Creates options.
   public init(
     tracking: Tracking = .none, ages: AgeRules = AgeRules(), stale: Stale = .upTo(.zero),
     now: Int = 0
@@ -38,17 +40,18 @@ public struct ReadOptions: Sendable, Hashable {
 
   var checksAges: Bool { !ages.isEmpty }
 
-  /// How far in the future a time may lie: clocks of several machines differ.
+  /// The maximum number of seconds that a time may be in the future, because clocks of machines
+  /// differ.
   static let tolerance = 60
 
-  /// How old something received at `time` is, in seconds. `nil` for a time in the future: the clock was
-  /// set back, and nobody knows.
+  /// The age of data received at `time`, in seconds; `nil` if that is in the future, because the
+  /// clock was set back.
   func age(of time: UInt32) -> Int? {
     let age = now - Int(time)
     return age < -Self.tolerance ? nil : max(age, 0)
   }
 
-  /// What is wrong with data received at `time`, and whether they are accepted even so.
+  /// Why data received at `time` is stale, and whether it is accepted; `nil` if it is fresh.
   func staleness(of time: UInt32, limit: Int) -> (staleness: Staleness, isAccepted: Bool)? {
     let age = age(of: time)
     if let age, age < limit { return nil }

@@ -1,14 +1,14 @@
-/// Where a reader is in the result: the response keys and list indices from the top.
+/// The response path of a reader: response keys and list indices.
 ///
-/// Plain memory, because every field with a selection goes through it: an array of an enumeration
-/// would be retained, checked for uniqueness and released at each step.
+/// Plain memory, because every field with a selection set changes it: an array of enum values would
+/// be retained, checked for uniqueness and released at each step.
 struct ReadPath: ~Copyable {
   enum Step {
     case field(Bytes)
     case index(Int)
   }
 
-  /// A field's key, or a list index where there is no key.
+  /// A field's key, or a list index if the key is nil.
   private struct Entry {
     var key: UnsafePointer<UInt8>?
     var number: Int
@@ -58,7 +58,7 @@ struct ReadPath: ~Copyable {
     capacity *= 2
   }
 
-  /// The path as people write it: `feed.edges[3].node`.
+  /// The path as text: `feed.edges[3].node`.
   var text: String {
     var text = ""
     for index in 0..<count {

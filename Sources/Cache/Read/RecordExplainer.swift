@@ -1,5 +1,5 @@
-/// Walks an operation through the records as ``RecordReader`` does, and notes what it finds. It goes on
-/// after a miss, and is in no hurry.
+/// Follows an operation through the records like ``RecordReader``, and collects its findings.
+/// Continues after a miss, and is not optimized for speed.
 struct RecordExplainer<Source: RecordSource>: ~Copyable {
   private typealias Field = CacheExplanation.Field
   private typealias Value = CacheExplanation.Value
@@ -62,7 +62,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       field: RecordText.withUnescaped(stored, &scratch) { $0.string }, status: .hit)
   }
 
-  /// Says how old a field is, and whether that is too old.
+  /// Determines the age of a field, and whether it is stale.
   private mutating func judge(
     _ field: inout Field, _ index: Int, _ plan: Int32, _ typename: Bytes, _ time: UInt32
   ) {
@@ -88,7 +88,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       switch kind {
       case .null: field.value = .null
       case .object, .reference, .list, .segments:
-        // The stored value has fields to select: this operation asks for it as a leaf.
+        // The stored value is an object, but this operation selects the field as a leaf.
         field.status = .missing
         field.value = .unfit
       case .values:
@@ -205,7 +205,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     var cursor = FieldCursor(text)
     while let field = cursor.next() { stored[text[field.key].array] = field.value }
     if cursor.isMalformed { fail(text) }
-    // As the reader does: without a schema a fragment applies if all its fields are there.
+    // Like the reader: without a schema, a fragment applies if all its fields are stored.
     var unmatched: Set<Int32> = []
     for index in 0..<object.fieldCount {
       let plan = object.fields[index]

@@ -1,6 +1,7 @@
-/// Finds one record for a person to look at.
+/// Reads one record for display.
 enum RecordLookup {
-  /// The fields of the record `key` in the dump format, or `nil`. `QUERY_ROOT` is joined from its parts.
+  /// The fields of the record `key` in the dump format; `nil` if there is none. Combines the
+  /// records of `QUERY_ROOT`.
   static func text<Source: RecordSource>(
     of key: String, in all: ((Bytes, Bytes) throws -> Void) throws -> Void, source: Source,
     find: (Bytes) throws -> Bytes?

@@ -1,9 +1,9 @@
-/// What a reader looks at beside the values: how old they are, and what the result depends on.
+/// What a reader collects in addition to values: ages and dependencies.
 extension RecordReader {
   // MARK: Ages
 
-  /// Whether a field of an object with the given times is fresh enough. What stands in the field has
-  /// its time. Without a record key, the field is one of the query root.
+  /// Whether a field of an object with the given times is fresh. The content of a field has the
+  /// field's time. Without a record key, the field is a root field.
   mutating func checkAge(
     _ index: Int, of plan: Int32, typename: Bytes, _ ownTimes: RecordTimes, recordKey: Bytes?
   ) -> Bool {
@@ -40,7 +40,7 @@ extension RecordReader {
     dependencies.add(record: key[0..<dot], field: key[(dot + 1)..<key.count])
   }
 
-  /// Notes all fields that are asked of a record, there or not, and what decides which ones they are.
+  /// Adds the dependencies on all selected fields of a record, stored or not, and on its type.
   @inline(never)
   mutating func noteRecord(
     _ key: Bytes, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int

@@ -1,11 +1,12 @@
-/// What records look like in the result, for those that are referred to again and again: the author of
-/// many comments is looked up and walked through twice, and copied from then on.
+/// The JSON text of records that occur repeatedly in a result, such as the author of many comments:
+/// the first two times they are read, then they are copied.
 ///
-/// Lives as long as one read, in which no record changes. Bounded: when it is full it starts anew. A
-/// record is kept at its second sight, so that those which come once cost one word.
+/// Used for one read, during which no record changes. Its size is limited: when it is full, it is
+/// cleared. A record is added the second time it occurs, so that a single occurrence costs one
+/// word.
 struct RenderedRecords: ~Copyable {
   private struct Entry {
-    /// Where the key begins, and behind it the text.
+    /// The offset of the key, which the text follows.
     var start: Int
     var keyCount: Int32
     var textCount: Int32
@@ -13,19 +14,19 @@ struct RenderedRecords: ~Copyable {
     var node: Int32
   }
 
-  /// The longest text that is kept.
+  /// The maximum size of a text, in bytes.
   static let longest = 4096
   private static let bytesLimit = 16 << 20
   private static let entriesLimit = 1 << 16
   private static let seenCount = 1 << 15
-  /// So many lookups are waited for before memory is spent.
+  /// The number of lookups before memory is allocated.
   private static let patience = 128
 
   private var lookups = 0
   private var seen: UnsafeMutablePointer<UInt32>?
   private var entries: [Entry] = []
-  /// By hash: the upper half of the hash and the number of the entry from 1, or 0 for a free place. Small, so
-  /// that it stays in the processor's cache.
+  /// By hash: the upper half of the hash and the number of the entry from 1; 0 for a free slot.
+  /// Small, so that it stays in the processor's cache.
   private var slots: UnsafeMutablePointer<UInt64>?
   private var capacity = 0
   private var bytes = ByteStack(capacity: 64)
@@ -44,7 +45,8 @@ struct RenderedRecords: ~Copyable {
       seed: processSeed ^ UInt64(truncatingIfNeeded: node) &* 0x9e37_79b9_7f4a_7c15)
   }
 
-  /// The text of a record under a selection, if it is kept. Valid until the next one is.
+  /// The text of a record under a selection; nil if it is not stored. Valid until the next one is
+  /// added.
   @inline(__always)
   func find(_ key: Bytes, node: Int32, hash: UInt64) -> Bytes? {
     guard let slots else { return nil }
@@ -68,7 +70,7 @@ struct RenderedRecords: ~Copyable {
     return bytes.bytes(middle..<(middle &+ Int(entry.textCount)))
   }
 
-  /// Whether the record with this hash has been seen before, as far as is remembered.
+  /// Whether the record with this hash occurred before, as far as is known.
   @inline(__always)
   mutating func isSeenAgain(_ hash: UInt64) -> Bool {
     lookups &+= 1
@@ -89,7 +91,7 @@ struct RenderedRecords: ~Copyable {
     seen?.initialize(repeating: 0, count: Self.seenCount)
   }
 
-  /// Keeps a text that is not kept yet.
+  /// Adds a text.
   @inline(never)
   mutating func keep(_ text: Bytes, key: Bytes, node: Int32, hash: UInt64) {
     guard text.count <= Self.longest else { return }
@@ -122,7 +124,7 @@ struct RenderedRecords: ~Copyable {
     for number in 0..<entries.count { place(number + 1) }
   }
 
-  /// Notes where the entry with this number, counted from 1, is found.
+  /// Adds the entry with this number, counted from 1, to the hash table.
   private func place(_ number: Int) {
     guard let slots else { return }
     let hash = entries[number - 1].hash

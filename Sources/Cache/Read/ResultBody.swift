@@ -1,7 +1,7 @@
-/// JSON text of any size: in memory while it is small, in an unnamed temporary file when it grows.
+/// JSON text of any size: in memory if it is small, otherwise in an unnamed temporary file.
 ///
-/// A result can only be delivered when its response has ended well, and a response may be larger than
-/// memory; so it waits here.
+/// A result is delivered only after its response has ended without error, and a response may be
+/// larger than memory.
 public final class ResultBody: Sendable {
   /// The length in bytes.
   public let count: Int
@@ -20,9 +20,9 @@ public final class ResultBody: Sendable {
     self.count = count
   }
 
-  /// Calls `body` with the text's pieces, in order.
+  /// Calls `body` with the chunks of the text, in order.
   ///
-  /// - Throws: What `body` throws, and ``CacheError`` when the temporary file cannot be read.
+  /// - Throws: Errors of `body`, and ``CacheError`` if the temporary file cannot be read.
   public func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     guard let file else { return try memory.withUnsafeBytes(body) }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 16)
@@ -35,7 +35,7 @@ public final class ResultBody: Sendable {
     }
   }
 
-  /// The whole text. Only for results known to be small.
+  /// The whole text. Only for results that fit into memory.
   public func bytes() throws -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(count)

@@ -2,13 +2,13 @@ import Foundation
 
 /// Collects a ``ResultBody``.
 struct ResultSpool: ~Copyable {
-  /// How much stays in memory.
+  /// The maximum size in memory, in bytes.
   static let memoryLimit = 4 << 20
   private var memory: [UInt8] = []
   private var file: FileSpool?
   private var fileCount = 0
 
-  /// Takes what stands on a stack, and leaves the stack empty.
+  /// Takes the content of a buffer, and empties the buffer.
   mutating func take(_ text: inout ByteStack) throws(CacheError) {
     if text.count == 0 { return }
     if file == nil, memory.count + text.count <= Self.memoryLimit {
@@ -34,10 +34,10 @@ struct ResultSpool: ~Copyable {
   }
 }
 
-/// Writes text to a temporary file on a thread of its own, while the next text is made.
+/// Writes text to a temporary file on a separate thread, while the next text is produced.
 ///
-/// `@unchecked Sendable`: what both threads touch is behind the lock; a piece belongs to one of them at
-/// a time.
+/// `@unchecked Sendable`: shared state is guarded by the lock; a chunk belongs to one thread at a
+/// time.
 private final class FileSpool: @unchecked Sendable {
   private final class Piece {
     var text = ByteStack()
@@ -45,7 +45,7 @@ private final class FileSpool: @unchecked Sendable {
 
   private let file: TemporaryFile
   private let queue = DispatchQueue(label: "gqlrun.spool")
-  /// Pieces that may still be handed over: memory does not grow when the disk is slow.
+  /// The number of chunks that may be queued, so that a slow disk does not increase memory.
   private let room = DispatchSemaphore(value: 3)
   private let lock = NSLock()
   private var spare: [Piece] = []
@@ -53,7 +53,7 @@ private final class FileSpool: @unchecked Sendable {
 
   init() throws(CacheError) { file = try TemporaryFile() }
 
-  /// Takes what stands on a stack, and leaves an empty one in its place.
+  /// Takes the content of a buffer, and replaces the buffer by an empty one.
   func write(_ text: inout ByteStack) throws(CacheError) {
     room.wait()
     let piece = lock.withLock { spare.popLast() } ?? Piece()
@@ -63,7 +63,7 @@ private final class FileSpool: @unchecked Sendable {
     try check()
   }
 
-  /// A piece on its way to the other thread. Sendable: the sender has forgotten it.
+  /// A chunk that is passed to the other thread. Sendable: the sender no longer uses it.
   private struct Handed: @unchecked Sendable {
     let piece: Piece
   }

@@ -4,7 +4,7 @@
   import Musl
 #endif
 
-/// A file without a name, readable by this process only, gone with its last user.
+/// An unnamed temporary file, readable only by this process, deleted when it is released.
 final class TemporaryFile: Sendable {
   private let descriptor: Int32
 
@@ -16,7 +16,7 @@ final class TemporaryFile: Sendable {
       throw CacheError(
         .storage,
         "cannot create a temporary file in \(directory): \(String(cString: strerror(errno))); "
-          + "set TMPDIR to a directory with room", place: directory)
+          + "set TMPDIR to a directory with free space", place: directory)
     }
     unlink(template)
   }

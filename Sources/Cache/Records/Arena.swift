@@ -4,30 +4,30 @@
   import Musl
 #endif
 
-/// Memory that grows by whole chunks and goes all at once. What was handed out never moves.
+/// Memory that grows by chunks and is released at once. Allocated memory never moves.
 struct Arena: ~Copyable {
   private var chunks: [UnsafeMutableRawBufferPointer] = []
-  /// How many of the chunks are in use; those behind were used before ``reset()``.
+  /// The number of chunks in use; later ones are free since ``reset()``.
   private var used = 0
   private var next: UnsafeMutableRawPointer?
   private var left = 0
 
   private static let hugePage = 2 << 20
-  /// Up to here chunks cost what is written to them; larger ones come in huge pages.
+  /// The maximum size of chunks from the allocator; larger ones use huge pages.
   private static let largestSmall = 1 << 20
 
   deinit {
     for chunk in chunks { Self.unmap(chunk) }
   }
 
-  /// Takes back everything that was handed out, and keeps the memory for what comes next.
+  /// Releases all allocations, and keeps the chunks for reuse.
   mutating func reset() {
     used = 0
     next = nil
     left = 0
   }
 
-  /// Room for `count` bytes, aligned to 8.
+  /// Allocates `count` bytes, aligned to 8.
   @inline(__always)
   mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer {
     let size = (count &+ 7) & ~7
@@ -69,11 +69,11 @@ struct Arena: ~Copyable {
     }
   }
 
-  /// Lets the kernel find and clear pages on another core, while the first of the chunk are filled:
-  /// on this one it would take a quarter of the time of a large response.
+  /// Asks the kernel to allocate and clear the pages of a chunk on another core while its first
+  /// pages are written; on this core that would take a quarter of the time of a large response.
   ///
-  /// Only a request: an older kernel refuses it, and when the chunk is gone already, pages are found for
-  /// what stands in its place, whose content does not change.
+  /// It is only a hint: older kernels ignore it. If the chunk is already released, pages are
+  /// allocated for the memory that follows at the address, without changing it.
   private static func prefault(_ start: UnsafeMutableRawPointer, _ count: Int) {
     let address = UInt(bitPattern: start)
     Task(priority: .high) {
@@ -82,11 +82,11 @@ struct Arena: ~Copyable {
     }
   }
 
-  /// Small chunks come from the allocator, large ones from the kernel with huge pages asked for.
+  /// Allocates small chunks from the allocator, and large ones from the kernel with huge pages.
   private static func map(_ count: Int) -> UnsafeMutableRawBufferPointer {
     guard count >= hugePage else { return .allocate(byteCount: count, alignment: 16) }
     let size = (count + hugePage - 1) / hugePage * hugePage
-    // One huge page more than wanted, so that the chunk can begin on a huge page's boundary.
+    // One additional huge page, so that the chunk can be aligned to a huge page.
     let memory = mmap(
       nil, size + hugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     guard let memory, memory != MAP_FAILED else {

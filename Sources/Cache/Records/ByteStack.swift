@@ -1,8 +1,8 @@
-/// A growable run of bytes that is written at its end, read anywhere, and cut back.
+/// A growable byte buffer that is written at its end, read anywhere, and truncated.
 ///
-/// The normalizer and the reader build all JSON text on such a stack. Every read and write is checked
-/// against the bounds; growing doubles the capacity, so appending is constant time on average and the
-/// hot paths allocate nothing.
+/// The normalizer and the reader build all JSON text in such a buffer. Every access is
+/// bounds-checked; growing doubles the capacity, so appending takes amortized constant time and the
+/// hot paths do not allocate.
 package struct ByteStack: ~Copyable {
   @usableFromInline package private(set) var base: UnsafeMutablePointer<UInt8>
   @usableFromInline package private(set) var count: Int
@@ -16,7 +16,7 @@ package struct ByteStack: ~Copyable {
 
   deinit { base.deallocate() }
 
-  /// Makes room for `extra` more bytes.
+  /// Reserves capacity for `extra` more bytes.
   @inline(__always)
   package mutating func reserve(_ extra: Int) {
     if capacity &- count < extra { grow(extra) }
@@ -54,7 +54,7 @@ package struct ByteStack: ~Copyable {
     count &+= length
   }
 
-  /// Copies at most 16 bytes without a call: two overlapping word copies.
+  /// Copies at most 16 bytes inline, with two overlapping word copies.
   @inline(__always)
   private func appendShort(
     _ source: UnsafePointer<UInt8>, _ length: Int, _ target: UnsafeMutablePointer<UInt8>
@@ -96,7 +96,7 @@ package struct ByteStack: ~Copyable {
     text.withUTF8 { append($0) }
   }
 
-  /// Copies `range` of this stack to its end.
+  /// Copies `range` of this buffer to its end.
   package mutating func appendCopy(of range: Range<Int>) {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
     reserve(range.count)
@@ -104,7 +104,7 @@ package struct ByteStack: ~Copyable {
     count += range.count
   }
 
-  /// Cuts the stack back to its first `newCount` bytes.
+  /// Truncates the buffer to its first `newCount` bytes.
   @inline(__always)
   package mutating func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count)
@@ -119,8 +119,8 @@ package struct ByteStack: ~Copyable {
     count -= range.count
   }
 
-  /// Puts the bytes of `range`, which ends where the stack does, in the place of everything from `start`
-  /// on, with something before and behind them.
+  /// Replaces everything from `start` on by the bytes of `range`, which must end at the end of the
+  /// buffer, with a prefix and suffix.
   @inline(__always)
   package mutating func replace(
     from start: Int, by range: Range<Int>, prefix: StaticString, suffix: StaticString
@@ -135,7 +135,7 @@ package struct ByteStack: ~Copyable {
     count = start &+ before &+ range.count &+ behind
   }
 
-  /// The bytes of `range`; valid until the stack changes.
+  /// The bytes of `range`; valid until the buffer changes.
   @inline(__always)
   package func bytes(_ range: Range<Int>) -> Bytes {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
@@ -151,10 +151,9 @@ package struct ByteStack: ~Copyable {
   }
 }
 
-/// A borrowed run of bytes: valid only as long as its owner keeps it.
+/// A borrowed run of bytes: valid only while its owner keeps it.
 ///
-/// Reading past the end is a trap, never undefined: offsets come from text that a damaged file or a
-/// hostile server may have shaped.
+/// Reading past the end traps, because offsets may come from a damaged file or a hostile server.
 package struct Bytes {
   package var start: UnsafePointer<UInt8>
   package var count: Int

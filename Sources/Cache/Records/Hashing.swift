@@ -35,14 +35,14 @@ func compareBytes(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count:
   return true
 }
 
-/// Whether `a` stands before `b` in byte order.
+/// Whether `a` precedes `b` in byte order.
 package func compareKeys(_ a: Bytes, _ b: Bytes) -> Bool {
   let order = memcmp(a.start, b.start, min(a.count, b.count))
   return order != 0 ? order < 0 : a.count < b.count
 }
 
 extension Bytes {
-  /// The eight bytes from `offset` on as a number whose order is theirs; zeros stand for what is missing.
+  /// The eight bytes at `offset` as a number with the same order; missing bytes are zero.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     if offset &+ 8 <= count {
@@ -57,10 +57,10 @@ extension Bytes {
   }
 }
 
-/// A fast 64-bit hash of bytes, in the manner of wyhash: 16 bytes a step, folded by a 128-bit product.
+/// A fast 64-bit hash in the manner of wyhash: 16 bytes per step, folded by a 128-bit product.
 ///
-/// Not cryptographic. Tables seed it per process; what is stored (checksums, segment names) uses the
-/// fixed seed and is always verified against the bytes themselves.
+/// Not cryptographic. Tables use a seed per process; stored hashes (checksums, segment names) use
+/// the fixed seed and are always verified against the bytes.
 @inline(__always)
 package func hashBytes(_ start: UnsafePointer<UInt8>, _ count: Int, seed: UInt64) -> UInt64 {
   let p0: UInt64 = 0xa076_1d64_78bd_642f
@@ -98,8 +98,7 @@ package func hashBytes(_ start: UnsafePointer<UInt8>, _ count: Int, seed: UInt64
   return fold(p1 ^ UInt64(truncatingIfNeeded: count), fold(a ^ p1, b ^ state))
 }
 
-/// A hash of longer texts for use within the process: 32 bytes a step, in two lanes that do not wait for
-/// each other.
+/// A hash of long texts for use within the process: 32 bytes per step, in two independent lanes.
 @inline(__always)
 func hashContent(_ start: UnsafePointer<UInt8>, _ count: Int, seed: UInt64) -> UInt64 {
   let p0: UInt64 = 0x8ebc_6af0_9c88_c6e3

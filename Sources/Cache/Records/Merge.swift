@@ -1,15 +1,17 @@
-/// Joins what is stored with what arrived, field by field: the last write wins.
+/// Merges received into stored records, field by field: the last write wins.
 ///
 /// - Scalars, references and lists of them are replaced.
-/// - An object without identity merges with the stored one at its place when both have the same
-///   `__typename`; in lists, element by element, if the lists have equal length and no element
-///   contradicts (another type, another entity). Otherwise the new value replaces.
-/// - A field that did not arrive stays: absent is not null.
+/// - An object without identity is merged with the stored one if both have the same `__typename`;
+///   in lists,
+///   element by element, if the lists have equal length and no element conflicts (another type,
+///   another
+///   entity). Otherwise the new value replaces the old one.
+/// - A field that was not received is unchanged: absent is not null.
 struct Merge: ~Copyable {
-  /// Whether a null may yet turn out to be an error's: then the value it replaces is kept beside it,
-  /// as `{"$null":value}`, until the end of the response tells.
+  /// Whether a null may be caused by an error: then the replaced value is kept, as
+  /// `{"$null":value}`, until the response has ended.
   let nullsAreTentative: Bool
-  /// For lists in segments. Without it, ``needsSegments`` says that it would have been needed.
+  /// The access to segmented lists. Without it, ``needsSegments`` reports that it is required.
   let access: (any SegmentAccess)?
   private(set) var needsSegments = false
   private(set) var hasTentativeNulls = false
@@ -21,7 +23,7 @@ struct Merge: ~Copyable {
 
   /// Appends the merge of two records to `out`; returns whether it differs from `old`.
   ///
-  /// `changed` is called with the quoted stored key of every field whose value differs.
+  /// `changed` is called with the quoted stored key of every changed field.
   mutating func records(
     old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)? = nil
   ) -> Bool {
@@ -37,13 +39,13 @@ struct Merge: ~Copyable {
     return general(old: old, new: new, into: &out, changed: changed)
   }
 
-  /// The common case: both have the same fields in the same order. `nil` when they have not.
+  /// The common case: both have the same fields in the same order. `nil` if not.
   private mutating func lockstep(
     old: Bytes, new: Bytes, into out: inout ByteStack, changed: ((Bytes) -> Void)?
   ) -> Bool? {
     var left = FieldCursor(old)
     var right = FieldCursor(new)
-    // The keys first: what is reported as changed must not be reported again by the general way.
+    // Compares all keys first, so that no change is reported twice if the general case follows.
     while true {
       let a = left.next()
       let b = right.next()
@@ -107,14 +109,14 @@ struct Merge: ~Copyable {
     return differs
   }
 
-  /// Appends the merge of two values of one field; returns whether it differs from `old`.
+  /// Appends the merge of two values of a field; returns whether it differs from `old`.
   private mutating func values(old: Bytes, new: Bytes, into out: inout ByteStack) -> Bool {
     if old.equals(new) {
       out.append(old)
       return false
     }
     if new.hasPrefix(TentativeNull.prefix) {
-      // What it would bring back is merged with what would be there without the null.
+      // The kept value is merged with the value without the null.
       hasTentativeNulls = true
       var restored = ByteStack(capacity: old.count + new.count)
       _ = values(
@@ -127,7 +129,7 @@ struct Merge: ~Copyable {
     switch (oldKind, RecordText.kind(new)) {
     case (_, .null) where nullsAreTentative:
       hasTentativeNulls = true
-      // A null over a tentative null says nothing new.
+      // A null over a tentative null changes nothing.
       if old.hasPrefix(TentativeNull.prefix) {
         out.append(old)
         return false
@@ -160,7 +162,7 @@ struct Merge: ~Copyable {
     return nil
   }
 
-  /// Merges by position, or `nil` when the new list replaces the old one.
+  /// Merges by index; `nil` if the new list replaces the old one.
   private mutating func lists(old: Bytes, new: Bytes, into out: inout ByteStack) -> Bool? {
     if access == nil,
       RecordText.kind(old) == .segments || RecordText.kind(new) == .segments
@@ -192,7 +194,7 @@ struct Merge: ~Copyable {
     return true
   }
 
-  /// Whether no element of one list contradicts that of the other: another type, another entity.
+  /// Whether no two elements conflict: another type, another entity.
   private static func isAligned(_ old: ListReader, _ new: ListReader) -> Bool {
     guard old.count == new.count else { return false }
     var (a, b) = (old, new)
@@ -219,7 +221,7 @@ struct Merge: ~Copyable {
     }
   }
 
-  /// Whether two values are objects without identity that merge.
+  /// Whether two values are objects without identity that can be merged.
   static func isSameObject(_ old: [UInt8], _ new: [UInt8]) -> Bool {
     old.withUnsafeBufferPointer { old in
       new.withUnsafeBufferPointer { new in
@@ -229,7 +231,7 @@ struct Merge: ~Copyable {
     }
   }
 
-  /// The elements of a list that merges with another by position; `nil` when it does not.
+  /// The elements of a list that is merged with another by index; `nil` if it is not.
   static func elements(
     of value: [UInt8], alignedWith list: ListReader, access: any SegmentAccess
   ) -> ListReader? {
@@ -243,9 +245,9 @@ struct Merge: ~Copyable {
     return reader
   }
 
-  /// Appends `object` with each stored key once; the later value wins, embedded objects join.
+  /// Appends `object` with each stored key once; the later value wins, embedded objects are merged.
   ///
-  /// Returns whether a null came after another value of its field, and is tentative.
+  /// Returns whether a null follows another value of its field and is tentative.
   static func fold(
     _ object: Bytes, access: any SegmentAccess, into out: inout ByteStack
   ) -> Bool {
@@ -278,7 +280,7 @@ struct Merge: ~Copyable {
   }
 }
 
-/// The fields of an object by key, for merging objects whose fields stand in different orders.
+/// The fields of an object by key, for merging objects with different field order.
 struct FieldIndex {
   private let text: Bytes
   private var fields: [(key: Range<Int>, value: Range<Int>)] = []
@@ -324,7 +326,7 @@ struct FieldIndex {
   }
 }
 
-/// Writes a list, cutting it into segments as it grows.
+/// Writes a list, and splits it into segments as it grows.
 struct ListWriter: ~Copyable {
   private let access: (any SegmentAccess)?
   private var elements = ByteStack(capacity: 1024)

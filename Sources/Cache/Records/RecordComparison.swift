@@ -1,4 +1,4 @@
-/// Counts and names what differs between records as they were and as they are.
+/// Counts and collects the differences between records before and after a change.
 struct RecordComparison {
   private(set) var summary = WriteSummary()
 
@@ -25,7 +25,7 @@ struct RecordComparison {
     }
   }
 
-  /// The quoted stored keys of the fields that one has and the other has not, or has otherwise.
+  /// The quoted stored keys of the fields that differ or exist in only one of the records.
   static func changedFields(before: [UInt8]?, after: [UInt8]?) -> Set<[UInt8]> {
     let old = before.map(fields) ?? [:]
     let new = after.map(fields) ?? [:]

@@ -1,18 +1,19 @@
-/// Records by key: the memory store's content, and the staging area of every response.
+/// Records by key: the content of the memory store, and the staging area of every response.
 ///
-/// A record is its key and its JSON text (`docs/decisions/0002-record-text.md`), standing behind a
-/// small header in an arena that never moves. An open-addressing index of {hash tag, record number}
-/// finds it; keys are compared as bytes. A lookup touches the index, one pointer and the record.
+/// A record is its key and its JSON text (`docs/decisions/0002-record-text.md`) behind a small
+/// header in an arena that never moves. An open-addressing index of {hash tag, record number}
+/// locates it; keys are compared as bytes. A lookup touches the index, one pointer and the record.
 ///
-/// `@unchecked Sendable`: a table has one owner at a time. The normalizer fills it and hands it to a
-/// store with `take`; the memory store keeps it inside an actor. No two owners ever hold it together.
+/// `@unchecked Sendable`: a table has one owner at a time. The normalizer fills it and passes it to
+/// a store with `take`; the memory store keeps it inside an actor. No two owners hold it at the
+/// same time.
 package final class RecordTable: @unchecked Sendable {
   private struct Header {
     var hash: UInt64
     var keyCount: UInt32
     var textCount: UInt32
-    /// The number of the last transaction or read that touched the record, for eviction; ``dead``
-    /// when the record was removed.
+    /// The number of the last transaction or read that used the record, for eviction; ``dead`` if
+    /// the record was removed.
     var lastUse: UInt32
     /// When the record was received, in seconds since 1970.
     var received: UInt32
@@ -23,20 +24,20 @@ package final class RecordTable: @unchecked Sendable {
 
   private typealias Place = UnsafeMutablePointer<Header>
 
-  // One owner, so that two accesses never meet: the check at run time would only cost.
+  // One owner, so accesses never overlap; a dynamic check would only cost time.
   @exclusivity(unchecked) private var places: ContiguousArray<Place> = []
   @exclusivity(unchecked) private var slots: UnsafeMutablePointer<UInt64>
   @exclusivity(unchecked) private var slotMask: Int
   @exclusivity(unchecked) private var usedSlots = 0
   @exclusivity(unchecked) private var arena = Arena()
-  /// Bytes of keys and text of the live records.
+  /// Bytes of keys and texts of the live records.
   @exclusivity(unchecked) package private(set) var liveBytes = 0
-  /// Bytes in the arena that no live record owns any more.
+  /// Bytes in the arena that no live record uses.
   @exclusivity(unchecked) package private(set) var deadBytes = 0
   @exclusivity(unchecked) package private(set) var liveCount = 0
-  /// By record number: the fields that were received earlier than their record. Few have any.
+  /// Older fields by record number. Few records have any.
   @exclusivity(unchecked) private var ages: [Int: [UInt8]] = [:]
-  /// How many of the live records are segments of lists.
+  /// The number of live records that are list segments.
   @exclusivity(unchecked) private(set) var segmentCount = 0
 
   private static let tombstone = UInt64(UInt32.max)
@@ -50,14 +51,14 @@ package final class RecordTable: @unchecked Sendable {
   deinit { slots.deallocate() }
 
   package var isEmpty: Bool { liveCount == 0 }
-  /// Bytes the arena holds, live or dead.
+  /// Bytes in the arena, live or dead.
   package var arenaBytes: Int { liveBytes + deadBytes }
-  /// The numbers of the records that are there.
+  /// The numbers of the live records.
   package var live: some Sequence<Int> {
     places.indices.lazy.filter { [places] in places[$0].pointee.isLive }
   }
 
-  /// When the first of the records was received; 0 without any.
+  /// When the first record was received; 0 without records.
   var firstReceived: UInt32 {
     live.first { _ in true }.map { places[$0].pointee.received } ?? 0
   }
@@ -102,7 +103,7 @@ package final class RecordTable: @unchecked Sendable {
     }
   }
 
-  /// Says that the record and all its fields were received at one time.
+  /// Sets one receive time for the record and all its fields.
   @inline(__always)
   package func setReceived(at index: Int, _ received: UInt32) {
     places[index].pointee.received = received
@@ -126,7 +127,7 @@ package final class RecordTable: @unchecked Sendable {
     }
   }
 
-  /// Adds a record whose key is not in the table.
+  /// Inserts a record. Precondition: the table does not contain its key.
   @discardableResult
   package func insert(
     _ key: Bytes, hash: UInt64, text: Bytes, lastUse: UInt32 = 0, received: UInt32 = 0
@@ -147,7 +148,7 @@ package final class RecordTable: @unchecked Sendable {
     return places.count - 1
   }
 
-  /// Gives the record at `index` another text.
+  /// Replaces the text of the record at `index`.
   package func replace(at index: Int, text: Bytes) {
     let place = places[index]
     let old = Int(place.pointee.textCount)
@@ -181,7 +182,7 @@ package final class RecordTable: @unchecked Sendable {
     deadBytes += bytes
   }
 
-  /// A copy without dead records and bytes.
+  /// A copy without removed records.
   package func compacted() -> RecordTable {
     let table = RecordTable()
     for index in live {
@@ -192,10 +193,10 @@ package final class RecordTable: @unchecked Sendable {
     return table
   }
 
-  /// The numbers of the live records, ordered by key bytes.
+  /// The numbers of the live records, sorted by key bytes.
   package func sortedByKey() -> [Int] {
     struct Entry {
-      /// The key's first 16 bytes as two numbers in byte order, filled up with zeros.
+      /// The first 16 bytes of the key as two numbers in byte order, padded with zeros.
       var head: UInt64
       var tail: UInt64
       var index: Int
@@ -206,7 +207,7 @@ package final class RecordTable: @unchecked Sendable {
       let key = key(at: index)
       entries.append(Entry(head: key.word(at: 0), tail: key.word(at: 8), index: index))
     }
-    // Most keys differ there, so that few records are looked at for the order.
+    // Most keys differ there, so that few records are accessed for sorting.
     entries.sort {
       if $0.head != $1.head { return $0.head < $1.head }
       if $0.tail != $1.tail { return $0.tail < $1.tail }
@@ -215,7 +216,7 @@ package final class RecordTable: @unchecked Sendable {
     return entries.map(\.index)
   }
 
-  /// Forgets all records and keeps the memory for the next ones.
+  /// Removes all records, and keeps the memory for reuse.
   package func reset() {
     places.removeAll(keepingCapacity: true)
     slots.initialize(repeating: 0, count: slotMask + 1)
@@ -228,7 +229,7 @@ package final class RecordTable: @unchecked Sendable {
     arena.reset()
   }
 
-  /// Places a slot by its tag, the upper half of the hash.
+  /// Inserts a slot by its tag, the upper half of the hash.
   @inline(__always)
   private func claim(_ slot: UInt64) {
     var position = Int(truncatingIfNeeded: slot >> 32) & slotMask
@@ -236,7 +237,7 @@ package final class RecordTable: @unchecked Sendable {
     slots[position] = slot
   }
 
-  /// Makes room. The slots say themselves where they belong, so that no record is touched.
+  /// Grows the index. Slots contain their tags, so records are not accessed.
   private func rehash() {
     let (old, oldCount) = (slots, slotMask + 1)
     var capacity = oldCount
@@ -263,7 +264,7 @@ package final class RecordTable: @unchecked Sendable {
     return place
   }
 
-  /// Where a record's key begins: behind its header.
+  /// The address of a record's key, behind its header.
   @inline(__always)
   private static func content(_ place: Place) -> UnsafeMutablePointer<UInt8> {
     UnsafeMutableRawPointer(place + 1).assumingMemoryBound(to: UInt8.self)

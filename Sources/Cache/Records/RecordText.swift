@@ -1,18 +1,20 @@
-/// Reading the JSON text of records.
+/// Reads the JSON text of records.
 ///
-/// Record text is what this library wrote itself: compact JSON, with three additions that plain JSON
-/// tools read without noticing (`docs/decisions/0002-record-text.md`):
+/// Record text is written by this library: compact JSON with three additions that other JSON tools
+/// can
+/// read (`docs/decisions/0002-record-text.md`):
 /// - `{"$ref":"User:1"}` is a reference to another record;
-/// - `{"$segments":["…","…"],"count":N}` is a long list whose elements stand in segment records;
-/// - one space before a value marks it as opaque: a custom scalar's object or array, kept as it came.
+/// - `{"$segments":["…","…"],"count":N}` is a long list whose elements are in segment records;
+/// - one space before a value marks it as opaque: the object or array of a custom scalar,
+///   unchanged.
 ///
-/// The text may still come from a damaged file, so nothing here reads out of bounds, and every
-/// function says "malformed" instead of trapping.
+/// The text may come from a damaged file, so no function reads out of bounds, and malformed text is
+/// reported instead of trapping.
 package enum RecordText {
   package static let quote = UInt8(ascii: "\"")
   package static let backslash = UInt8(ascii: "\\")
 
-  /// The end of the value that starts at `start`, or `nil` when the text is malformed.
+  /// The end of the value that starts at `start`; `nil` if the text is malformed.
   @inline(__always)
   package static func endOfValue(_ text: Bytes, from start: Int) -> Int? {
     guard start < text.count else { return nil }
@@ -24,7 +26,7 @@ package enum RecordText {
     }
   }
 
-  /// Whether the value at `start` is one that goes out as it stands: no object, list, mark or reference.
+  /// Whether the value at `start` is output unchanged: not an object, list, marker or reference.
   @inline(__always)
   static func isPlain(_ text: Bytes, at start: Int) -> Bool {
     guard start < text.count else { return false }
@@ -83,7 +85,7 @@ package enum RecordText {
     return nil
   }
 
-  /// The first `"` or `\` at or after `from`, or the text's count. Eight bytes a step.
+  /// The index of the first `"` or `\` from `from` on, or the count. Examines eight bytes per step.
   @inline(__always)
   static func indexOfQuoteOrBackslash(_ text: Bytes, from: Int) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
@@ -95,7 +97,7 @@ package enum RecordText {
         littleEndian: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
       let quotes = word ^ (ones &* UInt64(quote))
       let backslashes = word ^ (ones &* UInt64(backslash))
-      // The lowest marked byte is exact; those above it may be carried over from it.
+      // The lowest marked byte is exact; higher ones may result from its carry.
       let hits =
         (((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)) & highs
       if hits != 0 { return position &+ hits.trailingZeroBitCount &>> 3 }
@@ -109,10 +111,10 @@ package enum RecordText {
     return text.count
   }
 
-  /// What a stored value is.
+  /// The kind of a stored value.
   package enum Kind {
     case null, scalar, opaque, reference, object, list
-    /// A long list of objects, and one of leaf values.
+    /// A long list of objects, or of leaf values.
     case segments, values
   }
 
@@ -136,14 +138,14 @@ package enum RecordText {
     }
   }
 
-  /// The quoted key text of a reference: `"User:1"` of `{"$ref":"User:1"}`.
+  /// The quoted key of a reference: `"User:1"` of `{"$ref":"User:1"}`.
   @inline(__always)
   package static func referenceText(_ value: Bytes) -> Bytes? {
     guard value.count > 10 else { return nil }
     return value[8..<(value.count - 1)]
   }
 
-  /// The name of an object's type as it stands in its text, without quotes; empty when it has none.
+  /// The name of an object's type as in its text, without quotes; empty if it has none.
   @inline(__always)
   package static func typename(of object: Bytes, at start: Int = 0) -> Bytes {
     let prefix: StaticString = "{\"__typename\":\""
@@ -168,7 +170,7 @@ package enum RecordText {
     return .empty
   }
 
-  /// Calls `body` with the bytes that the JSON string `quoted` (with its quotes) denotes.
+  /// Calls `body` with the unescaped bytes of the JSON string `quoted`, which includes its quotes.
   package static func withUnescaped<R>(
     _ quoted: Bytes, _ scratch: inout ByteStack, _ body: (Bytes) throws -> R
   ) rethrows -> R {
@@ -191,7 +193,7 @@ package enum RecordText {
     return nil
   }
 
-  /// Appends what the inside of a JSON string denotes. Escapes are those the writer makes, and `\u`.
+  /// Appends the unescaped content of a JSON string. Supports the escapes of the writer, and `\u`.
   package static func appendUnescaped(_ inner: Bytes, to out: inout ByteStack) {
     var i = 0
     while i < inner.count {
@@ -237,10 +239,10 @@ package enum RecordText {
   }
 }
 
-/// Walks the fields of an object's text, in order.
+/// Iterates over the fields of an object's text, in order.
 package struct FieldCursor {
   package let text: Bytes
-  /// Where the next field begins, or the end of the object.
+  /// The position of the next field, or the end of the object.
   package private(set) var position: Int
   package private(set) var isMalformed = false
 
@@ -252,7 +254,7 @@ package struct FieldCursor {
     isMalformed = text.count < 2 || text.start[0] != UInt8(ascii: "{")
   }
 
-  /// A cursor inside a larger text, at the first field of an object.
+  /// A cursor in a larger text, at the first field of an object.
   @inline(__always)
   package init(_ text: Bytes, from start: Int) {
     self.text = text
@@ -280,7 +282,7 @@ package struct FieldCursor {
   }
 }
 
-/// Walks the elements of a list's text, in order.
+/// Iterates over the elements of a list's text, in order.
 package struct ElementCursor {
   package let text: Bytes
   private var position: Int
@@ -294,7 +296,7 @@ package struct ElementCursor {
     isMalformed = text.count < 2 || text.start[0] != UInt8(ascii: "[")
   }
 
-  /// The next element as a range of `text`, or `nil` at the end.
+  /// The next element as a range of `text`; `nil` at the end.
   @inline(__always)
   package mutating func next() -> Range<Int>? {
     guard !isMalformed, position < text.count, text.start[position] != UInt8(ascii: "]") else {

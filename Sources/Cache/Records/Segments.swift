@@ -1,11 +1,11 @@
-/// Long lists, cut into records of bounded size.
+/// Long lists, split into records of limited size.
 ///
-/// A list that grows past ``size`` bytes is stored as `{"$segments":["<name>",…],"count":N}` (lists of
-/// leaf values: `$values`), and its elements stand in segment records, `$segment:<name>` → `[…]`. A
-/// segment's name is the hash of its content: a list that comes again unchanged writes nothing, and the
-/// normalizer need not know whose list it is when it cuts it.
+/// A list longer than ``size`` bytes is stored as `{"$segments":["<name>",…],"count":N}` (a list of
+/// leaf values: `$values`), with its elements in segment records, `$segment:<name>` → `[…]`. The
+/// name of a segment is the hash of its content: an unchanged list writes nothing, and the
+/// normalizer can split a list before it knows the record that contains it.
 package enum Segments {
-  /// The number of bytes at which a list is cut, at the end of an element.
+  /// The size at which a list is split, in bytes; at the end of an element.
   package static let size = 64 << 10
   package static let keyPrefix: StaticString = "$segment:"
 
@@ -27,7 +27,7 @@ package enum Segments {
     appendHex(name, to: &out)
   }
 
-  /// The name in a segment's record key.
+  /// The name in the record key of a segment.
   static func name(ofKey key: [UInt8]) -> UInt64? {
     UInt64(String(decoding: key.dropFirst(keyPrefix.utf8CodeUnitCount), as: UTF8.self), radix: 16)
   }
@@ -41,7 +41,7 @@ package enum Segments {
     }
   }
 
-  /// The record keys of the segments of a segmented list's text, and its element count.
+  /// The record keys of the segments in a segmented list's text, and its element count.
   package static func keys(of value: Bytes) -> (keys: [[UInt8]], count: Int)? {
     var cursor = FieldCursor(value)
     guard let list = cursor.next(), let count = cursor.next(),
@@ -59,17 +59,17 @@ package enum Segments {
   }
 }
 
-/// Where the segments of long lists are found, and where new ones go.
+/// Access to the segments of long lists.
 protocol SegmentAccess: AnyObject {
-  /// The text of a segment record, `[…]`, or `nil` when it is not there.
+  /// The text of a segment record, `[…]`; `nil` if it does not exist.
   func segment(key: [UInt8]) -> [UInt8]?
-  /// Stores elements (joined by commas) as a segment, and tells its name.
+  /// Stores elements (joined by commas) as a segment, and returns its name.
   func addSegment(elements: Bytes) -> UInt64
-  /// Removes a segment that no list refers to any more.
+  /// Removes a segment that no list refers to.
   func removeSegment(key: [UInt8])
 }
 
-/// Walks the elements of a list, inline or segmented.
+/// Iterates over the elements of a list, inline or segmented.
 struct ListReader {
   private let inline: [UInt8]?
   private var keys: [[UInt8]] = []
@@ -78,7 +78,7 @@ struct ListReader {
   private var position = 1
   private let access: (any SegmentAccess)?
   private(set) var isBroken = false
-  /// How many elements the list has; counted for inline lists.
+  /// The number of elements; counted for inline lists.
   let count: Int
 
   init?(_ value: Bytes, access: (any SegmentAccess)?) {
@@ -100,7 +100,7 @@ struct ListReader {
     }
   }
 
-  /// The next element's text, or `nil` at the end or when a segment is missing.
+  /// The next element's text; `nil` at the end, or if a segment is missing.
   mutating func next() -> [UInt8]? {
     while true {
       let text = current

@@ -1,5 +1,6 @@
-/// `{"$null":value}`: a null arrived over `value` in the same response, and whether it is an error's is
-/// not known yet. Stands in staged records, and in those of a transaction until its commit.
+/// `{"$null":value}`: a null was received over `value` in the same response, and it is not known
+/// yet whether an error caused it. Occurs in staged records, and in those of a transaction until
+/// its commit.
 enum TentativeNull {
   static let prefix: StaticString = "{\"$null\":"
 
@@ -15,8 +16,8 @@ enum TentativeNull {
   /// The value that a tentative null replaced, or the value itself.
   static func unwrapped(_ text: Bytes) -> Bytes { text.hasPrefix(prefix) ? value(text) : text }
 
-  /// Whether the bytes of a tentative null stand in `text`, or those of `other`; an opaque value may
-  /// hold them, too.
+  /// Whether `text` contains the bytes of a tentative null, or those of `other`; an opaque value
+  /// may contain them as well.
   static func mayBeIn(_ text: Bytes, orIn other: StaticString = TentativeNull.prefix) -> Bool {
     let dollar = UInt8(ascii: "$")
     var position = 2
@@ -31,20 +32,21 @@ enum TentativeNull {
   }
 }
 
-/// Makes tentative nulls plain.
+/// Makes tentative nulls permanent.
 final class NullSettling {
   private let access: any SegmentAccess
-  /// Segments in whose place others stand now.
+  /// Segments that were replaced.
   private var spent: Set<[UInt8]> = []
 
   init(access: any SegmentAccess) { self.access = access }
 
-  /// Removes what nobody refers to any more, when everything is settled.
+  /// Removes the replaced segments, when all records are processed.
   func finish() {
     for key in spent { access.removeSegment(key: key) }
   }
 
-  /// Appends `value` with its tentative nulls made plain, also those in the segments of its lists.
+  /// Appends `value` with its tentative nulls made permanent, including those in the segments of
+  /// its lists.
   func settle(_ value: Bytes, into out: inout ByteStack) {
     if value.hasPrefix(TentativeNull.prefix) {
       out.append(utf8: "null")

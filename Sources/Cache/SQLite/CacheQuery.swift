@@ -1,20 +1,26 @@
 import GRDBSQLite
 
-/// A query of a person on a cache's file, in SQL. It can read, and nothing else.
+/// A read-only SQL query on the file of a cache.
 ///
-/// The connection is opened for reading, `PRAGMA query_only` is on, and an authorizer refuses whatever
-/// is not a part of reading: other files, extensions, settings. Not `Sendable`: one task at a time.
+/// The connection is opened for reading, `PRAGMA query_only` is on, and an authorizer rejects
+/// everything else: other files, extensions, settings. Not `Sendable`: use it from one task at a
+/// time.
 public final class CacheQuery {
   /// One value of a row.
   public enum Value: Sendable, Hashable {
+    /// SQL `NULL`.
     case null
+    /// An integer.
     case integer(Int64)
+    /// A floating-point number.
     case real(Double)
+    /// A text.
     case text(String)
+    /// Binary data.
     case blob([UInt8])
   }
 
-  /// The names of the columns, as the query gives them; two may be equal.
+  /// The names of the result columns; names may repeat.
   public let columns: [String]
   private let database: OpaquePointer
   private let statement: OpaquePointer
@@ -22,7 +28,10 @@ public final class CacheQuery {
 
   /// Prepares a query.
   ///
-  /// - Throws: ``CacheError``: `invalidQuery` with the place in the SQL text, `foreignDatabase`,
+  /// - Parameters:
+  ///   - path: The path of the cache's file.
+  ///   - sql: One SQL statement that only reads.
+  /// - Throws: ``CacheError``: `invalidQuery` with the location in the SQL text, `foreignDatabase`,
   ///   `damagedDatabase`, `storage`.
   public init(path: String, sql: String) throws(CacheError) {
     self.path = path
@@ -44,7 +53,7 @@ public final class CacheQuery {
     sqlite3_close_v2(database)
   }
 
-  /// The next row, or `nil` at the end.
+  /// The next row; `nil` at the end.
   public func next() throws(CacheError) -> [Value]? {
     switch sqlite3_step(statement) {
     case SQLITE_DONE: return nil
@@ -80,8 +89,9 @@ public final class CacheQuery {
       throw error
     }
     sqlite3_busy_timeout(database, 10_000)
-    // The views of types use JSON functions, which SQLite before 3.44 takes for unsafe in a schema that is
-    // not trusted. What a schema could do is up to the authorizer here.
+    // The type views use JSON functions, which SQLite before 3.44 rejects in an untrusted schema.
+    // The
+    // authorizer below restricts the schema instead.
     let settings = """
       PRAGMA trusted_schema = ON; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;
       PRAGMA temp_store = FILE;
@@ -96,7 +106,7 @@ public final class CacheQuery {
     return database
   }
 
-  /// What reading consists of: https://sqlite.org/c3ref/c_alter_table.html
+  /// The actions that only read: https://sqlite.org/c3ref/c_alter_table.html
   private static let authorize:
     @convention(c) (
       UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, UnsafePointer<CChar>?,
@@ -108,7 +118,7 @@ public final class CacheQuery {
         let name = second.map { String(cString: $0) }
         return ["load_extension", "fts3_tokenizer"].contains(name) ? SQLITE_DENY : SQLITE_OK
       case SQLITE_PRAGMA:
-        // Those that tell what there is; without a value they set nothing.
+        // Informational pragmas; without a value they change nothing.
         let name = first.map { String(cString: $0).lowercased() } ?? ""
         let tells = ["table_info", "table_xinfo", "table_list", "index_list", "index_info"]
         let counts = [
@@ -155,7 +165,7 @@ public final class CacheQuery {
     return statement
   }
 
-  /// Whether nothing stands in `text` but comments.
+  /// Whether `text` consists of comments only.
   private static func isComment(_ text: String, _ database: OpaquePointer) -> Bool {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }

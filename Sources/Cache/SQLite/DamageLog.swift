@@ -1,10 +1,10 @@
 import Foundation
 
-/// Damaged records that a store met, and telling its user about the first of them.
+/// Counts the damaged records that a store finds, and reports the first ones.
 ///
-/// `@unchecked Sendable`: the counts are behind the lock.
+/// `@unchecked Sendable`: the counts are guarded by the lock.
 final class DamageLog: @unchecked Sendable {
-  /// How many records are told one by one.
+  /// The number of damaged records that are reported individually.
   static let limit = 5
 
   private let mutex = NSLock()
@@ -13,7 +13,7 @@ final class DamageLog: @unchecked Sendable {
   private let report: @Sendable (StoreNotice) -> Void
   private var keys: Set<[UInt8]> = []
   private var total = 0
-  /// Whether the file's lock says that the file is to be checked.
+  /// Whether the lock file already requests a check of the database.
   private var isSuspect = false
 
   init(
@@ -25,28 +25,28 @@ final class DamageLog: @unchecked Sendable {
     self.report = report
   }
 
-  /// How often a damaged record was met.
+  /// The number of damaged records found.
   var count: Int { mutex.withLock { total } }
 
-  /// Notes a record that does not match its checksum. What damaged it may have damaged more, such as
-  /// keys, which have no checksum: the file is checked when it is opened next.
-  func note(_ key: Bytes) {
-    tell(key, "does not match its checksum; it counts as missing until it is written again")
+  /// Reports a record that does not match its checksum. The database is checked when it is opened
+  /// next, because data without a checksum, such as keys, may be damaged as well.
+  func reportMismatch(_ key: Bytes) {
+    record(key, "does not match its checksum; it is treated as missing until it is written again")
   }
 
-  /// Notes that the page on which a record should be cannot be read.
-  func notePage(_ key: Bytes) {
-    tell(key, "cannot be read; the file is checked for damage when it is opened next")
+  /// Reports that the page of a record cannot be read.
+  func reportUnreadablePage(_ key: Bytes) {
+    record(key, "cannot be read; the file is checked for damage when it is opened next")
   }
 
-  /// Notes a record that comes before one with a smaller key, so that neither is found for sure.
-  func noteOrder(_ key: Bytes) {
-    tell(key, "is out of order; the file is checked for damage when it is opened next")
+  /// Reports a record whose key is out of order, so that lookups are unreliable.
+  func reportOrder(_ key: Bytes) {
+    record(key, "is out of order; the file is checked for damage when it is opened next")
   }
 
-  /// Notes that a record is missing to which another refers, though none was ever removed: perhaps its
-  /// key was damaged.
-  func noteLostRecord() { suspect() }
+  /// Requests a check because a referenced record is missing although none was removed: its key may
+  /// be damaged.
+  func reportLostRecord() { suspect() }
 
   private func suspect() {
     let isFirst = mutex.withLock {
@@ -56,16 +56,16 @@ final class DamageLog: @unchecked Sendable {
     if isFirst { lock?.setSuspect(true) }
   }
 
-  private func tell(_ key: Bytes, _ what: String) {
+  private func record(_ key: Bytes, _ problem: String) {
     suspect()
-    let isWorthTelling = mutex.withLock {
+    let isReported = mutex.withLock {
       total += 1
       return keys.count < Self.limit && keys.insert(key.array).inserted
     }
-    guard isWorthTelling else { return }
+    guard isReported else { return }
     let name = String(key.string.prefix(200))
     report(
       StoreNotice(
-        .damagedRecord, "the record \(name) of the cache \(path) \(what)", place: path))
+        .damagedRecord, "the record \(name) of the cache \(path) \(problem)", place: path))
   }
 }

@@ -6,25 +6,26 @@
 
 /// Locks between processes, and between stores of one process, that share a database file.
 ///
-/// They are byte ranges of a small file beside the database, `<path>-lock`, which also says who writes.
-/// The locks are those of open file descriptions (`fcntl(2)`): they go with the process, however it
-/// ends, and exclude each other within a process as well. The database itself must not be locked, or
-/// even opened and closed: that would drop SQLite's own locks on it
+/// The locks are byte ranges of a small file beside the database, `<path>-lock`, which also names
+/// the current writer. They are open file description locks (`fcntl(2)`): the kernel releases them
+/// when the process ends, and they also exclude each other within a process. The database file
+/// itself must not be locked, opened or closed, because that would release SQLite's locks on it
 /// (https://sqlite.org/howtocorrupt.html, 2.2).
 final class DatabaseLock: Sendable {
   enum Region: off_t, Sendable {
-    /// Held while writing and while a checkpoint runs.
+    /// Held while writing and during a checkpoint.
     case writing = 0
-    /// Shared by all who have the database open; held alone while it is checked or set aside.
+    /// Shared by every store that has the database open; exclusive while it is checked or replaced.
     case presence = 1
   }
 
   let path: String
   private let descriptor: Int32
-  /// Whether regions can be locked exclusively; not so in a directory that can only be read.
+  /// Whether regions can be locked exclusively; false in a read-only directory.
   let isWritable: Bool
 
-  /// The lock of the database at `database`; `nil` when there is none and none can be made.
+  /// The lock of the database at `database`; `nil` if the file does not exist and cannot be
+  /// created.
   init?(of database: String) {
     path = database + "-lock"
     var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -38,11 +39,11 @@ final class DatabaseLock: Sendable {
 
   enum Outcome: Sendable {
     case locked, taken
-    /// The file system has no locks, or none are left.
+    /// The file system does not support locks, or has no more.
     case impossible(String)
   }
 
-  /// Locks a region if nobody is in the way. A lock that is held already changes its kind.
+  /// Locks a region if it is free. A lock that is already held changes its kind.
   func tryLock(_ region: Region, exclusively: Bool) -> Outcome {
     set(region, exclusively ? F_WRLCK : F_RDLCK)
   }
@@ -51,9 +52,9 @@ final class DatabaseLock: Sendable {
     _ = set(region, F_UNLCK)
   }
 
-  /// Takes a region, waiting for others.
+  /// Locks a region, and waits until it is free.
   ///
-  /// Blocks the thread: for opening a store only, where nobody is in the way as a rule.
+  /// Blocks the thread: only for opening a store, when the region is normally free.
   func lock(_ region: Region, exclusively: Bool, maximumWait: Duration) -> Outcome {
     var waited = Duration.zero
     while true {
@@ -80,17 +81,17 @@ final class DatabaseLock: Sendable {
     }
   }
 
-  /// `F_OFD_SETLK`, which Swift does not import everywhere.
+  /// `F_OFD_SETLK`, which Swift does not import on every platform.
   private static let setLock: Int32 = 37
 
-  // MARK: Notes
+  // MARK: Lock file contents
 
-  /// Says in the file that this process writes.
+  /// Records this process as the writer.
   func noteHolder() { write("pid \(getpid())", at: Self.holderOffset) }
 
   func forgetHolder() { write("", at: Self.holderOffset) }
 
-  /// Who writes, in words: `process 4711 (gqlrun)`.
+  /// The current writer, for error messages: `process 4711 (gqlrun)`.
   var holder: String {
     let words = read(at: Self.holderOffset).split(separator: " ")
     guard words.count == 2, words[0] == "pid", let id = Int32(words[1]) else {
@@ -111,7 +112,7 @@ final class DatabaseLock: Sendable {
     return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
   }
 
-  /// Whether the database showed damage, so that whoever opens it next shall check it.
+  /// Whether the database showed damage and must be checked when it is opened next.
   var isSuspect: Bool { read(at: Self.suspectOffset) == "suspect" }
 
   func setSuspect(_ flag: Bool) { write(flag ? "suspect" : "", at: Self.suspectOffset) }
@@ -124,7 +125,7 @@ final class DatabaseLock: Sendable {
     var bytes = Array(text.utf8.prefix(Self.noteSize - 1))
     bytes += [UInt8](repeating: UInt8(ascii: " "), count: Self.noteSize - 1 - bytes.count)
     bytes.append(UInt8(ascii: "\n"))
-    // Only a note: without room for it, messages say less.
+    // Only informational: without it, error messages are less specific.
     _ = pwrite(descriptor, bytes, bytes.count, offset)
   }
 

@@ -1,33 +1,33 @@
 import GRDB
 import GRDBSQLite
 
-/// The SQL functions of the upsert: a new row pays nothing, a known one is merged where it stands.
+/// The SQL functions of the upsert: a new row is inserted directly, an existing row is merged.
 ///
-/// `gqlrun_merge(key, data, new, checksum, received, ages)` stands in the condition of the update: it
-/// merges the new text into the stored one and says whether the row needs to be written. The others
-/// hand out what it made: `gqlrun_merged()` the text, `gqlrun_merged_checksum()`,
-/// `gqlrun_merged_received()` and `gqlrun_merged_ages()`. What is stored is held against its own
-/// checksum first, or a damaged record would come out of the merge as a sound one: it is replaced by
-/// what arrived.
+/// `gqlrun_merge(key, data, new, checksum, received, ages)` is the condition of the update: it
+/// merges the new text into the stored one and returns whether the row must be written. The other
+/// functions return its results: `gqlrun_merged()` the text, `gqlrun_merged_checksum()`,
+/// `gqlrun_merged_received()` and `gqlrun_merged_ages()`. The stored text is verified against its
+/// checksum before the merge; a damaged record is replaced by the new one.
 final class MergeFunctions {
   private var merged = ByteStack(capacity: 4096)
   private var mergedChecksum: Int64 = 0
   private var mergedTimes = RecordTimes(received: 0)
-  /// What the last upsert did.
+  /// Whether the last upsert changed the record.
   private(set) var differs = false
   /// Whether the last upsert found the record.
   private(set) var wasMerged = false
-  /// What the last upsert found did not match its checksum, and was replaced.
+  /// Whether the last upsert replaced a record that did not match its checksum.
   private(set) var isDamaged = false
-  /// Whether nulls may be those of errors, and what the last upsert did with them.
+  /// Whether nulls may be caused by errors, and what the last upsert did with them.
   var nullsAreTentative = false
   private(set) var hasTentativeNulls = false
-  /// The last upsert met a list in segments, which needs more than the two texts.
+  /// Whether the last upsert found a segmented list, which the two texts are not sufficient to
+  /// merge.
   private(set) var needsSegments = false
-  /// The fields that differ, collected when asked.
+  /// The fields that differ, if `collectsChanges`.
   var changed: [[UInt8]] = []
   var collectsChanges = false
-  /// The response's time, and how exact times are.
+  /// The time of the response, and the granularity of times.
   var times = TimeMerge(received: 0, granularity: 0)
 
   func prepare() {
@@ -39,7 +39,7 @@ final class MergeFunctions {
     changed.removeAll(keepingCapacity: true)
   }
 
-  /// Merges; returns whether the row is to be written.
+  /// Merges; returns whether the row must be written.
   private func merge(
     key: Bytes, old: Bytes, new: Bytes, checksum: Int64, oldTimes: RecordTimes
   ) -> Bool {
@@ -50,7 +50,7 @@ final class MergeFunctions {
     }
     merged.truncate(to: 0)
     if old.equals(new) {
-      // Nothing changed; the record, or a segment, is only confirmed.
+      // Nothing changed; this only confirms the record or segment.
       guard
         let newTimes = times.times(old: old, oldTimes, new: new, merged: old, differs: false)
       else { return false }
@@ -78,7 +78,7 @@ final class MergeFunctions {
     return true
   }
 
-  /// Takes what arrived in place of a damaged record.
+  /// Replaces a damaged record by the new text.
   private func replace(key: Bytes, by new: Bytes) {
     merged.truncate(to: 0)
     merged.append(new)
@@ -94,10 +94,10 @@ final class MergeFunctions {
 
   // MARK: Registering
 
-  /// Registers the functions, and the object that holds their state, with a connection.
+  /// Registers the functions and their shared state with a connection.
   static func register(in db: Database) throws {
     let context = Unmanaged.passRetained(MergeFunctions())
-    // SQLite releases the state with the first function, also when it cannot be registered.
+    // SQLite releases the state with the first function, even if registering it fails.
     try add("gqlrun_merge", 6, context.toOpaque(), to: db, release: true) {
       context, count, values in
       guard let functions = MergeFunctions.of(context), count == 6, let values,
@@ -131,7 +131,7 @@ final class MergeFunctions {
         MergeFunctions.result(context, Bytes($0))
       }
     }
-    // The state is found again under the connection, by asking for it.
+    // Returns the state of the connection to `state(of:)`.
     try add("gqlrun_merge_state", 0, context.toOpaque(), to: db) { context, _, _ in
       sqlite3_result_int64(context, Int64(Int(bitPattern: sqlite3_user_data(context))))
     }

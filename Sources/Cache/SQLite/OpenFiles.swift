@@ -11,15 +11,15 @@ final class OpenFiles: Sendable {
 
   private let counts = Locked<[String: Int]>([:])
 
-  /// Notes that a store is about to open the file at `path`, and calls `look` first if it is the only
-  /// one.
+  /// Registers a store that is about to open the file at `path`; calls `look` first if it is the
+  /// only one.
   ///
-  /// - Returns: The file's canonical path, for ``leave(_:)``.
+  /// - Returns: The canonical path of the file, for ``leave(_:)``.
   func enter(_ path: String, _ look: () throws -> Void) throws -> String {
     try counts.withLock { counts in
       let name = Self.canonical(path)
       if counts[name, default: 0] == 0 { try look() }
-      // A file that was just made may be known by another name now: that of a link's target.
+      // The canonical name of a new file may differ: it may be the target of a link.
       let made = Self.canonical(path)
       counts[made, default: 0] += 1
       return made
@@ -33,7 +33,7 @@ final class OpenFiles: Sendable {
     }
   }
 
-  /// The path without links, also of a file that is not there yet.
+  /// The path without symbolic links; also for a file that does not exist yet.
   static func canonical(_ path: String) -> String {
     if let resolved = realpath(path, nil) {
       defer { free(resolved) }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Writes staged records into the records table, on the writer connection.
+/// Writes staged records to the records table, on the writer connection.
 struct RecordWriter {
   private let db: Database
   private let functions: MergeFunctions
@@ -13,7 +13,7 @@ struct RecordWriter {
   private let times: TimeMerge
   private let damage: DamageLog
   let seed: UInt64
-  /// Keeps the prepared statements.
+  /// Keeps the prepared statements alive.
   private let statements: [Statement]
 
   init(
@@ -30,7 +30,7 @@ struct RecordWriter {
     functions.nullsAreTentative = nullsAreTentative
     times = TimeMerge(received: received, granularity: UInt32(clamping: store.ageGranularity))
     functions.times = times
-    // Unchanged records whose times are near enough are not even merged.
+    // An unchanged record whose times are recent enough is not merged.
     let upsert = try db.cachedStatement(
       sql: """
         INSERT INTO records (key, received, data, checksum) VALUES (?1, ?2, ?3, ?4)
@@ -54,7 +54,7 @@ struct RecordWriter {
     sqlite3_bind_int64(self.upsert, 6, Int64(received) + near)
   }
 
-  /// Writes a batch in key order, so that neighbours land on the same pages.
+  /// Writes a batch in key order, so that neighboring keys share pages.
   func write(_ batch: RecordBatch) throws -> TransactionLog {
     var log = TransactionLog(collection)
     let table = batch.table
@@ -67,7 +67,7 @@ struct RecordWriter {
 
   private func write(_ key: Bytes, _ text: Bytes, _ log: inout TransactionLog) throws {
     functions.prepare()
-    // Segments are named after what they hold: a known one is the same.
+    // A segment's key is a hash of its content, so an existing one is equal.
     if Segments.isSegment(key: key) { return try put(key, text) }
     let before = sqlite3_total_changes(db.sqliteConnection)
     try put(key, text)
@@ -91,13 +91,13 @@ struct RecordWriter {
     sqlite3_bind_int64(upsert, 4, SQLiteText.checksum(key: key, text: text))
     let code = sqlite3_step(upsert)
     sqlite3_reset(upsert)
-    if functions.isDamaged { damage.note(key) }
+    if functions.isDamaged { damage.reportMismatch(key) }
     guard code == SQLITE_DONE else {
       throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
     }
   }
 
-  /// The stored text of a record, its checksum verified: a damaged record counts as missing.
+  /// The stored text of a record; `nil` if it is missing or does not match its checksum.
   func text(of key: Bytes) throws -> [UInt8]? {
     SQLiteText.bind(select, 1, key)
     defer { sqlite3_reset(select) }
@@ -108,13 +108,13 @@ struct RecordWriter {
     }
     let text = SQLiteText.column(select, 0)
     guard sqlite3_column_int64(select, 1) == SQLiteText.checksum(key: key, text: text) else {
-      damage.note(key)
+      damage.reportMismatch(key)
       return nil
     }
     return text.array
   }
 
-  /// The times of a record; those of this response when it is not there.
+  /// The times of a record; those of this response if the record is missing.
   func times(of key: Bytes) throws -> RecordTimes {
     SQLiteText.bind(select, 1, key)
     defer { sqlite3_reset(select) }
@@ -122,7 +122,7 @@ struct RecordWriter {
     return SQLiteText.times(select, 2)
   }
 
-  /// Replaces a record's text; its times stay as they are unless others are given.
+  /// Replaces a record's text; its times are unchanged unless others are given.
   func replace(_ key: Bytes, _ text: Bytes, _ times: RecordTimes? = nil) throws {
     try db.execute(
       sql: "UPDATE records SET data = CAST(? AS TEXT), checksum = ? WHERE key = CAST(? AS TEXT)",
@@ -143,7 +143,7 @@ struct RecordWriter {
 
   /// Removes records and fields.
   func remove(_ targets: [(key: [UInt8], field: [UInt8]?)]) throws -> TransactionLog {
-    try SQLiteSchema.noteRemovals(in: db)
+    try SQLiteSchema.recordRemovals(in: db)
     var log = TransactionLog(collection)
     for (key, field) in targets {
       try key.withUnsafeBufferPointer { bytes in
@@ -201,7 +201,7 @@ struct RecordWriter {
   }
 }
 
-/// Segments in the records table.
+/// The segments in the records table.
 final class StoredSegments: SegmentAccess {
   private let writer: RecordWriter
   private let seed: UInt64

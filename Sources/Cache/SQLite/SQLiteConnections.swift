@@ -1,20 +1,20 @@
 import GRDB
 import GRDBSQLite
 
-/// The connections of one store to its file: several that read, and one that writes.
+/// The connections of one store to its file: several readers and one writer.
 ///
-/// Readers see the last committed state and never wait. The writing connection is used by the holder of
-/// the ``WriteLock`` only.
+/// Readers see the last committed state and never wait. Only the holder of the ``WriteLock`` uses
+/// the writer.
 final class SQLiteConnections: Sendable {
   private let readers: DatabasePool
-  /// `nil` when the file can only be read.
+  /// `nil` if the file is read-only.
   private let writer: DatabaseQueue?
   private let path: String
   private let lock: DatabaseLock?
 
   /// - Parameters:
-  ///   - target: The file as SQLite is to find it.
-  ///   - version: The version of its tables.
+  ///   - target: The path or URI for SQLite.
+  ///   - version: The schema version of the file.
   init(
     _ target: String, path: String, version: Int, isWritable: Bool, lock: DatabaseLock?
   ) throws {
@@ -27,12 +27,13 @@ final class SQLiteConnections: Sendable {
     readers = try DatabasePool(path: target, configuration: configuration)
   }
 
-  /// A connection that writes, apart from all others.
+  /// An additional connection that writes.
   static func writer(_ target: String) throws -> DatabaseQueue {
     var configuration = Self.configuration(version: SQLiteSchema.steps.count)
     configuration.allowsUnsafeTransactions = true
     configuration.prepareDatabase { db in
-      // Checkpoints come after a commit, not inside it. A commit that a power cut takes back is fetched
+      // Checkpoints run after a commit, not inside it. A commit that a power failure reverts is
+      // fetched
       // again: https://sqlite.org/pragma.html#pragma_synchronous
       try db.execute(sql: "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL")
       try MergeFunctions.register(in: db)
@@ -42,10 +43,11 @@ final class SQLiteConnections: Sendable {
 
   private static func configuration(version: Int) -> Configuration {
     var configuration = Configuration()
-    // Of our own stores and processes one writes at a time; this is for other programs.
+    // The stores of gqlrun exclude each other by `WriteLock`; this is for other programs.
     configuration.busyMode = .timeout(10)
     configuration.prepareDatabase { db in
-      // https://www.sqlite.org/security.html: a file from elsewhere must not run code of its schema.
+      // https://www.sqlite.org/security.html: a file of unknown origin must not run code of its
+      // schema.
       try db.execute(
         sql: """
           PRAGMA trusted_schema = OFF;
@@ -53,7 +55,9 @@ final class SQLiteConnections: Sendable {
           PRAGMA cache_size = -4096;
           PRAGMA temp_store = MEMORY;
           """)
-      if let stand = SQLiteSchema.standIn(forVersion: version) { try db.execute(sql: stand) }
+      if let view = SQLiteSchema.compatibilityView(forVersion: version) {
+        try db.execute(sql: view)
+      }
     }
     return configuration
   }
@@ -67,7 +71,7 @@ final class SQLiteConnections: Sendable {
   }
 
   func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-    do { return try readers.read(body) } catch { throw noted(error) }
+    do { return try readers.read(body) } catch { throw recordingDamage(error) }
   }
 
   func writeWithoutTransaction<Value: Sendable>(
@@ -80,24 +84,25 @@ final class SQLiteConnections: Sendable {
   private func noting<Value: Sendable>(
     _ body: @Sendable () async throws -> Value
   ) async throws -> Value {
-    do { return try await body() } catch { throw noted(error) }
+    do { return try await body() } catch { throw recordingDamage(error) }
   }
 
-  /// Remembers damage, so that whoever opens the file next shall check it.
-  private func noted(_ error: any Error) -> any Error {
+  /// Records damage, so that the file is checked when it is opened next.
+  private func recordingDamage(_ error: any Error) -> any Error {
     if let error = error as? DatabaseError, error.isDamage { lock?.setSuspect(true) }
     return error
   }
 
-  /// Moves what was committed into the database file, as far as readers allow, without waiting for them.
+  /// Moves committed pages from the log to the database file, as far as readers permit, without
+  /// waiting.
   ///
-  /// - Returns: Whether the write-ahead log is empty now.
+  /// - Returns: Whether the write-ahead log is empty.
   func checkpoint(waiting: Bool = false) async throws -> Bool {
     try await writeWithoutTransaction { db in
       var (frames, moved) = (Int32(0), Int32(0))
       if !waiting { sqlite3_busy_timeout(db.sqliteConnection, 0) }
       defer { sqlite3_busy_timeout(db.sqliteConnection, 10_000) }
-      // https://sqlite.org/c3ref/wal_checkpoint_v2.html: PASSIVE waits for nobody.
+      // https://sqlite.org/c3ref/wal_checkpoint_v2.html: PASSIVE does not wait.
       var code = sqlite3_wal_checkpoint_v2(
         db.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, &moved)
       if code == SQLITE_OK, waiting || frames == moved {
@@ -106,7 +111,7 @@ final class SQLiteConnections: Sendable {
       } else if code == SQLITE_OK {
         return false
       }
-      // A reader stands in the way: the next checkpoint will do it.
+      // A reader prevents it; the next checkpoint continues.
       if code & 0xff == SQLITE_BUSY || code & 0xff == SQLITE_LOCKED { return false }
       guard code == SQLITE_OK else {
         throw DatabaseError(
@@ -118,12 +123,12 @@ final class SQLiteConnections: Sendable {
 
   func close() throws {
     try readers.close()
-    // Last, as it is the one that can clean up.
+    // The writer is closed last, because it removes the log.
     try writer?.close()
   }
 }
 
 extension DatabaseError {
-  /// Whether SQLite found the file damaged.
+  /// Whether SQLite reports a damaged file.
   var isDamage: Bool { resultCode == .SQLITE_CORRUPT || resultCode == .SQLITE_NOTADB }
 }

@@ -7,13 +7,13 @@ import GRDB
   import Musl
 #endif
 
-/// The database file before SQLite sees it: whose it is, how it is made, what its errors mean.
+/// The database file outside of SQLite: validation, creation, and error messages.
 enum SQLiteFile {
-  /// Refuses a file that is not ours, without touching it.
+  /// Rejects a file of another program or a newer version, without changing it.
   ///
   /// Reads the header directly: https://www.sqlite.org/fileformat2.html#the_database_header
   ///
-  /// - Returns: The version of its tables; 0 when there are none yet.
+  /// - Returns: The schema version; 0 for an empty file.
   static func check(_ path: String) throws(CacheError) -> Int32 {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -32,15 +32,15 @@ enum SQLiteFile {
     guard count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
       throw CacheError(
         .foreignDatabase,
-        "\(path) is not a SQLite database, so it is left as it is; name another file for the cache",
+        "\(path) is not a SQLite database (unchanged); choose another file for the cache",
         place: path)
     }
     let application = Int32(bitPattern: number(header, at: 68))
     guard application == SQLiteSchema.applicationID else {
       throw CacheError(
         .foreignDatabase,
-        "\(path) is a SQLite database of another program (application id \(application)), so it is "
-          + "left as it is; name another file for the cache", place: path)
+        "\(path) is a SQLite database of another program (application ID "
+          + "\(application), unchanged); choose another file for the cache", place: path)
     }
     let version = Int32(bitPattern: number(header, at: 60))
     guard version <= SQLiteSchema.version else { throw newer(path, version: Int(version)) }
@@ -54,9 +54,9 @@ enum SQLiteFile {
   static func newer(_ path: String, version: Int) -> CacheError {
     CacheError(
       .foreignDatabase,
-      "\(path) was made by a newer gqlrun (schema \(version), this one knows "
-        + "\(SQLiteSchema.version)), so it is left as it is; update gqlrun or name another "
-        + "file for the cache", place: path)
+      "\(path) was created by a newer gqlrun (schema \(version), this one supports "
+        + "\(SQLiteSchema.version); unchanged); update gqlrun or choose another file for the "
+        + "cache", place: path)
   }
 
   /// Whether the file is this user's, and every user of the machine can read it.
@@ -74,15 +74,15 @@ enum SQLiteFile {
       let code = errno
       throw CacheError(
         [EACCES, EPERM, EROFS].contains(code) ? .readOnly : .storage,
-        "cannot make the cache \(path): \(String(cString: strerror(code)))", place: path)
+        "cannot create the cache \(path): \(String(cString: strerror(code)))", place: path)
     }
     close(descriptor)
   }
 
-  /// Returns when the disk has a file, and its folder the name. A file that is not there has nothing to
-  /// be waited for.
+  /// Waits until a file and its directory entry are on disk. Does nothing if the file does not
+  /// exist.
   ///
-  /// Not for database files themselves: closing one gives up the locks that SQLite holds on it.
+  /// Must not be used on database files: closing one releases the locks that SQLite holds on it.
   /// https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
   static func sync(_ path: String) throws {
     let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -94,17 +94,18 @@ enum SQLiteFile {
       defer { if descriptor >= 0 { close(descriptor) } }
       guard descriptor >= 0, fsync(descriptor) == 0 else {
         throw CacheError(
-          .storage, "cannot make \(name) durable: \(String(cString: strerror(errno)))", place: path)
+          .storage, "cannot synchronize \(name) to disk: \(String(cString: strerror(errno)))",
+          place: path)
       }
     }
   }
 
-  /// The error in the words of this room.
+  /// Maps an error of GRDB to a ``CacheError``.
   static func describe(_ error: any Error, _ action: String, _ path: String) -> CacheError {
     if let error = error as? CacheError { return error }
     if error is CancellationError {
       return CacheError(
-        .cancelled, "gave up to \(action) \(path): the task was cancelled", place: path)
+        .cancelled, "cannot \(action) \(path): the task was cancelled", place: path)
     }
     guard let database = error as? DatabaseError else {
       return CacheError(.storage, "cannot \(action) \(path): \(error)", place: path)
@@ -121,11 +122,11 @@ enum SQLiteFile {
             + "file to start with an empty cache"
         )
       case .SQLITE_FULL:
-        (.storage, "there is no room left (\(message)); the cache is as it was before")
+        (.storage, "the disk is full (\(message)); the cache is unchanged")
       case .SQLITE_IOERR:
         (
           .storage,
-          "the file system failed or a size limit was met (\(message)); the cache is as it was before"
+          "the file system failed or a size limit was reached (\(message)); the cache is unchanged"
         )
       case .SQLITE_READONLY, .SQLITE_PERM:
         (.readOnly, "the file or its directory can only be read (\(message))")

@@ -2,26 +2,26 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Removing rows, inside a transaction.
+/// Removes rows, inside a transaction.
 struct SQLiteHousekeeping {
   let collectsChanges: Bool
   private(set) var summary = RemovalSummary()
 
   init(collectsChanges: Bool) { self.collectsChanges = collectsChanges }
 
-  /// The first key behind those of root fields, and those of segments.
+  /// The key ranges of root fields and of segments.
   private static let roots = "key >= 'QUERY_ROOT.' AND key < 'QUERY_ROOT/'"
   private static let segments = "key >= '$segment:' AND key < '$segment;'"
 
   // MARK: Selected records
 
   mutating func remove(_ selection: RecordSelection, from db: Database) throws {
-    try SQLiteSchema.noteRemovals(in: db)
+    try SQLiteSchema.recordRemovals(in: db)
     let prefix = selection.commonPrefix
     let page = try db.makeStatement(
       sql: "SELECT key, data, checksum, received, ages FROM records WHERE key > ?1 ORDER BY key")
     var last: [UInt8]?
-    // The keys are read page by page: a row must not be changed under the statement that stands on it.
+    // Keys are read in batches, because a row must not change while a statement reads it.
     repeat {
       var matches: [(key: [UInt8], text: [UInt8], times: RecordTimes)] = []
       last = try matchesAfter(last, selection, prefix, page.sqliteStatement, db, &matches)
@@ -29,13 +29,14 @@ struct SQLiteHousekeeping {
     } while last != nil
   }
 
-  /// Collects matching records behind the key `last`; returns where to go on, or `nil` at the end.
+  /// Collects matching records after the key `last`; returns where to continue, or `nil` at the
+  /// end.
   private func matchesAfter(
     _ last: [UInt8]?, _ selection: RecordSelection, _ prefix: [UInt8], _ handle: OpaquePointer,
     _ db: Database, _ matches: inout [(key: [UInt8], text: [UInt8], times: RecordTimes)]
   ) throws -> [UInt8]? {
     defer { sqlite3_reset(handle) }
-    // What is greater than the prefix without its last byte includes the prefix itself.
+    // Keys greater than the prefix without its last byte include the prefix itself.
     let start = last ?? Array(prefix.dropLast())
     return try start.withUnsafeBufferPointer { start in
       SQLiteText.bind(handle, 1, Bytes(start))
@@ -45,7 +46,7 @@ struct SQLiteHousekeeping {
         guard code == SQLITE_ROW else { throw Self.error(code, db) }
         let key = SQLiteText.column(handle, 0)
         if !prefix.isEmpty, !key.array.starts(with: prefix) {
-          // Before those that begin so, or behind them.
+          // Skips keys before the prefix; ends after it.
           if prefix.withUnsafeBufferPointer({ compareKeys(key, Bytes($0)) }) { continue }
           return nil
         }
@@ -102,7 +103,7 @@ struct SQLiteHousekeeping {
         CREATE TEMP TABLE reached (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
         INSERT INTO reached (key) SELECT key FROM records WHERE \(Self.roots);
         """)
-    // A queue and the set of what was in it, in one table.
+    // One table is both the queue and the set of reached records.
     let next = try db.makeStatement(
       sql: """
         SELECT r.key, r.data, r.checksum, q.number FROM temp.reached q
@@ -117,7 +118,7 @@ struct SQLiteHousekeeping {
       if code == SQLITE_DONE { break }
       guard code == SQLITE_ROW else { throw Self.error(code, db) }
       number += 1
-      // A reference to nothing, or to a damaged record, which counts as missing.
+      // A dangling reference, or one to a damaged record, which is treated as missing.
       guard sqlite3_column_type(next.sqliteStatement, 0) != SQLITE_NULL,
         let text = Self.sound(next.sqliteStatement)
       else { continue }
@@ -137,12 +138,12 @@ struct SQLiteHousekeeping {
   // MARK: Size
 
   mutating func trim(to limit: Int, in db: Database) throws {
-    try SQLiteSchema.noteRemovals(in: db)
+    try SQLiteSchema.recordRemovals(in: db)
     try removeLostSegments(in: db)
     while true {
       let (total, sizes) = try sizes(in: db)
       guard total > limit, !sizes.isEmpty else { return }
-      // The oldest seconds go as a whole, and of the last one as much as is needed.
+      // Removes the oldest seconds completely, and of the last one only as much as required.
       var left = total - limit
       for (second, size) in sizes.sorted(by: { $0.key < $1.key }) {
         if size <= left {
@@ -158,7 +159,8 @@ struct SQLiteHousekeeping {
     }
   }
 
-  /// The bytes of everything, and those of the records of each second with the segments of their lists.
+  /// The total size in bytes, and that of the records of each second with the segments of their
+  /// lists.
   private func sizes(in db: Database) throws -> (total: Int, bySecond: [Int64: Int]) {
     var total = 0
     var bySecond: [Int64: Int] = [:]
@@ -187,7 +189,7 @@ struct SQLiteHousekeeping {
     }
   }
 
-  /// Removes records of one second, in the order of their keys, until `bytes` bytes are gone.
+  /// Removes records of one second in key order, until `bytes` bytes are removed.
   private mutating func removeFirst(
     _ bytes: Int, receivedAt second: Int64, from db: Database
   ) throws {
@@ -213,7 +215,7 @@ struct SQLiteHousekeeping {
     )
   }
 
-  /// Removes the segments that no list consists of any more.
+  /// Removes segments that belong to no list.
   private mutating func removeLostSegments(in db: Database) throws {
     try db.execute(sql: "CREATE TEMP TABLE owned (key TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")
     let note = try db.makeStatement(sql: "INSERT OR IGNORE INTO temp.owned (key) VALUES (?1)")
@@ -235,7 +237,7 @@ struct SQLiteHousekeeping {
 
   // MARK: Rows
 
-  /// Notes and removes the rows that satisfy a condition.
+  /// Logs and removes the rows that satisfy a condition.
   private mutating func removeRows(_ condition: String, from db: Database) throws {
     let before = summary.records + summary.segments
     var noted = summary
@@ -264,7 +266,7 @@ struct SQLiteHousekeeping {
     }
   }
 
-  /// The text of a row of key, data and checksum; `nil` when it is damaged.
+  /// The text of a row of key, data and checksum; `nil` if it is damaged.
   private static func sound(_ handle: OpaquePointer) -> Bytes? {
     let key = SQLiteText.column(handle, 0)
     let text = SQLiteText.column(handle, 1)

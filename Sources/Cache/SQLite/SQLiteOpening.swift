@@ -1,25 +1,26 @@
 import Foundation
 import GRDB
 
-/// Opening a database file: whose it is, who else has it open, whether it is sound, and which version.
+/// Opens a database file: validates its origin, version and integrity.
 ///
-/// 1. The header is looked at before SQLite touches the file.
-/// 2. Whoever has the database open shares its lock. Whoever finds nobody else there, and signs that the
-///    last user did not end well, checks the file; a damaged one is set aside.
-/// 3. Tables are made, or brought up to date.
+/// 1. The header is read before SQLite opens the file.
+/// 2. The store acquires the shared presence lock. If it is the only user and the last one did not
+/// shut down
+///    cleanly, the file is checked; a damaged file is renamed.
+/// 3. Tables are created or migrated.
 struct SQLiteOpening {
   let path: String
   let options: SQLiteStore.Options
-  /// The path without links: beside it are the log and the lock.
+  /// The path without symbolic links, of which the names of the log and lock files are derived.
   private let name: String
   private let lock: DatabaseLock?
   /// The version in the header; that of today when the header was not looked at, as this process has the
   /// file open already. The write-ahead log may know better.
   private let headerVersion: Int
-  /// Whether files may be made and changed here.
+  /// Whether files may be created and changed.
   private let isWritable: Bool
 
-  /// What a store keeps of it.
+  /// The parts that a store keeps.
   struct Opened {
     var connections: SQLiteConnections
     var name: String
@@ -73,13 +74,13 @@ struct SQLiteOpening {
   }
 
   private func run() throws -> Opened {
-    let isAlone = try takePlace()
+    let isAlone = try acquirePresence()
     do {
       return try opened(isAlone)
     } catch let damage as Damage {
       return try afterDamage(damage, isAlone)
     } catch let error as DatabaseError where error.isDamage {
-      return try afterDamage(Damage(reason: error.message ?? "SQLite says so"), isAlone)
+      return try afterDamage(Damage(reason: error.message ?? "reported by SQLite"), isAlone)
     }
   }
 
@@ -91,17 +92,17 @@ struct SQLiteOpening {
       options.report(
         StoreNotice(
           .readOnly,
-          "the cache \(path) can only be read, so that nothing new is kept: the file or its directory "
+          "the cache \(path) can only be read, so nothing new is stored: the file or its directory "
             + "is not writable", place: path))
     }
     return result
   }
 
-  // MARK: Who else is there
+  // MARK: Other users
 
-  /// Joins those who have the database open; returns whether there is nobody else, and keeps others
-  /// out then.
-  private func takePlace() throws -> Bool {
+  /// Acquires the shared presence lock. Returns whether this is the only user; then the lock is
+  /// held exclusively.
+  private func acquirePresence() throws -> Bool {
     guard let lock else { return false }
     if isWritable {
       switch lock.tryLock(.presence, exclusively: true) {
@@ -113,7 +114,7 @@ struct SQLiteOpening {
         )
       }
     }
-    // Only somebody who checks the file, or sets it aside, is in the way.
+    // Only a process that checks or renames the file holds the lock exclusively.
     if case .taken = lock.lock(.presence, exclusively: false, maximumWait: options.maximumWait) {
       throw CacheError(
         .busy,
@@ -125,9 +126,10 @@ struct SQLiteOpening {
 
   // MARK: Damage
 
-  /// Whether the last user did not end well: then the log is left behind, or a note about damage.
+  /// Whether the last user did not shut down cleanly: the log still exists, or the lock file
+  /// reports damage.
   ///
-  /// Nothing is read for it, so that a normal open costs the same for a file of any size.
+  /// Reads no data, so that opening takes the same time for every file size.
   private var needsCheck: Bool {
     if lock?.isSuspect == true { return true }
     var status = stat()
@@ -138,7 +140,7 @@ struct SQLiteOpening {
     let queue = try SQLiteConnections.writer(target)
     defer { try? queue.close() }
     let report = try queue.writeWithoutTransaction { db in
-      // The quick check does not look at the order of keys.
+      // The quick check does not verify the order of keys.
       try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") ?? "no answer"
     }
     guard report == "ok" else { throw Damage(reason: report) }
@@ -155,7 +157,7 @@ struct SQLiteOpening {
     guard isAlone else {
       throw CacheError(
         .damagedDatabase,
-        "\(found) and other programs have it open; end them, and it will be set aside and begun anew",
+        "\(found) and other programs have it open; close them, and it will be renamed and replaced by an empty one",
         place: path)
     }
     let aside = try setAside()
@@ -164,12 +166,12 @@ struct SQLiteOpening {
     let result = try opened(isAlone, isNew: true)
     options.report(
       StoreNotice(
-        .rebuilt, "\(found); it was set aside as \(aside), and the cache begins empty", place: path)
+        .rebuilt, "\(found); it was renamed to \(aside), and the cache is now empty", place: path)
     )
     return result
   }
 
-  /// Renames the file and what belongs to it; returns the new name.
+  /// Renames the database and its log; returns the new name.
   private func setAside() throws -> String {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -182,12 +184,13 @@ struct SQLiteOpening {
       aside = "\(base)-\(number)"
       number += 1
     }
-    // The log first: without its database it means nothing, while a database with a wrong log is read.
+    // The log first: without its database it is useless, but a database with a wrong log is
+    // misread.
     for suffix in ["-wal", "-shm", ""] where access(name + suffix, F_OK) == 0 {
       guard rename(name + suffix, aside + suffix) == 0 else {
         throw CacheError(
           .storage,
-          "cannot set the damaged cache \(path) aside as \(aside): \(String(cString: strerror(errno)))",
+          "cannot rename the damaged cache \(path) to \(aside): \(String(cString: strerror(errno)))",
           place: path)
       }
     }
@@ -207,10 +210,10 @@ struct SQLiteOpening {
 
   // MARK: Connections
 
-  /// The path as SQLite gets it.
+  /// The path or URI for SQLite.
   private var target: String {
     if isWritable { return name }
-    // Where the log can neither be there nor be made, SQLite reads a file that does not change.
+    // If the log neither exists nor can be created, the file is opened as immutable.
     guard access(name + "-wal", F_OK) != 0 || access(name + "-shm", F_OK) != 0 else { return name }
     guard access((name as NSString).deletingLastPathComponent, W_OK) != 0 else { return name }
     var status = stat()
@@ -229,7 +232,7 @@ struct SQLiteOpening {
     }
     guard version > 0 else {
       throw CacheError(
-        .storage, "the cache \(path) is empty, and may not be changed here", place: path)
+        .storage, "the cache \(path) is empty and cannot be changed", place: path)
     }
     let connections = try SQLiteConnections(
       target, path: path, version: version, isWritable: isWritable, lock: lock)
@@ -240,11 +243,11 @@ struct SQLiteOpening {
       return (actual, try Int64.fetchOne(db, sql: sql), try StoredTypes.all(in: db))
     }
     guard actual == version else {
-      // The log knew better than the header.
+      // The log contained a newer version than the header.
       try connections.close()
       return try connect(actual)
     }
-    guard let seed else { throw Damage(reason: "its metadata is gone") }
+    guard let seed else { throw Damage(reason: "its metadata is missing") }
     return Opened(
       connections: connections, name: name, lock: lock, seed: UInt64(bitPattern: seed),
       types: types,

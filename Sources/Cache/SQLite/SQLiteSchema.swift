@@ -6,19 +6,19 @@ import GRDB
   import Musl
 #endif
 
-/// The tables of the database file, and how a file of an older version becomes one of today.
+/// The tables of the database file and the migrations from older versions.
 ///
-/// The version is the file's `user_version`; an empty file has version 0. Every step is SQL that takes
-/// a file to the next version. All steps a file needs are one transaction: a process that is killed in
-/// between leaves the file as it was.
+/// The version is the file's `user_version`; an empty file has version 0. Each migration step is
+/// SQL for one version. All steps run in one transaction, so a process that is killed leaves the
+/// file unchanged.
 enum SQLiteSchema {
-  /// `GQLR`: what `PRAGMA application_id` says of a file of ours.
+  /// `GQLR`: the `PRAGMA application_id` of gqlrun's files.
   static let applicationID: Int32 = 0x4751_4c52
 
-  /// The version that this program makes.
+  /// The schema version of this program.
   static var version: Int32 { Int32(steps.count) }
 
-  /// Step `n` makes version `n + 1` of version `n`. Steps that were released are never changed.
+  /// Step `n` migrates version `n` to `n + 1`. Released steps are never changed.
   static let steps: [String] = [
     """
     CREATE TABLE records (
@@ -30,9 +30,10 @@ enum SQLiteSchema {
     CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
     INSERT INTO meta VALUES ('segment_seed', random());
     """,
-    // `ages`: when fields were received that are older than the record's `received`, as a JSON object
-    // of Unix seconds by stored field key; NULL when all are as old as the record.
-    // `views` and `view_columns`: what the view of each type consists of.
+    // `ages`: the receive times of fields that are older than the record's `received`, as a JSON
+    // object
+    // of Unix seconds by stored field key; NULL if all fields are as old as the record.
+    // `views` and `view_columns`: the definition of each type's view.
     """
     ALTER TABLE records ADD COLUMN ages TEXT;
     CREATE TABLE views (
@@ -50,9 +51,10 @@ enum SQLiteSchema {
     """,
   ]
 
-  /// Makes the tables in an empty file, and brings those of an older version up to date.
+  /// Creates the tables in an empty file, and migrates those of an older version.
   ///
-  /// - Throws: ``CacheError/Code/foreignDatabase`` for a file of a newer version, which stays untouched.
+  /// - Throws: ``CacheError/Code/foreignDatabase`` for a file of a newer version, which is not
+  ///   changed.
   static func migrate(_ path: String, steps: [String] = Self.steps) throws {
     if try makeBeside(path, steps) { return }
     var configuration = Configuration()
@@ -61,11 +63,12 @@ enum SQLiteSchema {
     defer { try? queue.close() }
     try queue.writeWithoutTransaction { db in
       if try version(of: db, path, newest: steps.count) == steps.count { return }
-      // Measured: 1.5 to 1.8 times faster than pages of 4 KiB with records of a few hundred bytes.
-      // Without effect on a file that has pages.
+      // Measured: 1.5 to 1.8 times faster than pages of 4 KiB for records of a few hundred bytes.
+      // Has no
+      // effect on a file with pages.
       try db.execute(sql: "PRAGMA page_size = 16384")
       try db.inTransaction(.exclusive) {
-        // Another process may have been faster.
+        // Another process may have migrated the file already.
         let version = try version(of: db, path, newest: steps.count)
         guard version < steps.count else { return .commit }
         for step in steps[version...] { try db.execute(sql: step) }
@@ -80,10 +83,10 @@ enum SQLiteSchema {
     }
   }
 
-  /// Makes a new database beside an empty file and puts it in its place: whole or not at all, and on
-  /// disk after one wait for it, where SQLite's own transactions take eight.
+  /// Creates a new database beside an empty file and renames it: atomically, and with one wait for
+  /// the disk where SQLite's own transactions need eight.
   ///
-  /// - Returns: Whether that was possible; if not, nothing has changed.
+  /// - Returns: Whether it was possible; if not, nothing has changed.
   private static func makeBeside(_ path: String, _ steps: [String]) throws -> Bool {
     var status = stat()
     guard stat(path, &status) == 0, status.st_size == 0, status.st_nlink == 1,
@@ -98,7 +101,7 @@ enum SQLiteSchema {
     defer { unlink(fresh) }
     let queue = try DatabaseQueue(path: fresh)
     try queue.writeWithoutTransaction { db in
-      // Nobody sees this file before it is complete.
+      // No other process uses this file before it is complete.
       try db.execute(
         sql: "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
       try db.inTransaction(.exclusive) {
@@ -113,7 +116,8 @@ enum SQLiteSchema {
       try db.execute(sql: "PRAGMA journal_mode = WAL")
     }
     try queue.close()
-    // Closed before anybody can have it open by its name: closing drops the locks of the whole process.
+    // Closed before it is opened under its final name: closing would release the locks of the
+    // process.
     let descriptor = open(fresh, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     let isOnDisk = fdatasync(descriptor) == 0
@@ -121,8 +125,8 @@ enum SQLiteSchema {
     return isOnDisk && rename(fresh, path) == 0
   }
 
-  /// Says in the file that records were removed to which others may refer.
-  static func noteRemovals(in db: Database) throws {
+  /// Records in the file that records were removed, so that dangling references are normal.
+  static func recordRemovals(in db: Database) throws {
     try db.execute(sql: "INSERT OR IGNORE INTO meta VALUES ('removals', 1)")
   }
 
@@ -130,22 +134,23 @@ enum SQLiteSchema {
     try db.execute(sql: "DELETE FROM meta WHERE name = 'removals'")
   }
 
-  /// Whether a reference to a record that is not there is nothing to wonder about.
+  /// Whether dangling references are normal, because records were removed.
   static func mayHaveRemovals(in db: Database) throws -> Bool {
     try Int.fetchOne(db, sql: "SELECT 1 FROM meta WHERE name = 'removals'") != nil
   }
 
-  /// SQL that makes a file of an older version readable as one of today for one connection, when the
-  /// file may not be changed; `nil` when nothing is needed.
-  static func standIn(forVersion version: Int) -> String? {
+  /// SQL that makes a file of an older version readable as the current one, for one connection, if
+  /// the file cannot be changed; `nil` if it is not required.
+  static func compatibilityView(forVersion version: Int) -> String? {
     guard version == 1 else { return nil }
-    // A temporary view goes before the table of its name: https://sqlite.org/lang_naming.html
+    // A temporary view shadows the table of the same name: https://sqlite.org/lang_naming.html
     return "CREATE TEMP VIEW records AS SELECT *, NULL AS ages FROM main.records"
   }
 
-  /// What SQLite says: the header alone does not know what is still in the write-ahead log.
+  /// The version according to SQLite, which includes the write-ahead log.
   ///
-  /// - Throws: ``CacheError/Code/foreignDatabase`` for a version that this program does not know.
+  /// - Throws: ``CacheError/Code/foreignDatabase`` for a version that this program does not
+  ///   support.
   static func version(
     of db: Database, _ path: String, newest: Int = Self.steps.count
   ) throws -> Int {
@@ -154,7 +159,7 @@ enum SQLiteSchema {
     guard version >= 0 else {
       throw CacheError(
         .foreignDatabase,
-        "\(path) has the impossible schema version \(version), so it is left as it is; name another "
+        "\(path) has the invalid schema version \(version) (unchanged); choose another "
           + "file for the cache", place: path)
     }
     return version

@@ -1,7 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// Records of a SQLite file for a reader: one prepared statement per depth, so that a record's text
+/// Reads records from a SQLite file with one prepared statement per depth, so that a record's text
 /// stays valid while the records it refers to are read.
 struct SQLiteSource: RecordSource {
   private let db: Database
@@ -9,7 +9,7 @@ struct SQLiteSource: RecordSource {
   private let damage: DamageLog?
   private(set) var failure: CacheError?
 
-  /// - Parameter damage: Told of damaged records, which count as missing.
+  /// - Parameter damage: Collects damaged records, which are treated as missing.
   init(_ db: Database, _ damage: DamageLog? = nil) {
     self.db = db
     self.damage = damage
@@ -26,7 +26,7 @@ struct SQLiteSource: RecordSource {
     if code == SQLITE_DONE { return nil }
     guard code == SQLITE_ROW else {
       if code & 0xff == SQLITE_CORRUPT {
-        damage?.notePage(key)
+        damage?.reportUnreadablePage(key)
         return nil
       }
       failure =
@@ -38,7 +38,7 @@ struct SQLiteSource: RecordSource {
     }
     let text = SQLiteText.column(handle, 0)
     guard sqlite3_column_int64(handle, 1) == SQLiteText.checksum(key: key, text: text) else {
-      damage?.note(key)
+      damage?.reportMismatch(key)
       return nil
     }
     return text
@@ -48,7 +48,7 @@ struct SQLiteSource: RecordSource {
 
   private mutating func prepare() -> Bool {
     do {
-      // A comment makes the statements of different depths different to GRDB's cache.
+      // The comment makes the statements of different depths different for GRDB's cache.
       let statement = try db.cachedStatement(
         sql: """
           SELECT data, checksum, received, ages FROM records WHERE key = ? \
@@ -63,7 +63,7 @@ struct SQLiteSource: RecordSource {
   }
 }
 
-/// Records of a SQLite file with their times.
+/// Reads records from a SQLite file with their times.
 struct TimedSQLiteSource: RecordSource {
   static var tellsTimes: Bool { true }
   private var base: SQLiteSource
@@ -76,7 +76,8 @@ struct TimedSQLiteSource: RecordSource {
   func times(depth: Int) -> RecordTimes { base.times(depth: depth) }
 }
 
-/// Statements that stand on a row; reset when the read is over, or their snapshot would stay open.
+/// Statements with a current row. They must be reset after the read; otherwise their snapshot stays
+/// open.
 private final class OpenStatements {
   private var statements: [Statement] = []
   private(set) var handles: [OpaquePointer] = []

@@ -3,6 +3,7 @@ import GRDB
 import GRDBSQLite
 
 extension SQLiteStore {
+  /// Explains how the cache answers an operation; see ``RecordStore``.
   public func explain(
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) async throws(CacheError) -> CacheExplanation {
@@ -34,13 +35,15 @@ extension SQLiteStore {
     }
   }
 
+  /// Removes the selected records or fields, in one transaction.
   public func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
     try await housekeep("remove records of the cache") { db, housekeeping in
       try housekeeping.remove(selection, from: db)
     }
   }
 
-  /// The reached keys are collected in a temporary table on disk: memory does not grow with the cache.
+  /// Removes the records that no root field reaches. Reached keys are collected in a temporary
+  /// table on disk, so memory does not grow with the cache.
   public func collectGarbage(
     rootsBefore date: Int?
   ) async throws(CacheError) -> RemovalSummary {
@@ -51,6 +54,7 @@ extension SQLiteStore {
     return summary
   }
 
+  /// Removes the oldest records until the cache has at most `bytes` bytes of record texts.
   public func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
     let summary = try await housekeep("trim the cache") { db, housekeeping in
       try housekeeping.trim(to: bytes, in: db)
@@ -59,12 +63,13 @@ extension SQLiteStore {
     return summary
   }
 
-  /// Writes a compact copy of the database, as one file without a write-ahead log, to `path`. A file
-  /// that is there already is an error.
+  /// Writes a compact copy of the database to `path`, as one file without a write-ahead log.
+  ///
+  /// - Throws: ``CacheError``; `storage` if a file already exists at `path`.
   public func copy(to path: String) async throws(CacheError) {
     try await gate.acquire()
     do {
-      // The last committed state. The log is not needed for the copy.
+      // Reads the last committed state, so the log is not required for the copy.
       try await pool.writeWithoutTransaction { db in
         try db.execute(sql: "VACUUM INTO ?", arguments: [path])
       }
@@ -75,7 +80,7 @@ extension SQLiteStore {
     gate.release()
   }
 
-  /// Gives the space of what was removed back to the file system.
+  /// Returns the space of removed records to the file system.
   private func compact() async throws(CacheError) {
     try await gate.acquire()
     do {
@@ -93,7 +98,7 @@ extension SQLiteStore {
     gate.release()
   }
 
-  /// One transaction that removes. Temporary tables go to disk meanwhile.
+  /// Runs one removing transaction. Temporary tables are stored on disk.
   private func housekeep(
     _ action: String,
     _ work: @escaping @Sendable (Database, inout SQLiteHousekeeping) throws -> Void
@@ -109,10 +114,10 @@ extension SQLiteStore {
         try db.beginTransaction(.immediate)
         do {
           try work(db, &housekeeping)
-          // What is kept in memory goes at the moment at which others see the file's new state.
+          // The memory tier changes at the moment at which others see the new state of the file.
           try activity.changing {
             try db.commit()
-            activity.front?.clear()
+            activity.memoryTier?.clear()
           }
         } catch {
           if db.isInsideTransaction { try? db.rollback() }

@@ -3,13 +3,14 @@ import GQLRunSupport
 import GRDB
 
 extension SQLiteStore {
+  /// Reads an operation from the cache; see ``RecordStore``.
   public func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer {
     do {
       let (activity, seed) = (activity, segmentSeed)
-      // What is kept in memory has no times.
-      guard let front = activity.front, !options.checksAges else {
+      // The memory tier has no times.
+      guard let tier = activity.memoryTier, !options.checksAges else {
         return try await pool.read { [damage] db in
           let edits = activity.hasLayers ? try Self.snapshot(db, activity) { $0 } : []
           let types = activity.concreteTypes
@@ -45,11 +46,12 @@ extension SQLiteStore {
     }
   }
 
-  /// A response brings every record that it refers to. One that is not there, though nobody removed any,
-  /// may be there under a damaged key.
-  private static func wonder(about answer: StoreAnswer, _ damage: DamageLog, _ db: Database) {
+  /// A response contains every record it refers to, so a missing record although none was removed
+  /// may have a damaged key.
+  private static func reportLostRecords(_ answer: StoreAnswer, _ damage: DamageLog, _ db: Database)
+  {
     guard case .miss(let miss) = answer.result, miss.field == nil else { return }
-    if (try? SQLiteSchema.mayHaveRemovals(in: db)) == false { damage.noteLostRecord() }
+    if (try? SQLiteSchema.mayHaveRemovals(in: db)) == false { damage.reportLostRecord() }
   }
 
   private static func answer<Source: RecordSource>(
@@ -63,32 +65,32 @@ extension SQLiteStore {
     return try RecordReader(operation.plan, source: layered, types: types, options: options).read()
   }
 
-  /// What belongs to the state that this connection sees from now on: the optimistic layers, above all.
+  /// Reads the state of this connection's snapshot, with the optimistic layers that belong to it.
   private static func snapshot<Value>(
     _ db: Database, _ activity: StoreActivity, _ body: ([StoreEdit]) -> Value
   ) throws -> Value {
     try activity.reading { edits in
-      // The first query of a transaction decides what it sees: https://sqlite.org/isolation.html
+      // The first query of a transaction determines its snapshot: https://sqlite.org/isolation.html
       _ = try Int.fetchOne(db, sql: "SELECT 1 FROM meta LIMIT 1")
       return body(edits)
     }
   }
 
-  /// Finds out whether others have written to the file since the last call, and if so lets every
-  /// watcher look again and forgets what is kept in memory.
+  /// Checks whether other stores have written to the file since the last call. If so, all watchers
+  /// read again and the memory tier is cleared.
   ///
-  /// What stores of this process write is known without it. What other processes write is seen by
-  /// reads at once, unless records are kept in memory (``Options/memory``), and by watchers only with
-  /// this call: whoever shares a file with other processes makes it now and then, or before a read
-  /// that must be up to date. It costs a few microseconds.
+  /// Writes of stores in this process are detected without it. Writes of other processes are
+  /// visible to reads immediately, except with a memory tier (``Options/memory``), and to watchers
+  /// only after this call. Call it regularly, or before a read that must be current, if other
+  /// processes use the file. It takes a few microseconds.
   ///
-  /// - Returns: Whether others have written, another store of this process included; always `true` for
-  ///   a store that can only read, and at the first call.
+  /// - Returns: Whether another store has written, including one of this process; always `true` for
+  ///   a read-only store and for the first call.
   @discardableResult
   public func refresh() async throws(CacheError) -> Bool {
     if !isReadOnly {
       do {
-        // https://sqlite.org/pragma.html#pragma_data_version: commits of this connection do not count.
+        // https://sqlite.org/pragma.html#pragma_data_version: excludes commits of this connection.
         let version = try await pool.writeWithoutTransaction { db in
           try Int.fetchOne(db, sql: "PRAGMA data_version")
         }

@@ -3,89 +3,99 @@ import GQLRunSupport
 import GRDB
 import GRDBSQLite
 
-/// Records in a SQLite file that any SQLite tool can read.
+/// A store in a SQLite file that any SQLite tool can read.
 ///
-/// One connection writes, several read the last committed state (write-ahead log). A response is one
-/// transaction. Several stores and processes may use one file: readers never wait, and writers wait for
-/// each other, for a bounded time. The file carries this program's application id and a schema version,
-/// and is readable by its owner only.
+/// One connection writes, several read the last committed state (write-ahead log). A response is
+/// one transaction. Several stores and processes may use the same file: readers never wait; writers
+/// wait for each other, for a limited time. The file has this program's application ID and a schema
+/// version, and only its owner can read it.
 public final class SQLiteStore: RecordStore {
+  /// The options of a SQLite store.
   public struct Options: Sendable {
+    /// Whether a store writes to its file.
     public enum Access: Sendable, Hashable {
-      /// Reads and writes. Where the file or its directory can only be read, reads, and says so.
+      /// Reads and writes. If the file or its directory is read-only, only reads, and reports it.
       case readWrite
-      /// Reads a file that is there, and changes nothing in it.
+      /// Reads an existing file, and never changes it.
       case readOnly
     }
 
+    /// How a damaged database is handled.
     public enum DamagePolicy: Sendable, Hashable {
-      /// A damaged database is renamed to `<path>.damaged-<time>`, and an empty one made in its place.
+      /// Renames a damaged database to `<path>.damaged-<time>` and creates an empty one.
       case rebuild
-      /// A damaged database is an error.
+      /// Throws an error for a damaged database.
       case refuse
     }
 
+    /// Whether the store writes. ``Access/readWrite`` by default.
     public var access = Access.readWrite
-    /// What becomes of a database that is found damaged when it is opened. ``DamagePolicy/rebuild`` by
-    /// default: a cache can be filled again.
+    /// How a database is handled that is damaged when it is opened. ``DamagePolicy/rebuild`` by
+    /// default, because the content of a cache can be fetched again.
     public var damage = DamagePolicy.rebuild
-    /// How long a write waits for another store or process that writes to the same file. 10 seconds by
-    /// default.
+    /// The maximum time that a write waits for another store or process that writes to the file. 10
+    /// seconds by default.
     public var maximumWait = Duration.seconds(10)
-    /// Whether every write tells which fields changed. By default it does so only while somebody
-    /// watches.
+    /// Whether every write reports the changed fields. By default, only while there are watchers.
     public var collectsChanges = false
-    /// How many bytes of records are kept in memory, too, so that what was written or read last is read
-    /// without the file. `nil`, the default, for none. Stores of one process on one file share them.
+    /// The maximum size of the memory tier, in bytes: the most recently used records, which are
+    /// then read without the file. `nil`, the default, for none. Stores of one process on the same
+    /// file share it.
     public var memory: Int?
-    /// How many seconds the times of unchanged records may lag behind, so that writing them again
-    /// writes nothing. A minute by default; 0 is exact.
+    /// The granularity of record times, in seconds: an unchanged record is not written again within
+    /// it. 60 by default; 0 is exact.
     public var ageGranularity = AgeRules.defaultGranularity
-    /// Called with what the user should know, from any thread. Does nothing by default.
+    /// Called with notices for the user, from any thread. Does nothing by default.
     public var report: @Sendable (StoreNotice) -> Void = { _ in }
-    /// What waiting is measured by.
+    /// The clock for waiting.
     var clock: any Clock<Duration> = ContinuousClock()
 
+    /// Creates the default options.
     public init() {}
   }
 
+  /// The seed of the hash that names list segments; stored in the file.
   public let segmentSeed: UInt64
+  /// Always false: a response is written in batches.
   public let takesWholeResponses = false
   /// The path of the database file.
   public let path: String
-  /// Whether nothing can be written.
+  /// Whether the store cannot write.
   public let isReadOnly: Bool
   let pool: SQLiteConnections
   let gate: WriteLock
   let collectsChanges: Bool
-  /// How many seconds the times of unchanged records may lag behind; see ``AgeRules/granularity``.
+  /// The granularity of record times, in seconds; see ``AgeRules/granularity``.
   public let ageGranularity: Int
   let damage: DamageLog
+  /// The watchers and optimistic layers; shared by the stores of this process on the same file.
   public let activity: StoreActivity
   let versions: DataVersion
   let views = KnownViews()
-  private let place: Place
+  private let registration: Registration
   private let log = LogGrowth()
 
-  /// Opens the cache at `path`, and makes it when it is not there.
+  /// Opens the cache at `path`; creates it if it does not exist.
   ///
-  /// - Parameter collectsChanges: Whether every write tells which fields changed. By default it does so
-  ///   only while somebody watches.
-  /// - Throws: ``CacheError``: `foreignDatabase` for a file that is not ours (it is left untouched),
-  ///   `damagedDatabase`, `busy`, `storage` when it cannot be opened or made.
+  /// - Parameters:
+  ///   - path: The path of the database file.
+  ///   - collectsChanges: Whether every write reports the changed fields. By default, only while
+  ///     there are watchers.
+  /// - Throws: ``CacheError``: `foreignDatabase` for a file of another program (which is not
+  ///   changed), `damagedDatabase`, `busy`, `storage` if it cannot be opened or created.
   public convenience init(path: String, collectsChanges: Bool = false) throws(CacheError) {
     var options = Options()
     options.collectsChanges = collectsChanges
     try self.init(path: path, options: options)
   }
 
-  /// Opens the cache at `path`, and makes it when it is not there and may be written.
+  /// Opens the cache at `path`; creates it if it does not exist and the options permit writing.
   ///
-  /// After a user that did not end well, a process that was killed for one, the file is checked, which
-  /// takes time in proportion to its size. Otherwise opening takes milliseconds.
+  /// Opening takes milliseconds. If the last user did not shut down cleanly, for example because
+  /// its process was killed, the file is checked, which takes time proportional to its size.
   ///
-  /// - Throws: ``CacheError``: `foreignDatabase` for a file that is not ours (it is left untouched),
-  ///   `damagedDatabase`, `busy`, `storage` when it cannot be opened or made.
+  /// - Throws: ``CacheError``: `foreignDatabase` for a file of another program (which is not
+  ///   changed), `damagedDatabase`, `busy`, `storage` if it cannot be opened or created.
   public init(path: String, options: Options) throws(CacheError) {
     let opened: SQLiteOpening.Opened
     do {
@@ -99,7 +109,7 @@ public final class SQLiteStore: RecordStore {
     isReadOnly = opened.isReadOnly
     collectsChanges = options.collectsChanges
     ageGranularity = options.ageGranularity
-    place = Place(name: opened.name, lock: opened.lock)
+    registration = Registration(name: opened.name, lock: opened.lock)
     activity = SharedActivities.activity(ofFile: path)
     activity.concreteTypes.add(opened.types)
     if let memory = options.memory { activity.keepInMemory(memory) }
@@ -136,6 +146,7 @@ public final class SQLiteStore: RecordStore {
 
   // MARK: Reading
 
+  /// Starts a transaction; waits for the write lock.
   public func begin() async throws(CacheError) -> any RecordTransaction {
     try await gate.acquire()
     let transaction = SQLiteTransaction(store: self)
@@ -148,6 +159,7 @@ public final class SQLiteStore: RecordStore {
     return transaction
   }
 
+  /// The text of the record with this key; `nil` if there is none.
   public func record(forKey key: String) async throws(CacheError) -> String? {
     do {
       return try await pool.read { [damage] db in
@@ -163,6 +175,7 @@ public final class SQLiteStore: RecordStore {
     }
   }
 
+  /// Writes all records as JSON lines, sorted by key.
   public func dump(
     _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
   ) async throws {
@@ -177,6 +190,7 @@ public final class SQLiteStore: RecordStore {
     }
   }
 
+  /// The number and size of the records.
   public func statistics() async throws(CacheError) -> StoreStatistics {
     do {
       var statistics = try await pool.read { db in
@@ -186,8 +200,9 @@ public final class SQLiteStore: RecordStore {
         statistics.damagedRecords = damage.count
         return statistics
       }
-      statistics.logBytes = Self.size(of: place.name + "-wal")
-      statistics.fileBytes = Self.size(of: place.name) + Self.size(of: place.name + "-wal")
+      statistics.logBytes = Self.size(of: registration.name + "-wal")
+      statistics.fileBytes =
+        Self.size(of: registration.name) + Self.size(of: registration.name + "-wal")
       return statistics
     } catch {
       throw SQLiteFile.describe(error, "read the cache", path)
@@ -199,7 +214,7 @@ public final class SQLiteStore: RecordStore {
     return (attributes?[.size] as? NSNumber)?.intValue ?? 0
   }
 
-  /// Calls `body` with every sound record in the order of the keys' bytes.
+  /// Calls `body` with every undamaged record, sorted by the bytes of the keys.
   static func forEachRecord(
     _ db: Database, _ damage: DamageLog? = nil, _ body: (Bytes, Bytes) throws -> Void
   ) throws {
@@ -215,20 +230,21 @@ public final class SQLiteStore: RecordStore {
         throw DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
       }
       let key = SQLiteText.column(handle, 0)
-      if compareKeys(key, last.all) { damage?.noteOrder(key) }
+      if compareKeys(key, last.all) { damage?.reportOrder(key) }
       last.truncate(to: 0)
       last.append(key)
       let text = SQLiteText.column(handle, 1)
       guard sqlite3_column_int64(handle, 2) == SQLiteText.checksum(key: key, text: text) else {
-        damage?.note(key)
+        damage?.reportMismatch(key)
         continue
       }
       try body(key, text)
     }
   }
 
-  // MARK: Keeping house
+  // MARK: Housekeeping
 
+  /// Removes all records and overwrites their data in the file.
   public func clear() async throws(CacheError) {
     try await gate.acquire()
     do {
@@ -239,13 +255,13 @@ public final class SQLiteStore: RecordStore {
           try SQLiteSchema.forgetRemovals(in: db)
           return .commit
         }
-        // What was cleared shall not be readable in the file: it is written anew.
+        // Removed data must not be readable in the file, so it is rewritten.
         try db.execute(sql: "VACUUM")
       }
-      // The log has it, too, and it is emptied when nobody reads the old state any more.
+      // The log contains the data as well; it is emptied when no reader uses the old state.
       _ = try await pool.checkpoint(waiting: true)
     } catch {
-      // Records may be gone even so.
+      // Records may have been removed even if an error occurred.
       activity.noteCleared()
       gate.release()
       throw SQLiteFile.describe(error, "clear the cache", path)
@@ -254,23 +270,23 @@ public final class SQLiteStore: RecordStore {
     gate.release()
   }
 
-  /// Returns when everything that was committed before would survive a power cut.
+  /// Waits until all committed transactions are durable.
   ///
-  /// A commit itself does not wait for the disk (`synchronous=NORMAL`). It stands in the write-ahead log
-  /// until a checkpoint, which waits for the disk before and after it moves a page: so waiting for the
-  /// log is enough, and stands in nobody's way. https://sqlite.org/pragma.html#pragma_synchronous
+  /// A commit itself does not wait for the disk (`synchronous=NORMAL`). It is in the write-ahead
+  /// log until a checkpoint, which synchronizes before and after it moves a page; so synchronizing
+  /// the log is sufficient and blocks no one. https://sqlite.org/pragma.html#pragma_synchronous
   public func sync() async throws(CacheError) {
     do {
-      try SQLiteFile.sync(place.name + "-wal")
+      try SQLiteFile.sync(registration.name + "-wal")
     } catch {
       throw SQLiteFile.describe(error, "make durable what was written to the cache", path)
     }
   }
 
-  /// Moves what was committed from the write-ahead log into the database file, as far as readers allow.
+  /// Moves committed pages from the write-ahead log to the database file, as far as readers permit.
   ///
-  /// Waits for no reader: what one stands in the way of, the next checkpoint moves, or the last store
-  /// that closes the file.
+  /// Does not wait for readers: the remaining pages are moved by the next checkpoint, or when the
+  /// last store closes the file.
   public func checkpoint() async throws(CacheError) {
     try await gate.acquire()
     try await checkpointHoldingGate()
@@ -279,7 +295,7 @@ public final class SQLiteStore: RecordStore {
   private func checkpointHoldingGate() async throws(CacheError) {
     do {
       let isEmpty = try await pool.checkpoint()
-      log.note(isEmpty ? 0 : Self.size(of: place.name + "-wal"))
+      log.note(isEmpty ? 0 : Self.size(of: registration.name + "-wal"))
     } catch {
       gate.release()
       throw SQLiteFile.describe(error, "checkpoint the cache", path)
@@ -287,14 +303,16 @@ public final class SQLiteStore: RecordStore {
     gate.release()
   }
 
-  /// Starts a checkpoint in the background when the write-ahead log has grown by 4 MiB since the last.
+  /// Starts a checkpoint in the background if the write-ahead log has grown by 4 MiB since the last
+  /// one.
   ///
-  /// Only the holder of the lock checkpoints, never while a response is being written: several writers
-  /// and checkpoints at a time can damage the log of SQLite before 3.51.3 (https://sqlite.org/wal.html).
+  /// Only the holder of the lock runs a checkpoint, never while a response is written: concurrent
+  /// writers and checkpoints can damage the log of SQLite before 3.51.3
+  /// (https://sqlite.org/wal.html).
   func checkpointIfLarge() {
-    guard log.hasGrown(to: Self.size(of: place.name + "-wal"), by: 4 << 20) else { return }
+    guard log.hasGrown(to: Self.size(of: registration.name + "-wal"), by: 4 << 20) else { return }
     Task {
-      // What cannot be done now, the next one will do.
+      // If the lock is not free, the next checkpoint moves the pages.
       guard await gate.acquireIfFree() else { return }
       try? await checkpointHoldingGate()
     }
@@ -303,7 +321,7 @@ public final class SQLiteStore: RecordStore {
   /// Closes the file. The store cannot be used afterwards.
   public func close() throws(CacheError) {
     do { try pool.close() } catch { throw SQLiteFile.describe(error, "close the cache", path) }
-    place.leave()
+    registration.leave()
   }
 }
 

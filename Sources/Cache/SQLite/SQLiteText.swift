@@ -1,23 +1,23 @@
 import GRDBSQLite
 
-/// Moving bytes between records and SQLite statements, by length and without copies.
+/// Transfers bytes between records and SQLite statements without copies.
 enum SQLiteText {
-  /// The text of a column; valid until the statement moves on.
+  /// The text of a column; valid until the next step of the statement.
   @inline(__always)
   static func column(_ statement: OpaquePointer, _ index: Int32) -> Bytes {
-    // The pointer first: https://www.sqlite.org/c3ref/column_blob.html
+    // The pointer before the length: https://www.sqlite.org/c3ref/column_blob.html
     guard let start = sqlite3_column_text(statement, index) else { return .empty }
     return Bytes(start: start, count: Int(sqlite3_column_bytes(statement, index)))
   }
 
-  /// The times of a record whose columns `received` and `ages` stand at `index`.
+  /// The times of a record whose columns `received` and `ages` start at `index`.
   static func times(_ statement: OpaquePointer, _ index: Int32) -> RecordTimes {
     RecordTimes(
       received: UInt32(clamping: sqlite3_column_int64(statement, index)),
       ages: column(statement, index + 1).array)
   }
 
-  /// Binds bytes that outlive the statement's next step.
+  /// Binds bytes that stay valid until after the statement's next step.
   @inline(__always)
   static func bind(_ statement: OpaquePointer, _ index: Int32, _ bytes: Bytes) {
     sqlite3_bind_text64(
@@ -25,9 +25,9 @@ enum SQLiteText {
       UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
   }
 
-  /// What is stored beside a record, so that a damaged page cannot pass for data.
+  /// The checksum stored with a record, to detect damaged pages.
   ///
-  /// SQLite itself does not notice a zeroed or swapped page.
+  /// SQLite itself does not detect a zeroed or swapped page.
   @inline(__always)
   static func checksum(key: Bytes, text: Bytes) -> Int64 {
     let keyHash = hashBytes(key.start, key.count, seed: 0x6771_6c72_756e)

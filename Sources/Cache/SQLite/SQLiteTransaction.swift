@@ -2,30 +2,30 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// One response on its way into a SQLite file.
+/// The transaction of one response on a SQLite file.
 ///
-/// Batches are written on the writer connection's own queue while the next bytes of the response are
+/// Batches are written on the writer connection's queue while the next bytes of the response are
 /// parsed; at most one batch waits.
 actor SQLiteTransaction: RecordTransaction {
   private let store: SQLiteStore
   private let collection: ChangeCollection
   private var inFlight: Task<Void, any Error>?
-  /// The batch that is being written, or was last.
+  /// The batch that is being written, or the last one.
   private var written: RecordBatch?
   private var log: TransactionLog
   private var pages: [Paging] = []
-  /// What was written, while records are kept in memory, too.
+  /// The written keys, if there is a memory tier.
   private var keys: WrittenKeys?
   private var shapes: [TypeShapes] = []
   private var isOpen = true
-  /// When the response was received.
+  /// The receive time of the response.
   private var received: UInt32 { written?.received ?? 0 }
 
   init(store: SQLiteStore) {
     self.store = store
     collection = store.collectsChanges ? .all : store.activity.isWatched ? .bounded : .none
     log = TransactionLog(collection)
-    keys = store.activity.front.map { WrittenKeys(limit: $0.maxSize / 8) }
+    keys = store.activity.memoryTier.map { WrittenKeys(limit: $0.maxSize / 8) }
   }
 
   deinit {
@@ -36,7 +36,7 @@ actor SQLiteTransaction: RecordTransaction {
 
   func merge(_ records: RecordBatch) async throws(CacheError) -> RecordBatch? {
     try await settle()
-    // Written, so that nobody reads it any more.
+    // No longer read once it is written.
     let spent = written
     written = records
     if keys != nil { for index in records.table.live { keys?.add(records.table.key(at: index)) } }
@@ -131,13 +131,13 @@ actor SQLiteTransaction: RecordTransaction {
     try await settle()
     let (store, log, collection, shapes, keys) = (store, log, collection, shapes, keys)
     let (pages, received) = (pages, received)
-    // A task of its own: cancelling the caller's must not leave a transaction half ended.
+    // A separate task: cancelling the caller must not interrupt the commit.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
         var log = log
         let writer = try RecordWriter(
           db, store, collection, nullsAreTentative: false, received: received)
-        // Nulls first: what is joined must be what it will be.
+        // Nulls first, because joined lists depend on them.
         let summary = try log.finish(
           StoredRecords(db, pool: store.pool, writer: writer), joining: pages)
         for shapes in shapes { try store.views.update(db, shapes) }
@@ -158,26 +158,26 @@ actor SQLiteTransaction: RecordTransaction {
     }
   }
 
-  /// Commits so that what others see changes in one step: the file, what is kept of it in memory, and
-  /// the layers above it.
+  /// Commits so that all changes become visible at once: in the file, in the memory tier, and in
+  /// the optimistic layers.
   ///
-  /// - Returns: What was settled.
+  /// - Returns: The result of settling the layer.
   private static func commit(
     _ db: Database, _ store: SQLiteStore, _ keys: WrittenKeys?, _ writer: RecordWriter,
     settling layer: OptimisticLayer?
   ) throws -> OptimisticLayer.Content? {
-    let front = store.activity.front
-    if front == nil, layer == nil {
+    let tier = store.activity.memoryTier
+    if tier == nil, layer == nil {
       try db.commit()
       return nil
     }
     var records: [(key: [UInt8], text: [UInt8]?)]?
-    if let front, let keys, !keys.areTooMany {
-      records = try keys.records(size: front.maxSize / 2) { try writer.text(of: $0) }
+    if let tier, let keys, !keys.areTooMany {
+      records = try keys.records(size: tier.maxSize / 2) { try writer.text(of: $0) }
     }
     return try store.activity.changing {
       try db.commit()
-      if let records { front?.replace(records) } else { front?.clear() }
+      if let records { tier?.replace(records) } else { tier?.clear() }
       return layer.flatMap { store.activity.take($0) }
     }
   }
@@ -186,13 +186,13 @@ actor SQLiteTransaction: RecordTransaction {
     guard isOpen else { return }
     isOpen = false
     let (store, inFlight) = (store, inFlight)
-    // A task of its own, as for commits: a cancelled task's access to the database would be refused.
+    // A separate task, as for commits: the database rejects access from a cancelled task.
     await Task { await Self.rollback(store, after: inFlight) }.value
   }
 
   private static func rollback(_ store: SQLiteStore, after inFlight: Task<Void, any Error>?) async {
     _ = await inFlight?.result
-    // A failed rollback leaves nothing open: SQLite has rolled back by itself.
+    // If the rollback fails, SQLite has already rolled back.
     try? await store.pool.writeWithoutTransaction { db in
       if db.isInsideTransaction { try db.rollback() }
     }

@@ -1,17 +1,18 @@
 import Foundation
 import GRDB
 
-/// Records in the file, for settling nulls of a response that was flushed before it ended.
+/// The stored records that are used to resolve nulls of a response which was written in several
+/// batches.
 final class StoredRecords: RecordAccess {
   private let writer: RecordWriter
   private let segments: StoredSegments
   private let db: Database
   private let pool: SQLiteConnections
   private var ownFailure: (any Error)?
-  /// The fields of records that were given back what they were.
+  /// The restored fields of each record.
   private(set) var resolved: [(key: [UInt8], fields: [[UInt8]])] = []
 
-  /// Why a record could not be read or written, if one could not.
+  /// The first error of a read or write, if any.
   var failure: (any Error)? { ownFailure ?? segments.failure }
 
   init(_ db: Database, pool: SQLiteConnections, writer: RecordWriter) {
@@ -25,7 +26,7 @@ final class StoredRecords: RecordAccess {
 
   var holdsOnlyThisResponse: Bool { false }
 
-  /// Another connection sees the state before the transaction, while this one sees its own writes.
+  /// Another connection sees the state before the transaction; this one sees its own writes.
   func recordBefore(key: [UInt8]) -> [UInt8]? {
     do {
       return try pool.read { db in
@@ -55,8 +56,8 @@ final class StoredRecords: RecordAccess {
     }
   }
 
-  /// The times of a record of which fields get other values: those that were joined with pages of this
-  /// response, and those that are again what they were before it.
+  /// The times of a record after fields changed: those joined with pages of this response, and
+  /// those restored to their previous value.
   private func times(
     _ key: Bytes, _ text: Bytes, _ fields: [[UInt8]]
   ) throws -> RecordTimes? {
@@ -76,7 +77,7 @@ final class StoredRecords: RecordAccess {
     return new == now ? nil : new
   }
 
-  /// The keys of all records that may hold a tentative null.
+  /// The keys of all records that may contain a tentative null.
   func keysWithTentativeNulls() throws -> [[UInt8]] {
     let keys = try Data.fetchAll(
       db,

@@ -1,23 +1,23 @@
-/// What a transaction has done so far.
+/// The changes of a transaction.
 struct TransactionLog {
-  /// What became of a record, when changes are collected.
+  /// The changes of a record, if changes are collected.
   private struct Entry {
     var isNew: Bool
-    /// The quoted stored keys of the fields that differ now, or did so in between.
+    /// The quoted stored keys of the fields that changed at some time in the transaction.
     var fields: Set<[UInt8]>
-    /// Whether the record was written more than once, so that in the end it may be as it was.
+    /// Whether the record was written more than once, so that it may be unchanged in the end.
     var isRewritten = false
   }
 
   private var counts = WriteSummary()
   private var entries: [[UInt8]: Entry] = [:]
-  /// Whether changes are collected, and how many at most; `nil` for all.
+  /// Whether changes are collected, and the maximum number; `nil` for no limit.
   private var collectsChanges: Bool
   private let limit: Int?
   private var collected = 0
-  /// Records that hold tentative nulls.
+  /// Records with tentative nulls.
   private var tentative: Set<[UInt8]> = []
-  /// Whether there are so many of them that they are better looked for.
+  /// Whether there are so many that they are searched for instead.
   private var hasManyTentative = false
   private static let tentativeLimit = 10_000
 
@@ -26,7 +26,7 @@ struct TransactionLog {
     limit = collection == .bounded ? StoreActivity.changeLimit : nil
   }
 
-  // MARK: While the response arrives
+  // MARK: During the response
 
   mutating func noteNew(_ key: Bytes, _ text: Bytes) {
     counts.newRecords += 1
@@ -62,7 +62,7 @@ struct TransactionLog {
     }
   }
 
-  /// Notes that fields of a record were given back what errors had hidden.
+  /// Logs that fields of a record were restored after errors had hidden them.
   mutating func noteResolved(_ key: [UInt8], _ fields: [[UInt8]]) {
     guard collectsChanges else { return }
     note(key, Entry(isNew: false, fields: Set(fields)))
@@ -97,9 +97,10 @@ struct TransactionLog {
     if other.hasManyTentative { hasManyTentative = true }
   }
 
-  // MARK: At its end
+  // MARK: At the end
 
-  /// Makes the nulls that are left facts, and tells what differs from the state before.
+  /// Makes the remaining nulls permanent, and returns the changes since the state before the
+  /// transaction.
   mutating func finish(
     _ records: StoredRecords, joining pages: [Paging] = []
   ) throws -> WriteSummary {
@@ -147,8 +148,8 @@ struct TransactionLog {
     return summary
   }
 
-  /// What differs between the record as it was before the transaction and as it is; `nil` when it is
-  /// not there any more, or never was.
+  /// The difference between a record before the transaction and now; `nil` if it does not exist
+  /// now, or never did.
   private func compare(
     _ key: [UInt8], _ entry: Entry, _ records: StoredRecords, _ summary: inout WriteSummary
   ) -> Entry? {
@@ -174,7 +175,7 @@ struct TransactionLog {
 /// Which changed fields a transaction collects.
 enum ChangeCollection: Sendable {
   case none
-  /// Those watchers need, unless there are too many.
+  /// Those that watchers need, up to a maximum number.
   case bounded
   case all
 }

@@ -2,20 +2,21 @@ import Foundation
 import GQLRunSupport
 import GRDB
 
-/// One SQL view per type, with a column per stored field, so that any SQLite tool can ask
-/// `SELECT login, followers FROM "User"`.
+/// One SQL view per type with a column per stored field, so that any SQLite tool can run `SELECT
+/// login, followers FROM "User"`.
 ///
-/// Views are made and changed at the commit that brings a type or field for the first time. Which types
-/// and fields there are the plan of the response knows, so that no record is looked at for it.
-/// `docs/guide-cache.md` says what the columns show.
+/// Views are created and changed by the commit that first contains a type or field. The plan of the
+/// response provides the types and fields, so no records are read. `docs/guide-cache.md` describes
+/// the columns.
 enum TypeViews {
-  /// Fields with arguments may be as many as there are pages of a list: columns end here.
+  /// The maximum number of columns for fields with arguments, of which there may be one per page of
+  /// a list.
   static let maximumArgumentColumns = 50
   static let maximumColumns = 500
-  /// Servers may invent type names without end: views end here.
+  /// The maximum number of views, because servers may have any number of types.
   static let maximumViews = 500
 
-  /// Brings the views up to date, within the transaction of a response.
+  /// Updates the views, inside the transaction of a response.
   static func update(_ db: Database, _ shapes: TypeShapes) throws {
     for shape in shapes.types where isName(shape.typename) {
       guard let view = try view(of: shape, db) else { continue }
@@ -34,7 +35,7 @@ enum TypeViews {
     }
   }
 
-  /// Removes all views and what is known of them: names of fields may hold what was asked for.
+  /// Removes all views and their definitions, because names of fields may contain arguments.
   static func removeAll(_ db: Database) throws {
     for name in try String.fetchAll(db, sql: "SELECT name FROM views") {
       try db.execute(sql: "DROP VIEW IF EXISTS \(QuotedText.sqlIdentifier(name))")
@@ -49,7 +50,7 @@ enum TypeViews {
         """)
   }
 
-  /// How often all views were removed, by whatever process: what is known of them holds for one number.
+  /// The number of times that all views were removed, by any process; invalidates known views.
   static func removals(_ db: Database) throws -> Int {
     try Int.fetchOne(
       db.cachedStatement(sql: "SELECT value FROM meta WHERE name = 'views_removed'")) ?? 0
@@ -57,7 +58,7 @@ enum TypeViews {
 
   // MARK: Names
 
-  /// The name of a type's view, or `nil` when there are too many.
+  /// The name of a type's view; `nil` if there are too many.
   private static func view(of shape: TypeShapes.Shape, _ db: Database) throws -> String? {
     let sql = "SELECT name FROM views WHERE type = ?"
     if let known = try String.fetchOne(db, sql: sql, arguments: [shape.typename]) { return known }
@@ -71,10 +72,10 @@ enum TypeViews {
     return name
   }
 
-  /// SQLite's names of tables do not mind the case: https://sqlite.org/lang_createview.html
+  /// SQLite's table names are case-insensitive: https://sqlite.org/lang_createview.html
   private static func isTaken(_ name: String, _ db: Database) throws -> Bool {
     let lower = name.lowercased()
-    // Functions that the views themselves use as tables.
+    // Table-valued functions that the views themselves use.
     if lower.hasPrefix("sqlite_") || lower == "json_each" || lower == "json_tree" { return true }
     return try Bool.fetchOne(
       db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE lower(name) = ?)",
@@ -101,7 +102,7 @@ enum TypeViews {
       if field.holdsObjects { columns[known].holdsObjects = true }
       return
     }
-    // What SQL text cannot hold.
+    // SQL text cannot contain U+0000.
     guard !field.key.utf8.contains(0), columns.count < maximumColumns else { return }
     if !isName(field.key) {
       let others = columns.count { !isName($0.key) }
@@ -116,7 +117,7 @@ enum TypeViews {
     var names: Set<String> = []
     var parts = [column("key", "__key", &names), column("received", "__received", &names)]
     parts += columns.map { column(value(of: $0), $0.key, &names) }
-    // The keys of a type stand together: `User:` up to, but not including, `User;`.
+    // The keys of a type are contiguous: `User:` up to, but not including, `User;`.
     return """
       CREATE VIEW \(QuotedText.sqlIdentifier(view)) AS SELECT
         \(parts.joined(separator: ",\n  "))
@@ -126,7 +127,7 @@ enum TypeViews {
       """
   }
 
-  /// `value AS "name"`; a name that differs from an earlier one in case only gets a number.
+  /// `value AS "name"`; appends a number to a name that differs from an earlier one only in case.
   private static func column(
     _ value: String, _ name: String, _ names: inout Set<String>
   ) -> String {
@@ -139,10 +140,10 @@ enum TypeViews {
     return "\(value) AS \(QuotedText.sqlIdentifier(unique))"
   }
 
-  /// The SQL that finds a field's value in the record text; of a reference, the key.
+  /// The SQL expression for a field's value in the record text; for a reference, the key.
   private static func value(of field: TypeShapes.Field) -> String {
     guard isName(field.key) else {
-      // Paths cannot name such keys in every version of SQLite.
+      // JSON paths do not support such keys in every version of SQLite.
       let value =
         field.holdsObjects
         ? "CASE type WHEN 'object' THEN coalesce(json_extract(value, '$.\"$ref\"'), value) ELSE value END"
@@ -166,7 +167,7 @@ final class KnownViews: Sendable {
 
   private let state = Locked(State())
 
-  /// Brings the views up to date, when they are not known to be, within the transaction of a response.
+  /// Updates the views if necessary, inside the transaction of a response.
   func update(_ db: Database, _ shapes: TypeShapes) throws {
     let removals = try TypeViews.removals(db)
     let isKnown = state.withLock { state in

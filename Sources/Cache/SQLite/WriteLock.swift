@@ -28,8 +28,9 @@ final class WriteLock: Sendable {
 
   /// Waits until this task may write.
   ///
-  /// - Throws: `readOnly` when nobody may, `busy` when another store or process writes for longer than the bounded wait,
-  ///   `cancelled` when the task is cancelled meanwhile, `storage` when the file cannot be locked.
+  /// - Throws: `readOnly` if the store cannot write, `busy` if another store or process writes for
+  ///   longer than the maximum wait, `cancelled` if the task is cancelled, `storage` if the file
+  ///   cannot be locked.
   func acquire() async throws(CacheError) {
     if isReadOnly { throw .readOnly(path) }
     try await takeTurn()
@@ -41,7 +42,7 @@ final class WriteLock: Sendable {
     }
   }
 
-  /// Takes its turn in this store, and the file only if nobody else writes to it.
+  /// Acquires the lock if neither this store nor another one holds it.
   func acquireIfFree() async -> Bool {
     if isReadOnly { return false }
     do {
@@ -99,7 +100,8 @@ final class WriteLock: Sendable {
 
   private var cancelled: CacheError {
     CacheError(
-      .cancelled, "gave up waiting to write to the cache \(path): the task was cancelled",
+      .cancelled,
+      "cannot write to the cache \(path): the task was cancelled while it waited for the lock",
       place: path)
   }
 }
@@ -108,8 +110,8 @@ extension CacheError {
   static func readOnly(_ path: String) -> CacheError {
     CacheError(
       .readOnly,
-      "cannot write to the cache \(path): it was opened for reading, or the file or its directory can "
-        + "only be read; name another file, or change its permissions", place: path)
+      "cannot write to the cache \(path): it was opened for reading, or the file or its directory is "
+        + "read-only; choose another file, or change its permissions", place: path)
   }
 
   static func busy(_ path: String, _ holder: String, after wait: Duration) -> CacheError {

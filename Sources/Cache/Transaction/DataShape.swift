@@ -1,16 +1,16 @@
 import GQLRunJSON
 
-/// Holds data against the selection of an operation: every field there, none too many.
+/// Checks that data matches the selection set of an operation exactly.
 ///
-/// What a server sends is taken as it comes; what a program writes by hand is checked, because a field
-/// that is missing would be found missing much later.
+/// Responses of servers are not checked like this. Data written by a program is, because a missing
+/// field would otherwise be noticed much later.
 struct DataShape: ~Copyable {
   private var table: PlanTable
   private var path: [String] = []
 
   init(_ plan: OperationPlan) { table = PlanTable(plan) }
 
-  /// - Throws: ``CacheError`` with code `invalidData` and the path of what is wrong.
+  /// - Throws: ``CacheError`` with code `invalidData` and the path of the first difference.
   mutating func check(_ data: JSONValue) throws(CacheError) {
     guard case .object(let root) = data else {
       throw wrong("the data of an operation is an object; found: \(data.kind)")
@@ -23,9 +23,9 @@ struct DataShape: ~Copyable {
     for field in fields {
       let key = field.key.string
       guard let value = object[key] else {
-        // A fragment that may not apply to the type.
+        // The field is in a fragment that may not apply to the type.
         if field.fragments >= 0 { continue }
-        throw wrong("the field is missing: data written by hand must be complete", at: key)
+        throw wrong("the field is missing; data that a program writes must be complete", at: key)
       }
       path.append(key)
       try check(value, node: field.child)
@@ -33,7 +33,7 @@ struct DataShape: ~Copyable {
     }
     let known = Set(fields.map { $0.key.array })
     for key in object.keys where !known.contains(Array(key.utf8)) {
-      throw wrong("the operation does not ask for this field", at: key)
+      throw wrong("the operation does not select this field", at: key)
     }
   }
 
@@ -50,7 +50,7 @@ struct DataShape: ~Copyable {
     case .object(let object):
       guard let typename = object["__typename"]?.stringValue else {
         throw wrong(
-          "the field is missing: it says which type the object has, and so what identifies it",
+          "the field is missing; it determines the type of the object, and its key fields",
           at: "__typename")
       }
       let plan = Array(typename.utf8).withUnsafeBufferPointer {
@@ -62,16 +62,17 @@ struct DataShape: ~Copyable {
   }
 
   private func wrong(_ message: String, at key: String? = nil) -> CacheError {
-    let place = (path + (key.map { [$0] } ?? [])).reduce(into: "") { text, step in
+    let responsePath = (path + (key.map { [$0] } ?? [])).reduce(into: "") { text, step in
       text += text.isEmpty || step.hasPrefix("[") ? step : "." + step
     }
     return CacheError(
-      .invalidData, place.isEmpty ? message : "cannot write \(place): \(message)", place: place)
+      .invalidData, responsePath.isEmpty ? message : "cannot write \(responsePath): \(message)",
+      place: responsePath)
   }
 }
 
 extension PreparedOperation {
-  /// The records that data of this operation consists of.
+  /// The records of this operation's data.
   ///
   /// - Throws: ``CacheError`` with code `invalidData` when the data is not complete.
   func records(ofData data: JSONValue, segmentSeed: UInt64) throws(CacheError) -> RecordBatch {

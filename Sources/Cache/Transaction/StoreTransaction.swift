@@ -1,11 +1,11 @@
 import Foundation
 public import GQLRunJSON
 
-/// Reading and writing the data of operations by hand, all at once.
+/// A transaction that reads and writes the data of operations.
 ///
-/// What is read includes what was written before in the same transaction. Others see the state before
-/// the transaction until it ends; other writers wait. Optimistic layers are no part of it: what is
-/// read here is what is stored.
+/// Reads include earlier writes of the transaction. Others see the previous state until the
+/// transaction ends, and other writers wait. Optimistic layers are not part of it: it reads stored
+/// records only.
 public actor StoreTransaction {
   private let base: any RecordTransaction
   private let segmentSeed: UInt64
@@ -16,12 +16,12 @@ public actor StoreTransaction {
     self.segmentSeed = segmentSeed
   }
 
-  /// The data of an operation.
+  /// Reads the data of an operation.
   ///
-  /// Beside the fields that the caller asked for it has those that identify the objects (`__typename`
-  /// and key fields, as far as the operation was sent with them), so that it can be written back.
+  /// Includes the fields that identify objects (`__typename` and key fields, as far as the sent
+  /// operation selects them), so that the data can be written back.
   ///
-  /// - Throws: ``CacheMiss`` that names the first missing field, ``CacheError``.
+  /// - Throws: ``CacheMiss`` with the first missing field, or ``CacheError``.
   public func read(_ operation: PreparedOperation) async throws -> JSONValue {
     let bytes = try await bytes(of: operation.withIdentity)
     do {
@@ -31,10 +31,10 @@ public actor StoreTransaction {
     }
   }
 
-  /// The data of an operation, exactly the fields asked for, decoded.
+  /// Reads and decodes the data of an operation: exactly the selected fields.
   ///
-  /// - Throws: ``CacheMiss`` that names the first missing field, ``CacheError``, and what the decoder
-  ///   throws.
+  /// - Throws: ``CacheMiss`` with the first missing field, ``CacheError``, or an error of the
+  ///   decoder.
   public func read<Value: Decodable & Sendable>(
     _ operation: PreparedOperation, as type: Value.Type
   ) async throws -> Value {
@@ -49,17 +49,22 @@ public actor StoreTransaction {
     }
   }
 
-  /// Writes the data of an operation, as if a server had answered it.
+  /// Writes the data of an operation like a response of the server.
   ///
-  /// - Parameter data: Complete for the operation's selection, with `__typename` and key fields.
-  /// - Throws: ``CacheError`` with code `invalidData` that names the first field that is missing or
-  ///   not part of the operation.
+  /// - Parameters:
+  ///   - data: Complete for the operation's selection set, with `__typename` and key fields.
+  ///   - operation: The operation that selects the data.
+  /// - Throws: ``CacheError`` with code `invalidData` and the first field that is missing or not
+  ///   selected.
   public func write(_ data: JSONValue, for operation: PreparedOperation) async throws {
     try checkOpen()
     _ = try await base.merge(operation.records(ofData: data, segmentSeed: segmentSeed))
   }
 
   /// Writes the data of an operation from its JSON text.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidData` if the text is not JSON or does not match the
+  ///   operation.
   public func write(json: [UInt8], for operation: PreparedOperation) async throws {
     let data: JSONValue
     do {
@@ -72,10 +77,10 @@ public actor StoreTransaction {
     try await write(data, for: operation)
   }
 
-  /// Reads the data of an operation, lets `change` edit it, and writes it back.
+  /// Reads the data of an operation, changes it with a closure, and writes it back.
   ///
-  /// - Throws: ``CacheMiss`` when something is missing: there is nothing to update then. What
-  ///   ``write(_:for:)`` and `change` throw.
+  /// - Throws: ``CacheMiss`` if data is missing, so that it cannot be updated; errors of
+  ///   ``write(_:for:)`` and of the closure.
   public func update(
     _ operation: PreparedOperation, _ change: (inout JSONValue) throws -> Void
   ) async throws {
@@ -84,7 +89,7 @@ public actor StoreTransaction {
     try await write(data, for: operation)
   }
 
-  /// Removes records and fields. What is not there is no error.
+  /// Removes records and fields. Ignores those that do not exist.
   public func remove(_ removals: RecordRemoval...) async throws {
     try checkOpen()
     try await base.remove(removals)
@@ -94,19 +99,19 @@ public actor StoreTransaction {
     guard hasEnded else { return }
     throw CacheError(
       .invalidOperation,
-      "the transaction has ended; read and write inside the closure that was given it")
+      "the transaction has ended; use it only inside its closure")
   }
 
   func end() { hasEnded = true }
 }
 
 extension RecordStore {
-  /// Runs `body` as one transaction: all it writes becomes visible when it returns, nothing when it
+  /// Runs `body` as one transaction: its writes become visible when it returns; none do if it
   /// throws or the task is cancelled.
   ///
-  /// Other writers wait, so `body` must not write to the store in any other way.
+  /// Other writers wait, so `body` must not write to the store except through its transaction.
   ///
-  /// - Returns: What `body` returns.
+  /// - Returns: The result of `body`.
   @discardableResult
   public func transaction<Result: Sendable>(
     _ body: (StoreTransaction) async throws -> Result

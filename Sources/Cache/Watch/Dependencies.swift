@@ -1,22 +1,24 @@
-/// A stored field that the answer to an operation depends on.
+/// A stored field that the result of an operation depends on.
 public struct FieldDependency: Sendable, Hashable {
+  /// The key of the record: `User:1`, `QUERY_ROOT`.
   public var recordKey: String
-  /// The stored field name, or `nil` when the record was not there: then any field of it counts.
+  /// The stored field name; `nil` if the record was missing, so that every field of it counts.
   public var field: String?
 
+  /// Creates a dependency.
   public init(recordKey: String, field: String?) {
     self.recordKey = recordKey
     self.field = field
   }
 }
 
-/// What the answer to an operation depends on: the fields that were read, the type names that decided
-/// which ones, and the fields and records that were missing.
+/// What the result of an operation depends on: the read fields, the type names that determine them,
+/// and the missing fields and records.
 public struct Dependencies: Sendable {
-  /// The fields by name. Collected when asked for by ``ReadOptions/Tracking/names``.
+  /// The fields by name; only collected with ``ReadOptions/Tracking/names``.
   public private(set) var fields: Set<FieldDependency> = []
-  /// A hash for each field: 8 bytes instead of two names, so that a large answer can be watched. Two
-  /// fields of one hash wake a watcher once too often, and it finds that nothing has changed.
+  /// A hash per field: 8 bytes instead of two names, so that a large result can be watched. If the
+  /// hashes of two fields collide, a watcher reads once without need.
   private(set) var fingerprints: Set<UInt64> = []
   private let wantsNames: Bool
 
@@ -28,14 +30,14 @@ public struct Dependencies: Sendable {
     fields.insert(FieldDependency(recordKey: record.string, field: field.string))
   }
 
-  /// Adds a record that was not there.
+  /// Adds a missing record.
   mutating func add(missing record: Bytes) {
     fingerprints.insert(Self.fingerprint(record: record))
     guard wantsNames else { return }
     fields.insert(FieldDependency(recordKey: record.string, field: nil))
   }
 
-  /// Whether one of the changes is of a field in here.
+  /// Whether one of the changes affects a field in this set.
   func isTouched(by changes: Fingerprints) -> Bool {
     changes.values.count < fingerprints.count
       ? changes.values.contains { fingerprints.contains($0) }
@@ -51,8 +53,7 @@ public struct Dependencies: Sendable {
   }
 }
 
-/// Changed fields as watchers compare them with what they depend on: each field, and each record as
-/// a whole for those who wait for it.
+/// The hashes of changed fields, and of their records for watchers that wait for a missing record.
 struct Fingerprints: Sendable {
   private(set) var values: Set<UInt64> = []
 
@@ -79,7 +80,7 @@ struct Fingerprints: Sendable {
     while let field = cursor.next() { add(key: key, quotedField: text[field.key]) }
   }
 
-  /// Adds a field by its stored key as record text has it, and root records by their parts.
+  /// Adds a field by its quoted stored key; root records are split into record and field.
   mutating func add(key: Bytes, quotedField: Bytes) {
     var scratch = ByteStack(capacity: 64)
     RecordText.withUnescaped(quotedField, &scratch) { field in

@@ -1,27 +1,27 @@
 import Foundation
 
-/// Who watches a store, and what lies above its records for the time being.
+/// The watchers of a store and the optimistic layers above its records.
 ///
-/// All stores of one process that use one file share it, so that what one of them writes is seen by the
+/// The stores of one process on the same file share it, so that each one's writes reach the
 /// watchers of all.
 ///
-/// `@unchecked Sendable`: everything that changes is read and written under the lock.
+/// `@unchecked Sendable`: the mutable state is guarded by the lock.
 public final class StoreActivity: @unchecked Sendable {
   private let lock = NSLock()
   private var signals: [ObjectIdentifier: WatchSignal] = [:]
   private var layers: [OptimisticLayer.Content] = []
   private var clearings = 0
-  private var memory: RecordFront?
-  /// Held while a commit becomes visible together with what goes away above it, and while a reader
-  /// takes both.
+  private var tier: MemoryTier?
+  /// Held while a commit becomes visible together with the removal of layers, and while a reader
+  /// takes a snapshot of both.
   private let visibility = NSLock()
   /// The concrete types that the records of the store have met, for operations without a schema.
   let concreteTypes = ConcreteTypes()
 
   init() {}
 
-  /// The most changed fields that are collected for watchers. A write that changes more makes them all
-  /// look again, rather than fill the memory.
+  /// The maximum number of changed fields that are collected for watchers. A larger write makes all
+  /// watchers read again.
   static let changeLimit = 100_000
 
   // MARK: Types
@@ -39,34 +39,34 @@ public final class StoreActivity: @unchecked Sendable {
 
   // MARK: Watchers
 
-  /// Who is not told of the commits of this task.
+  /// The watcher that is not notified of this task's commits.
   @TaskLocal static var silenced: WatchSignal?
 
-  /// Whether anybody wants to know what changes.
+  /// Whether there are watchers.
   var isWatched: Bool { lock.withLock { !signals.isEmpty } }
 
-  /// How many watches there are.
+  /// The number of watchers.
   var watchCount: Int { lock.withLock { signals.count } }
 
   func add(_ signal: WatchSignal) { lock.withLock { signals[ObjectIdentifier(signal)] = signal } }
 
   func remove(_ signal: WatchSignal) { lock.withLock { signals[ObjectIdentifier(signal)] = nil } }
 
-  /// Tells the watchers what a commit has changed, when others can see it.
+  /// Notifies the watchers of a commit's changes, after they are visible.
   func post(_ summary: WriteSummary) {
     guard isWatched else { return }
     if !summary.changesAreKnown { return postUnknown() }
     if !summary.changes.isEmpty { post(Fingerprints(summary.changes)) }
   }
 
-  /// Tells the watchers what housekeeping has taken away.
+  /// Notifies the watchers of removed records.
   func post(_ summary: RemovalSummary) {
     guard isWatched, !summary.isEmpty else { return }
     if summary.changes.count > Self.changeLimit || summary.changes.isEmpty { return postUnknown() }
     post(Fingerprints(summary.changes))
   }
 
-  /// Tells the watchers that anything may have changed.
+  /// Notifies the watchers that anything may have changed.
   func postUnknown() { post(nil) }
 
   func post(_ changes: Fingerprints?) {
@@ -78,7 +78,7 @@ public final class StoreActivity: @unchecked Sendable {
 
   // MARK: Layers
 
-  /// The edits above the records, in the order in which they were added; empty most of the time.
+  /// The edits of all layers, in the order in which they were added; usually empty.
   var edits: [StoreEdit] { lock.withLock { layers.flatMap(\.edits) } }
 
   var hasLayers: Bool { lock.withLock { !layers.isEmpty } }
@@ -88,11 +88,11 @@ public final class StoreActivity: @unchecked Sendable {
     post(layer.fingerprints)
   }
 
-  /// Takes a layer away; nothing happens when it is gone already.
+  /// Removes a layer, and notifies watchers. Does nothing if it is already removed.
   func remove(_ layer: OptimisticLayer) { post([take(layer)]) }
 
-  /// Takes a layer away without telling; the caller posts what is returned when the rest of its
-  /// change is visible.
+  /// Removes a layer without notification; the caller posts the result when the whole change is
+  /// visible.
   func take(_ layer: OptimisticLayer) -> OptimisticLayer.Content? {
     lock.withLock {
       layers.firstIndex { $0.layer == layer }.map { layers.remove(at: $0) }
@@ -103,40 +103,42 @@ public final class StoreActivity: @unchecked Sendable {
     for case let layer? in removed { post(layer.fingerprints) }
   }
 
-  /// Runs `body` so that readers who take the layers with ``reading(_:)`` see all it does, or nothing.
+  /// Runs `body` so that callers of ``reading(_:)`` see all of its changes or none.
   func changing<R>(_ body: () throws -> R) rethrows -> R {
     try visibility.withLock(body)
   }
 
-  /// Calls `body` with the layers, while no commit becomes visible.
+  /// Calls `body` with the edits of all layers, while no commit becomes visible.
   func reading<R>(_ body: ([StoreEdit]) throws -> R) rethrows -> R {
     try visibility.withLock { try body(edits) }
   }
 
-  // MARK: Memory in front of a file
+  // MARK: Memory tier
 
-  /// The records of the file that are kept in memory, too, when one of its stores wants that.
-  var front: RecordFront? { lock.withLock { memory } }
+  /// The memory tier of the file, if one of its stores has one.
+  var memoryTier: MemoryTier? { lock.withLock { tier } }
 
-  /// Keeps records of the file in memory, too: as many as the store that wants most.
+  /// Sets the size of the memory tier; the largest of all stores applies.
   func keepInMemory(_ size: Int) {
     lock.withLock {
-      if memory.map({ $0.maxSize < size }) ?? true { memory = RecordFront(maxSize: size) }
+      if tier.map({ $0.maxSize < size }) ?? true { tier = MemoryTier(maxSize: size) }
     }
   }
 
-  /// Notes that records may have changed in ways that are not known here.
+  /// Invalidates the memory tier and notifies watchers, because records may have changed in an
+  /// unknown way.
   func noteUnknownChanges() {
-    changing { front?.clear() }
+    changing { tier?.clear() }
     postUnknown()
   }
 
   // MARK: Clearing
 
-  /// How often the store was cleared. What was asked for before a clearing is not written after it.
+  /// The number of times the store was cleared. A response that was requested before is not
+  /// written.
   var epoch: Int { lock.withLock { clearings } }
 
-  /// Notes that every record is gone: the layers go, too.
+  /// Counts a clearing, and removes the layers.
   func noteCleared() {
     lock.withLock {
       clearings += 1

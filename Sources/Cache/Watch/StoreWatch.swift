@@ -1,13 +1,13 @@
-/// The answer to an operation from a store, now and whenever it changes.
+/// The results of an operation from a store: the current one, and a new one after each change.
 ///
-/// The first element is the answer as it is: a hit, or what is missing. Another one follows when a field
-/// that the answer depends on has changed, and with it the answer; after deletes and clears that is a
-/// miss. Several changes in one commit make one element.
+/// The first element is the current result: a hit or a miss. Another one follows when a field that
+/// the result depends on has changed, and the result with it; after a removal that is a miss.
+/// Several changes in one commit produce one element.
 ///
-/// The store is read when an element is asked for, in the task that asks. A slow reader misses what
-/// was in between and sees the newest state; nothing is kept for it. Cancelling the task ends the
-/// sequence, and so does dropping the iterator. An error of the store is thrown; the next element may
-/// be asked for all the same.
+/// The store is read when an element is requested, in the requesting task. A slow consumer skips
+/// intermediate states and receives the newest one; nothing is buffered. The sequence ends when the
+/// task is cancelled or the iterator is released. An error of the store is thrown; the next element
+/// can still be requested.
 public struct StoreWatch: AsyncSequence, Sendable {
   public typealias Element = CacheReadResult
 
@@ -19,30 +19,34 @@ public struct StoreWatch: AsyncSequence, Sendable {
     self.operation = operation
   }
 
+  /// Creates an iterator, which watches the store until it is released.
   public func makeAsyncIterator() -> Iterator {
     Iterator(WatchedOperation(store: store, operation: operation))
   }
 
+  /// Reads a result whenever it has changed.
   public struct Iterator: AsyncIteratorProtocol {
     let watched: WatchedOperation
 
     init(_ watched: WatchedOperation) { self.watched = watched }
 
+    /// Waits for the next result that differs from the previous one; `nil` if the task was
+    /// cancelled.
     public mutating func next() async throws -> CacheReadResult? { try await watched.next() }
   }
 }
 
 extension RecordStore {
-  /// The answer to `operation`, now and whenever it changes.
+  /// Watches the result of `operation`: the current one, and a new one after each change.
   ///
-  /// Changes count from the first element on, whoever makes them through this store, or through another
-  /// store of this process on the same file. Those of other processes: ``SQLiteStore/refresh()``.
+  /// Changes count from the first element on, by any store of this process on the same file. For
+  /// changes of other processes, see ``SQLiteStore/refresh()``.
   public func watch(_ operation: PreparedOperation) -> StoreWatch {
     StoreWatch(store: self, operation: operation)
   }
 }
 
-/// One watcher: registered with its store as long as it exists.
+/// One watcher, registered with its store until it is released.
 package final class WatchedOperation: Sendable {
   private let store: any RecordStore
   private let operation: PreparedOperation
@@ -57,29 +61,29 @@ package final class WatchedOperation: Sendable {
 
   deinit { store.activity.remove(signal) }
 
-  /// Waits for a change; `false` when the watch or the task has ended.
+  /// Waits for a change; returns `false` if the watch has ended or the task was cancelled.
   package func wait() async -> Bool { await signal.wait() }
 
-  /// Makes the next ``wait()`` return at once.
+  /// Makes the next ``wait()`` return immediately.
   package func wake() { signal.post(nil) }
 
-  /// Forgets that there was a change. From here on every change counts, until the next look.
+  /// Discards a pending change. Later changes count, until the next read.
   package func skip() { signal.beginReading() }
 
-  /// Runs `body`, whose own commits do not wake this watch.
+  /// Runs `body`, whose commits do not notify this watcher.
   package func silently<Result: Sendable>(
     _ body: @Sendable () async throws -> Result
   ) async rethrows -> Result {
     try await StoreActivity.$silenced.withValue(signal, operation: body)
   }
 
-  /// Ends the watch: whoever waits for the next answer gets `nil`.
+  /// Ends the watch: a waiting ``next()`` returns `nil`.
   package func end() {
     store.activity.remove(signal)
     signal.end()
   }
 
-  /// The next answer that differs from the one before; `nil` when the watch has ended.
+  /// The next result that differs from the previous one; `nil` if the watch has ended.
   package func next() async throws -> CacheReadResult? {
     while await signal.wait() {
       if let answer = try await look() { return answer }
@@ -89,7 +93,7 @@ package final class WatchedOperation: Sendable {
     return nil
   }
 
-  /// Reads the answer when it may have changed, and returns it when it has.
+  /// Reads the result if it may have changed; returns it if it has.
   package func look() async throws -> CacheReadResult? {
     signal.beginReading()
     do {
@@ -104,7 +108,7 @@ package final class WatchedOperation: Sendable {
   }
 }
 
-/// What was yielded last, so that an equal answer is not yielded again.
+/// The latest result, to skip equal ones.
 private actor LastAnswer {
   private var digest: Digest?
 
@@ -119,7 +123,7 @@ private actor LastAnswer {
     return new != digest
   }
 
-  /// 128 bits of an answer: a watcher keeps no answer.
+  /// A 128-bit digest of a result, so that a watcher does not keep the result.
   private static func digest(_ result: CacheReadResult) throws -> Digest {
     guard case .hit(let body) = result else { return .miss }
     var one = processSeed

@@ -15,7 +15,7 @@ final class WatchSignal: Sendable {
   /// Whether the watched answer may have changed since it was read.
   var isPending: Bool { state.withLock { $0.isDirty } }
 
-  /// Says what has changed; `nil` when that is not known.
+  /// Notifies the watcher of changes; `nil` if they are unknown.
   func post(_ changes: Fingerprints?) {
     let waiting: CheckedContinuation<Bool, Never>? = state.withLock { state in
       guard !state.isDirty else { return nil }
@@ -28,7 +28,7 @@ final class WatchSignal: Sendable {
     waiting?.resume(returning: true)
   }
 
-  /// Wakes whoever waits, for good.
+  /// Ends the watch and resumes a waiting task.
   func end() {
     let waiting = state.withLock { state in
       state.hasEnded = true
@@ -37,7 +37,7 @@ final class WatchSignal: Sendable {
     waiting?.resume(returning: false)
   }
 
-  /// Waits until there is something to look at; `false` when the watch has ended, or the task.
+  /// Waits for a change; returns `false` if the watch has ended or the task was cancelled.
   func wait() async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -58,7 +58,7 @@ final class WatchSignal: Sendable {
     }
   }
 
-  /// Begins a look: what changes from here on is not in it.
+  /// Starts a read: it does not include later changes.
   func beginReading() {
     state.withLock { state in
       state.isDirty = false
@@ -66,7 +66,7 @@ final class WatchSignal: Sendable {
     }
   }
 
-  /// Ends a look. Without dependencies it has failed, and the next one is due at once.
+  /// Ends a read. `nil` means it failed, so that the next one is due immediately.
   func endReading(_ found: Dependencies?) {
     state.withLock { state in
       state.dependencies = found

@@ -115,7 +115,7 @@ struct AgeTests {
       #expect(
         miss.description
           == "the field id of Post:1 in the cache is stale: received 7 min 12 s ago, max_age 5 min, "
-          + "asked for at feed.posts[0].id")
+          + "selected at feed.posts[0].id")
     }
   }
 

@@ -75,10 +75,10 @@ struct ResponseShapeTests {
         "users[0].name", "expected String!, found null"
       ),
       (#"{"n":"1"}"#, "{ n }", "n", "expected Int, found a string"),
-      (#"{"n":1.5}"#, "{ n }", "n", "found 1.5, which is no 32-bit integer"),
-      (#"{"n":2147483648}"#, "{ n }", "n", "which is no 32-bit integer"),
+      (#"{"n":1.5}"#, "{ n }", "n", "found 1.5, which is not a 32-bit integer"),
+      (#"{"n":2147483648}"#, "{ n }", "n", "which is not a 32-bit integer"),
       (#"{"s":true}"#, "{ s }", "s", "expected String!, found a boolean"),
-      (#"{"ids":[[1.5]]}"#, "{ ids }", "ids[0][0]", "which is no id"),
+      (#"{"ids":[[1.5]]}"#, "{ ids }", "ids[0][0]", "which is not an ID"),
       (#"{"role":{}}"#, "{ role }", "role", "expected Role, found an object"),
       (#"{"users":{"id":1}}"#, "{ users { id } }", "users", "expected [User!]!, found an object"),
       (#"{"user":[]}"#, "{ user { id } }", "user", "expected User!, found a list"),

@@ -90,7 +90,7 @@ struct PageTests {
       let written = try await fetch(cache, 4..<6, after: 3)
       let warning = try #require(written.summary?.warnings.first)
       #expect(
-        warning.contains(#"after "c3" is not adjacent to what is stored, which ends at "c1""#))
+        warning.contains(#"after "c3" is not adjacent to the stored list, which ends at "c1""#))
       #expect(written.changes.filter { $0.hasPrefix("QUERY_ROOT") } == [])
       #expect(try await stored(cache) == Self.feed(0..<2, of: 9))
       // Its entities are facts all the same.

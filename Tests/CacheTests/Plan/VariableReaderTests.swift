@@ -57,7 +57,7 @@ struct VariableReaderTests {
   @Test(
     "text of the wrong shape is an error with the path inside the value",
     arguments: [
-      ("Int", "x", "variables.v: expected Int, found \"x\", which is no number"),
+      ("Int", "x", "variables.v: expected Int, found \"x\", which is not a number"),
       ("Int", "2147483648", "variables.v: expected Int (32-bit"),
       ("Int", "1.5", "variables.v: expected Int (32-bit"),
       ("Int!", "null", "variables.v: expected Int!, found null"),

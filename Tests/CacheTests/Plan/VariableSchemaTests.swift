@@ -50,7 +50,7 @@ struct VariableSchemaTests {
         "expected a value of the enum Role, found a number"
       ),
       ("Filter", #""x""#, "variables.v", "expected the input object Filter, found a string"),
-      ("Filter", "{}", "variables.v.name", "needs a value of type String!, none was given"),
+      ("Filter", "{}", "variables.v.name", "requires a value of type String!, none was given"),
       ("Filter", #"{"name":null}"#, "variables.v.name", "expected String!, found null"),
       ("Filter", #"{"name":"x","roel":"USER"}"#, "variables.v.roel", #"did you mean "role"?"#),
       (
@@ -66,7 +66,7 @@ struct VariableSchemaTests {
       ("By", #"{"id":1,"name":"x"}"#, "variables.v", "exactly one of id, name; 2 were given"),
       ("By", #"{"id":null}"#, "variables.v.id", "must have a value, found null"),
       ("Rle", "3", "variables.v", "which the schema does not have; did you mean Role?"),
-      ("Query", "3", "variables.v", "which is no input type"),
+      ("Query", "3", "variables.v", "which is not an input type"),
     ])
   func wrongValues(type: String, json: String, path: String, part: String) throws {
     let message = try #require(try problem(type, json))

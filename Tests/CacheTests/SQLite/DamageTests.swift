@@ -313,6 +313,6 @@ struct DamageTests {
     let notices = Notices()
     try file.open(notices).close()
     #expect(notices.codes == [.rebuilt])
-    #expect(notices.text.contains("its metadata is gone"))
+    #expect(notices.text.contains("its metadata is missing"))
   }
 }

@@ -42,7 +42,7 @@ import Testing
     Fault(
       name: "fault 4: a body of unknown length that is cut off",
       script: answers(HTTPText.response(headers: ["Connection: close"], body: half)),
-      code: .truncatedResponse, delivery: .answered, message: ["cut off", "30"]),
+      code: .truncatedResponse, delivery: .answered, message: ["truncated", "30"]),
     Fault(
       name: "fault 5: a reset in the middle of the body",
       script: answers(

@@ -1,31 +1,31 @@
 import Foundation
 
-/// Records of a database file that are kept in memory, too: those that were written or read last.
+/// The memory tier of a SQLite store: the most recently used records of the file, kept in memory.
 ///
-/// What is here is what the file holds, so an answer that needs no other record is the file's answer,
-/// without asking it. Responses are merged once, in the file; what came of it is put here when it is
-/// committed. What is not here is read from the file and kept, unless something was committed in
+/// Its records are equal to those of the file, so a result that needs no other record is read
+/// without the file. A response is merged in the file; the commit then updates the memory tier. A
+/// record that is missing here is read from the file and added, unless a commit occurred in
 /// between.
 ///
-/// `@unchecked Sendable`: every call but ``maxSize`` is made while ``StoreActivity`` keeps commits from
-/// becoming visible, which lets one through at a time.
-final class RecordFront: @unchecked Sendable {
-  /// The most bytes of keys and record text.
+/// `@unchecked Sendable`: every call except ``maxSize`` is made while ``StoreActivity`` blocks
+/// commits from becoming visible, which admits one call at a time.
+final class MemoryTier: @unchecked Sendable {
+  /// The maximum size of keys and record texts, in bytes.
   let maxSize: Int
   private var table = RecordTable()
   private var use: UInt32 = 0
-  /// Goes up with every change of the file.
+  /// Increases with every change of the file.
   private(set) var version = 0
 
   init(maxSize: Int) { self.maxSize = maxSize }
 
-  /// The answer to an operation; `nil` when a record is needed that is not here.
+  /// The result of an operation; `nil` if a required record is not in memory.
   func read(
     _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions, seed: UInt64,
     types: ConcreteTypes
   ) throws(CacheError) -> StoreAnswer? {
     use &+= 1
-    let source = FrontSource(MemorySource(table: table, use: use))
+    let source = MemoryTierSource(MemorySource(table: table, use: use))
     let answer =
       edits.isEmpty
       ? try RecordReader(operation.plan, source: source, types: types, options: options).read()
@@ -36,7 +36,7 @@ final class RecordFront: @unchecked Sendable {
     return source.isIncomplete ? nil : answer
   }
 
-  /// Keeps what was read from the file when it was at `version`.
+  /// Adds records that were read from the file at `version`.
   func promote(_ records: RecordTable, version: Int) {
     guard version == self.version else { return }
     for index in records.live where table.find(records.key(at: index)) == nil {
@@ -45,8 +45,7 @@ final class RecordFront: @unchecked Sendable {
     evict()
   }
 
-  /// Takes over what a commit has made of records; `nil` texts are those that are gone, or better read
-  /// again.
+  /// Replaces the records that a commit changed; `nil` removes a record, which is then read again.
   func replace(_ records: [(key: [UInt8], text: [UInt8]?)]) {
     version += 1
     use &+= 1
@@ -62,7 +61,7 @@ final class RecordFront: @unchecked Sendable {
     evict()
   }
 
-  /// Forgets everything: the file has changed in ways that are not known here.
+  /// Removes everything, because the file has changed in an unknown way.
   func clear() {
     version += 1
     table = RecordTable()
@@ -91,8 +90,8 @@ final class RecordFront: @unchecked Sendable {
   }
 }
 
-/// Records in memory, and whether one was asked for that is not among them.
-private struct FrontSource: RecordSource {
+/// A source of the records in memory, which remembers whether a requested record was missing.
+private struct MemoryTierSource: RecordSource {
   private final class Gap {
     var isFound = false
   }
@@ -112,15 +111,16 @@ private struct FrontSource: RecordSource {
   }
 }
 
-/// Records of a file, remembered as they are read.
-struct PromotingSource<Base: RecordSource>: RecordSource {
+/// A source of the records of a file, which remembers the records it reads.
+struct RememberingSource<Base: RecordSource>: RecordSource {
   private var base: Base
   private let records: RecordTable
   private let limit: Int
 
   /// - Parameters:
-  ///   - records: Where they are remembered.
-  ///   - limit: How many bytes of them.
+  ///   - base: The source of the file.
+  ///   - records: The table that remembers the records.
+  ///   - limit: The maximum size of remembered records, in bytes.
   init(_ base: Base, into records: RecordTable, limit: Int) {
     self.base = base
     self.records = records
@@ -139,14 +139,14 @@ struct PromotingSource<Base: RecordSource>: RecordSource {
   }
 }
 
-/// The keys of the records that a transaction has written, for the ``RecordFront``.
+/// The keys of the records that a transaction has written, to update the memory tier.
 struct WrittenKeys: Sendable {
   private let keys = RecordTable()
   private let limit: Int
-  /// There are so many that it is better to forget what is in memory.
+  /// Whether there are too many keys, so that the memory tier is cleared instead.
   private(set) var areTooMany = false
 
-  /// - Parameter limit: The most bytes of keys.
+  /// - Parameter limit: The maximum size of the keys, in bytes.
   init(limit: Int) { self.limit = limit }
 
   mutating func add(_ key: Bytes) {
@@ -156,7 +156,7 @@ struct WrittenKeys: Sendable {
     areTooMany = keys.liveBytes > limit
   }
 
-  /// Calls `text` for each key; what is beyond `size` bytes is left out, to be read again.
+  /// Calls `text` for each key; omits texts beyond `size` bytes, which are read again.
   func records(
     size: Int, _ text: (Bytes) throws -> [UInt8]?
   ) rethrows -> [(key: [UInt8], text: [UInt8]?)] {
