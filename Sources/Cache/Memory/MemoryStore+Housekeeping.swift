@@ -1,5 +1,5 @@
 extension MemoryStore {
-  /// Explains field by field how the cache answers an operation; see ``RecordStore/explain(_:_:)``.
+  /// Explains field by field how the cache answers an operation; see ``RecordStore``.
   public func explain(
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) throws(CacheError) -> CacheExplanation {

@@ -1,11 +1,11 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// The name under which a field's value is stored: its field name and its arguments, never its alias.
+/// The stored name of a field: its name and arguments, never its alias.
 ///
-/// `name` without arguments, else `name({"a":1,"b":{"c":null}})`: canonical JSON with sorted keys and no
-/// white space, variables replaced by their values. An argument whose variable is absent is left out,
-/// because the server does not see it either.
+/// `name` without arguments, else `name({"a":1,"b":{"c":null}})`: canonical JSON with sorted keys
+/// and no white space, with variables replaced by their values. An argument whose variable is
+/// absent is omitted, as it is in the request.
 struct FieldKey {
   let variables: JSONObject
 
@@ -23,7 +23,7 @@ struct FieldKey {
     return "\(field.name.value)(\(object(members)))"
   }
 
-  /// The canonical text of a literal, or `nil` for an absent variable.
+  /// The canonical text of a literal; `nil` for an absent variable.
   private func canonical(_ value: Value) -> String? {
     switch value {
     case .variable(let name): return variables[name.value]?.canonicalText

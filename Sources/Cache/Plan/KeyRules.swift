@@ -1,4 +1,4 @@
-/// Which fields identify the objects of a type.
+/// The key fields and arguments that identify objects and fields.
 ///
 /// An object's cache key is its `__typename`, a colon, and the values of its key fields
 /// (`User:1`, `Country:DE`). Several fields are joined by `+`, with `+` and `\` inside a value, a number
@@ -6,21 +6,22 @@
 /// same text. The same escaping applies to single fields of types that share a prefix with such a type
 /// (``groups``). An object that lacks one of them has no identity and belongs to the place where it stands.
 public struct KeyRules: Sendable, Hashable {
-  /// The key fields of types without a rule of their own. `["id"]` by default.
+  /// The key fields of types without a rule. `["id"]` by default.
   public var defaultFields: [String]
-  /// The key fields per type name; an empty list says that the type has no identity.
+  /// The key fields by type name; an empty list means that the type has no identity.
   public var types: [String: [String]]
   /// Prefixes that replace the type name in keys, so that several types share one identity space.
   public var groups: [String: String]
-  /// Per type and field, which arguments take part in the name the field is stored under. All do where
-  /// there is no rule. The type may be an interface, when the schema is known.
+  /// The arguments in the stored name of a field, by type and field; all arguments without a rule.
+  /// The type may be an interface if the schema is known.
   ///
-  /// Arguments that page through a list are left out, so that all pages are one field.
+  /// Omit arguments that select a page, so that all pages are one field.
   public var keyArguments: [String: [String: [String]]]
-  /// Per type and field, how pages become one stored list. Without a rule of its own in
-  /// ``keyArguments``, a field with one here is stored under the arguments that do not choose a page.
+  /// How pages are joined into one stored list, by type and field. Without a rule in
+  /// ``keyArguments``, the stored name of such a field omits the arguments that select a page.
   public var pages: [String: [String: PagePolicy]]
 
+  /// Creates rules; see the properties.
   public init(
     default defaultFields: [String] = ["id"], types: [String: [String]] = [:],
     groups: [String: String] = [:], keyArguments: [String: [String: [String]]] = [:],
@@ -33,7 +34,7 @@ public struct KeyRules: Sendable, Hashable {
     self.groups = groups
   }
 
-  /// The key fields of `type`: those of its own rule, or of an interface's that it implements.
+  /// The key fields of `type`: those of its own rule, or of an interface it implements.
   func fields(of type: String, facts: TypeFacts?) -> [String] {
     if let own = types[type] { return own }
     guard let possible = facts?.possibleTypes[type], !possible.isEmpty else { return defaultFields }
@@ -43,7 +44,7 @@ public struct KeyRules: Sendable, Hashable {
     return interface.flatMap { types[$0] } ?? defaultFields
   }
 
-  /// What stands before the colon in keys of `type`.
+  /// The prefix of the keys of `type`, before the colon.
   public func prefix(of type: String) -> String { groups[type] ?? type }
 
   /// Whether keys of `type`, or of some type with the same prefix, are joined from several fields.
@@ -62,9 +63,9 @@ public struct KeyRules: Sendable, Hashable {
     types.values.reduce(into: Set(defaultFields)) { $0.formUnion($1) }
   }
 
-  /// Reads one rule in the form of the command line: `Country=code` or `Order=shop,number`.
+  /// Adds a rule in the form of the command line: `Country=code` or `Order=shop,number`.
   ///
-  /// - Throws: ``CacheError`` with what is wrong and an example.
+  /// - Throws: ``CacheError`` with code `invalidKeyRule` and an example.
   public mutating func add(rule text: String) throws(CacheError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let fields =
@@ -81,7 +82,7 @@ public struct KeyRules: Sendable, Hashable {
   }
 }
 
-/// Whether `text` is a name in GraphQL: https://spec.graphql.org/September2025/#Name
+/// Whether `text` is a GraphQL name: https://spec.graphql.org/September2025/#Name
 func isName(_ text: Substring) -> Bool {
   guard let first = text.utf8.first else { return false }
   let isLetter = { (byte: UInt8) in

@@ -72,7 +72,7 @@ public struct OperationTemplate: Sendable {
   /// Prepares the operation with variables that ``coerce(_:)`` returned.
   ///
   /// - Parameters:
-  ///   - variables: Coerced variables.
+  ///   - coerced: Coerced variables.
   ///   - isStored: Whether its responses are written to a store or read from one. Otherwise nearly
   ///     all variables share one plan.
   public func prepared(

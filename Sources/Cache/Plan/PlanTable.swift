@@ -1,14 +1,14 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// The variants of a plan, compiled as a response or a store shows the types of its objects.
+/// The variants of a plan by object type, compiled on demand.
 ///
-/// Owned by one normalizer or reader. Everything that the hot paths read stands in memory that does not
-/// move until the table goes.
+/// Owned by one normalizer or reader. Everything that the hot paths read is in memory that does not
+/// move while the table exists.
 struct PlanTable: ~Copyable {
-  /// Nobody's while the table is kept for the next use: the plan owns it then.
+  /// `nil` while the table is unused: the plan owns it then.
   private var owner: OperationPlan?
-  /// How often the table was taken into use.
+  /// The number of times the table was taken into use.
   private(set) var use: UInt64 = 1
   private(set) var plans: UnsafeMutablePointer<ObjectPlan>
   private var planCapacity = 16
@@ -28,10 +28,10 @@ struct PlanTable: ~Copyable {
   /// The root's plan, and its node.
   private(set) var root: Int32 = 0
 
-  /// Whether pages go under names of their own, to be joined at the commit.
+  /// Whether pages have separate names, to be joined at the commit.
   let separatesPages: Bool
 
-  /// - Parameter separatesPages: For writing responses. Readers look for the joined lists.
+  /// - Parameter separatesPages: For writing responses. Readers read the joined lists.
   init(_ plan: OperationPlan, separatesPages: Bool = false) {
     owner = plan
     self.separatesPages = separatesPages
@@ -48,7 +48,7 @@ struct PlanTable: ~Copyable {
     for block in fieldBlocks { block.deallocate() }
   }
 
-  /// A table of nothing, to stand where another was.
+  /// An empty table, as a placeholder.
   init() {
     separatesPages = false
     plans = .allocate(capacity: 1)
@@ -61,8 +61,8 @@ struct PlanTable: ~Copyable {
     return owner
   }
 
-  /// Whether it is worth keeping: not made large by types that a server invents, and without guesses,
-  /// which are told of the response they were made for.
+  /// Whether the table is worth keeping: it is not too large, and contains no inferred types, which
+  /// belong to one response.
   var isWorthKeeping: Bool {
     planCount <= 1024 && blobs.count <= 1 << 14 && guessedConditions.isEmpty
   }
@@ -70,7 +70,7 @@ struct PlanTable: ~Copyable {
   mutating func beginUse(of plan: OperationPlan) {
     owner = plan
     use += 1
-    // So that the first object of each type is noted.
+    // So that the first object of each type is counted.
     for index in 0..<planCount { plans[index].lastKeyEntry = Int.max }
   }
 
@@ -103,7 +103,7 @@ struct PlanTable: ~Copyable {
 
   // MARK: Lookup
 
-  /// The plan of an object of the given type under `node`, compiled when it is new.
+  /// The plan of an object with this type under `node`; compiles a new one.
   @inline(__always)
   mutating func variant(of node: Int32, typename: Bytes) -> Int32 {
     let last = nodes[Int(node)].lastVariant
@@ -128,11 +128,11 @@ struct PlanTable: ~Copyable {
     return nodes[Int(node)].variants[index].plan
   }
 
-  /// How many types are looked through before an index is asked: a server may invent type names
-  /// without end.
+  /// The number of types that are scanned before a hash table is used, because a server may have
+  /// any number of types.
   private static let scanned = 8
 
-  /// The key rule of `typename` for objects under the plan numbered `plan`.
+  /// The key rule of `typename` for objects under the plan with this index.
   @inline(__always)
   mutating func keyEntry(of plan: Int32, typename: Bytes) -> Int {
     let object = plans + Int(plan)
@@ -167,7 +167,7 @@ struct PlanTable: ~Copyable {
       typename: keep(typename.array),
       prefix: keep(Array((self.plan.keys.prefix(of: name) + ":").utf8)),
       parts: [], missingField: nil, usedIn: use)
-    // What is not a GraphQL name could pass for a root or a segment; it identifies nothing.
+    // Text that is not a GraphQL name could equal a root or segment key, so it identifies nothing.
     let isName = isName(name[...])
     for field in isName ? self.plan.keyFields(of: name) : [] {
       let match = (0..<object.pointee.fieldCount).first {
@@ -199,10 +199,10 @@ struct PlanTable: ~Copyable {
 
   // MARK: Compiling
 
-  /// A contribution to an object of some type.
+  /// A contribution that applies to objects of a type.
   private struct Applicable {
     var contribution: OperationPlan.Contribution
-    /// Whether it is known to apply; `nil` when the object's type is not known either.
+    /// Whether it certainly applies; `nil` if the object's type is unknown.
     var isCertain: Bool?
     var fragment: Int32
   }
@@ -213,12 +213,13 @@ struct PlanTable: ~Copyable {
     nodes.append(SelectionNode(parts: parts, union: -1, isConditional: false))
     nodesByParts[parts] = index
     let all = parts.flatMap { plan.sets[$0.set] }
-    // A rule for the field of some type makes the type decide as well.
+    // A rule for the field of a type makes the type relevant as well.
     let isRuled = all.contains { !$0.ruledKeys.isEmpty }
     let isConditional = isRuled || all.contains { !$0.conditions.isEmpty }
     nodes[Int(index)].isConditional = isConditional
-    // Without conditions the type decides nothing; if a key has two meanings even so, which no
-    // server accepts, the first counts.
+    // Without conditions, the type does not matter; if a key has two meanings, which no server
+    // accepts,
+    // the first one is used.
     if !isConditional || !isRuled && meanings.areUnambiguous(all, in: plan) {
       let union = compile(
         all.map {
@@ -290,10 +291,10 @@ struct PlanTable: ~Copyable {
     return isNamed || !isUnknown
   }
 
-  /// The selection of the values of a field, merged from what its contributions select.
+  /// The selection of a field's values, merged from its contributions.
   ///
-  /// Where some of them are certain, what the others ask for is optional, and left out when it
-  /// contradicts: then they are those of another type.
+  /// If some of them are certain, the fields of the others are optional, and omitted if they
+  /// conflict: they belong to another type then.
   private mutating func child(of contributions: [Applicable]) -> Int32 {
     let hasCertain = contributions.contains { $0.isCertain == true }
     var accepted: [Int: Int32] = [:]
@@ -386,7 +387,7 @@ struct PlanTable: ~Copyable {
     return Int32(planCount - 1)
   }
 
-  /// Copies bytes to where they stay as long as the table.
+  /// Copies bytes to memory that lives as long as the table.
   private mutating func keep(_ bytes: [UInt8]) -> Bytes {
     let blob = UnsafeMutablePointer<UInt8>.allocate(capacity: max(bytes.count, 1))
     blob.initialize(from: bytes, count: bytes.count)

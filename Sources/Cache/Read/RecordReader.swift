@@ -1,13 +1,15 @@
-/// Where a reader finds records. Texts are borrowed: valid until the next lookup at the same depth.
+/// A source of records for a reader. Texts are borrowed: valid until the next lookup at the same
+/// depth.
 protocol RecordSource {
-  /// The text of the record with `key`, or `nil`. Lookups at different depths do not disturb each other.
+  /// The text of the record with `key`; `nil` if it is missing. Lookups at different depths are
+  /// independent.
   mutating func text(key: Bytes, depth: Int) -> Bytes?
-  /// What went wrong in a lookup, apart from a record that is not there.
+  /// The error of a lookup, other than a missing record.
   var failure: CacheError? { get }
-  /// Whether records come with their times, so that the ages of fields are checked. Known when the
-  /// reader is compiled: without rules, ages cost nothing.
+  /// Whether records have times, so that the ages of fields are checked. A static property, so that
+  /// ages have no cost without rules.
   static var tellsTimes: Bool { get }
-  /// The times of the record that was found last, at `depth`.
+  /// The times of the latest record at `depth`.
   func times(depth: Int) -> RecordTimes
 }
 
@@ -17,10 +19,11 @@ extension RecordSource {
   func times(depth: Int) -> RecordTimes { RecordTimes(received: 0) }
 }
 
-/// Answers an operation from records: follows the plan, copies stored text, resolves references.
+/// Reads the result of an operation from records: follows the plan, copies stored text, resolves
+/// references.
 ///
-/// Values stand in the records as they go out, so a leaf costs a comparison and a copy. The first field
-/// that is missing ends the read.
+/// Stored values have the form of the result, so a leaf needs a comparison and a copy. The first
+/// missing field ends the read.
 struct RecordReader<Source: RecordSource>: ~Copyable {
   private(set) var source: Source
   var table: PlanTable
@@ -29,17 +32,17 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   var keyScratch = ByteStack(capacity: 128)
   var path = ReadPath()
   private var rendered = RenderedRecords()
-  /// How often ``out`` was emptied.
+  /// The number of times ``out`` was emptied.
   private var flushes = 0
   var miss: CacheMiss?
   private(set) var failure: CacheError?
   private let isTracking: Bool
   var dependencies: Dependencies
-  // Ages, for sources that tell times.
+  // For sources with times.
   var limits: AgeLimits
   /// The times of the object that is read next.
   var times = RecordTimes(received: 0)
-  /// The first field that is stale and accepted.
+  /// The first field that is stale but accepted.
   var stale: CacheMiss?
 
   /// - Parameter types: The concrete types that the store has met.
@@ -114,9 +117,10 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
 
   // MARK: Objects
 
-  /// Writes the object that starts at `start` of `text`; returns its end, or -1 on a miss or failure.
+  /// Writes the object that starts at `start` of `text`; returns its end, or -1 on a miss or
+  /// failure.
   ///
-  /// The end of a record is its text's, so that only embedded objects look for theirs.
+  /// The end of a record is that of its text, so only embedded objects search for theirs.
   private mutating func object(
     _ text: Bytes, _ start: Int, node: Int32, depth: Int, recordKey: Bytes, isRecord: Bool
   ) -> Int {
@@ -130,10 +134,10 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       text, start, fields, count, hasFragments: table.plans[Int(number)].hasFragments)
     out.append(UInt8(ascii: "{"))
     var isFirst = true
-    // Where the next field is expected, and whether all fields before it were passed in order.
+    // The position of the expected next field, and whether all fields before it were read in order.
     var position = start &+ 1
     var isInOrder = true
-    // Fields that stand side by side and go out as they stand are copied in one piece.
+    // Adjacent fields that are output unchanged are copied at once.
     var run = -1
     var runEnd = -1
     var index = 0
@@ -194,7 +198,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     return endOfObject(text, start, from: isInOrder ? position : start &+ 1, recordKey)
   }
 
-  /// Copies the fields between two places, or nothing when `start` is negative.
+  /// Copies the fields between two positions; nothing if `start` is negative.
   @inline(__always)
   private mutating func appendRun(
     _ text: Bytes, _ start: Int, _ end: Int, _ isFirst: inout Bool
@@ -205,7 +209,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     out.append(text.start + start, end &- start)
   }
 
-  /// The end of the object at `start`, whose fields before `position` have been passed.
+  /// The end of the object at `start`, whose fields before `position` have been read.
   @inline(__always)
   private mutating func endOfObject(
     _ text: Bytes, _ start: Int, from position: Int, _ recordKey: Bytes
@@ -220,7 +224,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     return cursor.position &+ 1
   }
 
-  /// Where the value of a field begins, or -1: looks on from `position`, and then from the first field.
+  /// The position of a field's value, or -1: searches from `position` on, then from the first
+  /// field.
   @inline(never)
   private func search(
     _ prefix: Bytes, in text: Bytes, object start: Int, from position: Int
@@ -237,7 +242,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     return -1
   }
 
-  /// Without a schema a fragment on another type name applies if all its fields are there.
+  /// Without a schema, a fragment on another type applies if all its fields are stored.
   @inline(__always)
   private func unmatchedFragments(
     _ text: Bytes, _ start: Int, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int,
@@ -308,7 +313,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       }
       out.append(UInt8(ascii: "]"))
       return true
-    // The stored value has fields to select: this operation asks for it as a leaf.
+    // The stored value is an object, but this operation selects the field as a leaf.
     default: return missing(field, recordKey: recordKey.string)
     }
   }
@@ -354,7 +359,8 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     }
   }
 
-  /// Writes the elements of the list at `start`, separated by commas; returns the list's end, or -1.
+  /// Writes the elements of the list at `start`, separated by commas; returns the list's end, or
+  /// -1.
   private mutating func elements(
     _ text: Bytes, _ start: Int, _ count: inout Int, node: Int32, depth: Int, recordKey: Bytes
   ) -> Int {
@@ -417,7 +423,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     }
     let isSeenAgain = rendered.isSeenAgain(hash)
     let mark = (out.count, flushes)
-    // The list in which the reference stands goes on with its own time.
+    // The list that contains the reference continues with its own times.
     let outer = Source.tellsTimes ? times : RecordTimes(received: 0)
     if Source.tellsTimes { times = source.times(depth: depth) }
     let end = object(text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true)

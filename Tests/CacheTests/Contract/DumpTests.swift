@@ -124,7 +124,7 @@ struct DumpTests {
     }
   }
 
-  @Test("after clear, nothing is left", arguments: Way.allCases)
+  @Test("clear removes everything", arguments: Way.allCases)
   func clear(way: Way) async throws {
     try await way.withCache { cache in
       for _ in 0..<2 {

@@ -101,7 +101,7 @@ struct FragmentTests {
   }
 
   @Test(
-    "what another type's fragment selects below a shared key is not missed",
+    "fields of another type's fragment below a shared key are not missing",
     arguments: Way.allCases, [true, false])
   func nestedOptional(way: Way, hasSchema: Bool) async throws {
     let facts = hasSchema ? try facts(Self.schema) : nil
@@ -248,7 +248,7 @@ struct FragmentTests {
     }
   }
 
-  @Test("two meanings of one key in one selection do no harm", arguments: Way.allCases)
+  @Test("two meanings of one key in a selection set are harmless", arguments: Way.allCases)
   func contradiction(way: Way) async throws {
     for document in [
       "{ v { id x: a x: b } }", "{ v { id c { x: a } c { x: b } } }",

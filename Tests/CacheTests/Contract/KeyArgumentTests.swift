@@ -30,7 +30,7 @@ struct KeyArgumentTests {
     try await cache.expectDump(#"{"key":"QUERY_ROOT","fields":{"feed":1}}"#)
   }
 
-  @Test("a rule of one type leaves the fields of others alone, without a schema")
+  @Test("a rule of one type does not affect the fields of others, without a schema")
   func types() async throws {
     let keys = rules("User", "posts", [])
     let document = "{ nodes { id posts(first: 2) } }"

@@ -77,7 +77,7 @@ struct ListTests {
   }
 
   @Test(
-    "a long list is cut into segments, and nobody can tell",
+    "a long list is split into segments, without an effect on results",
     arguments: [Way.memory, .sqlite, .sqliteAsItArrives], Element.allCases)
   func longLists(way: Way, element: Element) async throws {
     try await way.kind.withStore { store in

@@ -71,7 +71,7 @@ struct MalformedResponseTests {
   }
 
   @Test(
-    "what follows the response spoils it", arguments: Way.allCases,
+    "data after the response is an error", arguments: Way.allCases,
     ["x", "{}", "\u{0}", "\"", ",", "\u{feff}", "]"])
   func trailing(way: Way, tail: String) async throws {
     let operation = try prepare(Self.document)
@@ -86,7 +86,7 @@ struct MalformedResponseTests {
   // MARK: Not a response
 
   @Test(
-    "what is no GraphQL response is refused", arguments: Way.allCases,
+    "a body that is not a GraphQL response is an error", arguments: Way.allCases,
     [
       "[]", "1", "\"data\"", "null", "true", "[{\"data\":{}}]", "{}", #"{"errors":null}"#,
       #"{"errors":[]}"#, #"{"extensions":{}}"#, #"{"hasNext":true}"#, #"{"data":[]}"#,
@@ -112,7 +112,7 @@ struct MalformedResponseTests {
   }
 
   @Test(
-    "text that is not JSON is refused with the place where it stops being so",
+    "text that is not JSON is an error with its offset",
     arguments: Way.allCases,
     [
       ("{\"data\":{\"a\":1,}}", 15), ("{\"data\":{\"a\":.5}}", 13),
@@ -184,7 +184,7 @@ struct MalformedResponseTests {
   // MARK: Duplicate keys
 
   @Test(
-    "one key twice in an object is an error, wherever it stands", arguments: Way.allCases,
+    "a duplicate key in an object is an error, wherever it is", arguments: Way.allCases,
     [
       #"{"data":{},"data":{}}"#, #"{"data":null,"data":{}}"#, #"{"data":{},"d\u0061ta":{}}"#,
       #"{"errors":[],"data":{},"errors":[]}"#, #"{"extensions":{},"data":{},"extensions":{}}"#,
@@ -266,7 +266,8 @@ struct MalformedResponseTests {
   }
 
   @Test(
-    "an object or a list may stand for the other: only a schema would know", arguments: Way.allCases
+    "an object instead of a list, or the reverse, is accepted without a schema",
+    arguments: Way.allCases
   )
   func otherShapes(way: Way) async throws {
     try await way.withCache { cache in
@@ -282,7 +283,7 @@ struct MalformedResponseTests {
   // MARK: After an error
 
   @Test(
-    "after an error, a normalizer says the same again and writes nothing",
+    "after an error, a normalizer throws the same error again and writes nothing",
     arguments: StoreKind.allCases)
   func afterError(kind: StoreKind) async throws {
     try await kind.withStore { store in
@@ -301,7 +302,7 @@ struct MalformedResponseTests {
     }
   }
 
-  @Test("an error of JSON does not repeat what the server sent", arguments: Way.allCases)
+  @Test("a JSON error does not contain text of the response", arguments: Way.allCases)
   func harmlessMessages(way: Way) async throws {
     try await way.withCache { cache in
       do {

@@ -118,7 +118,7 @@ struct ObjectKeyTests {
   ]
 
   @Test(
-    "an id is taken as the text it denotes", arguments: Way.allCases, identifiers)
+    "an ID is compared as its text", arguments: Way.allCases, identifiers)
   func idValues(way: Way, id: Identifier) async throws {
     // A byte-by-byte run of a long text says nothing that a short one does not.
     if id.sent.utf8.count > 1000, way.arrival.pieces == [1] { return }
@@ -166,7 +166,7 @@ struct ObjectKeyTests {
   // MARK: No identity
 
   @Test(
-    "an object without a usable id stays where it stands, with one diagnostic per type and field",
+    "an object without a usable ID is stored in its parent, with one diagnostic per type and field",
     arguments: Way.allCases, ["", #","id":null"#, #","id":{"a":1}"#, #","id":["1"]"#])
   func noIdentity(way: Way, id: String) async throws {
     try await way.withCache { cache in
@@ -182,7 +182,7 @@ struct ObjectKeyTests {
     }
   }
 
-  @Test("an object without a type name stays where it stands", arguments: Way.allCases)
+  @Test("an object without a type name is stored in its parent", arguments: Way.allCases)
   func noTypename(way: Way) async throws {
     for selection in ["{ viewer { id name } }", "{ viewer { id name ... on User { name } } }"] {
       try await way.withCache { cache in
@@ -197,7 +197,7 @@ struct ObjectKeyTests {
   }
 
   @Test(
-    "a type name that is no GraphQL name identifies nothing", arguments: Way.allCases,
+    "a type name that is not a GraphQL name does not identify an object", arguments: Way.allCases,
     ["", "QUERY_ROOT.viewer", "$segment", "a b", "1", "é", "A:B", "a\\nb", "a\\\"b"])
   func strangeTypenames(way: Way, name: String) async throws {
     try await way.withCache { cache in
@@ -335,7 +335,7 @@ struct ObjectKeyTests {
   }
 
   @Test(
-    "an interface's key rule holds for its types, under their own names", arguments: Way.allCases)
+    "an interface's key rule applies to its types, under their own names", arguments: Way.allCases)
   func interfaceRule(way: Way) async throws {
     let facts = try facts(
       """

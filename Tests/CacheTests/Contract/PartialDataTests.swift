@@ -86,7 +86,7 @@ struct PartialDataTests {
       #"["v"]"#, #"["v","e"]"#,
       after: records(#""e":{"__typename":"E","p":1}"#, #""x":2"#), changes: ["V:1.e", "V:1.x"]),
     Case(
-      "paths that lead nowhere take back nothing",
+      "error paths without a field have no effect",
       data: v(#""x":null,"list":[{"__typename":"E","n":null}],"tags":["a",null]"#),
       paths: "[]", #"["nowhere"]"#, #"["v",0]"#, #"["v","id","x"]"#, #"["v","list","x"]"#,
       #"["v","list",1]"#, #"["v","list",-1,"n"]"#, #"["v","list",0.5,"n"]"#, #"["v","list",0,0]"#,
@@ -139,7 +139,7 @@ struct PartialDataTests {
       after: records(#""e":{"__typename":"E","f":{"__typename":"F","a":1},"p":2}"#),
       changes: ["V:1.e"]),
     Case(
-      "only the error is left of the embedded object, and nothing changes",
+      "an embedded object that is null because of an error is unchanged",
       before: v(#""e":{"__typename":"E","p":1}"#), data: v(#""e":{"__typename":"E","p":null}"#),
       paths: #"["v","e","p"]"#, after: records(#""e":{"__typename":"E","p":1}"#), changes: []),
     Case(
@@ -217,7 +217,7 @@ struct PartialDataTests {
         #"{"key":"V:1","fields":{"__typename":"V","id":1,"r":{"$ref":"R:1"}}}"#,
       ], changes: []),
     Case(
-      "a reference that is null for an error keeps what it refers to",
+      "a reference that is null because of an error keeps its stored value",
       before: v(#""r":{"__typename":"R","id":1,"n":1}"#), data: v(#""r":null"#),
       paths: #"["v","r","n"]"#,
       after: [
@@ -276,7 +276,7 @@ struct PartialDataTests {
   ]
 
   @Test(
-    "a null with an error is not a fact, whether the error comes first or last",
+    "a null with an error is not stored, whether the error comes first or last",
     arguments: Way.allCases, cases)
   func skipErrored(way: Way, test: Case) async throws {
     for response in [
@@ -437,7 +437,7 @@ struct PartialDataTests {
     }
   }
 
-  @Test("many errors in long lists are taken back in linear time")
+  @Test("many errors in long lists are resolved in linear time")
   func manyErrors() async throws {
     let count = 20_000
     let list = (0..<count).map {
@@ -461,7 +461,7 @@ struct PartialDataTests {
     #expect(time < .seconds(20), "\(time)")
   }
 
-  @Test("error paths without end are followed no further than a response goes")
+  @Test("very long error paths are followed only to the depth of the response")
   func endlessPaths() async throws {
     let cache = CacheUnderTest(store: MemoryStore(collectsChanges: true))
     let long = Array(repeating: #""v""#, count: 300_000).joined(separator: ",")

@@ -103,7 +103,7 @@ struct ReadTests {
     }
   }
 
-  @Test("a reference to a record that is gone is a miss", arguments: StoreKind.allCases)
+  @Test("a reference to a removed record is a miss", arguments: StoreKind.allCases)
   func danglingReferences(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let table = RecordTable()
@@ -136,7 +136,9 @@ struct ReadTests {
     }
   }
 
-  @Test("operations answer one another when what they ask for is there", arguments: Way.allCases)
+  @Test(
+    "operations are answered from records of others if all fields are stored",
+    arguments: Way.allCases)
   func otherOperations(way: Way) async throws {
     try await way.withCache { cache in
       let both = "{ user(id: 1) { id name mail posts { id title } } }"
@@ -176,7 +178,7 @@ struct ReadTests {
     }
   }
 
-  @Test("a large answer is the same as what was delivered", arguments: [Way.memory, .sqlite])
+  @Test("a large result equals the response", arguments: [Way.memory, .sqlite])
   func large(way: Way) async throws {
     try await way.withCache { cache in
       let text = String(repeating: "long text with \\\"quotes\\\" and é ", count: 20)

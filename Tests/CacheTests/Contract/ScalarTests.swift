@@ -60,7 +60,7 @@ struct ScalarTests {
 
   static let values = numbers + strings + literals + opaque
 
-  @Test("a leaf value is kept as it came", arguments: Way.allCases)
+  @Test("a leaf value is stored unchanged", arguments: Way.allCases)
   func leaves(way: Way) async throws {
     try await way.withCache { cache in
       let values = Self.values.filter { $0.sent.utf8.count < 3000 || way.arrival.pieces != [1] }
@@ -87,7 +87,7 @@ struct ScalarTests {
   }
 
   @Test(
-    "a leaf value in a list, an embedded object and at the root is kept as it came",
+    "a leaf value in a list, an embedded object and at the root is stored unchanged",
     arguments: Way.allCases)
   func otherPlaces(way: Way) async throws {
     try await way.withCache { cache in
@@ -113,7 +113,7 @@ struct ScalarTests {
   }
 
   @Test(
-    "a custom scalar replaces another whole, and counts as changed when its text differs",
+    "a custom scalar is replaced as a whole, and is changed if its text differs",
     arguments: Way.allCases)
   func replacedWhole(way: Way) async throws {
     try await way.withCache { cache in

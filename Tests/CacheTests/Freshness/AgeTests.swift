@@ -100,7 +100,7 @@ struct AgeTests {
     }
   }
 
-  @Test("a miss says how old the field is", arguments: StoreKind.allCases)
+  @Test("a miss contains the age of the field", arguments: StoreKind.allCases)
   func reason(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let operation = try prepare(Self.document)
@@ -133,7 +133,7 @@ struct AgeTests {
     }
   }
 
-  @Test("a reference in a list has its own time, and what follows it that of the list")
+  @Test("a reference in a list has its own time, and later elements that of the list")
   func mixedList() async throws {
     let store = MemoryStore()
     let operation = try prepare("{ items { ... on A { id n } ... on B { n } } }")
@@ -154,7 +154,7 @@ struct AgeTests {
   }
 
   @Test(
-    "what an optimistic layer says is fresh, and the rest as old as it was",
+    "the data of an optimistic layer is fresh, and other data keeps its age",
     arguments: StoreKind.allCases)
   func layers(kind: StoreKind) async throws {
     try await kind.withStore { store in
@@ -203,7 +203,7 @@ struct AgeTests {
   }
 
   @Test(
-    "ages are told as people tell them",
+    "ages are formatted with units",
     arguments: [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3660, "1 h 1 min"), (90_000, "1 d 1 h")])
   func words(seconds: Int, text: String) {
     #expect(Staleness.text(seconds) == text)

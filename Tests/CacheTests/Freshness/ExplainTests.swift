@@ -52,7 +52,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("goes on after what is missing", arguments: StoreKind.allCases)
+  @Test("continues after a missing field", arguments: StoreKind.allCases)
   func missing(kind: StoreKind) async throws {
     try await kind.withStore { store in
       try await Self.fill(store)
@@ -83,7 +83,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("says what is stale, and what is accepted", arguments: StoreKind.allCases)
+  @Test("reports stale and accepted fields", arguments: StoreKind.allCases)
   func stale(kind: StoreKind) async throws {
     try await kind.withStore { store in
       try await Self.fill(store)
@@ -101,7 +101,7 @@ struct ExplainTests {
     }
   }
 
-  @Test("without a schema, a fragment's missing fields are left out", arguments: StoreKind.allCases)
+  @Test("without a schema, a fragment's missing fields are omitted", arguments: StoreKind.allCases)
   func leftOut(kind: StoreKind) async throws {
     try await kind.withStore { store in
       try await Self.fill(store)

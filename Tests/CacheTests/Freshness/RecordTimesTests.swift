@@ -54,7 +54,7 @@ struct RecordTimesTests {
     #expect(times == ["__typename": 5001, "id": 5001, "name": 5001, "email": 5000])
   }
 
-  @Test("exceptions go when all fields come again", arguments: StoreKind.allCases)
+  @Test("exceptions are removed when all fields are received again", arguments: StoreKind.allCases)
   func settledExceptions(kind: StoreKind) async throws {
     let times = try await Self.times(
       kind,
@@ -67,7 +67,7 @@ struct RecordTimesTests {
   }
 
   @Test(
-    "unchanged data keep their time for a minute in a file, and have the new one in memory",
+    "unchanged data keeps its time for a minute in a file, and has the new one in memory",
     arguments: [(5059, 5000), (5060, 5060), (4941, 5000), (4940, 4940)])
   func granularity(second: Int, expected: UInt32) async throws {
     let responses = [
@@ -104,7 +104,7 @@ struct RecordTimesTests {
   }
 
   @Test(
-    "an object in its place has the time of its oldest part", arguments: StoreKind.allCases)
+    "an embedded object has the time of its oldest part", arguments: StoreKind.allCases)
   func embedded(kind: StoreKind) async throws {
     let whole = "{ viewer { __typename id address { __typename city zip } } }"
     let part = "{ viewer { __typename id address { __typename city } } }"
@@ -119,7 +119,7 @@ struct RecordTimesTests {
     #expect(try await Self.times(kind, [first, partial, swapped])["address"] == 7000)
   }
 
-  @Test("what an error hides keeps its time", arguments: Way.allCases)
+  @Test("a field hidden by an error keeps its time", arguments: Way.allCases)
   func erroredNull(way: Way) async throws {
     try await way.withCache { cache in
       try await normalize(
@@ -136,7 +136,7 @@ struct RecordTimesTests {
   }
 
   @Test(
-    "a list of pages is as old as the oldest, and one that begins anew as its page",
+    "a list of pages has the time of the oldest page, and a replaced list that of its page",
     arguments: StoreKind.allCases)
   func pages(kind: StoreKind) async throws {
     try await kind.withStore { store in

@@ -59,7 +59,9 @@ struct HousekeepingTests {
     (#"Post:\*"#, nil, []),
   ]
 
-  @Test("removes what a pattern names, and tells", arguments: StoreKind.allCases, selections)
+  @Test(
+    "removes the records that match a pattern, and reports them", arguments: StoreKind.allCases,
+    selections)
   func removes(kind: StoreKind, selection: (String, String?, Set<String>)) async throws {
     try await kind.withStore { store in
       try await Self.fill(store)
@@ -79,7 +81,7 @@ struct HousekeepingTests {
     }
   }
 
-  @Test("what was removed is missing, and comes back", arguments: StoreKind.allCases)
+  @Test("removed data is a miss, and can be written again", arguments: StoreKind.allCases)
   func missing(kind: StoreKind) async throws {
     try await kind.withStore { store in
       try await Self.fill(store)
@@ -142,7 +144,9 @@ struct HousekeepingTests {
     }
   }
 
-  @Test("records that refer to one another are garbage all the same", arguments: StoreKind.allCases)
+  @Test(
+    "records that refer to each other are garbage if no root reaches them",
+    arguments: StoreKind.allCases)
   func cycles(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let operation = try prepare("{ a { __typename id b { __typename id a { __typename id } } } }")
@@ -156,7 +160,8 @@ struct HousekeepingTests {
     }
   }
 
-  @Test("what only old root fields reach is garbage when asked", arguments: StoreKind.allCases)
+  @Test(
+    "records that only old root fields reach are garbage on request", arguments: StoreKind.allCases)
   func oldRoots(kind: StoreKind) async throws {
     try await kind.withStore { store in
       try await Self.write(store, first: 1, posts: [("1", "10")], viewer: "1", received: 5000)
@@ -217,7 +222,7 @@ struct HousekeepingTests {
     }
   }
 
-  @Test("other connections see the state before, until it is done")
+  @Test("other connections see the previous state until the commit")
   func isolation() async throws {
     let directory = try TemporaryDirectory()
     let store = try SQLiteStore(path: directory.path("c.db"))
@@ -236,7 +241,7 @@ struct HousekeepingTests {
 
   // MARK: Size
 
-  @Test("trims what was received longest ago")
+  @Test("trims the least recently received records")
   func trimsOldest() async throws {
     try await StoreKind.sqlite.withStore { store in
       for number in 1...9 {
@@ -272,7 +277,7 @@ struct HousekeepingTests {
     }
   }
 
-  @Test("a list goes with its segments, and never without", arguments: StoreKind.allCases)
+  @Test("a list is removed with its segments, and never without", arguments: StoreKind.allCases)
   func trimsLists(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let old = try await Self.writeLongList(store, count: 3000, received: 5000)
@@ -291,7 +296,7 @@ struct HousekeepingTests {
     }
   }
 
-  @Test("in memory, what was read lately stays")
+  @Test("a memory store keeps recently read records")
   func leastRecentlyUsed() async throws {
     let store = MemoryStore()
     for number in 1...20 {
@@ -333,7 +338,7 @@ struct HousekeepingTests {
     }
   }
 
-  @Test("a damaged record counts as missing, and what only it reached is garbage")
+  @Test("a damaged record is treated as missing, and records that only it reached are garbage")
   func damaged() async throws {
     guard SQLiteTool.isThere else { return }
     let directory = try TemporaryDirectory()

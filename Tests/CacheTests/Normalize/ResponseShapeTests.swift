@@ -43,7 +43,7 @@ struct ResponseShapeTests {
   }
 
   @Test(
-    "what fits passes",
+    "a response that matches the schema is accepted",
     arguments: [
       (#"{"user":{"__typename":"User","id":"1","name":"a"}}"#, "{ user { id name } }"),
       (#"{"users":[],"n":null,"f":1,"s":""}"#, "{ users { id } n f s }"),
@@ -63,7 +63,7 @@ struct ResponseShapeTests {
   }
 
   @Test(
-    "what does not fit is an error with its path",
+    "a value that does not match the schema is an error with its path",
     arguments: [
       (#"{"user":null}"#, "{ user { id } }", "user", "expected User!, found null"),
       (
@@ -128,7 +128,7 @@ struct ResponseShapeTests {
     #expect(try await dump(store).contains(#""name":null"#))
   }
 
-  @Test("without a schema the check says what it needs")
+  @Test("without a schema the check is an error that names the requirement")
   func withoutSchema() throws {
     let error = #expect(throws: CacheError.self) { try ResponseShape(prepare("{ n }")) }
     #expect(error?.message.contains("--schema") == true)

@@ -73,7 +73,7 @@ struct PageTests {
     }
   }
 
-  @Test("the first page begins anew", arguments: Way.allCases)
+  @Test("the first page replaces the list", arguments: Way.allCases)
   func reset(way: Way) async throws {
     try await way.withCache { cache in
       try await fetch(cache, 0..<2)
@@ -83,7 +83,7 @@ struct PageTests {
     }
   }
 
-  @Test("a page that is not adjacent is left out, with a warning", arguments: Way.allCases)
+  @Test("a page that is not adjacent is ignored with a warning", arguments: Way.allCases)
   func notAdjacent(way: Way) async throws {
     try await way.withCache { cache in
       try await fetch(cache, 0..<2)
@@ -100,7 +100,7 @@ struct PageTests {
     }
   }
 
-  @Test("a page of a list nobody has yet is stored as it is", arguments: Way.allCases)
+  @Test("the first page of a list is stored unchanged", arguments: Way.allCases)
   func cold(way: Way) async throws {
     try await way.withCache { cache in
       try await fetch(cache, 4..<6, after: 3)
@@ -132,7 +132,7 @@ struct PageTests {
     }
   }
 
-  @Test("nulls of errors and null pages leave the stored list alone", arguments: Way.allCases)
+  @Test("nulls of errors and null pages do not change the stored list", arguments: Way.allCases)
   func errors(way: Way) async throws {
     try await way.withCache { cache in
       try await fetch(cache, 0..<2)
@@ -184,7 +184,7 @@ struct PageTests {
   }
 
   @Test(
-    "a page that would leave a gap is left out; entities are not appended twice",
+    "a page that would leave a gap is ignored; entities are not appended twice",
     arguments: Way.allCases)
   func gaps(way: Way) async throws {
     let keys = KeyRules(pages: ["Query": ["list": .offset, "all": .append]])
@@ -207,7 +207,7 @@ struct PageTests {
     }
   }
 
-  @Test("pages in every order of fetching leave what a simple model says", arguments: Way.allCases)
+  @Test("pages in every order of fetching match a simple model", arguments: Way.allCases)
   func model(way: Way) async throws {
     // Long ids, so that lists go into segments.
     let padding = String(repeating: "x", count: way == .sqlite || way == .memory ? 3_000 : 20)

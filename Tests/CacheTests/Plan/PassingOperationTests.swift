@@ -31,7 +31,7 @@ struct PassingOperationTests {
     #expect(try plan("4", true) === first)
   }
 
-  @Test("each result has what its flags ask for", arguments: [true, false])
+  @Test("each result has the fields selected by its flags", arguments: [true, false])
   func results(all: Bool) async throws {
     let template = try template(Self.flagged)
     // A plan of the other flag is there already.
@@ -60,7 +60,7 @@ struct PassingOperationTests {
     #expect(error?.code == .invalidOperation)
   }
 
-  @Test("a condition without its variable is refused, whatever was prepared before")
+  @Test("a condition without its variable is an error, whatever was prepared before")
   func missingFlag() throws {
     let template = try template(Self.flagged)
     _ = try template.prepared(coerced: ["id": "1", "all": true], isStored: false)

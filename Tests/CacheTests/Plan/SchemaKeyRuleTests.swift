@@ -36,7 +36,7 @@ struct SchemaKeyRuleTests {
     #expect(rules.pages == ["Book": ["tags": .connection]])
   }
 
-  @Test("the rules given win, and a contradiction is told")
+  @Test("given rules override those of the schema, and a contradiction is a warning")
   func conflict() throws {
     let own = KeyRules(
       types: ["Book": ["author"]], keyArguments: ["Query": ["book": ["by"], "feed": ["by"]]])
@@ -51,7 +51,7 @@ struct SchemaKeyRuleTests {
     #expect(warnings[0].contains("Query.book are (by) by the rules given, and (id) by"))
   }
 
-  @Test("a field that the type does not have is told and not used")
+  @Test("a rule for an unknown field is ignored with a warning")
   func unknown() throws {
     let (rules, warnings) = try joined(
       """

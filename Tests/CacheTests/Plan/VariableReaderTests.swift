@@ -77,7 +77,7 @@ struct VariableReaderTests {
     #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
   }
 
-  @Test("an empty text is absent, null or a string, as one says")
+  @Test("an empty text is absent, null or a string, depending on the option")
   func empty() throws {
     #expect(try value("String", "", empty: .omit) == nil)
     #expect(try value("String", "", empty: .null) == "null")
@@ -102,7 +102,7 @@ struct VariableReaderTests {
     #expect(try reader(type).looksLikeJSON(text, for: "v") == looksLikeJSON)
   }
 
-  @Test("what is not declared is told, with what is")
+  @Test("an undeclared variable is an error that lists the declared ones")
   func undeclared() throws {
     let reader = try reader("Int!")
     #expect(reader.names == ["v"])

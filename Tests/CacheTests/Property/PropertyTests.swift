@@ -15,7 +15,7 @@ struct PropertyTests {
   static let count = environment["GQLRUN_CASES"].flatMap { UInt64($0) } ?? 1200
   static let blocks: UInt64 = 8
 
-  @Test("the engine does what the reference does", arguments: 0..<blocks)
+  @Test("the engine matches the reference implementation", arguments: 0..<blocks)
   func engineEqualsReference(block: UInt64) async throws {
     if let only = Self.only {
       guard block == 0 else { return }

@@ -122,7 +122,7 @@ struct DamageTests {
   }
 
   @Test(
-    "a damaged record counts as missing, and the next write replaces it",
+    "a damaged record is treated as missing, and the next write replaces it",
     .enabled(if: SQLiteTool.isThere, "needs sqlite3"), arguments: Harm.allCases, ["old", "new"])
   func record(_ harm: Harm, _ next: String) async throws {
     let file = try DamagedFile()
@@ -151,7 +151,7 @@ struct DamageTests {
   }
 
   @Test(
-    "a damaged record is left out of dumps, and told",
+    "a damaged record is excluded from dumps, and reported",
     .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
   func dumps() async throws {
     let file = try DamagedFile()
@@ -168,7 +168,7 @@ struct DamageTests {
     try store.close()
   }
 
-  @Test("after an unclean end the file is checked: a sound one stays, with what its log holds")
+  @Test("after an unclean shutdown the file is checked: an undamaged one is kept, with its log")
   func unclean() async throws {
     let file = try await DamagedFile.afterACrash()
     let notices = Notices()
@@ -179,7 +179,7 @@ struct DamageTests {
     #expect(try file.files == ["cache.db", "cache.db-lock"])
   }
 
-  @Test("after an unclean end a damaged file is set aside, and the cache begins empty")
+  @Test("after an unclean shutdown a damaged file is renamed, and the cache is empty")
   func setAside() async throws {
     let file = try await DamagedFile.afterACrash()
     try file.overwrite(page: 4, with: 0x5a)
@@ -195,7 +195,7 @@ struct DamageTests {
     #expect(aside.contains { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
   }
 
-  @Test("a damaged file is an error, and stays, for those who want that and those who only read")
+  @Test("a damaged file is an error and unchanged, if requested and for read-only stores")
   func refusal() async throws {
     let file = try await DamagedFile.afterACrash()
     try file.overwrite(page: 4, with: 0x5a)
@@ -214,7 +214,7 @@ struct DamageTests {
     #expect(notices.codes == [.rebuilt])
   }
 
-  @Test("a damaged file that others have open is not taken from them")
+  @Test("a damaged file that others have open is not replaced")
   func others() async throws {
     let file = try DamagedFile()
     let first = try file.open()
@@ -284,7 +284,7 @@ struct DamageTests {
   }
 
   @Test(
-    "a record that is missing is wondered about only where none was ever removed",
+    "a missing record is suspicious only if none was ever removed",
     .enabled(if: SQLiteTool.isThere, "needs sqlite3"), arguments: [true, false])
   func lost(_ isRemoved: Bool) async throws {
     let file = try DamagedFile()
@@ -305,7 +305,8 @@ struct DamageTests {
   }
 
   @Test(
-    "a file without its metadata begins anew", .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
+    "a file without its metadata is replaced by an empty one",
+    .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
   func metadata() async throws {
     let file = try DamagedFile()
     try file.open().close()

@@ -41,7 +41,7 @@ struct MigrationTests {
       """, on: path)
   }
 
-  @Test("a file of version 1 is brought up to date in place", arguments: ["WAL", "DELETE"])
+  @Test("a file of version 1 is migrated in place", arguments: ["WAL", "DELETE"])
   func firstVersion(mode: String) async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")
@@ -80,7 +80,7 @@ struct MigrationTests {
     #expect(try SQLiteTool.run(header, on: old) == "16384\n2\n1196510290\nwal")
   }
 
-  @Test("a migration that fails half way leaves the file as it was")
+  @Test("a migration that fails leaves the file unchanged")
   func failure() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")
@@ -97,7 +97,7 @@ struct MigrationTests {
     try store.close()
   }
 
-  @Test("many stores that open an old file at once find one that is up to date")
+  @Test("many stores that open an old file at the same time find a migrated one")
   func together() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")
@@ -116,7 +116,7 @@ struct MigrationTests {
     #expect(try SQLiteTool.run("PRAGMA user_version; PRAGMA quick_check", on: path) == "2\nok")
   }
 
-  @Test("a file of a newer version is refused and left as it is")
+  @Test("a file of a newer version is an error and unchanged")
   func newer() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")

@@ -14,7 +14,7 @@ struct NewFileTests {
     try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)).prefix(100))
   }
 
-  @Test("a new file is complete and its owner's alone, and nothing stays beside it")
+  @Test("a new file is complete and private, and leaves no other file")
   func made() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")
@@ -30,7 +30,7 @@ struct NewFileTests {
     try store.close()
   }
 
-  @Test("what a killed process left of a new file is in nobody's way")
+  @Test("the remains of a new file of a killed process are harmless")
   func leftovers() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")

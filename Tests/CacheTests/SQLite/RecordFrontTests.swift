@@ -29,7 +29,7 @@ struct RecordFrontTests {
 
   private func shown(_ name: String) -> String { #"{"user":{"id":1,"name":"\#(name)"}}"# }
 
-  @Test("what was written is read without the file")
+  @Test("a written record is read from memory")
   func written() async throws {
     let store = try store()
     let cache = CacheUnderTest(store: store)
@@ -42,7 +42,7 @@ struct RecordFrontTests {
     try store.close()
   }
 
-  @Test("what was read is read without the file the next time")
+  @Test("a read record is read from memory the next time")
   func read() async throws {
     do {
       let store = try store()
@@ -57,7 +57,7 @@ struct RecordFrontTests {
     try store.close()
   }
 
-  @Test("a part of the answer that is not in memory makes the whole answer the file's")
+  @Test("a result with a record that is not in the memory tier is read from the file")
   func parts() async throws {
     do {
       let store = try store()
@@ -75,7 +75,7 @@ struct RecordFrontTests {
     try store.close()
   }
 
-  @Test("a field that arrives is merged once, in the file, and memory has what came of it")
+  @Test("a received field is merged once, in the file, and the memory tier has the result")
   func merged() async throws {
     let store = try store()
     let cache = CacheUnderTest(store: store)
@@ -87,7 +87,7 @@ struct RecordFrontTests {
     try store.close()
   }
 
-  @Test("memory keeps to its size, and what it drops is read from the file")
+  @Test("the memory tier keeps its size limit, and evicted records are read from the file")
   func size() async throws {
     let store = try store(memory: 64 << 10)
     let cache = CacheUnderTest(store: store)
@@ -118,7 +118,7 @@ struct RecordFrontTests {
     try store.close()
   }
 
-  @Test("stores on one file share the memory, also with those that asked for none")
+  @Test("stores on one file share the memory tier, even with stores without the option")
   func shared() async throws {
     let (one, other) = (try store(), try store(memory: nil))
     try await CacheUnderTest(store: one).write(user("ada"), document)
@@ -161,7 +161,7 @@ struct RecordFrontTests {
     try store.close()
   }
 
-  @Test("what another process writes wakes watchers when it is looked for")
+  @Test("refresh notifies watchers of writes by another process")
   func otherProcess() async throws {
     let store = try store(memory: nil)
     try await CacheUnderTest(store: store).write(user("ada"), document)

@@ -82,7 +82,7 @@ struct SeveralStoresTests {
     return found.sorted()
   }
 
-  @Test("a writer waits a bounded time for another, and says who that is")
+  @Test("a writer waits a limited time for another one, and names it in the error")
   func bounded() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")
@@ -116,7 +116,7 @@ struct SeveralStoresTests {
     try store.close()
   }
 
-  @Test("the note of who writes names the process")
+  @Test("the lock file names the writing process")
   func holder() throws {
     let directory = try TemporaryDirectory()
     let lock = try #require(DatabaseLock(of: directory.path("cache.db")))
@@ -132,7 +132,7 @@ struct SeveralStoresTests {
     #expect(lock.holder == "another program")
   }
 
-  @Test("a cancelled task gives up waiting, for another process and for its turn")
+  @Test("a cancelled task stops waiting, for another process and for other tasks")
   func cancellation() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("cache.db")

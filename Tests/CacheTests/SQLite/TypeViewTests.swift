@@ -180,7 +180,7 @@ struct TypeViewTests {
     try other.close()
   }
 
-  @Test("views stand with the response that brings them, or not at all")
+  @Test("views are committed with their response, or not at all")
   func atomicity() async throws {
     let file = try File()
     let operation = try prepare("{me{id name}}")

@@ -34,7 +34,7 @@ struct OptimisticTests {
     _ = try await normalizer.finish().write?.commit(settling: layer)
   }
 
-  @Test("a layer is seen at once, and by those who watch", arguments: StoreKind.allCases)
+  @Test("a layer is visible immediately, also to watchers", arguments: StoreKind.allCases)
   func atOnce(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let cache = CacheUnderTest(store: store)
@@ -82,7 +82,9 @@ struct OptimisticTests {
     }
   }
 
-  @Test("an answer that differs replaces the guess in one step", arguments: StoreKind.allCases)
+  @Test(
+    "a response that differs from the optimistic layer replaces it in one step",
+    arguments: StoreKind.allCases)
   func otherAnswer(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let cache = CacheUnderTest(store: store)
@@ -214,7 +216,7 @@ struct OptimisticTests {
   }
 
   @Test(
-    "clearing takes the layers with it, and what was asked for before",
+    "clearing removes the layers, and discards responses requested before",
     arguments: StoreKind.allCases)
   func clearing(kind: StoreKind) async throws {
     try await kind.withStore { store in

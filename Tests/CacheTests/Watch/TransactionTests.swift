@@ -176,7 +176,7 @@ struct TransactionTests {
   }
 
   @Test(
-    "what is not complete is refused with its path, and nothing is written",
+    "incomplete data is an error with its path, and nothing is written",
     arguments: StoreKind.allCases)
   func incomplete(kind: StoreKind) async throws {
     try await kind.withStore { store in

@@ -149,7 +149,7 @@ struct WatchTests {
     }
   }
 
-  @Test("what housekeeping takes away is gone for watchers, too", arguments: StoreKind.allCases)
+  @Test("records removed by housekeeping are a miss for watchers", arguments: StoreKind.allCases)
   func housekeeping(kind: StoreKind) async throws {
     let works: [@Sendable (any RecordStore) async throws -> RemovalSummary] = [
       { try await $0.remove(RecordSelection("User:1", fields: "name")) },
@@ -174,7 +174,7 @@ struct WatchTests {
     }
   }
 
-  @Test("what a memory store drops for its size is gone for watchers, too")
+  @Test("evicted records are a miss for watchers")
   func eviction() async throws {
     let store = MemoryStore(maxSize: 4096)
     let cache = CacheUnderTest(store: store)
@@ -186,7 +186,7 @@ struct WatchTests {
     #expect(try await watcher.next() == "miss at user")
   }
 
-  @Test("a type that decides which fields there are is one of them", arguments: StoreKind.allCases)
+  @Test("a type that determines the fields is a dependency", arguments: StoreKind.allCases)
   func typename(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let cache = CacheUnderTest(store: store)
@@ -295,7 +295,7 @@ struct WatchTests {
     }
   }
 
-  @Test("nothing is collected while nobody watches", arguments: [StoreKind.memory, .sqlite])
+  @Test("no changes are collected without watchers", arguments: [StoreKind.memory, .sqlite])
   func collecting(kind: StoreKind) async throws {
     try await kind.withStore(collectsChanges: false) { store in
       let cache = CacheUnderTest(store: store)
@@ -348,7 +348,7 @@ struct WatchTests {
   }
 
   @Test(
-    "the dependencies of an answer are told by name when asked for", arguments: StoreKind.allCases)
+    "the dependencies of a result are collected by name on request", arguments: StoreKind.allCases)
   func dependencies(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let cache = CacheUnderTest(store: store)
