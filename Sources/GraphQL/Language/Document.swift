@@ -315,6 +315,7 @@ public struct StringValue: Sendable, Hashable {
   public var value: String
   /// Whether the literal is a block string (`"""`).
   public var isBlock: Bool
+  /// The source location of its first quote.
   public var location: SourceLocation
 
   /// Creates a string literal.
@@ -331,6 +332,7 @@ public struct ObjectField: Sendable, Hashable {
   public var name: Name
   /// The value of the field.
   public var value: Value
+  /// The source location of its first token.
   public var location: SourceLocation
 
   /// Creates a field.

@@ -1,9 +1,9 @@
 extension Schema {
-  /// What is different from an older version of the schema: types in the order of the older
-  /// version, then directives.
+  /// The changes since an older version of the schema: types in the order of the older version,
+  /// then directives.
   ///
-  /// Breaking and dangerous changes are those of the reference implementation, in its words, and
-  /// a few more.
+  /// Breaking and dangerous changes are those of the reference implementation, with its messages,
+  /// and a few additional ones.
   public func changes(from old: Schema) -> [SchemaChange] {
     var comparison = SchemaComparison(old: old, new: self)
     return comparison.run()
@@ -210,7 +210,7 @@ struct SchemaComparison {
 }
 
 extension Schema {
-  /// Whether the schema has the type, other than as a standard scalar that nothing uses.
+  /// Whether the schema contains the type, except for unreferenced standard scalars.
   fileprivate func isReferenced(_ name: String) -> Bool {
     types[name] != nil && !unreferencedScalars.contains(name)
   }
@@ -230,7 +230,8 @@ extension SchemaType {
 }
 
 extension TypeReference {
-  /// Whether a field may change to `other`: values of that type are of this one too.
+  /// Whether a field of this type may become `other`: every value of that type is a value of this
+  /// one.
   fileprivate func isSafeAsOutput(_ other: TypeReference) -> Bool {
     switch (self, other) {
     case (.nonNull(let inner), .nonNull(let otherInner)): inner.isSafeAsOutput(otherInner)
