@@ -146,6 +146,12 @@ test-core: packages-core packages-test ## Run the tests of the modules without n
 	@$(call prepare,.build-core)
 	GQLRUN_MODULES=core $(SWIFT) test --scratch-path .build-core $(TEST_FLAGS)
 
+.PHONY: docs
+docs: packages ## Build the documentation of the libraries into .build-docs/site; a warning is an error
+	@$(call prepare,.build-debug)
+	$(SWIFT) build --scratch-path .build-debug $(TEST_FLAGS)
+	@SWIFT="$(SWIFT)" .ci/docs .build-debug .build-docs
+
 .PHONY: differential
 differential: packages-core packages-server ## Compare the language module with Python's graphql-core on mutated input
 	@Tests/Differential/run.sh "$(CURDIR)/.build-differential" $(DIFFERENTIAL)
@@ -257,7 +263,7 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .build .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
+	rm -rf .build .build-docs .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
 	  .build-example Benchmarks/.build Examples/OwnPlugin/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture

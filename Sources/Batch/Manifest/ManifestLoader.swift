@@ -54,7 +54,11 @@ public struct ManifestLoader {
 
   /// Reads the manifest at `path`; `-` is standard input, with JSON lines or YAML.
   ///
-  /// - Parameter endpoint: The URL that wins over the manifest's and the pipeline's.
+  /// - Parameters:
+  ///   - path: The path of the manifest, or `-`.
+  ///   - registry: The plugins that the pipeline may use.
+  ///   - environment: The environment variables and files that the manifest may use.
+  ///   - endpoint: Overrides the endpoint of the manifest and of the pipeline.
   /// - Throws: Every error and warning at once.
   public static func load(
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process,

@@ -7,9 +7,11 @@ public struct RunInspection {
   private let journal: Journal
   private let manifest: Manifest
 
-  /// Opens a journal beside a run that may still be under way.
+  /// Opens a journal, even while a run uses it.
   ///
-  /// - Parameter path: The newest journal of the manifest when `nil`.
+  /// - Parameters:
+  ///   - manifest: The manifest of the run.
+  ///   - path: The path of the journal; `nil` for the newest one of the manifest.
   public init(_ manifest: Manifest, journal path: String? = nil) throws {
     guard let path = path ?? JournalFolder(manifest).newest() else {
       throw JournalError(

@@ -35,7 +35,10 @@ public struct DryRun: Sendable {
 
   /// Reads every row.
   ///
-  /// - Parameter shown: How many requests of each operation are told.
+  /// - Parameters:
+  ///   - manifest: The manifest to check.
+  ///   - shard: The shard whose rows are counted; `nil` for all.
+  ///   - shown: The number of requests of each operation that are shown.
   public init(_ manifest: Manifest, shard: Shard? = nil, shown: Int = 2) throws {
     endpoint = manifest.pipeline.endpoint?.shownURL ?? "(none)"
     rate = manifest.rate?.perSecond
