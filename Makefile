@@ -141,6 +141,12 @@ test: packages packages-test ## Run all tests
 	@$(call prepare,.build-debug)
 	$(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS)
 
+.PHONY: test-outside
+test-outside: packages ## Build and run packages that use the library from outside this tree
+	@$(call prepare,.build-outside)
+	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
+	Tests/Outside/run.sh .build-debug/debug/gqlrun .build-outside
+
 .PHONY: test-core
 test-core: packages-core packages-test ## Run the tests of the modules without networking, in seconds
 	@$(call prepare,.build-core)
@@ -264,7 +270,7 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf .build .build-docs .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
-	  .build-example Benchmarks/.build Examples/OwnPlugin/.build
+	  .build-example .build-outside Benchmarks/.build Examples/OwnPlugin/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
 .PHONY: packages-figures packages-server

@@ -115,6 +115,19 @@ let networked: [Target] = [
     ],
     path: "Sources/DemoServer",
     swiftSettings: settings),
+  // The umbrella: a client, and everything its users need beside it.
+  .target(
+    name: "GQLRun",
+    dependencies: [
+      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      .product(name: "CoreMetrics", package: "swift-metrics"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"),
+      .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      .product(name: "Tracing", package: "swift-distributed-tracing"),
+    ],
+    path: "Sources/Client",
+    swiftSettings: onTheWay),
   .target(
     name: "GQLRunProfile",
     dependencies: [
@@ -131,7 +144,7 @@ let networked: [Target] = [
     name: "gqlrun",
     dependencies: [
       "CGQLRunAllocations", "CGQLRunMemory",
-      "GQLRunBatch", "GQLRunProfile", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRun", "GQLRunBatch", "GQLRunProfile", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunDemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -141,10 +154,7 @@ let networked: [Target] = [
   // The example is a package of its own; here it is compiled and tested with everything else.
   .executableTarget(
     name: "my-gqlrun",
-    dependencies: [
-      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunLanguage",
-      .product(name: "HTTPTypes", package: "swift-http-types"),
-    ],
+    dependencies: ["GQLRun"],
     path: "Examples/OwnPlugin/Sources/my-gqlrun"),
   .testTarget(
     name: "ConfigurationTests",
@@ -202,12 +212,23 @@ let networked: [Target] = [
     name: "gqlrunTests",
     dependencies: [
       "GQLRunTestSupport",
-      "gqlrun", "my-gqlrun", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "gqlrun", "my-gqlrun", "GQLRun", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline",
+      "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "Logging", package: "swift-log"),
     ],
     swiftSettings: settings),
+  .testTarget(
+    name: "ClientTests",
+    dependencies: [
+      "GQLRun", "GQLRunDemoServer", "GQLRunTestSupport",
+      .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+      .product(name: "MetricsTestKit", package: "swift-metrics"),
+      .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+    ],
+    // Like users' code: what `import GQLRun` does not bring is missing here.
+    swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]),
   .testTarget(name: "HouseTests", swiftSettings: settings),
 ]
 
@@ -219,8 +240,10 @@ let networkedDependencies: [Package.Dependency] = [
   .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
   .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+  .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
   .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
   .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
   .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
@@ -228,6 +251,7 @@ let networkedDependencies: [Package.Dependency] = [
   .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
   .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+  .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
 ]
 
 let package = Package(
@@ -238,7 +262,9 @@ let package = Package(
     + (coreOnly
       ? []
       : [
-        .library(name: "GQLRun", targets: ["GQLRunPipeline", "GQLRunPlugins"]),
+        .library(name: "GQLRun", targets: ["GQLRun"]),
+        .library(name: "GQLRunBatch", targets: ["GQLRunBatch"]),
+        .library(name: "GQLRunProfile", targets: ["GQLRunProfile"]),
         .executable(name: "gqlrun", targets: ["gqlrun"]),
       ]),
   dependencies: coreDependencies + (coreOnly ? [] : networkedDependencies),

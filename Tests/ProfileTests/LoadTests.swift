@@ -62,7 +62,7 @@ struct LoadTests {
     // Only one request was slow by itself, but most began late.
     #expect(report.uncorrected.p50 < 0.1)
     #expect(corrected.p50 > 0.5)
-    #expect(report.warnings.contains { $0.contains("had to wait") })
+    #expect(report.warnings.contains { $0.contains("requests waited because") })
   }
 
   @Test("a completed request frees its slot for the next")

@@ -8,7 +8,7 @@ import Testing
 struct HelpTextTests {
   /// The commands below `command`, with their full names.
   private static func commands(
-    _ command: any ParsableCommand.Type = GQLRun.self, _ name: String = "gqlrun"
+    _ command: any ParsableCommand.Type = RootCommand.self, _ name: String = "gqlrun"
   ) -> [(name: String, configuration: CommandConfiguration)] {
     [(name, command.configuration)]
       + command.configuration.subcommands.flatMap {

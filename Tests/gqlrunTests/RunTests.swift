@@ -26,6 +26,7 @@ struct RunTests {
       }
       let variables: [([String], String, String)] = [
         (["--var", "code=JP"], "", "Japan"), (["--var", "$code:=\"JP\""], "", "Japan"),
+        (["--var", "code=\"JP\""], "", "Japan"), (["--var", "$code=\"JP\""], "", "Japan"),
         (["--variables", "variables.json"], "", "France"),
         (["--variables", "-"], "{\"code\":\"PT\"}", "Portugal"),
         (["--variables", "variables.json", "--var", "code:=\"JP\""], "", "Japan"),

@@ -100,6 +100,7 @@ struct UsageTests {
     Expectation("subscription.graphql", 65, "Ticks is a subscription", "queries and mutations"),
     Expectation("country.graphql", 65, "\"$code\" of type ID! is required", "--var code=VALUE"),
     Expectation("country.graphql --var code:=null", 65, "expected ID!, found null"),
+    Expectation("country.graphql --var code=null", 65, "expected ID!, found null"),
     Expectation("country.graphql --var code:=[1]", 65, "expected ID, found a list"),
     Expectation("country.graphql --var code:=1.5", 65, "found 1.5"),
     Expectation(

@@ -19,8 +19,8 @@ struct VariableText: Sendable, CustomTestStringConvertible {
 @Suite("Variables on the command line", .timeLimit(.minutes(5)))
 struct VariableTests {
   static let texts = [
-    VariableText("String", "DE", #""DE""#), VariableText("String", "null", #""null""#),
-    VariableText("String", #""DE""#, #""\"DE\"""#), VariableText("ID", "42", #""42""#),
+    VariableText("String", "DE", #""DE""#), VariableText("String", "true", #""true""#),
+    VariableText("String", #"a "b""#, #""a \"b\"""#), VariableText("ID", "42", #""42""#),
     VariableText("ID!", "12345678901234567890", #""12345678901234567890""#),
     VariableText("Int", "10", "10"), VariableText("Int", "null", "null"),
     VariableText("Float", "1.50", "1.50"), VariableText("Boolean", "TRUE", "true"),
@@ -132,19 +132,19 @@ struct VariableTests {
     }
   }
 
-  @Test("--var name:=value takes JSON, and text that looks like it is noted")
-  func json() async throws {
+  @Test(
+    "--var takes JSON after := and, for strings and ids, null and text in quotes",
+    arguments: [
+      ("v:=null", "null"), ("v=null", "null"), (#"v:="null""#, #""null""#), (#"v="DE""#, #""DE""#),
+      (#"v:="\"DE\"""#, #""\"DE\"""#), ("v=5", #""5""#),
+    ])
+  func json(assignment: String, sent: String) async throws {
     let folder = try Self.folder("String")
     try await DemoServer.withServer { server in
-      let line = ["run", "q.graphql", "--endpoint", server.url]
-      let null = try await Program.run(line + ["--var", "v:=null"], in: folder)
-      #expect(server.log.last?.bodyText.contains(#""variables":{"v":null}"#) == true, "\(null)")
-      #expect(!null.errors.contains("note:"), "\(null)")
-      let text = try await Program.run(line + ["--var", "v=null"], in: folder)
-      #expect(server.log.last?.bodyText.contains(#""variables":{"v":"null"}"#) == true, "\(text)")
-      #expect(text.errors.contains("for JSON write --var 'v:=null'"), "\(text)")
-      let quiet = try await Program.run(line + ["--var", "v=null", "-q"], in: folder)
-      #expect(!quiet.errors.contains("note:"), "\(quiet)")
+      let result = try await Program.run(
+        ["run", "q.graphql", "--endpoint", server.url, "--var", assignment], in: folder)
+      #expect(
+        server.log.last?.bodyText.contains(#""variables":{"v":\#(sent)}"#) == true, "\(result)")
     }
   }
 }

@@ -1,6 +1,6 @@
 import GQLRunSupport
 
-/// Names records, or fields of records, by patterns.
+/// Selects records, or fields of records, by patterns.
 ///
 /// In a pattern, `*` matches any text, `?` one byte, and `\` escapes the next character.
 ///

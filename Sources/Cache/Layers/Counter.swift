@@ -1,6 +1,6 @@
 import GQLRunSupport
 
-/// Numbers that never come twice in a process.
+/// Generates numbers that are unique in the process.
 final class Counter: Sendable {
   private let last = Locked<UInt64>(0)
 

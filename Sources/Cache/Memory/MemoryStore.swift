@@ -1,6 +1,6 @@
 import GQLRunSupport
 
-/// Records in memory, gone with the process.
+/// A store in memory, which ends with the process.
 ///
 /// With a size limit, the least recently used records are evicted first; a later read that needs
 /// one is a cache miss.
@@ -45,10 +45,12 @@ public actor MemoryStore: RecordStore {
       try await gate.acquire()
     } catch {
       throw CacheError(
-        .cancelled, "gave up waiting to write to the cache in memory: the task was cancelled")
+        .cancelled,
+        "cannot write to the cache in memory: the task was cancelled while it waited for the lock")
     }
   }
 
+  /// Reads an operation from the records and optimistic layers; see ``RecordStore``.
   public func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
@@ -122,6 +124,7 @@ public actor MemoryStore: RecordStore {
     return statistics
   }
 
+  /// Removes all records and optimistic layers.
   public func clear() async throws(CacheError) {
     try await acquire()
     table = RecordTable()

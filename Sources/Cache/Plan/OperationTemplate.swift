@@ -100,7 +100,7 @@ public struct OperationTemplate: Sendable {
 /// those determine the fields of a response (`@skip`, `@include`).
 private final class PassingPlans: Sendable {
   private let plans = Locked<[[String: Bool]: OperationPlan]>([:])
-  /// More are made each time.
+  /// The maximum number of plans; more are compiled each time.
   private static let most = 32
 
   func plan(

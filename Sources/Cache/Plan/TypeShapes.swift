@@ -107,7 +107,7 @@ extension PlanTable {
   }
 }
 
-/// Shapes that were seen, by their number.
+/// Known shapes by number.
 private final class ShapeMemory: Sendable {
   static let shared = ShapeMemory()
   private static let limit = 1024

@@ -4,7 +4,7 @@ public import GQLRunLanguage
 /// Reads the variables of an operation from text by the types that the operation declares.
 ///
 /// `--var`, `--var-file` and the cells of tables all use this one rule, so the same text for the same type is
-/// the same value everywhere.
+/// the same value everywhere. Only the command line also reads ``jsonSpelling(of:for:)``.
 ///
 /// | declared type | text | value |
 /// |---|---|---|
@@ -97,13 +97,17 @@ public struct VariableReader: Sendable {
     return try checked(read(text, type, name), name, type)
   }
 
-  /// Whether `text` is likely to be meant as JSON although the declared type takes any text: `null`, or a
-  /// string in quotes, for a string or an id.
-  public func looksLikeJSON(_ text: String, for name: String) -> Bool {
-    guard let type = variable(name)?.type, type.acceptsText else { return false }
+  /// The value of `text` where a person writes JSON instead of the text of a string or an ID: `null`, or a
+  /// JSON string in double quotes; `nil` for other texts and types.
+  ///
+  /// The command line reads `--var code="PT"` and `--var after=null` this way. Cells of tables do not: they are
+  /// data, and a quoted phrase keeps its quotes.
+  public func jsonSpelling(of text: String, for name: String) -> JSONValue? {
+    guard let type = variable(name)?.type, type.acceptsText else { return nil }
     switch try? JSONValue(parsing: text) {
-    case .null?, .string?: return true
-    default: return false
+    case .null?: return .null
+    case .string(let string)?: return .string(string)
+    default: return nil
     }
   }
 

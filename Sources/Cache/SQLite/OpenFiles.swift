@@ -3,9 +3,9 @@ import GQLRunSupport
 
 /// The database files that stores of this process have open.
 ///
-/// Closing any descriptor of a file drops all locks that the process holds on it, SQLite's included
-/// (https://sqlite.org/howtocorrupt.html, 2.2). So the header of a file is only read while no store has
-/// the file open, and none can open it meanwhile.
+/// Closing any descriptor of a file releases all locks that the process holds on it, including
+/// SQLite's (https://sqlite.org/howtocorrupt.html, 2.2). The header of a file is therefore read
+/// only while no store has the file open and none can open it.
 final class OpenFiles: Sendable {
   static let shared = OpenFiles()
 

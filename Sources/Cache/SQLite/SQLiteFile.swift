@@ -67,7 +67,7 @@ enum SQLiteFile {
     return stat(path, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o004 != 0
   }
 
-  /// Makes an empty file, readable by its owner only, when there is none.
+  /// Creates an empty file that only its owner can read, if the file does not exist.
   static func make(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {

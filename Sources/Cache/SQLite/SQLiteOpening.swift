@@ -14,8 +14,8 @@ struct SQLiteOpening {
   /// The path without symbolic links, of which the names of the log and lock files are derived.
   private let name: String
   private let lock: DatabaseLock?
-  /// The version in the header; that of today when the header was not looked at, as this process has the
-  /// file open already. The write-ahead log may know better.
+  /// The version in the header; the current version if the header was not read because this process
+  /// already has the file open. The write-ahead log may contain a newer one.
   private let headerVersion: Int
   /// Whether files may be created and changed.
   private let isWritable: Bool

@@ -91,7 +91,7 @@ extension SQLiteStore {
       _ = try await pool.checkpoint()
     } catch {
       gate.release()
-      // Another process reads or writes: what was removed is removed, and the space is used again.
+      // Another process reads or writes: the records are removed, and their space is reused later.
       if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return }
       throw SQLiteFile.describe(error, "compact the cache", path)
     }

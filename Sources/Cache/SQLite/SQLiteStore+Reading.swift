@@ -20,25 +20,25 @@ extension SQLiteStore {
             ? try Self.answer(
               operation, TimedSQLiteSource(db, damage), types, edits, options, seed)
             : try Self.answer(operation, SQLiteSource(db, damage), types, edits, options, seed)
-          if edits.isEmpty { Self.wonder(about: answer, damage, db) }
+          if edits.isEmpty { Self.reportLostRecords(answer, damage, db) }
           return answer
         }
       }
-      // All from memory, or all from the file: both are one state of the file.
+      // Either all from memory or all from the file: both are one state of the file.
       let known = try activity.reading {
-        try front.read(operation, under: $0, options, seed: seed, types: activity.concreteTypes)
+        try tier.read(operation, under: $0, options, seed: seed, types: activity.concreteTypes)
       }
       if let known { return known }
       return try await pool.read { [damage] db in
-        let (edits, version) = try Self.snapshot(db, activity) { ($0, front.version) }
+        let (edits, version) = try Self.snapshot(db, activity) { ($0, tier.version) }
         let types = activity.concreteTypes
         StoredTypes.learn(types, for: operation.plan, in: db, damage)
         let records = RecordTable()
-        let source = PromotingSource(
-          SQLiteSource(db, damage), into: records, limit: front.maxSize / 2)
+        let source = RememberingSource(
+          SQLiteSource(db, damage), into: records, limit: tier.maxSize / 2)
         let answer = try Self.answer(operation, source, types, edits, options, seed)
-        if edits.isEmpty { Self.wonder(about: answer, damage, db) }
-        activity.changing { front.promote(records, version: version) }
+        if edits.isEmpty { Self.reportLostRecords(answer, damage, db) }
+        activity.changing { tier.promote(records, version: version) }
         return answer
       }
     } catch {
@@ -104,7 +104,7 @@ extension SQLiteStore {
   }
 }
 
-/// What SQLite said last of the commits of others.
+/// The last `data_version` of SQLite.
 final class DataVersion: Sendable {
   private let last = Locked<Int?>(nil)
 

@@ -120,8 +120,9 @@ public final class SQLiteStore: RecordStore {
       clock: options.clock)
   }
 
-  /// The place among those who have the file open; left when the store is closed or gone.
-  private final class Place: Sendable {
+  /// The registration of a store in ``OpenFiles`` and at the presence lock; ends when the store is closed or
+  /// released.
+  private final class Registration: Sendable {
     let name: String
     let lock: DatabaseLock?
     private let isLeft = Locked(false)
@@ -325,7 +326,7 @@ public final class SQLiteStore: RecordStore {
   }
 }
 
-/// How large the write-ahead log was after the last checkpoint.
+/// The size of the write-ahead log after the last checkpoint.
 private final class LogGrowth: Sendable {
   private let size = Locked(0)
 
@@ -333,7 +334,7 @@ private final class LogGrowth: Sendable {
 
   func hasGrown(to now: Int, by growth: Int) -> Bool {
     size.withLock { size in
-      // It began anew.
+      // The log was restarted.
       if now < size { size = 0 }
       return now - size > growth
     }

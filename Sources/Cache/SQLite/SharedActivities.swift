@@ -7,7 +7,8 @@ import GQLRunSupport
   import Musl
 #endif
 
-/// The activity of each database file that is open in this process: stores on one file share it.
+/// The activity of each database file that is open in this process, shared by the stores of one
+/// file.
 final class SharedActivities: Sendable {
   private struct File: Hashable {
     var device: UInt64

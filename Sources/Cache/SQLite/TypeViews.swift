@@ -161,7 +161,7 @@ enum TypeViews {
 final class KnownViews: Sendable {
   private struct State {
     var numbers: Set<UInt64> = []
-    /// The ``TypeViews/removals(_:)`` they were made after.
+    /// The value of ``TypeViews/removals(_:)`` for these shapes.
     var removals = 0
   }
 

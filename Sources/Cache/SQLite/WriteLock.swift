@@ -1,11 +1,11 @@
 import GQLRunSupport
 
-/// Who may write to a database file: one transaction or checkpoint at a time, of all stores and
-/// processes that use it.
+/// The lock for writing to a database file: one transaction or checkpoint at a time, of all stores
+/// and processes.
 ///
-/// SQLite before 3.51.3 can damage its log when several connections write and checkpoint at once
-/// (https://sqlite.org/wal.html#walresetbug), so that it is not left to SQLite's own locks. Tasks of one
-/// store wait in order and as long as it takes; for other stores and processes the wait is bounded.
+/// SQLite before 3.51.3 can damage its log if several connections write and checkpoint at the same
+/// time (https://sqlite.org/wal.html#walresetbug), so its own locks are not sufficient. Tasks of
+/// one store wait in order without a limit; the wait for other stores and processes is limited.
 final class WriteLock: Sendable {
   private let file: DatabaseLock?
   private let isReadOnly: Bool

@@ -1,18 +1,19 @@
 import GQLRunSupport
 
-/// Whether a watcher has something to look at, and who waits for it.
+/// The notification state of one watcher.
 final class WatchSignal: Sendable {
   private struct State {
     var isDirty = true
     var hasEnded = false
-    /// What the last answer depends on; `nil` while an answer is being read: then every change counts.
+    /// What the latest result depends on; `nil` while a result is being read, so that every change
+    /// counts.
     var dependencies: Dependencies?
     var waiter: CheckedContinuation<Bool, Never>?
   }
 
   private let state = Locked(State())
 
-  /// Whether the watched answer may have changed since it was read.
+  /// Whether the watched result may have changed since it was read.
   var isPending: Bool { state.withLock { $0.isDirty } }
 
   /// Notifies the watcher of changes; `nil` if they are unknown.
@@ -45,7 +46,7 @@ final class WatchSignal: Sendable {
         let answer: Bool? = state.withLock { state in
           if state.hasEnded { return false }
           if state.isDirty { return true }
-          // An iterator has one reader; a second one replaces the first.
+          // An iterator has one consumer; a second one replaces the first.
           other = state.waiter.take()
           state.waiter = continuation
           return nil

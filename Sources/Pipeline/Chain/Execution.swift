@@ -29,6 +29,9 @@ final class Execution: Sendable {
     self.routes = routes
   }
 
+  /// The number of attempts so far, at least 1.
+  var attempts: Int { progress.withLock { $0.number } }
+
   /// The next result for the caller, or `nil` at the end.
   func next() async throws -> GraphQLResponse? {
     while !progress.withLock({ $0.hasEnded }) {

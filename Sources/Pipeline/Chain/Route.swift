@@ -75,6 +75,16 @@ final class Route: Sendable {
     let isForSubscriptions = policy == .noCache || policy == .cacheOnly
     return type == .subscription && !isForSubscriptions ? .networkOnly : policy
   }
+
+  /// Whether a request reads the cache before it uses the network.
+  func readsCacheFirst(_ request: GraphQLRequest) -> Bool {
+    let hasCacheRead = links.contains { if case .cacheRead = $0 { true } else { false } }
+    guard hasCacheRead, request.operationType == .query else { return false }
+    switch request.cachePolicy ?? defaultPolicy(for: request.operationType) {
+    case .cacheFirst, .cacheOnly, .cacheAndNetwork: return true
+    case .networkOnly, .noCache, .networkFirst: return false
+    }
+  }
 }
 
 /// What is made of a pipeline once: its routes, one for all requests where no entry has a condition, and

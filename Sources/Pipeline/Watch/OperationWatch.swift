@@ -30,7 +30,7 @@ public struct OperationWatch: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(ActiveWatch(self)) }
 
-  public struct Iterator: AsyncIteratorProtocol {
+  public struct Iterator: AsyncIteratorProtocol, Sendable {
     private let watch: ActiveWatch
 
     init(_ watch: ActiveWatch) { self.watch = watch }

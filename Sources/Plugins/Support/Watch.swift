@@ -43,7 +43,7 @@ final class Watch: Sendable {
   /// Looks again within `rest` at the latest: a limit has become shorter than it was at the last look.
   func look(within rest: Duration) {
     let due = clock.now() + rest
-    state.withLockedValue { state in
+    state.withLock { state in
       guard state.task != nil, due < state.nextLook else { return }
       state.task?.cancel()
       state.nextLook = due

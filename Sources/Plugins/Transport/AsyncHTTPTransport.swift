@@ -26,12 +26,14 @@ public struct AsyncHTTPTransport: HTTPTransport {
     self.init(clock: clock, userAgent: userAgent, meter: nil)
   }
 
-  /// - Parameter meter: Watches the connections.
+  /// - Parameters:
+  ///   - meter: Counts bytes and connections.
+  ///   - traces: Whether each request is a span of the tracer that the process was bootstrapped with.
   package init(
     clock: ServiceClock = ServiceClock(ContinuousClock()), userAgent: String = "gqlrun",
-    meter: ConnectionMeter?
+    meter: ConnectionMeter?, traces: Bool = true
   ) {
-    clients = Clients(meter: meter)
+    clients = Clients(meter: meter, traces: traces)
     self.clock = clock
     register = ExchangeRegister(
       clock: clock, loops: Array(HTTPClient.defaultEventLoopGroup.makeIterator()))

@@ -26,12 +26,18 @@ final class Clients: Sendable {
 
   private let state = Locked(State())
   private let meter: ConnectionMeter?
+  private let traces: Bool
   private let names = FieldNames()
   /// More servers than that at a time, and their lines are found anew.
   private static let mostLines = 16
 
-  /// - Parameter meter: Watches the connections.
-  init(meter: ConnectionMeter?) { self.meter = meter }
+  /// - Parameters:
+  ///   - meter: Counts bytes and connections.
+  ///   - traces: Whether each request is a span of the tracer that the process was bootstrapped with.
+  init(meter: ConnectionMeter?, traces: Bool) {
+    self.meter = meter
+    self.traces = traces
+  }
 
   /// The line that a request takes; `nil` after the shutdown.
   func line(for head: HTTPRequest, _ limits: HTTPLimits) throws -> Line? {
@@ -83,8 +89,8 @@ final class Clients: Sendable {
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
       connection.maximumPerHost
-    // A tracer that keeps nothing is told of every request all the same.
-    if let tracer = configuration.tracing.tracer, "\(type(of: tracer))" == "NoOpTracer" {
+    // The HTTP client calls a tracer for every request, even one that keeps nothing.
+    if let tracer = configuration.tracing.tracer, !traces || "\(type(of: tracer))" == "NoOpTracer" {
       configuration.tracing.tracer = nil
     }
     configuration.http2StreamChannelDebugInitializer = { channel in

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CGQLRunMemory
 import Foundation
+import GQLRun
 import GQLRunBatch
 import GQLRunCache
 import GQLRunPipeline
@@ -98,10 +99,9 @@ struct BatchRunCommand: AsyncParsableCommand {
   private func run(_ manifest: Manifest, _ options: RunOptions) async throws -> RunSummary {
     // A file size limit is an error of the write, not the end of the program.
     signal(SIGXFSZ, SIG_IGN)
-    let session = try Session(
-      manifest.pipeline, keys: manifest.pipeline.keys, facts: nil,
-      logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
-    let batch = BatchRun(manifest, options: options, services: session.runner.services)
+    let client = try await PipelineClient.open(
+      manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
+    let batch = BatchRun(manifest, options: options, services: client.services)
     let control = RunControl()
     let progress = BatchProgress(control, isQuiet: quiet)
     do {
@@ -123,11 +123,11 @@ struct BatchRunCommand: AsyncParsableCommand {
         Task { await control.stop() }
       }
       progress.clear()
-      try await session.close()
+      try await client.shutdown()
       return summary
     } catch {
       progress.clear()
-      try? await session.close()
+      try? await client.shutdown()
       throw BatchOutcome.failure(error, source.manifest)
     }
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GQLRun
 import GQLRunCache
 import GQLRunDemoServer
 import GQLRunJSON
@@ -85,16 +86,10 @@ private struct GuidedTour {
     let pipeline = try PipelineFile.load(path: file, registry: .builtIn, environment: environment)
       .pipeline
     let facts = TypeFacts(try Schema(sdl: Document(parsing: DemoExecutor.schemaText)))
-    let session = try Session(
-      pipeline, keys: pipeline.keys, facts: facts,
-      logger: RunLog.logger(verbosity: 1, isQuiet: false))
-    do {
-      try await steps(session)
-    } catch {
-      try? await session.close()
-      throw error
-    }
-    try await session.close()
+    let client = try await PipelineClient.open(
+      pipeline, logger: RunLog.logger(verbosity: 1, isQuiet: false)
+    ) { $0.facts = facts }
+    try await client.shutdown(after: steps)
     say("\nThat was the whole way of a request. Next:")
     say("  gqlrun serve --port 8080                 this server, for your own operations")
     say("  gqlrun run FILE.graphql --endpoint URL   any server")
@@ -119,23 +114,23 @@ private struct GuidedTour {
 
     """
 
-  private func steps(_ session: Session) async throws {
+  private func steps(_ client: PipelineClient) async throws {
     title("The demo server is at \(server.url). This is the chain:")
     say(
-      session.pipeline.show().split(separator: "\n").drop { $0 != "chain" }.dropFirst()
+      client.pipeline.show().split(separator: "\n").drop { $0 != "chain" }.dropFirst()
         .filter { $0.hasPrefix("  - ") }.joined(separator: "\n"))
 
     title("1. An operation nobody has asked before: the network answers.")
-    try await ask(Self.country, #"{"code":"DE"}"#, session, isShown: true)
+    try await ask(Self.country, #"{"code":"DE"}"#, client, isShown: true)
 
     title("2. The same again: the cache answers, from records.")
-    try await ask(Self.country, #"{"code":"DE"}"#, session)
+    try await ask(Self.country, #"{"code":"DE"}"#, client)
 
     title("3. Another operation about the same country: every field is known already.")
-    try await ask(Self.names, "{}", session, isShown: true)
+    try await ask(Self.names, "{}", client, isShown: true)
 
     title("4. What the cache holds of it:")
-    if let record = try await session.store?.record(forKey: "Country:DE") {
+    if let record = try await client.store?.record(forKey: "Country:DE") {
       say("   " + Terminal.safe(record))
     }
 
@@ -144,19 +139,19 @@ private struct GuidedTour {
     failing.status = 503
     failing.times = 2
     server.misbehave(failing)
-    try await ask(Self.country, #"{"code":"JP"}"#, session)
+    try await ask(Self.country, #"{"code":"JP"}"#, client)
 
     title("6. A server that is down: what was fetched before is still there.")
     var down = Misbehaviour()
     down.status = 503
     server.misbehave(down)
-    try await ask(Self.country, #"{"code":"JP"}"#, session)
+    try await ask(Self.country, #"{"code":"JP"}"#, client)
     server.misbehave(nil)
 
     title("7. A large response, normalized into SQLite while it arrives:")
-    try await ask(Self.feed, #"{"first":\#(posts)}"#, session)
-    try await ask(Self.feed, #"{"first":\#(posts)}"#, session)
-    if let statistics = try await session.store?.statistics() {
+    try await ask(Self.feed, #"{"first":\#(posts)}"#, client)
+    try await ask(Self.feed, #"{"first":\#(posts)}"#, client)
+    if let statistics = try await client.store?.statistics() {
       say(
         "   the cache now holds \(statistics.records) records, \(statistics.bytes / 1_000_000) MB")
     }
@@ -164,15 +159,13 @@ private struct GuidedTour {
   }
 
   private func ask(
-    _ document: String, _ variables: String, _ session: Session, isShown: Bool = false
+    _ document: String, _ variables: String, _ client: PipelineClient, isShown: Bool = false
   ) async throws {
-    let operation = try PreparedOperation(
-      document: Document(parsing: document),
-      variables: JSONValue(parsing: variables).objectValue ?? JSONObject(), keys: session.keys,
-      facts: session.facts)
+    let operation = try client.prepare(
+      document, variables: JSONValue(parsing: variables).objectValue ?? JSONObject())
     let requests = server.requestCount
     let start = ContinuousClock.now
-    for try await response in session.runner.execute(GraphQLRequest(operation)) {
+    for try await response in client.execute(GraphQLRequest(operation)) {
       let seconds = (ContinuousClock.now - start).seconds
       let sent = server.requestCount - requests
       var line = "   from the \(response.source == .cache ? "cache" : "server"), "

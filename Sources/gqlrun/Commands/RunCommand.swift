@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Foundation
+import GQLRun
 import GQLRunCache
 import GQLRunLanguage
 public import GQLRunPipeline
@@ -76,7 +77,7 @@ struct RunCommand: AsyncParsableCommand {
       let named = try givenContext()
       let pipeline = try endpointOptions.load(usesProject: true, isQuiet: quiet)
       var operation = try operationOptions.prepare(
-        document, pipeline: pipeline, isSent: true, isQuiet: quiet)
+        document, pipeline: pipeline, isSent: true)
       operation.checksShape = checkShape
       guard operation.type != .subscription else {
         throw Failure(
@@ -86,20 +87,18 @@ struct RunCommand: AsyncParsableCommand {
       }
       let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
       let recorder = recordingOptions.recorder(KnownSecrets())
-      let session = try Session(
-        pipeline, store: store, keys: operationOptions.keyRules(pipeline.keys), facts: nil,
-        logger: RunLog.logger(verbosity: verbose, isQuiet: quiet), recorder: recorder)
+      let client = try await PipelineClient.open(
+        pipeline, store: store, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet)
+      ) { $0.recorder = recorder }
       let errorCount: Int
       do {
-        errorCount = try await Interruption.run { [operation] in
-          try await execute(operation, named, session)
+        errorCount = try await client.shutdown { client in
+          try await Interruption.run { [operation] in try await execute(operation, named, client) }
         }
       } catch {
-        try? await session.close()
         try await recordingOptions.write(recorder)
         throw error
       }
-      try await session.close()
       try await recordingOptions.write(recorder)
       if errorCount > 0 { throw Failure(.graphQLErrors, "") }
     }
@@ -107,15 +106,15 @@ struct RunCommand: AsyncParsableCommand {
 
   /// Writes the results of the operation; returns how many errors the last one has.
   private func execute(
-    _ operation: PreparedOperation, _ named: [String: String], _ session: Session
+    _ operation: PreparedOperation, _ named: [String: String], _ client: PipelineClient
   ) async throws -> Int {
-    let effective = policy ?? session.pipeline.defaultCachePolicy
+    let effective = policy ?? client.pipeline.defaultCachePolicy
     let writer = try outputOptions.writer(linePerResult: effective == .cacheAndNetwork)
     let start = ContinuousClock.now
     var errorCount = 0
     var request = GraphQLRequest(operation, cachePolicy: policy)
     request.context.named = named
-    for try await response in session.runner.execute(request) {
+    for try await response in client.execute(request) {
       try writer.write { try response.forEachChunk($0) }
       // A later result replaces what an earlier one said.
       errorCount = response.errors.count

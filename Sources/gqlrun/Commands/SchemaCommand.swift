@@ -1,4 +1,5 @@
 import ArgumentParser
+import GQLRun
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
@@ -95,22 +96,14 @@ struct SchemaCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         var pipeline = try endpointOptions.load(usesProject: true)
-        // Nothing is kept: the pipeline's database is left alone.
+        // The pipeline's database stays as it is.
         pipeline.store = StoreConfiguration(kind: .memory)
-        let session = try Session(
-          pipeline, store: nil, keys: KeyRules(), facts: nil,
-          // What goes wrong is said once, at the end.
-          logger: RunLog.logger(verbosity: 0, isQuiet: true))
-        let result: JSONValue
-        do {
-          result = try await Interruption.run {
-            try await SchemaFetch(runner: session.runner).result()
-          }
-        } catch {
-          try? await session.close()
-          throw error
+        // Failures are reported once, at the end.
+        let client = try await PipelineClient.open(
+          pipeline, logger: RunLog.logger(verbosity: 0, isQuiet: true))
+        let result = try await client.shutdown { client in
+          try await Interruption.run { try await SchemaFetch(client: client).result() }
         }
-        try await session.close()
         let schema: Schema
         do {
           schema = try Schema(introspection: IntrospectionValue(result))
@@ -199,7 +192,7 @@ struct SchemaDiff {
 
 /// Asks a server for its schema, first for everything, then for what every server knows.
 struct SchemaFetch: Sendable {
-  let runner: PipelineRunner
+  let client: PipelineClient
 
   /// The `data` of the answer.
   func result() async throws -> JSONValue {
@@ -245,7 +238,7 @@ struct SchemaFetch: Sendable {
     let request = GraphQLRequest(operation, cachePolicy: .noCache)
     do {
       var last: GraphQLResponse?
-      for try await response in runner.execute(request) { last = response }
+      for try await response in client.execute(request) { last = response }
       guard let last else { throw Refusal(message: "") }
       return try Self.schema(in: last)
     } catch let error as ChainError where error.http?.status == 400 || error.layer == .graphQL {

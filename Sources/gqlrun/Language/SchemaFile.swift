@@ -1,3 +1,4 @@
+import GQLRun
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
@@ -130,21 +131,5 @@ enum SchemaFile {
   private static func isJSON(_ bytes: [UInt8]) -> Bool {
     let text = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
     return text.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) } == UInt8(ascii: "{")
-  }
-}
-
-extension IntrospectionValue {
-  init(_ value: JSONValue) {
-    switch value {
-    case .null: self = .null
-    case .boolean(let flag): self = .boolean(flag)
-    case .number(let number): self = .number(number.text)
-    case .string(let text): self = .string(text)
-    case .array(let elements): self = .list(elements.map { IntrospectionValue($0) })
-    case .object(let object):
-      var members: [String: IntrospectionValue] = [:]
-      for member in object { members[member.key] = IntrospectionValue(member.value) }
-      self = .object(members)
-    }
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GQLRun
 import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
@@ -79,7 +80,7 @@ struct ProfileFetch {
   }
 
   /// Opens everything for a pipeline, and closes it when the work is done.
-  private func withSession<Result>(
+  private func withClient<Result>(
     _ pipeline: String?,
     _ body: (PipelineRunner, GraphQLRequest, ConnectionMeter) async throws -> Result
   ) async throws -> Result {
@@ -87,17 +88,13 @@ struct ProfileFetch {
     let operation = try options.prepare(
       document, pipeline: loaded, isSent: true)
     let meter = ConnectionMeter()
-    let session = try Session(
-      loaded, keys: options.keyRules(loaded.keys), facts: nil,
-      logger: RunLog.logger(verbosity: 0, isQuiet: true), meter: meter)
-    do {
-      let result = try await body(
-        session.runner, GraphQLRequest(operation, cachePolicy: .networkOnly), meter)
-      try await session.close()
-      return result
-    } catch {
-      try? await session.close()
-      throw error
+    let client = try await PipelineClient.open(
+      loaded, logger: RunLog.logger(verbosity: 0, isQuiet: true)
+    ) { $0.meter = meter }
+    return try await client.shutdown { client in
+      try await body(
+        PipelineRunner(loaded, services: client.services),
+        GraphQLRequest(operation, cachePolicy: .networkOnly), meter)
     }
   }
 
@@ -110,7 +107,7 @@ struct ProfileFetch {
         try Task.checkCancellation()
         Terminal.progress("fetching, \(round + 1) of \(warmUps + runs)")
         let isLast = round == warmUps + runs - 1 && index == 0
-        let fetch = try await withSession(pipeline) { runner, request, meter in
+        let fetch = try await withClient(pipeline) { runner, request, meter in
           try await FetchRun(runner, request, copy: isLast ? copy : nil, meter: meter).run()
         }
         if round >= warmUps { fetches[index].append(fetch) }
@@ -126,7 +123,7 @@ struct ProfileFetch {
 
   /// Sends many requests.
   func load(_ options: LoadOptions) async throws -> LoadReport {
-    try await withSession(pipelines.first) { runner, request, meter in
+    try await withClient(pipelines.first) { runner, request, meter in
       let measured = PipelineRequest(runner, request, meter: meter)
       // The first request opens a connection, and says whether the rest makes sense.
       if let error = await measured.perform().error { throw error }

@@ -72,9 +72,7 @@ struct OperationOptions: ParsableArguments {
   }
 
   /// The variables given, read by the types that the operation declares.
-  private func givenVariables(
-    _ document: Document, _ schema: Schema?, isQuiet: Bool
-  ) throws -> JSONObject {
+  private func givenVariables(_ document: Document, _ schema: Schema?) throws -> JSONObject {
     var result = try variablesOfFile()
     guard !assignments.isEmpty || !fileAssignments.isEmpty else { return result }
     let reader = try VariableReader(
@@ -87,11 +85,10 @@ struct OperationOptions: ParsableArguments {
         result[name] = try reader.value(Self.json(text, of: name), for: name)
         continue
       }
-      result[name] = try Self.value(of: text, for: name, reader)
-      if !isQuiet, reader.looksLikeJSON(text, for: name) {
-        Terminal.hint(
-          "--var \(name) sends \(text.prefix(40)) as it is, as text; for JSON write "
-            + "--var '\(name):=\(text.prefix(40))'")
+      if let json = reader.jsonSpelling(of: text, for: name) {
+        result[name] = try reader.value(json, for: name)
+      } else {
+        result[name] = try Self.value(of: text, for: name, reader)
       }
     }
     for assignment in fileAssignments {
@@ -152,10 +149,8 @@ struct OperationOptions: ParsableArguments {
   ///   - pipeline: Its keys hold, its schema unless another is named, and its rules must fit the schema.
   ///   - others: The other files that the command reads.
   ///   - isSent: Whether the operation is sent to a server, so that the schema must allow it.
-  ///   - isQuiet: Whether hints about the variables are left out.
   func prepare(
-    _ path: String, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false,
-    isQuiet: Bool = false
+    _ path: String, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false
   ) throws -> PreparedOperation {
     let schemas = schema.isEmpty ? [pipeline?.schema].compactMap { $0 } : schema
     let files = [path] + [variables].compactMap { $0 } + schemas + others
@@ -174,7 +169,7 @@ struct OperationOptions: ParsableArguments {
     do {
       return try PreparedOperation(
         document: document, operationName: operation,
-        variables: givenVariables(document, schema, isQuiet: isQuiet), keys: rules,
+        variables: givenVariables(document, schema), keys: rules,
         facts: schema.map { TypeFacts($0) })
     } catch let error as CacheError {
       if let location = error.location {

@@ -200,8 +200,8 @@ struct SchemaValidationTests {
         "5:21: The default value of @d(a:) is not a value of its type E, and is ignored: Z",
         "2:14: The default value of Query.a(b:) is not a value of its type Int, and is ignored: "
           + "\"x\"",
-        "2:32: The default value of Query.a(c:) is not a value of its type [Int!]!, and is never "
-          + "used: [1, null]",
+        "2:32: The default value of Query.a(c:) is not a value of its type [Int!]!, and is "
+          + "ignored: [1, null]",
         "2:50: The default value of Query.a(d:) is not a value of its type I, and is ignored: "
           + "{y: 2}",
       ])

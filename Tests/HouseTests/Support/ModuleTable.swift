@@ -55,7 +55,7 @@ struct Module {
     // In no product: what tests of several modules use.
     Module("GQLRunTestSupport", folder: "TestSupport", system: ["Foundation", "Synchronization"]),
     // The example, which imports what every user of the library imports.
-    Module("my-gqlrun", own: chain, packages: ["HTTPTypes"], system: ["Foundation"]),
+    Module("my-gqlrun", own: ["GQLRun"], system: ["Foundation"]),
     Module(
       "GQLRunSupport", folder: "Support",
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
@@ -79,6 +79,10 @@ struct Module {
       own: core.union(["GQLRunConfiguration", "GQLRunPipeline"]),
       packages: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
       system: ["Foundation", "Synchronization"]),
+    Module(
+      "GQLRun", folder: "Client", own: chain,
+      packages: ["CoreMetrics", "HTTPTypes", "Logging", "ServiceLifecycle", "Tracing"],
+      system: ["Foundation", "Synchronization"]),
     Module("CGQLRunZlib", folder: "CZlib"),
     Module(
       "GQLRunBatch", folder: "Batch", own: chain.union(["CGQLRunZlib"]),
@@ -97,7 +101,8 @@ struct Module {
     Module(
       "gqlrun",
       own: chain.union([
-        "CGQLRunAllocations", "CGQLRunMemory", "GQLRunBatch", "GQLRunProfile", "GQLRunDemoServer",
+        "CGQLRunAllocations", "CGQLRunMemory", "GQLRun", "GQLRunBatch", "GQLRunProfile",
+        "GQLRunDemoServer",
       ]),
       packages: ["ArgumentParser", "HTTPTypes", "Logging"],
       system: ["Foundation", "Glibc", "Musl"]),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GQLRun
 import GQLRunCache
 import GQLRunDemoServer
 import GQLRunJSON
@@ -81,11 +82,8 @@ struct SchemaTests {
     try await DemoServer.withServer { server in
       var options = try EndpointOptions.parse(["--endpoint", server.url])
       options.header = ["X-Test: 1"]
-      let session = try Session(
-        try options.load(), store: nil, keys: KeyRules(), facts: nil,
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-      let result = try await SchemaFetch(runner: session.runner).result()
-      try await session.close()
+      let client = try await PipelineClient(try options.load())
+      let result = try await client.shutdown { try await SchemaFetch(client: $0).result() }
       let schema = try Schema(introspection: IntrospectionValue(result))
       #expect(schema.type(named: "Country") != nil)
       #expect(result["__schema"]?["types"]?.arrayValue?.first?["__typename"] == nil)

@@ -1,8 +1,5 @@
 import Foundation
-import GQLRunCache
-import GQLRunLanguage
-import GQLRunPipeline
-import GQLRunPlugins
+import GQLRun
 
 /// Runs a document through a pipeline file that may name the plugin `tenant`:
 ///
@@ -24,30 +21,23 @@ import GQLRunPlugins
   }
 
   static func run(pipeline path: String, document: String, tenant: String) async throws {
+    var configuration = PipelineClient.Configuration()
     // One line adds the plugin.
-    var registry = PluginRegistry.builtIn
-    registry.register(TenantPlugin.self)
+    configuration.registry.register(TenantPlugin.self)
+    configuration.userAgent = "my-gqlrun"
 
-    let pipeline = try PipelineFile.load(path: path, registry: registry).pipeline
     guard let text = try? String(contentsOfFile: document, encoding: .utf8) else {
       FileHandle.standardError.write(Data("cannot read the document \(document)\n".utf8))
       exit(66)
     }
-    let operation = try PreparedOperation(document: Document(parsing: text), keys: pipeline.keys)
-    let transport = AsyncHTTPTransport(userAgent: "my-gqlrun")
-    let runner = PipelineRunner(
-      pipeline, services: Services(transport: transport, store: MemoryStore()))
-    var request = GraphQLRequest(operation)
-    request.context.named["tenant"] = tenant
-    do {
-      for try await response in runner.execute(request) {
+    let client = try await PipelineClient(file: path, configuration: configuration)
+    try await client.shutdown { client in
+      var request = GraphQLRequest(try client.prepare(text))
+      request.context.named["tenant"] = tenant
+      for try await response in client.execute(request) {
         try response.forEachChunk { FileHandle.standardOutput.write(Data($0)) }
         print()
       }
-      await transport.shutdown()
-    } catch {
-      await transport.shutdown()
-      throw error
     }
   }
 }

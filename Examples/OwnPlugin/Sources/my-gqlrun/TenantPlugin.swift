@@ -1,5 +1,4 @@
-import GQLRunPipeline
-import HTTPTypes
+import GQLRun
 
 /// Sends the tenant of a request in a field, and refuses requests that have none.
 ///

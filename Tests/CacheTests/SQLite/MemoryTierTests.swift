@@ -4,9 +4,9 @@ import Testing
 
 @testable import GQLRunCache
 
-/// What is special about records of a file that are kept in memory, too; all else is in the contract.
-@Suite("Memory in front of a file", .enabled(if: SQLiteTool.isThere))
-struct RecordFrontTests {
+/// Tests of the memory tier only; the contract tests cover the rest.
+@Suite("Memory tier", .enabled(if: SQLiteTool.isThere))
+struct MemoryTierTests {
   private let directory: TemporaryDirectory
   private let document = "{ user { id name } }"
 

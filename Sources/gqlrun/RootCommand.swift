@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 
 @main
-struct GQLRun: AsyncParsableCommand {
+struct RootCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "gqlrun",
     abstract: "A GraphQL client: declared pipelines, a normalized cache, responses of any size.",

@@ -1,0 +1,113 @@
+public import GQLRunPipeline
+import Synchronization
+
+/// The running operations of a client, so that shutting down can cancel them and wait for their end.
+final class OperationRegister: Sendable {
+  private struct State {
+    var closing: Task<Void, any Error>?
+    var nextID = 0
+    /// Cancels an operation; `nil` for one that is only waited for.
+    var running: [Int: (@Sendable () -> Void)?] = [:]
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// Runs `body` in a task that ``close(_:)`` cancels.
+  ///
+  /// - Throws: What `body` throws; a `ChainError` with code `client_shut_down` after a shutdown.
+  func run<Result: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let id = try begin()
+    defer { end(id) }
+    let task = Task { try await body() }
+    let isClosing = state.withLock { state in
+      state.running[id] = { task.cancel() }
+      return state.closing != nil
+    }
+    if isClosing { task.cancel() }
+    do {
+      return try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        task.cancel()
+      }
+    } catch {
+      throw isClosed && !Task.isCancelled ? Self.shutDown : error
+    }
+  }
+
+  /// Runs `body` in the caller's task; ``close(_:)`` waits for its end.
+  func hold<Result>(_ body: () async throws -> Result) async throws -> Result {
+    let id = try begin()
+    defer { end(id) }
+    return try await body()
+  }
+
+  /// The results of `stream`, each read in a task that ``close(_:)`` cancels.
+  func guarding(_ stream: ResponseStream) -> ResponseStream {
+    ResponseStream(pull: { [self] in try await run { try await stream.next() } })
+  }
+
+  /// Cancels what is running, waits for its end, and calls `body` once, however often this is called.
+  func close(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let (closing, cancels) = state.withLock { state in
+      let cancels = state.closing == nil ? Array(state.running.values) : []
+      let closing =
+        state.closing
+        ?? Task {
+          await idle()
+          try await body()
+        }
+      state.closing = closing
+      return (closing, cancels)
+    }
+    for cancel in cancels { cancel?() }
+    try await closing.value
+  }
+
+  private var isClosed: Bool { state.withLock { $0.closing != nil } }
+
+  private func begin() throws -> Int {
+    try state.withLock { state in
+      guard state.closing == nil else { throw Self.shutDown }
+      state.nextID += 1
+      state.running.updateValue(nil, forKey: state.nextID)
+      return state.nextID
+    }
+  }
+
+  private func end(_ id: Int) {
+    let waiting = state.withLock { state in
+      state.running.removeValue(forKey: id)
+      guard state.running.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Returns when nothing is running.
+  private func idle() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        if !state.running.isEmpty { state.waiting.append(continuation) }
+        return state.running.isEmpty
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  private static var shutDown: ChainError {
+    ChainError(
+      .request, .clientShutDown,
+      "the client has been shut down; create another one for further operations",
+      delivery: .notSent)
+  }
+}
+
+extension ChainError.Code {
+  /// The client was shut down before the operation began, or while it was running.
+  public static let clientShutDown = Self(rawValue: "client_shut_down")
+}

@@ -1,0 +1,183 @@
+import Foundation
+public import GQLRunCache
+import GQLRunLanguage
+public import GQLRunPipeline
+import GQLRunPlugins
+public import HTTPTypes
+public import ServiceLifecycle
+
+/// Runs GraphQL operations through a pipeline, with the store, the transport and the tokens that the
+/// pipeline names.
+///
+/// ```swift
+/// let client = try await PipelineClient(file: "countries.pipeline.yaml")
+/// let result = try await client.fetch(
+///   "query C($code: ID!) { country(code: $code) { name } }", variables: ["code": "PT"],
+///   as: CountryData.self)
+/// print(result.data?.country?.name ?? "none")
+/// try await client.shutdown()
+/// ```
+///
+/// One client serves any number of concurrent operations. They share the store, the connections and what
+/// plugins keep: tokens, budgets. ``shutdown()`` closes what the client opened; a
+/// `ServiceGroup` calls it through ``run()``.
+public final class PipelineClient: Service, Sendable {
+  /// The pipeline that requests pass.
+  public let pipeline: Pipeline
+  /// The store of the pipeline; `nil` when it names none, or when a store that is not `required` cannot
+  /// be used now.
+  public let store: (any RecordStore)?
+  /// Runs the requests.
+  let runner: PipelineRunner
+  /// What the plugins of the pipeline use; for a runner that works beside the client, such as a batch.
+  public var services: Services { runner.services }
+  let operations = OperationRegister()
+  let prepared: PreparedOperations
+  let decoder: JSONDecoder
+  private let transport: AsyncHTTPTransport?
+  private let ownStore: SQLiteStore?
+
+  /// A client for a pipeline file.
+  ///
+  /// - Parameters:
+  ///   - file: The path of the file. Paths in the file are relative to its directory.
+  ///   - configuration: What replaces parts of the file.
+  /// - Throws: `PipelineDiagnostics` with every error of the file; `CacheError` when the store cannot be
+  ///   opened and is `required`, or its directory does not exist; an error of the schema that the file
+  ///   names.
+  public convenience init(file: String, configuration: Configuration = .init()) async throws {
+    let loaded = try await Self.load(file, configuration)
+    if !loaded.warnings.warnings.isEmpty { configuration.logger.warning("\(loaded.warnings)") }
+    try await self.init(loaded.pipeline, configuration: configuration)
+  }
+
+  /// Reads a file, and runs the commands that it names, outside the caller's actor.
+  @concurrent private static func load(
+    _ file: String, _ configuration: Configuration
+  ) async throws -> PipelineFile.Loaded {
+    try PipelineFile.load(
+      path: file, registry: configuration.registry, environment: configuration.environment)
+  }
+
+  /// A client for an endpoint and the default pipeline: a memory cache of 256 MiB, three retries, and
+  /// five minutes for an operation.
+  ///
+  /// - Parameters:
+  ///   - endpoint: The absolute URL of the endpoint, `http` or `https`.
+  ///   - headers: Header fields sent with every request.
+  ///   - configuration: What replaces parts of the pipeline.
+  /// - Throws: `Endpoint.InvalidURL`.
+  public convenience init(
+    endpoint: String, headers: HTTPFields = [:], configuration: Configuration = .init()
+  ) async throws {
+    let endpoint = try Endpoint(url: endpoint, headers: headers)
+    var pipeline = try PipelineFile.load(
+      Array(Self.defaultPipeline.utf8), file: "(default pipeline)",
+      registry: configuration.registry, environment: configuration.environment
+    ).pipeline
+    pipeline.endpoint = endpoint
+    try await self.init(pipeline, configuration: configuration)
+  }
+
+  /// A client for a pipeline that was loaded or put together before.
+  ///
+  /// - Throws: `CacheError` when the store cannot be opened and is `required`, or its directory does not
+  ///   exist; an error of the schema that the pipeline names.
+  public init(_ pipeline: Pipeline, configuration: Configuration = .init()) async throws {
+    prepared = try await PreparedOperations.forOperations(of: pipeline, configuration)
+    self.pipeline = pipeline
+    decoder = configuration.decoder
+    var services = configuration.services
+    let telemetry = Telemetry(metrics: configuration.metrics, tracer: configuration.tracer)
+    let isGiven = services.store != nil && !configuration.closesStore
+    if services.store == nil {
+      services.store = try await StoreOpening(pipeline, services.logger).open()
+    }
+    ownStore = isGiven ? nil : services.store as? SQLiteStore
+    if services.transport == nil {
+      // The client traces its requests itself.
+      let own = AsyncHTTPTransport(
+        clock: services.clock, userAgent: configuration.userAgent, meter: configuration.meter,
+        traces: false)
+      services.transport = own
+      transport = own
+    } else {
+      transport = nil
+    }
+    if let recorder = configuration.recorder, let base = services.transport {
+      services.transport = RecordingTransport(base, recorder: recorder)
+      services.secrets = recorder.secrets
+    }
+    if let telemetry, let base = services.transport {
+      services.transport = ObservedTransport(base, telemetry: telemetry, clock: services.clock)
+    }
+    store = services.store
+    runner = PipelineRunner(pipeline, services: services) { [operations, clock = services.clock] in
+      let stream = operations.guarding($0.results)
+      return telemetry?.observing(stream, of: $0, clock: clock) ?? stream
+    }
+  }
+
+  /// The pipeline of clients that are made for an endpoint, which replaces the one in the text.
+  ///
+  /// The same chain as `pipelines/default.pipeline.yaml`.
+  private static let defaultPipeline = """
+    version: 1
+    name: default
+    endpoint: { url: "http://localhost/" }
+    store: { kind: memory, max_size: 256MiB }
+    chain:
+      - logging: { level: info }
+      - timeout: { total: 5m }
+      - max-retry: { max_retries: 3, backoff: { base: 300ms, factor: 2, max: 20s, jitter: equal } }
+      - cache-read: { policy: cache-first }
+      - fetch
+      - response-code
+      - parse
+      - cache-write: { on_errors: skip-errored }
+    """
+}
+
+// MARK: Ending
+
+extension PipelineClient {
+  /// Ends the client: refuses new operations, cancels those that are running, waits until they have
+  /// ended, then closes the connections and the database file.
+  ///
+  /// Operations that it cancels throw a `ChainError` with code `client_shut_down`, as do those that begin
+  /// afterwards; watches end. A store or transport that the program supplied stays open. Transactions are
+  /// not cancelled but waited for, so do not call this inside one. Further calls wait for the first.
+  ///
+  /// - Throws: `CacheError` when the database file cannot be closed.
+  public func shutdown() async throws {
+    try await operations.close { [transport, ownStore] in
+      await transport?.shutdown()
+      try ownStore?.close()
+    }
+  }
+
+  /// Runs `body`, then shuts the client down, also when `body` throws.
+  ///
+  /// - Returns: What `body` returns.
+  public func shutdown<Result>(
+    after body: (PipelineClient) async throws -> Result
+  ) async throws -> Result {
+    let result: Result
+    do {
+      result = try await body(self)
+    } catch {
+      try? await shutdown()
+      throw error
+    }
+    try await shutdown()
+    return result
+  }
+
+  /// Serves until the service group shuts down gracefully or the task is cancelled, then calls
+  /// ``shutdown()``.
+  public func run() async throws {
+    // Throws when the task is cancelled, which ends the service like a graceful shutdown.
+    try? await gracefulShutdown()
+    try await shutdown()
+  }
+}

@@ -1,0 +1,112 @@
+import GQLRunCache
+package import GQLRunJSON
+package import GQLRunLanguage
+import GQLRunPipeline
+import Synchronization
+
+/// Prepares operations from their documents, and keeps those used last, so that a document is parsed once.
+final class PreparedOperations: Sendable {
+  private struct Key: Hashable {
+    var document: String
+    var operationName: String?
+  }
+
+  private struct State {
+    var templates: [Key: (template: OperationTemplate, lastUse: Int)] = [:]
+    var uses = 0
+  }
+
+  /// How many documents are kept; of more, the one unused for longest is parsed again when it is needed.
+  static let capacity = 256
+
+  private let state = Mutex(State())
+  private let keys: KeyRules
+  private let facts: TypeFacts?
+
+  /// How many documents are kept now.
+  var count: Int { state.withLock { $0.templates.count } }
+
+  init(keys: KeyRules, facts: TypeFacts? = nil) {
+    self.keys = keys
+    self.facts = facts
+  }
+
+  /// Prepares operations with the keys and the schema of `pipeline`.
+  ///
+  /// - Throws: When the schema cannot be read.
+  @concurrent static func forOperations(
+    of pipeline: Pipeline, _ configuration: PipelineClient.Configuration
+  ) async throws -> PreparedOperations {
+    guard configuration.facts == nil, let path = pipeline.schema else {
+      return PreparedOperations(
+        keys: configuration.keys ?? pipeline.keys, facts: configuration.facts)
+    }
+    let schema: Schema
+    do {
+      schema = try Schema(file: try configuration.environment.readFile(path))
+    } catch {
+      throw ChainError(
+        .request, .invalidRequest, "the schema \(path) cannot be used: \(error)", cause: error)
+    }
+    let (keys, warnings) = (configuration.keys ?? pipeline.keys).joined(with: schema)
+    for warning in warnings { configuration.logger.warning("\(path): \(warning)") }
+    return PreparedOperations(keys: keys, facts: TypeFacts(schema))
+  }
+
+  /// The operation of `document` that `name` names, or its only one.
+  ///
+  /// - Throws: `GraphQLSyntaxError` when the document cannot be parsed; `CacheError` with code
+  ///   `invalidOperation` or `invalidVariables`.
+  func operation(
+    _ document: String, _ name: String?, _ variables: JSONObject
+  ) throws -> PreparedOperation {
+    let key = Key(document: document, operationName: name)
+    let known = state.withLock { state in
+      state.uses += 1
+      state.templates[key]?.lastUse = state.uses
+      return state.templates[key]?.template
+    }
+    if let known { return try known.prepared(variables) }
+    let template = try OperationTemplate(
+      document: Document(parsing: document), operationName: name, keys: keys, facts: facts)
+    state.withLock { state in
+      if state.templates.count >= Self.capacity,
+        let oldest = state.templates.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
+      {
+        state.templates.removeValue(forKey: oldest)
+      }
+      state.templates[key] = (template, state.uses)
+    }
+    return try template.prepared(variables)
+  }
+}
+
+extension Schema {
+  /// Reads type definitions, or the JSON of an introspection query.
+  init(file bytes: [UInt8]) throws {
+    let start = bytes.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }
+    // Type definitions do not begin with a brace.
+    if start == UInt8(ascii: "{") {
+      try self.init(introspection: IntrospectionValue(JSONValue(parsing: bytes)))
+    } else {
+      try self.init(sdl: Document(parsingUTF8: bytes))
+    }
+  }
+}
+
+extension IntrospectionValue {
+  /// The result of an introspection query.
+  package init(_ value: JSONValue) {
+    switch value {
+    case .null: self = .null
+    case .boolean(let flag): self = .boolean(flag)
+    case .number(let number): self = .number(number.text)
+    case .string(let text): self = .string(text)
+    case .array(let elements): self = .list(elements.map { IntrospectionValue($0) })
+    case .object(let object):
+      var members: [String: IntrospectionValue] = [:]
+      for member in object { members[member.key] = IntrospectionValue(member.value) }
+      self = .object(members)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import GQLRunCache
+import GQLRunPipeline
+import Logging
+
+/// Opens the store that a pipeline names.
+struct StoreOpening: Sendable {
+  private let configuration: StoreConfiguration
+  private let ageGranularity: Int
+  private let logger: Logger
+
+  init(_ pipeline: Pipeline, _ logger: Logger) {
+    configuration = pipeline.store
+    ageGranularity = pipeline.allAges.granularity
+    self.logger = logger
+  }
+
+  /// The store; `nil` when the pipeline has none, or when its file cannot be used now and is not
+  /// `required`.
+  ///
+  /// - Throws: `CacheError`, also when the directory of the file does not exist: a mistake in the pipeline.
+  @concurrent func open() async throws -> (any RecordStore)? {
+    switch configuration.kind {
+    case .none: nil
+    case .memory: MemoryStore(maxSize: configuration.maximumSize?.bytes)
+    case .sqlite: try file()
+    }
+  }
+
+  private func file() throws -> SQLiteStore? {
+    let path = configuration.path ?? "cache.db"
+    do {
+      var options = SQLiteStore.Options()
+      options.memory = configuration.memory?.bytes
+      options.ageGranularity = ageGranularity
+      options.report = { [logger] in logger.warning("\($0)") }
+      let store = try SQLiteStore(path: path, options: options)
+      guard configuration.isRequired, store.isReadOnly else { return store }
+      try store.close()
+      throw CacheError(
+        .readOnly,
+        "the cache \(path) can only be read, and the pipeline requires its store; change the "
+          + "permissions of the file and its directory, or remove `required`")
+    } catch let error as CacheError where error.isStoreFailure {
+      let folder = (path as NSString).deletingLastPathComponent
+      let hasFolder = FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder)
+      guard !configuration.isRequired, hasFolder else { throw error }
+      logger.warning("running without the cache: \(error)")
+      return nil
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import CoreMetrics
+import GQLRunCache
+import GQLRunPipeline
+import Synchronization
+import Tracing
+
+/// Where a client reports what its operations do.
+///
+/// Names follow OpenTelemetry's conventions where these have one:
+/// https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/ and
+/// https://opentelemetry.io/docs/specs/semconv/http/http-metrics/. Nothing that a document, a variable, a
+/// header field, a body or a query string holds is ever reported.
+///
+/// | metric | unit | attributes |
+/// |---|---|---|
+/// | `graphql.client.operations` | operations | type, name, `error.type` |
+/// | `graphql.client.operation.duration` | time | type, name, `error.type` |
+/// | `graphql.client.attempts` | attempts | type, name |
+/// | `graphql.client.cache.answers` | answers | type, name, `graphql.cache.answer`: `hit`, `stale`, `miss` |
+/// | `graphql.client.cache.records` | records | type, name, `graphql.cache.change`: `new`, `changed`, `unchanged` |
+/// | `graphql.client.response.size` | bytes after decompression | type, name |
+/// | `http.client.request.duration` | time | method, server, status, `error.type` |
+/// | `http.client.request.body.size` | bytes | method, server, status, `error.type` |
+struct Telemetry: Sendable {
+  private let metrics: any MetricsFactory
+  let tracer: any Tracer
+
+  /// - Returns: `nil` when neither receiver keeps anything.
+  init?(metrics: any MetricsFactory, tracer: any Tracer) {
+    if metrics is NOOPMetricsHandler, tracer is NoOpTracer { return nil }
+    self.metrics = metrics
+    self.tracer = tracer
+  }
+
+  typealias Attributes = [(String, String)]
+
+  func count(_ label: String, _ amount: Int = 1, _ attributes: Attributes) {
+    guard amount > 0 else { return }
+    Counter(label: label, dimensions: attributes, factory: metrics).increment(by: amount)
+  }
+
+  func record(_ label: String, _ value: Int, _ attributes: Attributes) {
+    Recorder(label: label, dimensions: attributes, factory: metrics).record(value)
+  }
+
+  func time(_ label: String, _ duration: Duration, _ attributes: Attributes) {
+    let (seconds, attoseconds) = duration.components
+    Timer(label: label, dimensions: attributes, factory: metrics)
+      .recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+  }
+
+  /// The value of `error.type`: a code, never a message, which may repeat what a server said.
+  static func type(of error: any Error) -> String {
+    switch error {
+    case let error as ChainError: error.code.rawValue
+    case let error as CacheError: error.code.rawValue
+    case is CancellationError: "cancelled"
+    default: String(reflecting: Swift.type(of: error))
+    }
+  }
+
+  /// The results of an operation, reported as they are read.
+  func observing(
+    _ stream: ResponseStream, of operation: ObservedOperation, clock: ServiceClock
+  ) -> ResponseStream {
+    let observation = OperationObservation(operation, self, clock)
+    return ResponseStream(pull: {
+      let context = observation.begin()
+      do {
+        let response = try await OperationObservation.$current.withValue(observation) {
+          try await InstrumentationContext.withValue(context) { try await stream.next() }
+        }
+        if let response { observation.note(response) } else { observation.end() }
+        return response
+      } catch {
+        observation.end(error)
+        throw error
+      }
+    })
+  }
+}
+
+/// The span and the figures of one operation.
+final class OperationObservation: Sendable {
+  private struct State {
+    var span: (any Span)?
+    var start = Duration.zero
+    var errorType: String?
+    var hasResult = false
+    var hasEnded = false
+    /// How often each URL was requested.
+    var requests: [String: Int] = [:]
+  }
+
+  /// The operation that the current task works for.
+  @TaskLocal static var current: OperationObservation?
+
+  private let operation: ObservedOperation
+  private let telemetry: Telemetry
+  private let clock: ServiceClock
+  private let state = Mutex(State())
+
+  init(_ operation: ObservedOperation, _ telemetry: Telemetry, _ clock: ServiceClock) {
+    self.operation = operation
+    self.telemetry = telemetry
+    self.clock = clock
+  }
+
+  /// Nobody read the results to their end.
+  deinit { end() }
+
+  private var attributes: Telemetry.Attributes {
+    [("graphql.operation.type", operation.request.operationType.rawValue)]
+      + (operation.request.operationName.map { [("graphql.operation.name", $0)] } ?? [])
+  }
+
+  /// Starts the span, when this is the first call.
+  func begin() -> InstrumentationContext {
+    if let span = state.withLock({ $0.span }) { return span.context }
+    let attributes = attributes
+    let span = telemetry.tracer.startSpan(
+      attributes.map(\.1).joined(separator: " "), ofKind: .internal)
+    for (name, value) in attributes { span.attributes[name] = value }
+    state.withLock {
+      $0.span = span
+      $0.start = clock.now()
+    }
+    return span.context
+  }
+
+  func note(_ response: GraphQLResponse) {
+    let isFirst = state.withLock { state in
+      defer { state.hasResult = true }
+      // A later result replaces what an earlier one said.
+      state.errorType = response.errors.isEmpty ? nil : "graphql_error"
+      return !state.hasResult
+    }
+    if response.source == .cache {
+      count(answer: response.staleness == nil ? "hit" : "stale")
+    } else {
+      if isFirst && operation.readsCacheFirst { count(answer: "miss") }
+      telemetry.record(
+        "graphql.client.response.size", response.timing.receivedBytes, attributes)
+    }
+    guard let summary = response.writeSummary else { return }
+    for (change, records) in [
+      ("new", summary.newRecords), ("changed", summary.changedRecords),
+      ("unchanged", summary.unchangedRecords),
+    ] {
+      telemetry.count(
+        "graphql.client.cache.records", records, attributes + [("graphql.cache.change", change)])
+    }
+  }
+
+  private func count(answer: String) {
+    telemetry.count(
+      "graphql.client.cache.answers", attributes + [("graphql.cache.answer", answer)])
+  }
+
+  /// How often `url` was requested before for this operation.
+  func resendCount(of url: String) -> Int {
+    state.withLock { state in
+      defer { state.requests[url, default: 0] += 1 }
+      return state.requests[url, default: 0]
+    }
+  }
+
+  func end(_ error: (any Error)? = nil) {
+    let ended = state.withLock { state -> State? in
+      guard state.span != nil, !state.hasEnded else { return nil }
+      state.hasEnded = true
+      if let error { state.errorType = Telemetry.type(of: error) }
+      return state
+    }
+    guard let ended, let span = ended.span else { return }
+    // Neither a result nor a hit: the cache was asked in vain.
+    if error != nil, !ended.hasResult, operation.readsCacheFirst { count(answer: "miss") }
+    var attributes = attributes
+    telemetry.count("graphql.client.attempts", operation.attempts(), attributes)
+    if let type = ended.errorType {
+      attributes.append(("error.type", type))
+      span.attributes["error.type"] = type
+      span.setStatus(SpanStatus(code: .error))
+    }
+    telemetry.count("graphql.client.operations", attributes)
+    telemetry.time("graphql.client.operation.duration", clock.now() - ended.start, attributes)
+    span.end()
+  }
+}
+
+extension Telemetry {
+  fileprivate func count(_ label: String, _ attributes: Attributes) { count(label, 1, attributes) }
+}

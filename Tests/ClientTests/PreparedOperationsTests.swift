@@ -1,0 +1,19 @@
+import Testing
+
+@testable import GQLRun
+
+@Suite("Prepared operations")
+struct PreparedOperationsTests {
+  @Test("documents are kept parsed, up to a bound")
+  func preparedOperations() throws {
+    let prepared = PreparedOperations(keys: KeyRules())
+    for index in 0..<(PreparedOperations.capacity + 10) {
+      _ = try prepared.operation("query Q\(index) { a }", nil, [:])
+      // The first stays, because it is used.
+      _ = try prepared.operation("query Q0 { a }", nil, [:])
+    }
+    #expect(prepared.count == PreparedOperations.capacity)
+    #expect(try prepared.operation("query Q0 { a }", nil, [:]).name == "Q0")
+    #expect(prepared.count == PreparedOperations.capacity)
+  }
+}
