@@ -161,7 +161,7 @@ struct ManifestTests {
       ("n: abc", "found \"abc\""), ("n: \"{{nope}}\"", "nothing is called `nope`"),
       ("n: 1, i: { n: abc }", "found \"abc\""), ("n: 1, l: [{ n: abc }]", "found \"abc\""),
       ("n: 1, i: { n: \"{{nope}}\" }", "nothing is called `nope`"),
-      ("n: 1, i: { m: 1 }", "needs a value of type Int!"),
+      ("n: 1, i: { m: 1 }", "requires a value of type Int!"),
     ])
   func toldOnce(variables: String, message: String) throws {
     try place.write(

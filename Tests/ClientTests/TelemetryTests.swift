@@ -151,7 +151,7 @@ struct TelemetryTests {
     let file = try folder.pipeline(
       "http://localhost/graphql?key=\(Self.canary)",
       chain:
-        "[cache-read, headers: { set: { X-Key: \(Self.canary) } }, fetch, response-code, parse, cache-write]"
+        "[cache-read, headers: { set: { X-Lang: \(Self.canary) } }, fetch, response-code, parse, cache-write]"
     )
     try await PipelineClient(file: file, configuration: configuration).shutdown { client in
       var request = GraphQLRequest(
@@ -161,7 +161,7 @@ struct TelemetryTests {
       request.method = .get
       _ = try? await client.execute(request).first { _ in true }
       _ = try? await client.fetch(
-        "query C { country(code: \"\(Self.canary)\") { name } }", as: CountryData.self)
+        "query C { country(code: \"\(Self.canary)-2\") { name } }", as: CountryData.self)
     }
     #expect(receivers.tracer.finishedSpans.count == 4)
     #expect(receivers.text.contains("query C") && receivers.text.contains("url.full"))

@@ -136,7 +136,7 @@ extension PipelineLoader {
         rules.pages[type, default: [:]][field] = merge
       }
       if let age = rule.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
-      if rule.values.isEmpty {
+      if rule.values.isEmpty, !hasFinding(from: entry.namePlace, in: entries) {
         report(
           .wrongValue, "the rule for `\(entry.name)` says nothing", entry.namePlace,
           "give `key_args`, `merge` or `max_age`")
@@ -144,6 +144,16 @@ extension PipelineLoader {
     }
     if keys != nil || !rules.keyArguments.isEmpty || !rules.pages.isEmpty { keys = rules }
     return ages
+  }
+
+  /// Whether an error was reported between `start`, the location of an entry, and the next entry.
+  private func hasFinding(
+    from start: SourcePlace, in entries: [OptionValue.Entry]
+  ) -> Bool {
+    let end = entries.map(\.namePlace).filter { $0 > start }.min()
+    return decoder.findings.contains { finding in
+      finding.severity == .error && finding.place >= start && end.map { finding.place < $0 } ?? true
+    }
   }
 
   /// By type, the times for which data are fresh.

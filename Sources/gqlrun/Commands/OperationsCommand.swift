@@ -72,7 +72,7 @@ struct OperationsCommand: AsyncParsableCommand {
         to gqlrun run.
 
         EXAMPLE
-          gqlrun operations manifest --schema schema.graphql src/*.graphql -o operations.json
+          gqlrun operations manifest --schema schema.graphql src/*.graphql -o ops.json
         """)
 
     @ArgumentParser.Argument(help: "The documents.")
@@ -107,7 +107,7 @@ struct OperationsCommand: AsyncParsableCommand {
         their operations. Exit code 1 when something differs, 65 when the file is no operation manifest.
 
         EXAMPLE
-          gqlrun operations verify operations.json --schema schema.graphql src/*.graphql
+          gqlrun operations verify ops.json --schema schema.graphql src/*.graphql
         """)
 
     @ArgumentParser.Argument(help: "The operation manifest.")

@@ -53,7 +53,7 @@ struct FieldKeyTests {
     // Variables
     Case("f(a: $x)", "$x: Int", #"{"x":1}"#, key: #"f({"a":1})"#),
     Case("f(a: $x)", "$x: String", #"{"x":"1"}"#, key: #"f({"a":"1"})"#),
-    Case("f(a: $x)", "$x: ID", #"{"x":1}"#, key: #"f({"a":1})"#),
+    Case("f(a: $x)", "$x: ID", #"{"x":1}"#, key: #"f({"a":"1"})"#),
     Case("f(a: $x)", "$x: Float", #"{"x":1.50E+2}"#, key: #"f({"a":1.50E+2})"#),
     Case("f(a: $x)", "$x: Int", "{}", key: "f"),
     Case("f(a: $x, b: 1)", "$x: Int", "{}", key: #"f({"b":1})"#),

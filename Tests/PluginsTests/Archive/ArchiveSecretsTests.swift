@@ -41,6 +41,7 @@ import Testing
   }
 
   private static let chain = """
+    - max-retry
     - token-refresh:
         oauth2:
           token_url: "http://localhost/token"

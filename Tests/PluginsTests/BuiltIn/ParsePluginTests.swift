@@ -66,7 +66,7 @@ import Testing
       outcome.texts == [
         #"{"data":{"user":{"id":"1","name":"\#(Bench.canary)"}},"#
           + #""errors":[{"message":"a •••","path":["user"],"#
-          + #""extensions":{"code":"X","debug":{"headers":["Bearer •••"],"•••":1}}}],"#
+          + #""extensions":{"code":"X","debug":{"headers":["•••"],"•••":1}}}],"#
           + #""extensions":{"trace":{"token":"•••"}}}"#
       ])
   }
