@@ -1,8 +1,7 @@
-/// Rows of a CSV file: the first record names the columns.
+/// Reads the rows of a CSV file; the first record has the column names.
 ///
-/// RFC 4180, with LF as well as CRLF, and a byte order mark. Anything else that programs write under
-/// this name is an error at its line, not a guess.
-/// https://www.rfc-editor.org/rfc/rfc4180
+/// Accepts [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), LF line ends and a byte order mark.
+/// Any other variant of CSV is an error with its line number.
 final class CSVSource: RowSource {
   let columns: Columns
   private let parser: CSVParser
@@ -38,7 +37,7 @@ final class CSVSource: RowSource {
   }
 }
 
-/// Takes CSV bytes apart.
+/// Parses CSV bytes into cells.
 private final class CSVParser {
   private let reader: ByteReader
   private let delimiter: UInt8
@@ -46,7 +45,7 @@ private final class CSVParser {
   private var place = 0
   private var hasBegun = false
   private var line = 1
-  /// The line on which the last record began.
+  /// The line at which the last record started.
   private(set) var recordLine = 1
   private static let longestCell = 16 << 20
 
@@ -57,8 +56,7 @@ private final class CSVParser {
 
   var name: String { reader.name }
 
-  /// The cells of the next record that is not an empty line; `nil` for a cell without anything, not
-  /// even quotes.
+  /// The cells of the next record, skipping empty lines. An empty cell without quotes is `nil`.
   func record() throws(InputProblem) -> [String?]? {
     while true {
       recordLine = line

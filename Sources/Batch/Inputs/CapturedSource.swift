@@ -1,6 +1,6 @@
 import GQLRunJSON
 
-/// What an operation captured, a row per task.
+/// Reads the values that an operation captured, one row per task.
 final class CapturedSource: RowSource {
   private let journal: Journal
   private let operation: Int

@@ -1,25 +1,28 @@
 import Foundation
 import GQLRunJSON
 
-/// Rows, one after the other, without holding them all.
+/// A sequence of rows that is read in constant memory.
 ///
-/// Not Sendable: whoever reads owns it.
+/// Not `Sendable`: it has one reader.
 protocol RowSource: AnyObject {
   /// The next row, or `nil` at the end.
   func next() throws -> Row?
 }
 
-/// Something wrong with an input, at its place.
+/// An error in an input, with its file and line.
 public struct InputProblem: Error, Sendable, CustomStringConvertible {
+  /// The path of the input; `stdin` for standard input.
   public var file: String
-  /// Counted from 1; `nil` for the file as a whole.
+  /// The line of the error, from 1; `nil` if it concerns the whole file.
   public var line: Int?
+  /// What is wrong.
   public var message: String
 
+  /// `file:line: message`.
   public var description: String { "\(file)\(line.map { ":\($0)" } ?? ""): \(message)" }
 }
 
-/// Blocks of bytes of a file or of standard input.
+/// Reads a file or standard input in blocks.
 final class ByteReader {
   let name: String
   private let handle: FileHandle
@@ -44,7 +47,7 @@ final class ByteReader {
     handle = .standardInput
   }
 
-  /// Empty at the end.
+  /// The next block; empty at the end of the input.
   func block() throws(InputProblem) -> [UInt8] {
     do {
       return [UInt8](try handle.read(upToCount: blockSize) ?? Data())
@@ -56,7 +59,7 @@ final class ByteReader {
   deinit { try? handle.close() }
 }
 
-/// Rows that stand in the manifest, or that other operations captured.
+/// Reads rows given in the manifest.
 final class InlineSource: RowSource {
   private let rows: [JSONObject]
   private var place = 0
@@ -70,7 +73,7 @@ final class InlineSource: RowSource {
   }
 }
 
-/// One JSON value per line.
+/// Reads one row from each line of JSON.
 ///
 /// https://jsonlines.org
 final class JSONLinesSource: RowSource {
@@ -79,7 +82,7 @@ final class JSONLinesSource: RowSource {
   private var start = 0
   private var line = 0
   private var hasEnded = false
-  /// The longest line; a longer one is no row.
+  /// The maximum length of a line in bytes.
   private static let longest = 16 << 20
 
   init(_ reader: ByteReader) { self.reader = reader }
@@ -129,7 +132,7 @@ final class JSONLinesSource: RowSource {
     }
   }
 
-  /// Without the byte order mark that some programs put before the first line.
+  /// Removes the byte order mark at the start of the input.
   private func withoutMark(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     line == 1 && bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes
   }

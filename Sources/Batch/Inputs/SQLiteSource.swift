@@ -2,7 +2,7 @@ import Foundation
 import GQLRunJSON
 import GRDB
 
-/// The rows of a query over a database file, which is opened for reading only.
+/// Reads the rows of a query over a SQLite file, opened read-only.
 final class QuerySource: RowSource {
   private let queue: DatabaseQueue
   private var cursor: RowCursor?
@@ -42,11 +42,11 @@ final class QuerySource: RowSource {
   }
 
   deinit {
-    // A statement ends where its database is used.
+    // A statement must be finalized on its database's queue.
     queue.inDatabase { _ in cursor = nil }
   }
 
-  /// The columns that a query will have.
+  /// The column names of a query's result.
   static func columns(path: String, query: String) throws(InputProblem) -> [String] {
     do {
       var configuration = Configuration()

@@ -2,31 +2,31 @@ import Foundation
 import GQLRunJSON
 import GRDB
 
-/// One output of a run, as the journal records it before anything is written to it.
+/// One output of a run, as the journal records it before the run writes to it.
 struct OutputRecord: Sendable, Equatable {
-  /// Relative to the manifest's folder.
+  /// The path relative to the manifest's folder.
   var path: String
   /// The table of a database; empty for a file.
   var name = ""
-  /// The kind with everything that decides what its bytes mean: `csv code,name`.
+  /// The kind with all settings that determine the meaning of the bytes: `csv code,name`.
   var format: String
-  /// What is written of which operation: `users records user`.
+  /// The content written for each operation: `users` → `records user`.
   var takes: [String: String] = [:]
-  /// Tells one cache file from another; `nil` for other outputs.
+  /// Identifies a cache file; `nil` for other outputs.
   var identity: String?
-  /// Of a table: the last step of the run that changed it.
+  /// For a table: the last step of the run that changed it.
   var step = 0
-  /// Of a table: how many records it was given.
+  /// For a table: the number of records written to it.
   var records = 0
 
-  /// Tells it from the other outputs of a run.
+  /// Unique among the outputs of a run.
   var identifier: String { "\(path)\u{0}\(name)" }
 
-  /// The output in messages.
+  /// The name of the output in messages.
   var shown: String { name.isEmpty ? path : "table `\(name)` of \(path)" }
 }
 
-/// How far a table was written.
+/// The progress of writing a table.
 struct TablePosition: Sendable {
   var path: String
   var name: String
@@ -35,7 +35,7 @@ struct TablePosition: Sendable {
 }
 
 extension Journal {
-  /// The outputs of the run, in the order of their paths; none in journals of older versions.
+  /// The outputs of the run, sorted by path; empty in journals of older versions.
   func outputs() throws -> [OutputRecord] {
     try read { db in
       guard try db.tableExists("outputs") else { return [] }
@@ -55,7 +55,7 @@ extension Journal {
       object.map { ($0.key, $0.value.stringValue ?? "") }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Adds outputs. Of those that are known, how far they were written stays.
+  /// Registers outputs. Known outputs keep their progress.
   func register(_ outputs: [OutputRecord]) throws {
     try write { db in
       let statement = try db.cachedStatement(
@@ -75,7 +75,7 @@ extension Journal {
     }
   }
 
-  /// Tells this journal from every other one; made with the first call.
+  /// The identity of this journal, created on first use.
   func identity() throws -> String {
     if let known = try meta("id") { return known }
     let made = UUID().uuidString
@@ -83,7 +83,7 @@ extension Journal {
     return made
   }
 
-  /// The ids of the operations of which a page was recorded or a task has ended.
+  /// The ids of the operations with a recorded page or a finished task.
   func operationsWithResults() throws -> Set<String> {
     try read { db in
       try String.fetchSet(

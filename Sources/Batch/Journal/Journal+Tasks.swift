@@ -3,19 +3,19 @@ import GQLRunJSON
 import GQLRunSupport
 import GRDB
 
-/// What the journal knows of a task.
+/// The journal's record of a task.
 struct TaskRecord: Sendable {
   var state: TaskState
-  /// How many pages are written.
+  /// The number of pages written.
   var page: Int
   var attempts: Int
-  /// Seconds since 1970.
+  /// When the task finished, in seconds since 1970.
   var ended: Double
-  /// Where the next page begins.
+  /// The cursor or offset of the next page.
   var cursor: String?
 }
 
-/// What is recorded about a task when one of its pages, or all of it, has ended.
+/// The change recorded when a page of a task, or the whole task, has finished.
 struct TaskUpdate: Sendable {
   var id: TaskID
   var operation: Int
@@ -24,9 +24,9 @@ struct TaskUpdate: Sendable {
   var page = 0
   var attempts = 0
   var http: Int?
-  /// Seconds since 1970.
+  /// When the task finished, in seconds since 1970.
   var ended = 0.0
-  /// Of all pages so far.
+  /// The duration of all requests so far.
   var milliseconds = 0.0
   var bytes = 0
   var records = 0
@@ -35,35 +35,40 @@ struct TaskUpdate: Sendable {
 }
 
 extension TaskUpdate {
-  /// Whether the task has ended with it; a mutation that is about to be sent has not.
+  /// Whether the task is finished; false for a mutation that is about to be sent.
   var isFinal: Bool { state != .running && state != .queued && ended > 0 }
 }
 
-/// How far a file sink was written.
+/// The progress of writing a file sink.
 struct SinkPosition: Sendable {
-  /// Relative to the manifest's folder; `-` is standard output.
+  /// The path relative to the manifest's folder; `-` is standard output.
   var path: String
-  /// In bytes.
+  /// The number of bytes written.
   var position: Int
   var records: Int
-  /// Of standard output, when it is a file: which one, and where the results end in it.
+  /// For standard output redirected to a file: the identity of the file, and the end of the results
+  /// in it.
   var file: String?
   var isPublished = false
-  /// Of the bytes up to `position`; `nil` in journals of older versions.
+  /// The checksum of the bytes before `position`; `nil` in journals of older versions.
   var checksum: Checksum?
 }
 
-/// How many tasks are in which state.
+/// The number of tasks in each state.
 public struct TaskCounts: Sendable, Equatable {
+  /// The counts by state; states without tasks may be absent.
   public var byState: [TaskState: Int] = [:]
 
+  /// The number of tasks in `state`.
   public subscript(state: TaskState) -> Int { byState[state] ?? 0 }
+  /// The number of tasks that are done, failed, unknown or skipped.
   public var ended: Int { self[.done] + self[.failed] + self[.unknown] + self[.skipped] }
+  /// The number of all tasks.
   public var total: Int { byState.values.reduce(0, +) }
 }
 
 extension Journal {
-  /// What is known of a task. Without ``index()`` before, it makes the index itself.
+  /// The record of a task. Creates the index on the calling thread unless ``index()`` did before.
   func task(_ id: TaskID) throws -> TaskRecord? {
     if !isIndexed { try makeIndex() }
     return try read { db in
@@ -78,7 +83,7 @@ extension Journal {
     }
   }
 
-  /// Calls `body` with the id of every task, and when it ended in seconds since 1970.
+  /// Calls `body` with the id of every task and its end time, in seconds since 1970.
   func forEachTask(_ body: (TaskID, Double) -> Void) throws {
     try read { db in
       let rows = try GRDB.Row.fetchCursor(db, sql: "SELECT id, ended FROM tasks")
@@ -124,7 +129,7 @@ extension Journal {
     }.flatMap { try? JSONValue(parsing: $0).objectValue }
   }
 
-  /// The rows that an operation's captures make, each with its `key`, in pieces.
+  /// The next rows captured by an operation, at most `limit`, each with its `key`.
   func captures(operation: Int, after key: String?, limit: Int) throws -> [JSONObject] {
     try read { db in
       let rows = try GRDB.Row.fetchAll(
@@ -167,7 +172,7 @@ extension Journal {
     }
   }
 
-  /// The names of the operations in the order of their numbers; adds those that are new.
+  /// The numbers of the operations in the given order; new operations get a number.
   func register(_ ids: [String]) throws -> [Int] {
     var numbers: [Int] = []
     try write { db in
@@ -196,7 +201,7 @@ extension Journal {
   }
 }
 
-/// Everything that one durable step records.
+/// The changes that are recorded in one transaction.
 struct JournalStep: Sendable {
   var tasks: [TaskUpdate] = []
   var captures: [(operation: Int, key: String, data: String)] = []
@@ -207,10 +212,11 @@ struct JournalStep: Sendable {
 
 extension Journal {
   func record(_ step: JournalStep) throws {
-    // Whoever records is one actor, so nobody changes them meanwhile.
+    // Only one actor records, so the rows do not change in between.
     var open = openRows.withLock { $0 }
     try write { db in
-      // Without an index, only its row tells a task that was recorded before; in the end, both do.
+      // Without an index, only the row number identifies a task that was recorded before; with one,
+      // both.
       var task = try RowStatement(
         db,
         sql: """

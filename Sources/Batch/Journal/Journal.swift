@@ -5,14 +5,14 @@ import GQLRunSupport
 import GRDB
 import Synchronization
 
-/// The journal of a run: which tasks are done, how they went, and how far the sinks were written.
+/// The journal of a run: the state of each task and the progress of the sinks.
 ///
-/// A SQLite database that loses nothing it acknowledged (`synchronous=FULL`). One connection writes;
-/// a lock on a file beside it keeps a second run away. What a transaction says about tasks and about the
-/// positions of sinks becomes true together.
+/// A SQLite database that loses no acknowledged transaction (`synchronous=FULL`). One connection
+/// writes; a lock file beside the database excludes a second run. A transaction commits task states
+/// and sink positions together.
 final class Journal: Sendable {
   let path: String
-  /// The rows of tasks that were recorded here and have not ended.
+  /// The row numbers of tasks that this run recorded and that are not finished.
   let openRows = Locked<[TaskID: Int64]>([:])
   private let hasIndex = Atomic(false)
   private let queue: DatabaseQueue
@@ -21,9 +21,9 @@ final class Journal: Sendable {
   static let applicationID: Int32 = 0x6771_6a72  // "gqjr"
   static let schemaVersion: Int32 = 3
 
-  /// Makes a journal, or opens the one that is there.
+  /// Opens a journal, or creates it if it does not exist.
   ///
-  /// - Parameter isReadOnly: Opens it beside a run, to look at it.
+  /// - Parameter isReadOnly: Opens the journal for reading while a run writes it.
   init(path: String, isReadOnly: Bool = false) throws {
     self.path = path
     lock = isReadOnly ? nil : try Self.lock(path)
@@ -75,10 +75,11 @@ final class Journal: Sendable {
       "another run is using the journal \(path); wait for it, or start without --resume")
   }
 
-  /// Makes the tables of a new journal.
+  /// Creates the tables of a new journal.
   ///
-  /// Tasks are kept in the order they come. Their ids are hashes, an index of which is written all over: it
-  /// is made when somebody looks for a task (``index()``). A checkpoint moves what many steps have changed.
+  /// Tasks are stored in order of arrival. Their ids are hashes, so inserting them into an index
+  /// writes to random pages; the index is created on the first lookup (``index()``). A checkpoint
+  /// then copies the changes of many steps.
   private static func prepare(_ db: Database) throws {
     guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0 else { return }
     try db.inTransaction(.exclusive) {
@@ -109,7 +110,7 @@ final class Journal: Sendable {
     }
   }
 
-  /// Every output that the run writes: files, tables of databases, the cache.
+  /// All outputs of the run: files, tables of databases, the cache.
   private static let outputsTable = """
     CREATE TABLE outputs (
       path TEXT NOT NULL, name TEXT NOT NULL, format TEXT NOT NULL, takes TEXT NOT NULL, identity TEXT,
@@ -117,7 +118,7 @@ final class Journal: Sendable {
     ) WITHOUT ROWID;
     """
 
-  /// Brings a journal of an earlier version up to date.
+  /// Migrates a journal of an earlier version.
   private static func migrate(_ db: Database) throws {
     guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < 3 else { return }
     let hasChecksum = try db.columns(in: "sinks").contains { $0.name == "checksum" }
@@ -130,13 +131,13 @@ final class Journal: Sendable {
     }
   }
 
-  /// Whether ids are in an index.
+  /// Whether task ids are indexed.
   var isIndexed: Bool { hasIndex.load(ordering: .acquiring) }
 
-  /// Puts ids into an index, unless they are in one, on a thread that may wait.
+  /// Indexes task ids unless they are indexed, on a thread that may block.
   ///
-  /// A run that begins anew and whose rows differ never looks for a task, and goes without: a million ids
-  /// cost three times as much to keep in order as all the rest.
+  /// A new run with distinct rows never looks up a task and needs no index: maintaining it for a
+  /// million ids takes three times as long as all other writes.
   func index() async throws {
     guard !isIndexed else { return }
     try await withCheckedThrowingContinuation { continuation in
@@ -146,7 +147,7 @@ final class Journal: Sendable {
 
   func makeIndex() throws {
     try write { db in
-      // Its pages are asked for in any order.
+      // Index pages are accessed in random order.
       try db.execute(
         sql: """
           PRAGMA cache_size = -16000;
@@ -156,7 +157,7 @@ final class Journal: Sendable {
     hasIndex.store(true, ordering: .releasing)
   }
 
-  /// Closes the file. Nothing can be asked afterwards.
+  /// Closes the file. The journal cannot be used afterwards.
   func close() {
     try? queue.close()
     lock?.release()
@@ -171,7 +172,7 @@ final class Journal: Sendable {
     }
   }
 
-  /// Runs a transaction that is durable when this returns.
+  /// Runs a transaction; it is durable when the method returns.
   func write(_ body: (Database) throws -> Void) throws {
     do {
       try queue.inTransaction(.immediate) { db in
@@ -187,18 +188,22 @@ final class Journal: Sendable {
 
 /// A journal that cannot be used.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
+  /// What is wrong.
   public var description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// A disk that is full, an output that is closed: the run ends, and what was recorded stays.
+/// A sink or journal cannot be written: the run ends, and recorded results are preserved.
 public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
+  /// What failed, with the path.
   public var message: String
+  /// Whether standard output was closed by its reader, as by `head`.
   public var isClosedOutput = false
-  /// Whether the run cannot be continued as it is: an output is not what the journal recorded.
+  /// Whether the run cannot be resumed because an output differs from what the journal recorded.
   public var isRefusal = false
 
+  /// The message.
   public var description: String { message }
 
   init(message: String) { self.message = message }
@@ -210,7 +215,7 @@ public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error of the last system call, in words.
+/// Converts the error of the last system call.
 enum Errno {
   static func last(_ action: String) -> StoppedByStorage {
     StoppedByStorage(message: "\(action): \(String(cString: strerror(errno)))")
@@ -218,9 +223,9 @@ enum Errno {
 }
 
 extension AtomicFile {
-  /// Replaces the file at `path`, or leaves it as it is. Makes missing folders.
+  /// Replaces the file at `path` atomically, creating missing folders.
   ///
-  /// - Throws: ``StoppedByStorage``
+  /// - Throws: ``StoppedByStorage``; the previous file is then unchanged.
   static func write(_ bytes: [UInt8], to path: String) throws {
     try FileSink.makeFolder(of: path)
     do throws(SystemError) {

@@ -1,12 +1,17 @@
 import Foundation
 
-/// The folder with the journals of a manifest.
+/// The folder that contains the journals of a manifest.
 public struct JournalFolder {
   let folder: String
   let name: String
   let base: OutputPath
   let shard: Shard?
 
+  /// Locates the folder; it does not have to exist.
+  ///
+  /// - Parameters:
+  ///   - manifest: The manifest, whose setting `journal` names the folder.
+  ///   - shard: The shard whose journals to find; `nil` for those of unsharded runs.
   public init(_ manifest: Manifest, shard: Shard? = nil) {
     folder = manifest.settings.journalFolder
     name = manifest.name.map { $0.isLetter || $0.isNumber ? String($0) : "-" }.joined()
@@ -14,12 +19,12 @@ public struct JournalFolder {
     self.shard = shard
   }
 
-  /// The list of the files that earlier runs have written.
+  /// The list of files written by earlier runs.
   var ledgerPath: String {
     "\(folder)/\(name)\(shard.map { ".\($0.label)" } ?? "").outputs.json"
   }
 
-  /// The journals there are, the newest last.
+  /// The paths of the existing journals, newest last.
   public func all() -> [String] {
     let suffix = shard.map { ".\($0.label).journal" } ?? ".journal"
     return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
@@ -33,9 +38,9 @@ public struct JournalFolder {
       .sorted().map { "\(folder)/\($0)" }
   }
 
-  /// The newest journal, or a new one.
+  /// Opens the newest journal if `resumes`, and otherwise creates one.
   ///
-  /// - Parameter now: The time of day, in seconds since 1970.
+  /// - Parameter now: The current time, in seconds since 1970.
   func open(resumes: Bool, at now: Double) throws -> Journal {
     try FileSink.makeFolder(of: folder + "/")
     guard (try? base.resolve(base.relative(folder))) != nil else {
@@ -48,7 +53,7 @@ public struct JournalFolder {
     formatter.timeZone = TimeZone(secondsFromGMT: 0)
     formatter.dateFormat = "yyyyMMdd-HHmmss-SSS"
     var time = Date(timeIntervalSince1970: now)
-    // The newest is the one with the last name, also when the time of day was set back.
+    // The newest journal must sort last even if the time of day was set back.
     let stamp = newest?.dropFirst("\(folder)/\(name)-".count).prefix { $0 != "." }
     if let stamp, let last = formatter.date(from: String(stamp)) {
       time = max(time, last.addingTimeInterval(0.0015))

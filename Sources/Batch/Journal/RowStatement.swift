@@ -1,10 +1,10 @@
 import GRDB
 import GRDBSQLite
 
-/// A statement that is run for one row after the other.
+/// A prepared statement that is executed once per row.
 ///
-/// Its values go to SQLite as they are. As arguments of GRDB's, each would be put into a box and an array first,
-/// which takes longer than to write the row.
+/// Binds values directly to SQLite. GRDB would box each argument and collect them in an array,
+/// which takes longer than writing the row.
 struct RowStatement {
   private let statement: Statement
   private let handle: SQLiteStatement
@@ -16,7 +16,7 @@ struct RowStatement {
     handle = statement.sqliteStatement
     self.db = db
     sqlite3_reset(handle)
-    // What an earlier use left.
+    // Clears the bindings of an earlier use.
     sqlite3_clear_bindings(handle)
   }
 
@@ -51,13 +51,13 @@ struct RowStatement {
 
   mutating func bind(_ value: TaskID) {
     place += 1
-    // As its bytes are written: the higher ones first.
+    // Big-endian, so that blobs sort like the ids.
     withUnsafeBytes(of: (value.high.bigEndian, value.low.bigEndian)) {
       _ = sqlite3_bind_blob64(handle, place, $0.baseAddress, UInt64($0.count), Self.copied)
     }
   }
 
-  /// Runs the statement with the values that were bound since the last time.
+  /// Executes the statement with the values bound since the last execution.
   mutating func run() throws {
     assert(place == sqlite3_bind_parameter_count(handle), "a value is missing")
     place = 0
@@ -69,7 +69,7 @@ struct RowStatement {
     }
   }
 
-  /// SQLite keeps a copy: SQLITE_TRANSIENT, https://www.sqlite.org/c3ref/c_static.html
+  /// SQLITE_TRANSIENT, so that SQLite copies the value: https://www.sqlite.org/c3ref/c_static.html
   private static var copied: sqlite3_destructor_type {
     unsafeBitCast(-1, to: sqlite3_destructor_type.self)
   }

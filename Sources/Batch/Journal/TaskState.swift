@@ -1,21 +1,24 @@
-/// What has become of a task.
+/// The state of a task.
 public enum TaskState: Int, Sendable, CaseIterable {
-  /// Not begun, or begun and to be begun again.
+  /// Not started, or to be started again.
   case queued = 0
-  /// Sent, and no answer was recorded yet. Recorded before a mutation is sent, and between pages.
+  /// Started and not finished; recorded between pages.
   case running = 1
+  /// Finished successfully.
   case done = 2
+  /// Finished with an error.
   case failed = 3
-  /// A mutation was sent and no answer came: it may have been carried out.
+  /// A mutation was sent without receiving a response; the server may have executed it.
   case unknown = 4
   /// Not run, because something it needs is missing.
   case skipped = 5
 
+  /// The name of the state in journals and reports, such as `done`.
   public var name: String { "\(self)" }
 }
 
-/// The identity of a task: the first 16 bytes of the SHA-256 of its operation's id, normalized document,
-/// canonical variables, and key.
+/// The identity of a task: the first 16 bytes of the SHA-256 of its operation's id, normalized
+/// document, canonical variables and key.
 public struct TaskID: Sendable, Hashable {
   let high: UInt64
   let low: UInt64
@@ -41,7 +44,7 @@ public struct TaskID: Sendable, Hashable {
     UInt8(truncatingIfNeeded: (place < 8 ? high : low) >> (56 - 8 * (place & 7)))
   }
 
-  /// 32 hexadecimal digits.
+  /// The id as 32 hexadecimal digits.
   var text: String {
     String(unsafeUninitializedCapacity: 32) { text in
       for place in 0..<32 {
@@ -56,13 +59,14 @@ public struct TaskID: Sendable, Hashable {
   func belongs(to shard: Shard) -> Bool { Int(high % UInt64(shard.count)) == shard.number - 1 }
 }
 
-/// One of several parts of a run: `2/4`.
+/// One of several disjoint parts of a batch, such as `2/4`.
 public struct Shard: Sendable, Hashable {
-  /// From 1.
+  /// The number of the shard, from 1.
   public var number: Int
+  /// The number of shards, at most 10,000.
   public var count: Int
 
-  /// Reads `i/n`.
+  /// Parses `i/n`. Returns `nil` for other text, or if the number is not between 1 and the count.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
     guard parts.count == 2, let number = parts[0], let count = parts[1], count > 0, count <= 10_000,

@@ -24,7 +24,8 @@ struct BatchCondition: Sendable, CustomStringConvertible {
   var right: Operand
   var description: String
 
-  /// `nil` when the text is no comparison.
+  /// Parses a condition: two operands around a comparison operator that has a space on both sides.
+  /// Returns `nil` if the text is not a condition.
   init?(_ text: String) {
     description = text
     guard
@@ -49,7 +50,7 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     return ResultPath(text).map { .path($0) }
   }
 
-  /// The first names of its paths.
+  /// The first keys of the condition's paths.
   var roots: [String] {
     [left, right].compactMap {
       switch $0 {
@@ -59,7 +60,7 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Its paths.
+  /// The paths of the condition.
   var paths: [ResultPath] {
     [left, right].compactMap {
       switch $0 {
@@ -69,7 +70,7 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Where the data does not have the shape that a path expects.
+  /// The first path of the condition that does not fit the shape of the data; `nil` if all fit.
   func mismatch(in facts: JSONValue) -> PathMismatch? {
     for path in paths where path.keys.first == "data" {
       if case .mismatch(let mismatch) = path.look(in: facts) { return mismatch }
@@ -77,9 +78,9 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// Whether it holds; `facts` is an object with the names that conditions may use.
+  /// Whether the condition is true for `facts`, an object with the names that conditions may use.
   ///
-  /// A share is taken of `whole`.
+  /// - Parameter whole: The number that a share such as `5%` is a share of.
   func holds(for facts: JSONValue, whole: Double = 1) -> Bool {
     let left = value(left, facts, whole)
     let right = value(right, facts, whole)
@@ -128,7 +129,7 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     }
   }
 
-  /// What was found on the left, for messages.
+  /// The left operand's value as JSON text, for messages; at most 80 characters.
   func found(in facts: JSONValue, whole: Double = 1) -> String {
     String(value(left, facts, whole).jsonText().prefix(80))
   }

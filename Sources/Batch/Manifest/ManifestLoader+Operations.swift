@@ -6,7 +6,7 @@ import GQLRunPipeline
 import GQLRunSupport
 
 extension ManifestLoader {
-  /// What is known of the operations while each is read.
+  /// The parsed keys of an operation, before its document is read.
   struct Draft {
     var node: YAMLNode
     var members: [YAMLNode.Member]
@@ -47,7 +47,7 @@ extension ManifestLoader {
         result.append(operation)
       }
     }
-    // Indices are places in the list: with one missing they would lead elsewhere.
+    // Operations refer to each other by index; a missing one would shift the indices.
     return result.count == drafts.count && drafts.count == nodes.count ? result : []
   }
 
@@ -114,8 +114,7 @@ extension ManifestLoader {
     return operation
   }
 
-  /// What can be said of an operation whose document cannot be used: its rows, and what its templates
-  /// refer to.
+  /// Validates the rows and template references of an operation whose document is unusable.
   private mutating func checkWithoutDocument(
     _ draft: Draft, _ number: Int, _ drafts: [Draft], _ index: [String: Int], _ needs: [Int]
   ) {
@@ -141,7 +140,7 @@ extension ManifestLoader {
     _ = conditions("expect", draft.options, roots: Self.expectRoots)
   }
 
-  /// What conditions on a result may look at.
+  /// The first keys that conditions of `expect` may use.
   private static let expectRoots = [
     "errors", "data", "emit", "http", "ms", "bytes", "records", "page", "attempt",
   ]
@@ -191,7 +190,7 @@ extension ManifestLoader {
     }
   }
 
-  /// What messages about the document call it.
+  /// The name of the document in messages.
   private func documentName(_ options: PluginOptions) -> String? {
     if options.string(ifGiven: "query") != nil { return "`query`" }
     return options.string(ifGiven: "document")?.split(separator: "#", maxSplits: 1).first
@@ -217,7 +216,7 @@ extension ManifestLoader {
 
   // MARK: Needs
 
-  /// The places of the operations that one needs.
+  /// The indices of the operations that one needs.
   private mutating func needs(
     of draft: Draft, _ drafts: [Draft], _ index: [String: Int]
   ) -> [Int] {
@@ -236,7 +235,7 @@ extension ManifestLoader {
   }
 
   private mutating func checkCycles(_ needs: [[Int]], _ drafts: [Draft]) {
-    // Remove what needs nothing that is left, until nothing changes: the rest goes in circles.
+    // Topological sort: what remains after removing all operations without open needs is cyclic.
     var open = needs.map { Set($0) }
     var dependents: [[Int]] = Array(repeating: [], count: open.count)
     for (operation, needs) in needs.enumerated() {

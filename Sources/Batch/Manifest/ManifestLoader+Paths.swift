@@ -4,7 +4,7 @@ import GQLRunPipeline
 import GQLRunSupport
 
 extension ManifestLoader {
-  /// Reads what refers to the data: records, pages, captures, bookmarks.
+  /// Reads the options that refer to the data: `emit`, `capture`, `bookmark`, `paginate`.
   mutating func readPaths(
     _ draft: Draft, _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules,
     _ operation: inout BatchOperation
@@ -41,7 +41,7 @@ extension ManifestLoader {
     }
   }
 
-  /// Checks the paths of the conditions on results.
+  /// Validates the paths of the `expect` conditions.
   mutating func checkExpectations(_ draft: Draft, _ schema: Schema?, _ operation: BatchOperation) {
     let shape = PathShape(
       operation.template.callerDocument, operation.template.definition, schema)

@@ -4,7 +4,7 @@ import GQLRunLanguage
 import GQLRunPipeline
 import HTTPTypes
 
-/// The keys of a manifest but for its operations and sinks.
+/// The keys of a manifest except `operations` and `sinks`.
 extension ManifestLoader {
   mutating func manifest(
     _ members: [YAMLNode.Member], _ root: YAMLNode, _ endpoint: String?
@@ -67,7 +67,8 @@ extension ManifestLoader {
     return pipeline == nil ? nil : manifest
   }
 
-  /// The path of an output, when it may be written.
+  /// The resolved path of an output; reports it and returns `nil` if it is outside the manifest's
+  /// folder.
   mutating func output(_ name: String, _ options: PluginOptions) -> String? {
     guard let path = options.string(ifGiven: name) else { return nil }
     do {
@@ -99,7 +100,7 @@ extension ManifestLoader {
     return nil
   }
 
-  /// The bytes of a document or schema.
+  /// The bytes of a document or schema of at most 64 MiB.
   static func contents(of path: String) throws(PipelineFileEnvironment.Failure) -> [UInt8] {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       throw PipelineFileEnvironment.Failure(
@@ -117,7 +118,7 @@ extension ManifestLoader {
     return [UInt8](data)
   }
 
-  /// The chain for manifests that name none: no cache, retries, five minutes for an operation.
+  /// The pipeline of manifests that name none: no cache, 3 retries, 5 minutes per operation.
   private static let plainPipeline = """
     version: 1
     name: batch
@@ -138,7 +139,7 @@ extension ManifestLoader {
     do throws(PipelineDiagnostics) {
       var environment = environment
       if let url {
-        // The endpoint that is given stands for the variable of ready-made files.
+        // The given endpoint overrides the variable of ready-made pipelines.
         let variable = environment.variable
         environment.variable = { $0 == "GQL_URL" ? url : variable($0) }
       }
@@ -172,7 +173,7 @@ extension ManifestLoader {
     return pipeline
   }
 
-  /// Holds the pipeline against what the manifest wants of it.
+  /// Validates the pipeline against the requirements of the manifest.
   private mutating func checkPipeline(_ manifest: inout Manifest, _ members: [YAMLNode.Member]) {
     func place(_ key: String) -> SourcePlace {
       members.first { $0.key == key }?.keyPlace ?? SourcePlace(file: file, line: 1, column: 1)
@@ -195,7 +196,7 @@ extension ManifestLoader {
         place("sinks"),
         "name a pipeline with `store: { kind: sqlite, path: cache.db }` and the step `cache-write`")
     }
-    // What cannot be kept is not done.
+    // A task whose records cannot be stored must not count as done.
     manifest.pipeline.store.isRequired = true
   }
 

@@ -3,7 +3,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
 
-/// How a manifest is run, and what it is judged by.
+/// The settings of a run and its thresholds.
 extension ManifestLoader {
   // MARK: run and rate_limit
 
@@ -12,7 +12,7 @@ extension ManifestLoader {
     let base = OutputPath(folder: folder)
     settings.journalFolder = (try? base.resolve(settings.journalFolder)) ?? "runs"
     guard let options else { return settings }
-    // What could not be read is reported already, and must not stop the reading of the rest.
+    // Values that could not be parsed are already reported; defaults let the loader read the rest.
     settings.concurrency = options.int(ifGiven: "concurrency") ?? settings.concurrency
     settings.order = options.choice(ifGiven: "order") ?? settings.order
     settings.deadline = options.duration(ifGiven: "deadline")

@@ -3,7 +3,7 @@ import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Where results go.
+/// The sinks of a manifest.
 extension ManifestLoader {
   mutating func sinks(
     _ node: YAMLNode?, _ operations: [BatchOperation], _ schema: Schema?
@@ -96,7 +96,7 @@ extension ManifestLoader {
 
   // MARK: Columns
 
-  /// Checks columns, keys and table names of a sink against the records of its operations.
+  /// Validates the columns, keys and table name of a sink against the records of its operations.
   private mutating func checkColumns(
     _ sink: SinkSettings, _ options: PluginOptions, _ operations: [BatchOperation],
     _ schema: Schema?
@@ -140,7 +140,7 @@ extension ManifestLoader {
         .wrongValue, "`\(name)` cannot be the name of a table: \(reason)", place,
         "name another table")
     }
-    // SQLite compares names without regard to the case of ASCII letters.
+    // SQLite ignores the case of ASCII letters in names.
     var seen: [String: String] = key.isEmpty ? ["_task": "_task, which gqlrun adds"] : [:]
     for column in operation.columns + key.filter({ !operation.columns.contains($0) }) {
       guard let other = seen.updateValue(column, forKey: column.asciiLowercased) else { continue }
@@ -152,7 +152,7 @@ extension ManifestLoader {
     }
   }
 
-  /// A sink with columns needs records with fields.
+  /// Reports operations without record fields, since the sink needs columns.
   private mutating func checkHasColumns(
     _ sink: SinkSettings, _ kind: String, _ operations: [BatchOperation], _ schema: Schema?
   ) {
@@ -168,7 +168,7 @@ extension ManifestLoader {
     }
   }
 
-  /// Every path must fit the records of at least one operation.
+  /// Reports paths that fit the records of none of the operations; a path of `key` must fit all.
   private mutating func checkPaths(
     _ name: String, _ options: PluginOptions, _ operations: [BatchOperation], _ schema: Schema?
   ) {
@@ -184,7 +184,7 @@ extension ManifestLoader {
       for operation in operations {
         let shape = PathShape(
           operation.template.callerDocument, operation.template.definition, schema)
-        // What is wrong with `emit` itself is reported there.
+        // Errors in `emit` are reported at `emit`.
         if let emit = operation.emit, shape.problem(of: emit, endsAt: .value) != nil { return }
         if let problem = shape.problem(of: path, below: operation.emit, endsAt: .value) {
           problems.append(problem)

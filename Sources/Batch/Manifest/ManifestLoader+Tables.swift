@@ -1,7 +1,7 @@
 import GQLRunPipeline
 
 extension ManifestLoader {
-  /// The keys of a manifest but for `sinks` and `operations`.
+  /// The keys of a manifest except `sinks` and `operations`.
   static let rootTable: [OptionDescription] = [
     OptionDescription("version", .int(), required: true, "The version of the format; always 1"),
     OptionDescription("name", .string, "What the run is called in journals and reports"),

@@ -1,7 +1,7 @@
 import GQLRunJSON
 import GQLRunPipeline
 
-/// From bytes to the nodes of a manifest.
+/// Parses the text of a manifest into nodes.
 extension ManifestLoader {
   mutating func manifest(_ bytes: [UInt8], endpoint: String?) -> Manifest? {
     let start = SourcePlace(file: file, line: 1, column: 1)
@@ -36,7 +36,8 @@ extension ManifestLoader {
     return manifest(members, root, endpoint)
   }
 
-  /// JSON lines: the first holds the manifest but for its operations, each other one an operation.
+  /// Parses JSON lines: the line with `version` has the manifest's keys, each other line an
+  /// operation.
   private mutating func lines(_ text: String) -> YAMLNode? {
     var members: [YAMLNode.Member] = []
     var operations: [YAMLNode] = []

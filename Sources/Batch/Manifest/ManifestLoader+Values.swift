@@ -8,7 +8,7 @@ import GQLRunSupport
 /// The names that templates of an operation may use.
 struct KnownNames {
   enum Members {
-    /// Only a row can tell.
+    /// The members are known only once rows are read.
     case any
     case only(Set<String>)
 
@@ -91,7 +91,7 @@ extension ManifestLoader {
     }
   }
 
-  /// `empty: null` is the word here, not nothing.
+  /// `empty: null` means the word "null", not a missing value.
   private static func named(_ member: YAMLNode.Member) -> YAMLNode.Member {
     guard member.key == "empty", member.value.quotedText == "null" else { return member }
     var member = member
@@ -113,7 +113,7 @@ extension ManifestLoader {
       })
   }
 
-  /// A node as JSON, with plain scalars as JSON has them.
+  /// Converts a node to JSON; plain scalars get their JSON types.
   private func json(_ node: YAMLNode) -> JSONValue {
     switch node.content {
     case .scalar(let text, let isPlain):
@@ -126,8 +126,8 @@ extension ManifestLoader {
     }
   }
 
-  /// The names of rows, when they are known before the rows are read. Reports inputs that cannot be
-  /// used.
+  /// The template names of the operation's rows, with the columns if they are known before reading
+  /// rows. Reports unusable inputs.
   private mutating func rowNames(
     _ operation: BatchOperation, _ place: SourcePlace
   ) -> KnownNames {
@@ -139,7 +139,7 @@ extension ManifestLoader {
         columns = try CSVSource(ByteReader(path: path), delimiter: delimiter).columns.names
       case .jsonl(let path?): _ = try ByteReader(path: path)
       case .sqlite(let path, let query):
-        // An earlier operation may be about to write it.
+        // An earlier operation may create the database.
         if FileManager.default.fileExists(atPath: path) {
           columns = try QuerySource.columns(path: path, query: query)
         } else if operation.needs.isEmpty {
@@ -245,12 +245,12 @@ extension ManifestLoader {
       }
       let problems = decoder.findings.count
       let template = value(member.value, variable.type, types, known, member.key)
-      // What is left of a value that cannot be read would only be found incomplete.
+      // An incomplete value would only cause further errors.
       if let template, decoder.findings.count == problems {
         operation.variables.append((member.key, template))
       }
     }
-    // One that cannot be read is reported as that, and not as missing.
+    // Unreadable values are already reported, and must not be reported as missing.
     checkRequired(operation, member.keyPlace, given: members.map(\.key))
     checkConstants(operation, member.keyPlace)
   }
@@ -278,7 +278,7 @@ extension ManifestLoader {
     return names
   }
 
-  /// Variables that hold nothing to fill in are checked once, here.
+  /// Coerces variables once if none of them has a template.
   private mutating func checkConstants(_ operation: BatchOperation, _ place: SourcePlace) {
     var given = JSONObject()
     for variable in operation.variables {
@@ -336,7 +336,7 @@ extension ManifestLoader {
     }
   }
 
-  /// `${env:NAME}` and the like, as in pipeline files.
+  /// Expands `${env:NAME}` and the like, as in pipeline files.
   private mutating func expanded(_ text: String, _ node: YAMLNode, _ name: String) -> String? {
     guard text.contains("${") else { return text }
     let member = YAMLNode.Member(key: name, keyPlace: node.place, value: node)

@@ -6,16 +6,17 @@ public import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
 
-/// Reads manifests, and finds everything that is wrong with one before anything is sent.
+/// Loads batch manifests and reports all their errors before a request is sent.
 public struct ManifestLoader {
-  /// A manifest with what was noticed about it.
+  /// A loaded manifest with its warnings.
   public struct Loaded: Sendable {
+    /// The manifest.
     public var manifest: Manifest
-    /// Warnings only.
+    /// The diagnostics of the manifest; only warnings.
     public var warnings: PipelineDiagnostics
   }
 
-  /// The largest manifest in YAML, and the largest of JSON lines.
+  /// The maximum size of a manifest in bytes: as YAML, and as JSON lines.
   static let largestYAML = 1 << 20
   static let largestLines = 256 << 20
 
@@ -25,14 +26,14 @@ public struct ManifestLoader {
   let environment: PipelineFileEnvironment
   var decoder: OptionDecoder
   var source: SourceText
-  /// How many more names are looked up among similar ones. A manifest may have as many wrong names as it has
-  /// operations, and a search takes time in proportion to these.
+  /// How many more unknown names get a suggestion. A manifest may have as many unknown names as
+  /// operations, and each search takes time in proportion to the number of operations.
   private var suggestionsLeft = 100
-  /// Documents by path.
+  /// The parsed documents by path; `nil` for unreadable ones.
   var documents: [String: Document?] = [:]
   /// The members of the state file that templates read.
   var stateNames: Set<String> = []
-  /// The files that were read.
+  /// The files that were read so far.
   let inputs = InputRecorder()
 
   init(
@@ -52,14 +53,14 @@ public struct ManifestLoader {
     source = SourceText(file: file, lines: [])
   }
 
-  /// Reads the manifest at `path`; `-` is standard input, with JSON lines or YAML.
+  /// Loads the manifest at `path`, in YAML or JSON lines.
   ///
   /// - Parameters:
-  ///   - path: The path of the manifest, or `-`.
+  ///   - path: The path of the manifest; `-` for standard input.
   ///   - registry: The plugins that the pipeline may use.
   ///   - environment: The environment variables and files that the manifest may use.
   ///   - endpoint: Overrides the endpoint of the manifest and of the pipeline.
-  /// - Throws: Every error and warning at once.
+  /// - Throws: All errors and warnings of the manifest if it has at least one error.
   public static func load(
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process,
     endpoint: String? = nil
@@ -68,7 +69,15 @@ public struct ManifestLoader {
       bytes(of: path), path: path, registry: registry, environment: environment, endpoint: endpoint)
   }
 
-  /// Reads a manifest from the bytes that ``bytes(of:)`` returned for `path`.
+  /// Loads a manifest from the bytes that ``bytes(of:)`` returned for `path`.
+  ///
+  /// - Parameters:
+  ///   - bytes: The text of the manifest.
+  ///   - path: The path of the manifest; `-` for standard input.
+  ///   - registry: The plugins that the pipeline may use.
+  ///   - environment: The environment variables and files that the manifest may use.
+  ///   - endpoint: Overrides the endpoint of the manifest and of the pipeline.
+  /// - Throws: All errors and warnings of the manifest if it has at least one error.
   public static func load(
     _ bytes: [UInt8], path: String, registry: PluginRegistry,
     environment: PipelineFileEnvironment, endpoint: String? = nil
@@ -79,7 +88,9 @@ public struct ManifestLoader {
       registry: registry, environment: environment, endpoint: endpoint)
   }
 
-  /// The bytes of the manifest at `path`; `-` is standard input.
+  /// The bytes of the manifest at `path`; `-` reads standard input.
+  ///
+  /// - Throws: A diagnostic if the file cannot be read.
   public static func bytes(of path: String) throws(PipelineDiagnostics) -> [UInt8] {
     let isInput = path == "-"
     let file = isInput ? "stdin" : path
@@ -104,7 +115,16 @@ public struct ManifestLoader {
     }
   }
 
-  /// Reads a manifest from its bytes.
+  /// Loads a manifest from its bytes.
+  ///
+  /// - Parameters:
+  ///   - bytes: The text of the manifest.
+  ///   - file: The name of the manifest in diagnostics.
+  ///   - folder: The folder that paths in the manifest are relative to.
+  ///   - registry: The plugins that the pipeline may use.
+  ///   - environment: The environment variables and files that the manifest may use.
+  ///   - endpoint: Overrides the endpoint of the manifest and of the pipeline.
+  /// - Throws: All errors and warnings of the manifest if it has at least one error.
   public static func load(
     _ bytes: [UInt8], file: String, folder: String, registry: PluginRegistry,
     environment: PipelineFileEnvironment, endpoint: String? = nil
@@ -121,7 +141,7 @@ public struct ManifestLoader {
     return Loaded(manifest: manifest, warnings: found)
   }
 
-  /// What to write instead of an unknown name: a similar one, or some of those that there are.
+  /// The hint for an unknown name: the most similar known name, or the first twelve known names.
   mutating func hint(
     for name: String, among names: @autoclosure () -> [String]
   ) -> String? {
@@ -133,7 +153,7 @@ public struct ManifestLoader {
     return "there are \(names.prefix(12).joined(separator: ", "))\(names.count > 12 ? ", …" : "")"
   }
 
-  /// Reports outputs that would replace an input or another output.
+  /// Reports outputs that would overwrite an input or another output.
   mutating func checkOutputs(_ manifest: Manifest, _ sinks: SourcePlace) {
     let plan: SinkPlan
     do {
@@ -155,7 +175,7 @@ public struct ManifestLoader {
   }
 }
 
-/// Collects the files that are read while a manifest is loaded.
+/// Records the files that are read while a manifest is loaded.
 final class InputRecorder: Sendable {
   private let found = Locked([InputFile]())
 

@@ -1,10 +1,15 @@
 import GQLRunCache
 import GQLRunLanguage
 
-/// Makes the document that asks one object for a further page of one of its connections:
-/// `query($gqlrunID: ID!, $gqlrunAfter: String) { node(id: $gqlrunID) { ... on Post { comments(…) } } }`.
+/// Creates the document that requests the next page of a connection inside one object:
+///
+/// ```graphql
+/// query($gqlrunID: ID!, $gqlrunAfter: String) {
+///   node(id: $gqlrunID) { ... on Post { comments(after: $gqlrunAfter) { … } } }
+/// }
+/// ```
 struct NestedDocument {
-  /// The response key under which the object stands.
+  /// The response key of the object.
   static let objectKey = "node"
   static let idVariable = "gqlrunID"
   static let cursorVariable = "gqlrunAfter"

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Outputs stay below the folder of the manifest: no `..`, no absolute path, no way out by a link.
+/// Confines outputs to the manifest's folder: no absolute paths, no `..`, no symbolic links out of
+/// it.
 struct OutputPath {
   let folder: String
 
@@ -8,9 +9,9 @@ struct OutputPath {
     var reason: String
   }
 
-  /// The path of an output as seen from the working directory.
+  /// Resolves a path of the manifest against its folder.
   ///
-  /// Checked again when the file is opened, since a link may have come in between.
+  /// Opening the file checks the path again, since a link may have been created in between.
   func resolve(_ path: String) throws(Refused) -> String {
     guard !path.isEmpty, !path.hasPrefix("/") else {
       throw Refused(reason: "name it relative to the manifest")
@@ -39,12 +40,12 @@ struct OutputPath {
     return full
   }
 
-  /// The path as seen from the folder, which is the same from every working directory.
+  /// The path relative to the folder, the same from every working directory.
   func relative(_ path: String) -> String {
     path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.count + 1)) : path
   }
 
-  /// The opposite of ``relative(_:)``, for messages.
+  /// The inverse of ``relative(_:)``, for messages.
   func shown(_ relative: String) -> String {
     folder == "." || relative == "-" || relative.hasPrefix("/") ? relative : "\(folder)/\(relative)"
   }
@@ -55,7 +56,7 @@ struct OutputPath {
     return String(cString: resolved)
   }
 
-  /// Text from a template as one part of a path.
+  /// Replaces the characters of a template's value that a path component cannot have.
   static func component(_ text: String) -> String {
     let safe = String(
       text.unicodeScalars.map { scalar in

@@ -1,24 +1,25 @@
 import GQLRunLanguage
 import GQLRunSupport
 
-/// Checks paths into a result against the document that selects it, and against the schema when there is one.
+/// Validates paths into a result against the document and, if there is one, the schema.
 ///
-/// The document tells which response keys there are; only the schema tells which of them are lists.
+/// The document determines the response keys; only the schema determines which of them are lists.
 struct PathShape {
-  /// What a path has to end at.
+  /// What a path must refer to.
   enum End {
-    /// One record for each match: not a list.
+    /// An object or leaf value for each match, not a list.
     case record
-    /// Anything.
+    /// Any value.
     case value
     /// The list itself.
     case list
-    /// One object with `pageInfo`.
+    /// A single object with `pageInfo`.
     case connection
   }
 
   struct Problem {
-    /// Follows the name of the option: "leads to `x`, which the document does not select".
+    /// Continues a sentence after the option's name: "leads to `x`, which the document does not
+    /// select".
     var message: String
     var hint: String?
   }
@@ -38,9 +39,9 @@ struct PathShape {
     self.schema = schema
   }
 
-  /// What is wrong with a path; `nil` when nothing is, as far as that is known.
+  /// The error of a path; `nil` if no error is known.
   ///
-  /// - Parameter base: The path of the records that `path` begins at, which is checked by itself.
+  /// - Parameter base: The path of the records that `path` is relative to; validated separately.
   func problem(of path: ResultPath, below base: ResultPath? = nil, endsAt end: End) -> Problem? {
     var sets = [
       Typed(set: definition.selectionSet, parent: schema?.rootType(for: definition.type)?.name)
@@ -48,7 +49,7 @@ struct PathShape {
     for key in base?.keys ?? [] {
       sets = below(fields(sets).filter { $0.field.responseKey == key })
     }
-    // How many lists are still open behind the last key; `nil` when that is not known.
+    // The number of list levels not yet indexed after the last key; `nil` if unknown.
     var open: Int? = 0
     var text = ""
     for step in path.steps {
@@ -126,7 +127,7 @@ struct PathShape {
     parent.flatMap { schema?.field(field.name.value, on: $0)?.type }
   }
 
-  /// How many lists a field's type has.
+  /// The number of list levels of a field's type; `nil` if unknown.
   private func depth(of field: Field, on parent: String?) -> Int? {
     guard var type = type(of: field, on: parent) else {
       return field.name.value == "__typename" ? 0 : nil

@@ -2,7 +2,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunSupport
 
-/// A path into a result: `organization.repositories.nodes[*]`, where `[*]` is every element.
+/// A path into a result, such as `organization.repositories.nodes[*]`; `[*]` matches every element.
 struct ResultPath: Sendable, Hashable, CustomStringConvertible {
   enum Step: Sendable, Hashable {
     case key(String)
@@ -34,12 +34,12 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The keys of the path, without lists.
+  /// The keys of the path, without list steps.
   var keys: [String] {
     steps.compactMap { if case .key(let key) = $0 { key } else { nil } }
   }
 
-  /// Every value at the path; none where the result has null or nothing.
+  /// All values at the path; empty where an object on the path is null or absent.
   func values(in value: JSONValue) -> [JSONValue] { Self.values(value, steps[...]) }
 
   private static func values(_ value: JSONValue, _ steps: ArraySlice<Step>) -> [JSONValue] {
@@ -52,10 +52,10 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The one value at the path.
+  /// The first value at the path.
   func value(in value: JSONValue) -> JSONValue? { values(in: value).first }
 
-  /// What lies at a path of one record.
+  /// The result of a lookup in one record.
   enum Found {
     case value(JSONValue)
     /// An object or list on the path is null, or empty.
@@ -65,7 +65,7 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
     case mismatch(PathMismatch)
   }
 
-  /// What lies at the path: the first match where it goes through lists.
+  /// Looks up the path; if it goes through lists, the result is the first match.
   func look(in value: JSONValue) -> Found { look(value, 0) }
 
   private func look(_ value: JSONValue, _ index: Int) -> Found {
@@ -90,7 +90,7 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The path up to a step, as text.
+  /// The text of the steps before `end`.
   fileprivate func text(upTo end: Int) -> String {
     var text = ""
     for step in steps[..<end] {
@@ -104,9 +104,10 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A result whose shape is not the one that a path expects: a list without `[*]`, or `[*]` without a list.
+/// A value on a path has the wrong shape: a list without `[*]`, or `[*]` on a value that is no
+/// list.
 struct PathMismatch: Sendable, Equatable, CustomStringConvertible {
-  /// What is wrong, and what to write; follows the name of the option.
+  /// The error and the correction; continues a sentence after the option's name.
   let description: String
 
   /// - Parameters:
@@ -126,7 +127,7 @@ struct PathMismatch: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// The fields of a document by response path, to check paths before anything is sent.
+/// The fields of a document by response path, to validate paths before requests are sent.
 struct SelectionTree {
   let document: Document
   let root: SelectionSet
@@ -136,7 +137,7 @@ struct SelectionTree {
     root = operation.selectionSet
   }
 
-  /// The selections below a path.
+  /// The selection sets at a path.
   func selections(at keys: [String]) -> [SelectionSet] {
     var sets = [root]
     for key in keys {
@@ -146,7 +147,7 @@ struct SelectionTree {
     return sets
   }
 
-  /// The names of the columns of objects at a path, in the order of the document.
+  /// The columns of the objects at a path: their response keys in the document's order.
   func columns(at keys: [String]) -> [String] {
     var seen: Set<String> = []
     return selections(at: keys).flatMap { fields(of: $0) }.map(\.responseKey)

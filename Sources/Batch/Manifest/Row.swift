@@ -1,7 +1,7 @@
 import GQLRunCache
 import GQLRunJSON
 
-/// The names of the columns of an input.
+/// The column names of an input.
 struct Columns: Sendable {
   let names: [String]
   private let index: [String: Int]
@@ -14,23 +14,23 @@ struct Columns: Sendable {
   func place(of name: String) -> Int? { index[name] }
 }
 
-/// One row of an input: what the templates of a task are filled from.
+/// One row of an input, which fills the templates of a task.
 struct Row: Sendable {
   enum Content: Sendable {
-    /// Text in columns; `nil` is an empty cell.
+    /// Text cells; `nil` is an empty cell.
     case cells(Columns, [String?])
-    /// Values that have a type of their own.
+    /// JSON values.
     case values(JSONObject)
   }
 
-  /// The line or row in its source, counted from 1.
+  /// The line or row number in the source, from 1.
   var number: Int
   var content: Content
 
-  /// What a template finds under a path.
+  /// The result of looking up a template's path in a row.
   enum Found: Sendable {
     case absent
-    /// Text that takes the type of what it is used for.
+    /// Text that is converted to the type of the variable.
     case text(String)
     case value(JSONValue)
   }

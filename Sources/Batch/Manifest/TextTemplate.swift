@@ -1,7 +1,7 @@
 import GQLRunCache
 import GQLRunJSON
 
-/// A name in a template: `row.login`, `state.since`, `op`.
+/// A reference in a template: `row.login`, `state.since`, `op`.
 struct Reference: Sendable, Hashable, CustomStringConvertible {
   var root: String
   var path: [String]
@@ -9,7 +9,7 @@ struct Reference: Sendable, Hashable, CustomStringConvertible {
   var description: String { ([root] + path).joined(separator: ".") }
 }
 
-/// Text with places that are filled in: `out/{{op}}.ndjson`. There is no code in it.
+/// Text with references in double braces: `out/{{op}}.ndjson`. Templates contain no code.
 struct TextTemplate: Sendable {
   enum Part: Sendable {
     case text(String)
@@ -54,13 +54,13 @@ struct TextTemplate: Sendable {
     parts.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
   }
 
-  /// The reference that is the whole text.
+  /// The reference, if it is the whole text.
   var whole: Reference? {
     guard parts.count == 1, case .reference(let reference) = parts[0] else { return nil }
     return reference
   }
 
-  /// The text without anything to fill in.
+  /// The text, if it has no references.
   var constant: String? {
     guard references.isEmpty else { return nil }
     return parts.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }
@@ -84,7 +84,7 @@ struct TextTemplate: Sendable {
   }
 }
 
-/// What is wrong with one task before it is sent.
+/// An error in one task that is found before its request is sent.
 struct TaskProblem: Error, Sendable, CustomStringConvertible {
   var message: String
 
@@ -93,17 +93,17 @@ struct TaskProblem: Error, Sendable, CustomStringConvertible {
   var description: String { message }
 }
 
-/// Where the names of templates are looked up for one task.
+/// The values that the references of one task's templates resolve to.
 struct Scope: Sendable {
-  /// The name of the row, as `foreach` has it.
+  /// The name of the row in templates, from `as`.
   var rowName = "row"
   var row: Row?
   var empty = VariableReader.Empty.omit
   var operation = ""
   var state = JSONObject()
-  /// Values captured from the operations that this one needs.
+  /// The captured values of needed operations, by operation.
   var captured: [String: JSONObject] = [:]
-  /// The task's key, once it is known.
+  /// The task's key, once it is computed.
   var key = ""
 
   func find(_ reference: Reference) -> Row.Found {

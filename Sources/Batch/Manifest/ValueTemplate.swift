@@ -2,9 +2,10 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 
-/// The value of a variable, with places that are filled in for each task.
+/// The value of a variable, with references that are filled in for each task.
 ///
-/// A value that is only `{{x}}` keeps the type of x; text from CSV takes the declared type.
+/// A value that consists of a single reference keeps the type of the referenced value; text from
+/// CSV is converted to the declared type.
 indirect enum ValueTemplate: Sendable {
   case constant(JSONValue)
   case reference(Reference, TypeReference?)
@@ -12,7 +13,7 @@ indirect enum ValueTemplate: Sendable {
   case list([ValueTemplate])
   case object([(key: String, value: ValueTemplate)])
 
-  /// The value for one task; `nil` when there is none, so that a variable is left out.
+  /// The value for one task; `nil` leaves the variable out.
   ///
   /// - Parameter name: The path of the value in the variables, for errors.
   func value(
@@ -51,12 +52,12 @@ indirect enum ValueTemplate: Sendable {
   }
 }
 
-/// Gives text from files the type that an operation declares.
+/// Converts text from files to the types that an operation declares.
 struct TypedText: Sendable {
   let reader: VariableReader
   var schema: Schema?
 
-  /// `text` as a value of `type`; text for types that are not known here.
+  /// `text` as a value of `type`; a string if `type` is `nil`.
   func value(
     of text: String, _ type: TypeReference?, _ name: String
   ) throws(TaskProblem) -> JSONValue {
@@ -68,8 +69,8 @@ struct TypedText: Sendable {
     }
   }
 
-  /// A scalar of a manifest: quoted text is text, plain text takes the declared type, and where none is
-  /// known it is what JSON says.
+  /// A scalar of a manifest: quoted text is a string; plain text is converted to the declared type
+  /// or, if none is known, to its JSON type.
   func value(
     ofScalar text: String, isPlain: Bool, _ type: TypeReference?, _ name: String
   ) throws(TaskProblem) -> JSONValue {
@@ -81,7 +82,7 @@ struct TypedText: Sendable {
     return Self.value(ofScalar: text, isPlain: isPlain)
   }
 
-  /// A scalar of YAML with the types that JSON has.
+  /// A YAML scalar with its JSON type.
   static func value(ofScalar text: String, isPlain: Bool) -> JSONValue {
     guard isPlain else { return .string(text) }
     if isNull(text) { return .null }
@@ -93,7 +94,7 @@ struct TypedText: Sendable {
     text.isEmpty || text == "null" || text == "~"
   }
 
-  /// The type of a field of an input object; `nil` when that is not known.
+  /// The type of an input object's field; `nil` if unknown.
   func field(_ name: String, of type: TypeReference?) -> TypeReference? {
     guard let leaf = type?.namedType.value,
       case .inputObject(let object) = schema?.type(named: leaf)
@@ -103,7 +104,7 @@ struct TypedText: Sendable {
 }
 
 extension TypeReference {
-  /// The type of an element of this list type.
+  /// The element type of this list type.
   var element: TypeReference? {
     switch self {
     case .named: nil

@@ -5,17 +5,20 @@ public import GQLRunPipeline
 /// A file that the run reads.
 struct InputFile: Sendable, Equatable {
   var path: String
-  /// In messages: "the manifest", "the rows of `users`".
+  /// The role of the file in messages: "the manifest", "the rows of `users`".
   var role: String
 }
 
-/// An output that must not be written, with the place in the manifest that names it.
+/// An output that must not be written, with the source location of its path.
 public struct OutputProblem: Error, Sendable, CustomStringConvertible {
-  /// Where the manifest names the output; `nil` when its default does.
+  /// The source location of the path; `nil` if it is a default.
   public var place: SourcePlace?
+  /// The problem, with the path of the output.
   public var message: String
+  /// How to solve it.
   public var hint: String
 
+  /// `file:line:column: message; hint`.
   public var description: String {
     (place.map { "\($0.file):\($0.line):\($0.column): " } ?? "") + "\(message); \(hint)"
   }
@@ -79,7 +82,7 @@ struct OutputCheck {
     self.outputs = outputs
   }
 
-  /// Whether an operation reads a database after one that writes it has ended.
+  /// Whether an operation reads a database after an operation that writes it has finished.
   private func reads(_ reader: Int, after path: String) -> Bool {
     let entries = Set(plan.entries.indices.filter { plan.entries[$0].path == path })
     var open = manifest.operations[reader].needs
@@ -94,7 +97,7 @@ struct OutputCheck {
     return false
   }
 
-  /// Outputs that would replace an input, a journal or another output.
+  /// Outputs that would overwrite an input, a journal or another output.
   func conflicts() -> [OutputProblem] {
     var problems: [OutputProblem] = []
     var inputs = LocationTable<(file: InputFile, reader: Int?)>()
@@ -155,7 +158,7 @@ struct OutputCheck {
     return inputs
   }
 
-  /// Journals and what lies beside them, by their names.
+  /// Whether a path is a journal or one of its companion files, judged by name.
   private func isJournal(_ path: String) -> Bool {
     let folder = Location(manifest.settings.journalFolder).path
     let full = Location(path).path
@@ -166,11 +169,11 @@ struct OutputCheck {
 
   // MARK: Files that are there
 
-  /// Files that the run would replace and that are not earlier outputs of the manifest.
+  /// Existing files that the run would overwrite and that are not earlier outputs of the manifest.
   ///
   /// - Parameters:
-  ///   - includingSinks: Whether the sinks are looked at, too, and not only reports and state.
-  ///   - journal: That of a run that goes on. What it has published is compared elsewhere.
+  ///   - includingSinks: Whether to check the sinks in addition to reports and state.
+  ///   - journal: The journal of a resumed run. Files that it published are compared elsewhere.
   func foreignFiles(
     _ ledger: OutputLedger, includingSinks: Bool = true, resuming journal: Journal? = nil
   ) throws -> [OutputProblem] {
@@ -182,7 +185,7 @@ struct OutputCheck {
     var problems: [OutputProblem] = []
     for output in outputs where !output.isDatabase && (includingSinks || !output.isSink) {
       if published.contains(output.path) { continue }
-      // Also when the list of outputs was lost: the unfinished file is compared when it is opened.
+      // Unfinished files are compared when they are opened, even if the list of outputs was lost.
       if output.path.hasSuffix(".part"),
         known.contains(base.relative(String(output.path.dropLast(5))) + "\u{0}")
       {
@@ -221,11 +224,11 @@ struct OutputCheck {
     return problems
   }
 
-  /// Snapshots are compared, and replaced only on demand.
+  /// Snapshots are compared with the data, and replaced only on request.
   private func isSnapshot(_ output: Output) -> Bool { output.role.hasPrefix("the snapshot") }
 
-  /// Whether a file that the ledger does not know can be a state file that was written by hand: an object
-  /// whose members the manifest uses.
+  /// Whether an unlisted file may be a handwritten state file: an object whose members the manifest
+  /// uses.
   private func isStateFile(_ path: String) -> Bool {
     guard let state = try? StateFile.read(path) else { return false }
     let names = manifest.stateNames
@@ -233,7 +236,7 @@ struct OutputCheck {
   }
 }
 
-/// Where a path leads: the file that is there, or the place in an existing folder.
+/// The target of a path: an existing file, or a name in an existing folder.
 private struct Location {
   let path: String
   private let status: FileStatus?
@@ -255,11 +258,11 @@ private struct Location {
     }
   }
 
-  /// The device and inode of the file that is there.
+  /// The device and inode of the existing file.
   var file: String? { status.map { "\($0.device):\($0.inode)" } }
 }
 
-/// Values by the path and by the file that they lead to.
+/// Values by the path and by the file that it resolves to.
 private struct LocationTable<Value> {
   private var byPath: [String: [Value]] = [:]
   private var byFile: [String: [Value]] = [:]

@@ -2,20 +2,20 @@ import Foundation
 import GQLRunJSON
 import GQLRunSupport
 
-/// The files that earlier runs of a manifest have written, kept beside its journals.
+/// The list of files written by earlier runs of a manifest, stored beside its journals.
 ///
-/// A run replaces its own earlier outputs and nothing else. A file counts as an earlier output when it is
-/// unchanged since (same size and time), or when it is the file that an unfinished run has open.
+/// A run overwrites only its own earlier outputs. A file counts as one if it is unchanged (same
+/// size and modification time), or if it is the file that an unfinished run has open.
 struct OutputLedger {
-  /// What is known of one output.
+  /// The record of one output.
   struct Entry: Equatable {
-    /// Of the complete file.
+    /// The size of the complete file, in bytes.
     var size: Int?
-    /// Seconds since 1970, with nine decimals.
+    /// The modification time in seconds since 1970, with nine decimals.
     var modified: String?
-    /// Of the file that a run began to write, until it is complete.
+    /// The inode of the file that a run started to write; `nil` once it is complete.
     var inode: UInt64?
-    /// Whether it is about to be replaced as a whole, so that any file may be the new one.
+    /// Whether the file is about to be replaced as a whole, so that any file may be the new one.
     var isPending = false
   }
 
@@ -23,9 +23,9 @@ struct OutputLedger {
   private let base: OutputPath
   private(set) var entries: [String: Entry] = [:]
 
-  /// Reads what is known; nothing when there is no ledger yet.
+  /// Reads the ledger; it is empty if there is no file.
   ///
-  /// - Throws: ``JournalError`` when the file is not a ledger.
+  /// - Throws: ``JournalError`` if the file is not a ledger.
   init(_ manifest: Manifest, shard: Shard? = nil) throws {
     let folder = JournalFolder(manifest, shard: shard)
     path = folder.ledgerPath
@@ -47,14 +47,14 @@ struct OutputLedger {
     }
   }
 
-  /// Earlier versions kept no ledger: what their newest journal names is an earlier output.
+  /// The outputs of earlier versions, which wrote no ledger, from their newest journal.
   private static func older(
     _ folder: JournalFolder, _ manifest: Manifest, _ base: OutputPath
   ) throws -> [String: Entry] {
     guard let newest = folder.all().last, let journal = try? Journal(path: newest, isReadOnly: true)
     else { return [:] }
     defer { journal.close() }
-    // Journals that record outputs come with a ledger.
+    // Journals that record outputs have a ledger.
     guard try journal.outputs().isEmpty else { return [:] }
     let report = manifest.report
     let reports = [report.junit, report.html, report.json].compactMap { $0 }
@@ -63,10 +63,10 @@ struct OutputLedger {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether the manifest has written this output before, whatever it is now.
+  /// Whether the manifest wrote this output before, even if the file has changed since.
   func knows(_ path: String) -> Bool { entries[base.relative(path)] != nil }
 
-  /// Whether the file at a path is an earlier output, or there is none.
+  /// Whether the file at a path is an earlier output or does not exist.
   func owns(_ path: String) -> Bool {
     guard let file = FileStatus(path) else { return true }
     guard let entry = entries[base.relative(path)] else { return false }
@@ -74,12 +74,12 @@ struct OutputLedger {
     guard let size = entry.size, let modified = entry.modified, size == file.size else {
       return false
     }
-    // Archives keep whole seconds.
+    // Archives store whole seconds.
     return modified == file.modified
       || file.modified.hasSuffix(".000000000") && modified.hasPrefix(file.modified.dropLast(9))
   }
 
-  /// Notes files that are about to be written.
+  /// Records files that are about to be written.
   mutating func begin(_ paths: [String], inodes: [String: UInt64] = [:]) throws {
     for path in paths {
       let name = base.relative(path)
@@ -90,14 +90,14 @@ struct OutputLedger {
     try save()
   }
 
-  /// Notes that files are about to be replaced as a whole.
+  /// Records that files are about to be replaced as a whole.
   mutating func willReplace(_ paths: [String]) throws {
     guard !paths.isEmpty else { return }
     for path in paths { entries[base.relative(path), default: Entry()].isPending = true }
     try save()
   }
 
-  /// Notes files that are complete.
+  /// Records that files are complete.
   mutating func end(_ paths: [String]) throws {
     guard !paths.isEmpty else { return }
     for path in paths {
@@ -125,12 +125,12 @@ struct OutputLedger {
   }
 }
 
-/// What the file system says of a file; symbolic links are followed.
+/// The status of a file, with symbolic links resolved.
 struct FileStatus: Equatable {
   var device: UInt64
   var inode: UInt64
   var size: Int
-  /// Seconds since 1970, with nine decimals.
+  /// The modification time in seconds since 1970, with nine decimals.
   var modified: String
   var isRegular: Bool
 

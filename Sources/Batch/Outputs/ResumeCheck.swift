@@ -1,9 +1,10 @@
 import GQLRunCache
 
-/// Compares the outputs of the manifest with those that the journal recorded, before a run goes on.
+/// Compares the outputs of the manifest with those that the journal recorded, before a run is
+/// resumed.
 ///
-/// A result that was recorded is not requested again. So an output that does not have it would stay
-/// incomplete: one that was renamed in the manifest, added or removed since, or whose format changed.
+/// Recorded results are not requested again. An output that lacks them would stay incomplete: one
+/// that was renamed, added or removed in the manifest, or whose format changed.
 struct ResumeCheck {
   private let journal: Journal
   private let cache: (any RecordStore)?
@@ -19,12 +20,12 @@ struct ResumeCheck {
     wanted = plan.outputs(base, cache: cache)
   }
 
-  /// Records the outputs of the run; of one that goes on, compares them first.
+  /// Records the outputs of a new run; compares those of a resumed run first.
   ///
-  /// - Throws: ``StoppedByStorage`` when recorded results would be missing from an output.
+  /// - Throws: ``StoppedByStorage`` if an output would lack recorded results.
   func run() async throws {
     let known = try journal.outputs()
-    // A new journal, or one of a version that recorded no outputs.
+    // Empty in new journals and in those of versions that recorded no outputs.
     if !known.isEmpty { try await compare(known) }
     try journal.register(wanted)
   }

@@ -1,7 +1,7 @@
 import Foundation
 import GQLRunSupport
 
-/// One page with everything about a run: no script, no network, readable in ten years.
+/// A report of a run as one self-contained HTML page without scripts or network access.
 struct HTMLReport {
   private let data: ReportData
   private let missed: [String]
@@ -70,7 +70,7 @@ struct HTMLReport {
       + "</tr></table>"
   }
 
-  /// Latencies in columns of equal width on a logarithmic scale.
+  /// A histogram of latencies with bars of equal width on a logarithmic scale.
   private var latencyChart: String {
     let buckets = data.latency.buckets
     guard let low = buckets.first?.bound, let high = buckets.last?.bound else {

@@ -2,16 +2,17 @@ import Foundation
 import GQLRunJSON
 import GRDB
 
-/// What a journal says, for people and scripts.
+/// Reads the journal of a run: its status, and the reports created from it.
 public struct RunInspection {
   private let journal: Journal
   private let manifest: Manifest
 
-  /// Opens a journal, even while a run uses it.
+  /// Opens a journal read-only, even while a run writes it.
   ///
   /// - Parameters:
   ///   - manifest: The manifest of the run.
   ///   - path: The path of the journal; `nil` for the newest one of the manifest.
+  /// - Throws: ``JournalError`` if there is no journal, or it cannot be read.
   public init(_ manifest: Manifest, journal path: String? = nil) throws {
     guard let path = path ?? JournalFolder(manifest).newest() else {
       throw JournalError(
@@ -25,9 +26,10 @@ public struct RunInspection {
     self.manifest = manifest
   }
 
+  /// The path of the journal.
   public var path: String { journal.path }
 
-  /// How the run stands, as lines.
+  /// The status of the run as text, with one fact per line.
   public func status() throws -> String {
     let counts = try journal.counts()
     let stop = try journal.meta("stop") ?? ""
@@ -52,13 +54,13 @@ public struct RunInspection {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Every output of the run, with what the journal recorded of it.
+  /// All outputs of the run with their recorded progress.
   private func outputs() throws -> [(name: String, records: Int?, bytes: Int?)] {
     let base = OutputPath(folder: manifest.folder)
     let sinks = try journal.sinks()
     let outputs = try journal.outputs()
     guard !outputs.isEmpty else {
-      // A journal of an older version.
+      // The journal of an older version.
       return sinks.values.sorted { $0.path < $1.path }.map { ($0.path, $0.records, $0.position) }
     }
     return outputs.map { output in
@@ -72,7 +74,7 @@ public struct RunInspection {
     }
   }
 
-  /// The same as JSON.
+  /// The status of the run as JSON.
   public func statusJSON() throws -> String {
     let counts = try journal.counts()
     var object: JSONObject = ["journal": .string(journal.path)]
@@ -91,10 +93,10 @@ public struct RunInspection {
     return JSONValue.object(object).jsonText() + "\n"
   }
 
-  /// Writes the reports that the manifest names.
+  /// Writes the reports that the manifest names, and returns their paths.
   ///
-  /// - Parameter overwrites: Replaces files that are not earlier reports, too.
-  /// - Throws: ``OutputProblems`` when a file that is there is not an earlier output.
+  /// - Parameter overwrites: Whether files that are not earlier reports may be overwritten.
+  /// - Throws: ``OutputProblems`` if an existing file is not an earlier report.
   public func writeReports(overwrites: Bool = false) throws -> [String] {
     var ledger = try OutputLedger(manifest)
     if !overwrites {
@@ -119,7 +121,7 @@ public struct RunInspection {
 }
 
 extension JournalFolder {
-  /// The newest journal of any shard.
+  /// The newest journal of the whole run or, if there is none, of any shard.
   func newest() -> String? {
     let own = all()
     if let last = own.last { return last }
@@ -129,26 +131,45 @@ extension JournalFolder {
   }
 }
 
-/// What differs between two runs.
+/// The differences between two runs.
 public struct RunDiff {
+  /// A task whose state differs between the runs.
   public struct Change: Sendable {
+    /// The operation's id.
     public var operation: String
+    /// The task's key.
     public var key: String
+    /// The name of the state in the earlier run.
     public var before: String
+    /// The name of the state in the later run.
     public var after: String
+    /// The error of the later run; `nil` if the task has none.
     public var error: String?
   }
 
+  /// The tasks whose state changed; at most 1,000.
   public private(set) var changes: [Change] = []
+  /// The number of tasks that only the later run has.
   public private(set) var added = 0
+  /// The number of tasks that only the earlier run has.
   public private(set) var removed = 0
+  /// The number of tasks that are done in the later run only.
   public private(set) var fixed = 0
+  /// The number of tasks that are done in the earlier run only.
   public private(set) var broken = 0
+  /// The number of tasks with the same state in both runs.
   public private(set) var same = 0
+  /// The p50, p95 and p99 latencies of both runs, in milliseconds.
   public private(set) var latencies: [(name: String, before: Double, after: Double)] = []
   private static let mostChanges = 1_000
 
-  /// Compares the journals at two paths; the last two runs of a manifest when they are `nil`.
+  /// Compares the journals of two runs.
+  ///
+  /// - Parameters:
+  ///   - manifest: The manifest of the runs.
+  ///   - old: The path of the earlier journal; `nil` for the newest one before `new`.
+  ///   - new: The path of the later journal; `nil` for the newest one.
+  /// - Throws: ``JournalError`` if there are no two runs to compare, or a journal cannot be read.
   public init(_ manifest: Manifest, from old: String? = nil, to new: String? = nil) throws {
     let all = JournalFolder(manifest).all()
     guard let new = new ?? all.last,
@@ -202,6 +223,7 @@ public struct RunDiff {
     }
   }
 
+  /// The differences as text, with one fact per line.
   public var text: String {
     var lines = [
       "\(same) as before, \(fixed) mended, \(broken) broken, \(added) new, \(removed) gone"

@@ -1,27 +1,27 @@
 import Histogram
 
-/// How often which latency occurred, within one percent, in a few kilobytes.
+/// A histogram of latencies with a relative error of one percent, in a few kilobytes.
 struct LatencyHistogram: Sendable {
-  /// In hundredths of a millisecond.
+  /// In units of 0.01 ms.
   private var histogram = Histogram<UInt32>(numberOfSignificantValueDigits: .two)
 
   var count: Int { Int(histogram.totalCount) }
   var mean: Double { count == 0 ? 0 : histogram.mean / 100 }
-  /// In milliseconds.
+  /// The highest latency, in milliseconds.
   private(set) var maximum = 0.0
 
   mutating func add(milliseconds: Double) {
-    // A day: what is longer is told as that, but for the maximum.
+    // Latencies above one day count as one day, except in `maximum`.
     histogram.record(UInt64(min(max(milliseconds, 0), 86_400_000) * 100))
     maximum = max(maximum, milliseconds)
   }
 
-  /// In milliseconds; `share` from 0 to 1.
+  /// The latency in milliseconds that the given share of samples, from 0 to 1, does not exceed.
   func quantile(_ share: Double) -> Double {
     count == 0 ? 0 : min(Double(histogram.valueAtPercentile(share * 100)) / 100, maximum)
   }
 
-  /// The occupied buckets, as upper bounds in milliseconds and counts.
+  /// The non-empty buckets: upper bounds in milliseconds, and counts.
   var buckets: [(bound: Double, count: Int)] {
     histogram.recordedValues().map { (Double($0.value) / 100, Int($0.count)) }
   }

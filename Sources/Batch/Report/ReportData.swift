@@ -2,7 +2,7 @@ import Foundation
 import GQLRunJSON
 import GRDB
 
-/// One task as reports show it.
+/// A task in a report.
 struct ReportedTask: Sendable {
   var id: String
   var operation: String
@@ -18,7 +18,8 @@ struct ReportedTask: Sendable {
   var error: String?
 }
 
-/// The numbers of a run, from its journal: the same whether it ran in one go or was resumed.
+/// The figures of a run, computed from its journal; a resumed run gives the same as an
+/// uninterrupted one.
 struct ReportData {
   private(set) var name: String
   private(set) var file: String
@@ -30,11 +31,11 @@ struct ReportData {
   private(set) var last = 0.0
   private(set) var records = 0
   private(set) var bytes = 0
-  /// Tasks that ended, by even parts of the time of the run: done and failed.
+  /// The numbers of tasks done and failed in equal intervals of the run's time.
   private(set) var throughput: [(done: Int, failed: Int)] = []
   private(set) var slowest: [ReportedTask] = []
   private(set) var failed: [ReportedTask] = []
-  /// As many as there are tenths of a second, within what a page shows.
+  /// The number of intervals: one per 100 ms, within the width of a page.
   private(set) var parts = 60
   private static let shown = 50
 
@@ -52,7 +53,7 @@ struct ReportData {
         db, sql: "SELECT min(ended), max(ended) FROM tasks WHERE ended > 0")
       return (row?[0] ?? .infinity, row?[1] ?? 0)
     }
-    // The first task has not ended at the moment when the run began.
+    // The first task finished later than the run started.
     if let started = try journal.meta("started").flatMap({ Double($0) }) {
       first = min(first, started)
     }
@@ -95,7 +96,7 @@ struct ReportData {
 
   var seconds: Double { first.isFinite ? max(last - first, 0) : 0 }
 
-  /// The thresholds that do not hold, with what was found.
+  /// The thresholds that were not met, with the measured values.
   func missed(_ thresholds: [BatchCondition], runSeconds: Double? = nil) -> [String] {
     guard !thresholds.isEmpty else { return [] }
     let seconds = runSeconds ?? seconds

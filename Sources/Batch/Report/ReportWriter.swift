@@ -12,7 +12,7 @@ struct ReportWriter {
     self.manifest = manifest
   }
 
-  /// Writes those that the manifest asks for, and notes them as outputs.
+  /// Writes the reports that the manifest names, and records them as outputs.
   func write(_ ledger: inout OutputLedger) throws {
     let report = manifest.report
     let paths = [report.junit, report.html, report.json].compactMap { $0 }
@@ -31,7 +31,7 @@ struct ReportWriter {
   }
 }
 
-/// The numbers of a run as JSON.
+/// The figures of a run as JSON.
 struct JSONReport {
   let value: JSONValue
 
@@ -93,9 +93,9 @@ struct JSONReport {
   }
 }
 
-/// JUnit XML: an operation is a suite, a task a case.
+/// A JUnit XML report with a suite for each operation and a case for each task.
 ///
-/// Written task by task, so that a million of them take no memory.
+/// Written task by task, in constant memory.
 struct JUnitReport {
   let data: ReportData
 
@@ -161,7 +161,7 @@ struct JUnitReport {
 
   private static func seconds(_ value: Double) -> String { String(format: "%.3f", value) }
 
-  /// Text for XML: markup escaped, what XML 1.0 cannot hold replaced.
+  /// Escapes text for XML, and replaces characters that XML 1.0 does not allow.
   static func escaped(_ text: String) -> String {
     QuotedText.markup(text, keepsLineBreaks: false)
   }

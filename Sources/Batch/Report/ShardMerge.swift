@@ -3,17 +3,23 @@ import GQLRunJSON
 import GQLRunSupport
 import GRDB
 
-/// Puts the outputs and journals of the shards of a run together.
+/// Merges the outputs and journals of the shards of a batch.
 public struct ShardMerge {
+  /// The number of tasks in all shards.
   public private(set) var tasks = 0
+  /// The paths of the merged outputs, in the manifest's order.
   public private(set) var files: [String] = []
+  /// The path of the merged journal.
   public private(set) var journal = ""
 
   /// Merges the newest journal and the outputs of each shard of a manifest.
   ///
-  /// - Parameter overwrites: Replaces files that are not earlier outputs of the manifest, too.
-  /// - Throws: ``JournalError`` when a shard is missing or has not ended, ``StoppedByStorage`` when an output
-  ///   of a shard is not what its journal recorded, ``OutputProblems`` when a file must not be replaced.
+  /// - Parameters:
+  ///   - manifest: The manifest of the shards.
+  ///   - overwrites: Whether files that are not earlier outputs of the manifest may be overwritten.
+  /// - Throws: ``JournalError`` if a shard is missing or unfinished, ``StoppedByStorage`` if an
+  ///   output of a shard differs from what its journal recorded, ``OutputProblems`` if a file must
+  ///   not be overwritten.
   public init(_ manifest: Manifest, overwrites: Bool = false) throws {
     let base = OutputPath(folder: manifest.folder)
     let shards = try Self.shards(manifest)
@@ -31,7 +37,7 @@ public struct ShardMerge {
     let parts = whole.entries.indices.map { place in
       zip(plans, journals).map { Part(entry: $0.entries[place], journal: $1) }
     }
-    // All of them before anything is written.
+    // Verify all parts before writing anything.
     for part in parts.joined() where part.entry.path != "-" { try part.verify(base) }
     try ledger.willReplace(written)
     let identity = UUID().uuidString
@@ -56,7 +62,7 @@ public struct ShardMerge {
     tasks = try target.counts().total
   }
 
-  /// A journal of a shard that has ended.
+  /// The contents of a finished shard's journal.
   private struct Ended {
     var path: String
     var sinks: [String: SinkPosition]
@@ -73,7 +79,7 @@ public struct ShardMerge {
       journal.sinks[base.relative(entry.path)] ?? journal.sinks[entry.path]
     }
 
-    /// Compares the output with what the journal of the shard recorded.
+    /// Compares the output with what the shard's journal recorded.
     func verify(_ base: OutputPath) throws {
       guard FileManager.default.fileExists(atPath: entry.path) else {
         throw JournalError(
@@ -129,11 +135,11 @@ public struct ShardMerge {
     return (1...count).compactMap { Shard("\($0)/\(count)") }
   }
 
-  /// Writes the files of the shards one after the other, and returns where the result ends.
+  /// Concatenates the files of the shards, and returns the end position of the result.
   private static func merge(
     files parts: [Part], into entry: SinkPlan.Entry, base: OutputPath
   ) throws -> SinkPosition {
-    // Members of gzip files stay as they are.
+    // Gzip members are copied unchanged.
     let format = entry.format == .gzip ? FileSink.Format.lines : entry.format
     let output = try FileSink(path: entry.path, format: format, recorded: nil, base: base)
     do {
@@ -162,7 +168,7 @@ public struct ShardMerge {
     var skip = 0
     var cut = 0
     switch part.format {
-    // The file of the whole has one header, and brackets of its own.
+    // The merged file has a header and brackets of its own.
     case .csv(let header): skip = header.utf8.count
     case .json:
       skip = 1
@@ -172,7 +178,7 @@ public struct ShardMerge {
     var left = Int(try input.seekToEnd()) - cut - skip
     guard left > 0 else { return }
     try input.seek(toOffset: UInt64(skip))
-    // The comma before the first element of all is left out by the file.
+    // The merged file omits the comma before its first element.
     var prefix: [UInt8] = part.format == .json ? [0x2C] : []
     var count = part.format == .json ? max(records, 1) : records
     while left > 0, let data = try input.read(upToCount: min(left, 1 << 20)), !data.isEmpty {
@@ -242,7 +248,7 @@ public struct ShardMerge {
 }
 
 extension TaskID {
-  /// Reads 32 hexadecimal digits.
+  /// Parses 32 hexadecimal digits.
   init?(text: String) {
     guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
       let low = UInt64(text.suffix(16), radix: 16)

@@ -5,60 +5,77 @@ public import GQLRunPipeline
 import GQLRunSupport
 import Logging
 
-/// How one run goes about a manifest.
+/// The options of one run of a manifest.
 public struct RunOptions: Sendable {
-  /// Continues the newest journal.
+  /// Whether to resume the newest journal; if there is none, a new run starts.
   public var resumes = false
-  /// Runs again what failed, and nothing else.
+  /// Whether to run only tasks that failed in the newest journal.
   public var onlyFailed = false
+  /// The shard to run; `nil`, the default, runs all tasks.
   public var shard: Shard?
+  /// Whether to replace snapshots that differ from the data, instead of failing the task.
   public var updatesSnapshots = false
-  /// Checks every row before the first request, however long that takes.
+  /// Whether to validate all rows before the first request, however long that takes.
   public var checksAllRows = false
-  /// Replaces files that are not earlier outputs of the manifest, and writes into tables that no batch made.
+  /// Whether to overwrite files that are not earlier outputs of the manifest, and to write into
+  /// tables that no batch created.
   public var overwrites = false
 
+  /// The default options: a new run of all tasks.
   public init() {}
 }
 
-/// What came of a run.
+/// The result of a run.
 public struct RunSummary: Sendable {
+  /// The counters of this run.
   public var counters: RunCounters
+  /// The tasks of the journal by state, including earlier parts of a resumed run.
   public var counts: TaskCounts
+  /// Why the run stopped early; `nil` if all tasks finished.
   public var stop: StopReason?
-  /// What the server or the network said when it came to that.
+  /// The error of the server or the network that stopped the run.
   public var stopDetail: String?
+  /// The duration of the run, in seconds.
   public var seconds: Double
+  /// The path of the journal.
   public var journal: String
-  /// The thresholds that were not kept.
+  /// The thresholds that were not met, with the measured values; empty for a run that stopped
+  /// early.
   public var missedThresholds: [String]
-  /// What the manifest asks for and no result had, such as a column.
+  /// Warnings, such as columns of a sink that no record had.
   public var warnings: [String] = []
-  /// Time spent on journal and sinks.
+  /// Time spent writing the journal, in seconds.
   public var journalSeconds: Double
+  /// Time spent writing the sinks, in seconds.
   public var sinkSeconds: Double
 
+  /// Whether `--resume` can continue the run: it stopped early.
   public var isResumable: Bool { stop != nil }
+  /// Whether a task failed, was skipped or ended in an unknown state, or a threshold was not met.
   public var hasFailures: Bool {
     counts[.failed] + counts[.unknown] + counts[.skipped] > 0 || !missedThresholds.isEmpty
   }
 }
 
-/// Outputs that must not be written, found before anything was sent.
+/// Outputs that must not be written; thrown before the first request.
 public struct OutputProblems: Error, Sendable, CustomStringConvertible {
+  /// The outputs.
   public var problems: [OutputProblem]
 
+  /// One problem per line.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// Rows that do not fit, found before anything was sent.
+/// Rows that cannot be turned into requests; thrown before the first request.
 public struct RowProblems: Error, Sendable, CustomStringConvertible {
+  /// The errors, each with its file and line; at most 50.
   public var problems: [String]
 
+  /// One problem per line.
   public var description: String { problems.joined(separator: "\n") }
 }
 
-/// One run of a manifest.
+/// Runs the tasks of a manifest.
 ///
 /// ```
 /// rows ─▶ TaskFeed ─▶ TaskRunner × concurrency ─▶ Recorder ─▶ SinkStage ─▶ files, then journal
@@ -71,19 +88,26 @@ public struct BatchRun: Sendable {
   let options: RunOptions
   let services: Services
 
-  /// How long rows are checked before the first request.
+  /// The time limit for validating rows before the first request.
   static let checkTime = Duration.milliseconds(800)
 
+  /// Creates a run.
+  ///
+  /// - Parameters:
+  ///   - manifest: The manifest.
+  ///   - options: The options of the run.
+  ///   - services: The transport, store and clocks that the pipeline uses.
   public init(_ manifest: Manifest, options: RunOptions, services: Services) {
     self.manifest = manifest
     self.options = options
     self.services = services
   }
 
-  /// Runs everything there is to run.
+  /// Runs the tasks until all have finished or the run stops early.
   ///
-  /// - Parameter control: Stops the run, and tells how it stands.
-  /// - Throws: ``RowProblems`` before anything was sent, ``JournalError``, ``StoppedByStorage``.
+  /// - Parameter control: Stops the run and reports its progress.
+  /// - Throws: ``RowProblems`` or ``OutputProblems`` before the first request, ``JournalError`` if
+  ///   the journal is unusable, ``StoppedByStorage`` if an output cannot be written.
   public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
     let state = try StateFile.read(manifest.stateFile)
     let check = RowCheck(manifest, state: state)
@@ -95,7 +119,7 @@ public struct BatchRun: Sendable {
     let folder = JournalFolder(manifest, shard: options.shard)
     let resumes = (options.resumes || options.onlyFailed) && folder.all().last != nil
     var ledger = try OutputLedger(manifest, shard: options.shard)
-    // A run that is refused leaves no journal.
+    // A refused run must not leave a journal.
     if !resumes { try checkOutputs(plan, ledger, nil) }
     let journal = try folder.open(resumes: resumes, at: services.secondsSince1970())
     if resumes {
@@ -136,7 +160,7 @@ public struct BatchRun: Sendable {
     let start = clock.now
     do {
       let files = plan.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
-      // Before the files are made: a run that is killed at once leaves nothing that the next one refuses.
+      // Before the files are created: a run killed right after must not block the next one.
       try ledger.begin(files)
       try await stage.open()
       try ledger.begin(files, inodes: await stage.inodes())
@@ -146,7 +170,7 @@ public struct BatchRun: Sendable {
       let (stop, detail) = (stop.reason, stop.detail)
       let keeps = stop == nil ? feed.operationsWithoutFailure() : []
       ledger = try await stage.finish(isComplete: stop == nil, files, ledger)
-      // Bookmarks only when everything they stand for is in the sinks.
+      // Bookmarks are saved only once all results they cover are in the sinks.
       if let file = manifest.stateFile, stop == nil {
         try ledger.willReplace([file])
         try StateFile.save(
@@ -156,7 +180,7 @@ public struct BatchRun: Sendable {
       let counters = feed.counters
       let counts = try journal.counts()
       let missed =
-        // To read the whole journal again takes its time.
+        // Reading the whole journal again is slow, so only when there are thresholds.
         stop == nil && !manifest.thresholds.isEmpty
         ? try ReportData(journal, manifest: manifest).missed(
           manifest.thresholds, runSeconds: seconds) : []
@@ -174,7 +198,7 @@ public struct BatchRun: Sendable {
       await stage.close()
       return summary
     } catch {
-      // What ended before the failure is kept, unless the outputs are what failed.
+      // Records what finished before the failure, unless the outputs themselves failed.
       try? await recorder.barrier()
       await stage.abandon()
       await stage.close()
@@ -182,9 +206,10 @@ public struct BatchRun: Sendable {
     }
   }
 
-  /// Refuses outputs that would replace an input, or a file that is not an earlier output.
+  /// Throws ``OutputProblems`` for outputs that would overwrite an input or a foreign file.
   ///
-  /// - Parameter journal: That of a run that goes on; what it recorded is compared when the sinks are opened.
+  /// - Parameter journal: The journal of a resumed run, whose outputs are compared when the sinks
+  ///   open.
   private func checkOutputs(_ plan: SinkPlan, _ ledger: OutputLedger, _ journal: Journal?) throws {
     let check = OutputCheck(manifest, plan)
     var problems = check.conflicts()
@@ -194,11 +219,12 @@ public struct BatchRun: Sendable {
     guard problems.isEmpty else { throw OutputProblems(problems: problems) }
   }
 
-  /// The settings, with no more requests at a time than there can be connections: one that cannot be
-  /// made for want of a descriptor would look like a server that is not there.
+  /// The settings with the concurrency lowered to the number of connections that fit the limit of
+  /// open files. A connection that fails for want of a descriptor would look like an unreachable
+  /// server.
   private func runnable(_ plan: SinkPlan) -> RunSettings {
     OpenFiles.raiseLimit()
-    // Made with the first use, and counted with what is open.
+    // Created on first use; its descriptors must be counted.
     _ = services.transport?.executors
     var settings = manifest.settings
     settings.concurrency = OpenFiles.requests(
@@ -213,14 +239,14 @@ public struct BatchRun: Sendable {
     return settings
   }
 
-  /// How many files the run opens, at most, apart from its connections.
+  /// The maximum number of files that the run opens, apart from its connections.
   func filesBesideConnections(_ plan: SinkPlan) -> Int {
     let tables = plan.entries.filter(\.isTable)
     let files = plan.entries.count - tables.count
     let inputs = manifest.operations.count { $0.source != nil }
-    // Rows that are checked beside the run are another reader.
+    // The validation of rows beside the run is another reader.
     let readers = manifest.settings.order == .interleaved ? inputs + 1 : min(inputs, 1) + 1
-    // A database has three files; reports and bookmarks come one by one.
+    // A database has three files; reports and bookmarks are written one after another.
     return files + 3 * (Set(tables.map(\.path)).count + readers) + 8
   }
 
@@ -229,11 +255,11 @@ public struct BatchRun: Sendable {
     case helper
   }
 
-  /// Runs tasks until there are no more, or the run stops.
+  /// Runs tasks until none are left or the run stops.
   ///
-  /// Ends with the first error: a group that waits for all of its children would wait for workers that are
-  /// suspended until the failed one brings work. `failures` reports outputs that cannot be written, so the
-  /// run ends even while every worker waits for the server.
+  /// Throws the first error at once: a group that waits for all children would wait for workers
+  /// that the failed child would have resumed. `failures` reports outputs that cannot be written,
+  /// so the run ends even if every worker is waiting for the server.
   private func work(
     _ runner: TaskRunner, _ settings: RunSettings, _ check: RowCheck, _ isChecked: Bool,
     _ failures: AsyncStream<any Error>
@@ -285,13 +311,14 @@ public struct BatchRun: Sendable {
   }
 }
 
-/// Stops a run, and tells how it stands.
+/// Stops a run and reports its progress.
 public actor RunControl {
   private var runStop: RunStop?
   private var feed: TaskFeed?
   private var governor: Governor?
   private var isStopped = false
 
+  /// Creates a control for one run.
   public init() {}
 
   func begin(_ stop: RunStop, _ feed: TaskFeed, _ governor: Governor) async {
@@ -301,13 +328,13 @@ public actor RunControl {
     if isStopped { stop.stop(.interrupted) }
   }
 
-  /// Begins no further task; those in flight end, and everything is written.
+  /// Starts no further tasks; returns at once, and the run ends after the tasks in flight.
   public func stop() async {
     isStopped = true
     runStop?.stop(.interrupted)
   }
 
-  /// `nil` before the first task.
+  /// The progress of the run; `nil` before the first task.
   public func standing() async -> RunStanding? {
     guard let feed, let governor else { return nil }
     return RunStanding(
@@ -316,15 +343,24 @@ public actor RunControl {
   }
 }
 
-/// How a run stands at one moment.
+/// The progress of a run at one moment.
 public struct RunStanding: Sendable {
+  /// The counters of the run.
   public var counters: RunCounters
-  /// Requests under way, and how many may be.
+  /// The number of requests in flight.
   public var inFlight: Int
+  /// The current concurrency limit.
   public var limit: Int
-  /// What the server says is left of its budget, and how much there is; `nil` when it does not say.
+  /// The server's remaining and total budget; `nil` if the server does not report it.
   public var budget: (left: Double, all: Double?)?
 
+  /// Creates a progress value.
+  ///
+  /// - Parameters:
+  ///   - counters: The counters of the run.
+  ///   - inFlight: The number of requests in flight.
+  ///   - limit: The current concurrency limit.
+  ///   - budget: The server's remaining and total budget; `nil` if unknown.
   public init(
     counters: RunCounters, inFlight: Int, limit: Int, budget: (left: Double, all: Double?)? = nil
   ) {

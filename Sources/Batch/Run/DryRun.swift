@@ -4,41 +4,48 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 
-/// What a run would do, without doing it.
+/// A preview of a run: task counts, costs and first requests, without sending any.
 public struct DryRun: Sendable {
-  /// One operation of the manifest.
+  /// The preview of one operation.
   public struct Entry: Sendable {
+    /// The operation's id.
     public var operation: String
-    /// `nil` when only the run can tell.
+    /// The number of tasks; `nil` if the rows are known only during the run.
     public var tasks: Int?
-    /// The first requests, without credentials.
+    /// The bodies of the first requests, without secrets.
     public var requests: [String]
-    /// Of the tasks that are known.
+    /// The cost of the known tasks' first pages.
     public var cost = EstimatedCost()
-    /// Whether further requests follow the first of each task.
+    /// Whether a task may send further requests for more pages.
     public var hasPages = false
   }
 
+  /// One entry per operation, in the manifest's order.
   public var entries: [Entry] = []
+  /// The endpoint URL without credentials; `(none)` without one.
   public var endpoint: String
+  /// The rows that cannot be turned into requests; at most 50 errors.
   public var problems: [String] = []
-  /// Requests per second at most, when the manifest says.
+  /// The maximum number of requests per second; `nil` if the manifest sets none.
   public var rate: Double?
-  /// Whether the server counts as GitHub does.
+  /// Whether the server's rate limit counts GitHub's points.
   public var countsPoints: Bool
 
+  /// The total cost of all known tasks.
   public var cost: EstimatedCost { entries.reduce(EstimatedCost()) { $0 + $1.cost } }
 
+  /// The total number of tasks; `nil` if it is unknown for some operation.
   public var total: Int? {
     entries.reduce(0) { sum, entry in sum.flatMap { sum in entry.tasks.map { sum + $0 } } }
   }
 
-  /// Reads every row.
+  /// Reads all rows and creates the requests.
   ///
   /// - Parameters:
-  ///   - manifest: The manifest to check.
-  ///   - shard: The shard whose rows are counted; `nil` for all.
-  ///   - shown: The number of requests of each operation that are shown.
+  ///   - manifest: The manifest to preview.
+  ///   - shard: The shard whose tasks count; `nil` for all.
+  ///   - shown: The number of requests per operation in ``Entry/requests``.
+  /// - Throws: ``InputProblem`` if rows cannot be read, or an error of the state file.
   public init(_ manifest: Manifest, shard: Shard? = nil, shown: Int = 2) throws {
     endpoint = manifest.pipeline.endpoint?.shownURL ?? "(none)"
     rate = manifest.rate?.perSecond
@@ -83,8 +90,7 @@ public struct DryRun: Sendable {
     }
   }
 
-  /// The body that would be sent, without the values of variables whose names say that they are secret and
-  /// without known secrets.
+  /// The body of a request, with known secrets and the values of secret-named variables redacted.
   private static func request(
     _ operation: BatchOperation, _ item: TaskItem, _ hiding: SecretHiding
   ) -> String {
@@ -103,16 +109,22 @@ public struct DryRun: Sendable {
   }
 }
 
-/// What `batch check` finds in the rows of a manifest.
+/// The result of `batch check`: the validated rows of a manifest.
 public struct RowReport: Sendable {
+  /// The number of rows that were read.
   public var count: Int
-  /// Whether `count` is that of all rows: standard input and what the run itself makes cannot be read.
+  /// Whether `count` includes all rows; rows from standard input and rows that the run itself
+  /// creates cannot be counted.
   public var isExact: Bool
+  /// The errors; empty if the manifest can run.
   public var problems: [String]
 
-  /// Reads every row there is, and looks at the files that the outputs would replace.
+  /// Reads all rows and inspects the files that the outputs would overwrite.
   ///
-  /// - Parameter overwrites: Accepts files that are not earlier outputs of the manifest.
+  /// - Parameters:
+  ///   - manifest: The manifest to check.
+  ///   - overwrites: Whether files that are not earlier outputs of the manifest may be overwritten.
+  /// - Throws: An error if the state file or the list of earlier outputs cannot be read.
   public init(_ manifest: Manifest, overwrites: Bool = false) async throws {
     let check = RowCheck(manifest, state: try StateFile.read(manifest.stateFile))
     _ = await check.advance(for: nil)

@@ -1,15 +1,15 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// What requests ask of a server at most, as far as their documents tell.
+/// An upper bound of the cost of requests, computed from their documents.
 ///
-/// Lists without `first` or `last` count as one object: only the server knows how long they are.
+/// Lists without `first` or `last` count as one object, since only the server knows their length.
 public struct EstimatedCost: Sendable, Hashable {
-  /// The first pages only: how many follow is known when they are there.
+  /// The number of requests, counting only the first page of each task.
   public var requests = 0
-  /// Objects that connections and lists of a given size may bring.
+  /// The number of objects that connections and lists with a given size may return.
   public var objects = 0
-  /// By GitHub's formula: the lists that must be fetched, by the hundred, and 1 at least for each request.
+  /// GitHub's points: the number of list fetches divided by 100, at least 1 per request.
   ///
   /// https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
   public var points = 0
@@ -44,7 +44,7 @@ public struct EstimatedCost: Sendable, Hashable {
     let variables: JSONObject
     var objects = 0.0
     var lists = 0.0
-    /// More than any server gives; numbers from files must not overflow.
+    /// Above any server's limit; keeps numbers from files from overflowing.
     private static let most = 1e15
 
     init(tree: SelectionTree, variables: JSONObject) {
@@ -67,7 +67,7 @@ public struct EstimatedCost: Sendable, Hashable {
       }
     }
 
-    /// What connections wrap their objects in is none itself.
+    /// The wrapper fields of connections are not objects.
     private func isObject(_ field: Field) -> Bool {
       !["edges", "node", "nodes", "pageInfo"].contains(field.name.value)
     }

@@ -5,15 +5,15 @@ import HTTPTypes
 
 /// What an error of a request means for its task.
 enum FailureKind: Sendable {
-  /// The server refuses for now: to be sent again.
+  /// A rate limit; send the request again later.
   case refused(after: Duration?)
-  /// The server is not there: to be sent again.
+  /// The server cannot be reached; send the request again later.
   case unreachable
-  /// The credentials are not accepted: no other task will fare better.
+  /// The credentials were rejected; other tasks would fail as well.
   case unauthorized
-  /// It may have been carried out.
+  /// The server may have executed the request.
   case unknown
-  /// The page was too much for the server.
+  /// The page costs too much for the server.
   case tooCostly
   case failed
 
@@ -26,7 +26,7 @@ enum FailureKind: Sendable {
     if let http = chain.http {
       switch http.status {
       case 429: self = .refused(after: Self.wish(http.headers, now))
-      // GitHub's way of saying 429.
+      // GitHub uses 403 with a delay where others use 429.
       case 403 where Self.wish(http.headers, now) != nil:
         self = .refused(after: Self.wish(http.headers, now))
       case 503 where mayRepeat: self = .refused(after: Self.wish(http.headers, now))
@@ -47,9 +47,9 @@ enum FailureKind: Sendable {
     }
   }
 
-  /// How long the server wants to be left alone; `nil` when it does not say.
+  /// The delay that the server asked for; `nil` if it named none.
   ///
-  /// - Parameter now: In seconds since 1970.
+  /// - Parameter now: The current time, in seconds since 1970.
   static func wish(_ headers: HTTPFields, _ now: Double) -> Duration? {
     if let text = headers[.retryAfter], let delay = RetryAfter.delay(text, now: now) {
       return delay
@@ -63,8 +63,8 @@ enum FailureKind: Sendable {
     return .seconds(min(max(reset - now, 1), 86_400))
   }
 
-  /// What a result without data says that stands for a refusal: GitHub and Shopify answer with status
-  /// 200 when a budget is used up. `nil` for other results.
+  /// The message of a rate limit error in a result without data; `nil` for other results. GitHub
+  /// and Shopify answer with status 200 when a budget is exhausted.
   ///
   /// https://docs.github.com/en/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
   /// https://shopify.dev/docs/api/usage/limits
@@ -76,7 +76,7 @@ enum FailureKind: Sendable {
     }?.message
   }
 
-  /// Whether a server's own errors say that a page was too costly.
+  /// Whether the GraphQL errors say that a page costs too much.
   static func isTooCostly(_ errors: [GraphQLError]) -> Bool {
     errors.contains { error in
       let text =

@@ -4,31 +4,31 @@ import GQLRunPlugins
 import GQLRunSupport
 import HTTPTypes
 
-/// Decides when the next request may be sent: how many at a time, how many per second, and not while the
-/// server asks to be left alone.
+/// Decides when the next request may be sent: limits concurrency and rate, and honors delays that
+/// the server asked for.
 ///
-/// Concurrency follows what the server bears: halved when it refuses (429, 503), one more for each full
-/// round of answers, up to what the manifest allows. How much may be sent in a time is decided by the
-/// budget that the plugin `rate-limit` uses, too: one per server and credential, whoever asks.
+/// The concurrency limit adapts to the server: halved on each refusal (429, 503), raised by one
+/// after each full round of responses, up to the manifest's limit. The rate follows the budget that
+/// the plugin `rate-limit` also uses: one per server and credential, for all callers.
 ///
-/// Behind a lock and not an actor: every request comes by twice, and seldom has to wait.
+/// Behind a lock rather than an actor, because every request enters twice and rarely waits.
 final class Governor: Sendable {
-  /// What an attempt says about the server.
+  /// What an attempt reveals about the state of the server.
   enum Signal: Sendable {
     case answered
-    /// Refused for now; the server may say for how long.
+    /// A refusal, with the delay that the server asked for.
     case refused(after: Duration?)
-    /// Nobody there.
+    /// The server cannot be reached.
     case unreachable
   }
 
-  /// Why there is no use in going on.
+  /// Why the run should stop.
   enum Verdict: Sendable, Equatable {
     case refused
     case unreachable
   }
 
-  /// What was taken from the budget for a request, to be given back with its answer.
+  /// The budget taken for a request, to be settled with its response.
   struct Pass: Sendable {
     fileprivate var label: String
     fileprivate var cost = 0.0
@@ -40,10 +40,10 @@ final class Governor: Sendable {
   private let patience: Duration
   private let limits: RateSettings?
   private let rate: RequestBudget.Rate?
-  /// `nil` without limits.
+  /// The request budget; `nil` without limits.
   private let budget: RequestBudget?
   private let state: Locked<State>
-  /// The most that a server's wish is waited for at a time.
+  /// The longest delay of a server that is honored.
   private static let longestPause = Duration.seconds(3_600)
 
   init(_ settings: RunSettings, limits: RateSettings?, endpoint: Endpoint?, services: Services) {
@@ -56,7 +56,7 @@ final class Governor: Sendable {
       RequestBudget.Rate(interval: .seconds(1 / $0), burst: limits?.burst ?? 1)
     }
     budget = limits.map { _ in
-      // All requests of a pipeline carry the same credential.
+      // All requests of a pipeline have the same credential.
       RequestBudget.shared(
         in: services, origin: endpoint.map { "\($0.scheme)://\($0.authority)" } ?? "",
         credential: "")
@@ -65,12 +65,12 @@ final class Governor: Sendable {
 
   var currentLimit: Int { state.withLock { $0.currentLimit } }
   var inFlight: Int { state.withLock { $0.running } }
-  /// What the server says is left of the budget.
+  /// The server's remaining and total budget; `nil` if unknown.
   var budgetLeft: (left: Double, all: Double?)? { budget?.left(now: clock.now()) }
 
-  /// Waits until a request may be sent.
+  /// Suspends until a request may be sent.
   ///
-  /// - Parameter label: The operation, whose cost is learned from answers.
+  /// - Parameter label: The operation, whose cost is learned from responses.
   func enter(_ label: String) async throws -> Pass {
     while !state.withLock({ $0.takePlace() }) {
       await withCheckedContinuation { continuation in
@@ -107,7 +107,7 @@ final class Governor: Sendable {
 
   private var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// In short waits, so that a run that is stopped does not wait for the server's.
+  /// Sleeps in short steps, so that a stopped run does not wait out the server's delay.
   private func sleep(until end: Duration) async throws {
     while !isStopped {
       let left = end - clock.now()
@@ -116,11 +116,11 @@ final class Governor: Sendable {
     }
   }
 
-  /// The request has ended. Says when there is no use in going on.
+  /// Ends a request. Returns a verdict if the run should stop.
   ///
   /// - Parameters:
-  ///   - head: The head of the answer, accepted or not, which may tell what is left of a budget.
-  ///   - response: The result, which may tell as well.
+  ///   - head: The head of the response, which may report the remaining budget.
+  ///   - response: The result, which may report it as well.
   func leave(
     _ pass: Pass, _ signal: Signal?, head: HTTPResponse? = nil, _ response: GraphQLResponse? = nil
   ) -> Verdict? {
@@ -164,14 +164,14 @@ final class Governor: Sendable {
 }
 
 extension Governor {
-  /// How the server bears it.
+  /// The adaptive concurrency limit and its waiting callers.
   private struct State: Sendable {
     var limit: Double
     var running = 0
     var waiting: [CheckedContinuation<Void, Never>] = []
     var pausedUntil = Duration.zero
     var lastDecrease = Duration.zero
-    /// Since when nothing but refusals came.
+    /// When the current series of refusals began; `nil` if there is none.
     var troubleSince: Duration?
     var hasSucceeded = false
     var isStopped = false
@@ -188,14 +188,14 @@ extension Governor {
       return true
     }
 
-    /// Puts somebody into the row of those who wait. `false` when a place has become free.
+    /// Enqueues a waiting caller. Returns `false` if it may proceed instead.
     mutating func wait(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
       guard !isFree else { return false }
       waiting.append(continuation)
       return true
     }
 
-    /// Those who may go on now.
+    /// Removes and returns the callers that may proceed.
     mutating func ready() -> [CheckedContinuation<Void, Never>] {
       let count = min(max(currentLimit - running, 0), waiting.count)
       guard count > 0 else { return [] }
@@ -203,7 +203,7 @@ extension Governor {
       return Array(waiting.prefix(count))
     }
 
-    /// Follows what the end of a request says about the server.
+    /// Adapts the limit to the outcome of a request.
     mutating func judge(
       _ signal: Signal?, _ now: Duration, attempt: Int, most: Double, patience: Duration
     ) -> Verdict? {
@@ -214,7 +214,7 @@ extension Governor {
         hasSucceeded = true
         pause = .milliseconds(250)
         if attempt > 1 {
-          // Answers that came only after retries say that the server is at its limit.
+          // Responses that needed retries show that the server is at its limit.
           slowDown(now)
         } else if limit < most {
           limit = min(most, limit + 1 / limit)
@@ -235,7 +235,7 @@ extension Governor {
     }
 
     private mutating func slowDown(_ now: Duration) {
-      // One decrease per half second: the answers of one round are one sign.
+      // One decrease per half second: the failures of one round are one signal.
       guard limit > 1, lastDecrease == .zero || now - lastDecrease > .milliseconds(500) else {
         return
       }
@@ -248,7 +248,7 @@ extension Governor {
     ) -> Verdict? {
       let since = troubleSince ?? now
       troubleSince = since
-      // A server that never answered is most likely not there at all.
+      // A server that never answered is most likely wrong or down.
       let allowed = hasSucceeded || verdict == .refused ? patience : min(patience, .seconds(5))
       return now - since + wait > allowed ? verdict : nil
     }

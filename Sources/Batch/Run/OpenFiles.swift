@@ -1,8 +1,8 @@
 import Foundation
 
-/// How many files and connections the system lets this process have open.
+/// The limit of open files and connections of this process.
 public enum OpenFiles {
-  /// Asks for as many as the system allows, not what shells begin with.
+  /// Raises the soft limit of open files to the hard limit.
   public static func raiseLimit() {
     var limit = rlimit()
     guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
@@ -10,21 +10,22 @@ public enum OpenFiles {
     setrlimit(resource, &limit)
   }
 
-  /// How many more can be opened; `nil` where the system does not say.
+  /// The number of files that can still be opened; `nil` if the system does not report it.
   public static func left() -> Int? {
     var limit = rlimit()
     guard getrlimit(resource, &limit) == 0,
       let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
     else { return nil }
-    // The listing itself has the folder open, and no longer does.
+    // The listing includes the descriptor of the listing itself.
     return Int(clamping: limit.rlim_cur) - (open.count - 1)
   }
 
-  /// How many requests may be under way so that each can have a connection.
+  /// The number of requests that may be in flight so that each can have a connection.
   ///
   /// - Parameters:
+  ///   - wanted: The wanted number.
   ///   - left: See ``left()``.
-  ///   - others: Files that the run opens beside its connections, now or later.
+  ///   - others: The number of files that the run opens besides its connections.
   static func requests(_ wanted: Int, left: Int?, others: Int) -> Int {
     guard let left else { return wanted }
     return max(1, min(wanted, left - others))

@@ -1,14 +1,14 @@
 import GQLRunJSON
 import GQLRunPipeline
 
-/// Walks through the pages of one task.
+/// Iterates over the pages of one task.
 struct Pager {
   private let pagination: Pagination?
   private(set) var variables: JSONObject
-  /// Where the next page begins, for the journal.
+  /// The cursor or offset of the next page, for the journal.
   private(set) var position: String?
   private var size: Int?
-  /// Cursors there were, as hashes: one that repeats would go on for ever.
+  /// Hashes of the cursors so far; a repeated cursor would loop forever.
   private var seen: Set<Int> = []
 
   init(_ pagination: Pagination?, variables: JSONObject, cursor: String?) {
@@ -31,7 +31,7 @@ struct Pager {
     }
   }
 
-  /// Makes pages half as large. False when they are as small as they may be.
+  /// Halves the page size. Returns `false` if it is already the minimum.
   mutating func halve() -> Bool {
     guard let settings = pagination?.pageSize, settings.halves, let size,
       size > settings.minimum
@@ -42,7 +42,7 @@ struct Pager {
     return true
   }
 
-  /// Moves to the page after this one. False when there is none.
+  /// Advances to the next page. Returns `false` if there is none.
   mutating func advance(over data: any ResultData) throws -> Bool {
     guard let pagination else { return false }
     let next: String

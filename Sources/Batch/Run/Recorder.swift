@@ -1,10 +1,10 @@
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Gathers outcomes and makes them durable in groups, so that one wait for the disk serves many.
+/// Commits outcomes to the sinks and the journal in groups, so that one sync to disk covers many.
 ///
-/// Whoever submits waits while too much is on its way: that is the back-pressure of the sinks. Who need not
-/// wait hands an outcome over under a lock, and one task takes all that were gathered.
+/// `submit` suspends while the buffer is full, which gives back-pressure. Otherwise it appends
+/// under a lock, and a single task commits the buffered outcomes.
 final class Recorder: Sendable {
   private typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -19,12 +19,12 @@ final class Recorder: Sendable {
     var durableWaiters: [(ticket: Int, continuation: Waiter)] = []
     var isTimerSet = false
 
-    /// Whether somebody who submits has to wait.
+    /// Whether submitting callers must wait.
     var isFull: Bool {
       failure == nil && (pending.count >= mostPending || pendingBytes >= mostBytes)
     }
 
-    /// Whether the group is worth writing at once.
+    /// Whether the group is large enough to commit at once.
     var isLarge: Bool { pending.count >= mostPending / 2 || pendingBytes >= mostBytes / 4 }
 
     mutating func add(_ outcome: Outcome) {
@@ -33,14 +33,14 @@ final class Recorder: Sendable {
       submitted += 1
     }
 
-    /// Whether a task is to be started that writes the group.
+    /// Whether to start a task that commits the group.
     mutating func beginsFlush() -> Bool {
       guard !isFlushing, !pending.isEmpty, failure == nil else { return false }
       isFlushing = true
       return true
     }
 
-    /// Whether a timer is to be started.
+    /// Whether to start the timer.
     mutating func beginsTimer() -> Bool {
       guard !isTimerSet, !isFlushing else { return false }
       isTimerSet = true
@@ -53,10 +53,10 @@ final class Recorder: Sendable {
     }
   }
 
-  /// The most that waits to be written.
+  /// The limits of the buffer, in outcomes and bytes.
   private static let mostPending = 4_096
   private static let mostBytes = 16 << 20
-  /// How long an outcome waits for others to join it.
+  /// How long an outcome waits for others to join its group.
   private static let gathering = Duration.milliseconds(150)
 
   private let stage: SinkStage
@@ -64,9 +64,12 @@ final class Recorder: Sendable {
   private let failed: @Sendable (any Error) -> Void
   private let state = Locked(State())
 
+  /// Creates a recorder.
+  ///
   /// - Parameters:
-  ///   - settled: Called with the tasks whose end has become durable.
-  ///   - failed: Called once, when outcomes cannot be written; every caller throws the same error.
+  ///   - stage: The sinks and the journal.
+  ///   - settled: Called with the tasks whose final outcome is durable.
+  ///   - failed: Called once if outcomes cannot be written; all callers then throw the same error.
   init(
     _ stage: SinkStage, settled: @escaping @Sendable ([TaskID]) -> Void,
     failed: @escaping @Sendable (any Error) -> Void = { _ in }
@@ -76,7 +79,7 @@ final class Recorder: Sendable {
     self.failed = failed
   }
 
-  /// Hands an outcome over. It is durable some time later; ``barrier()`` waits for that.
+  /// Submits an outcome. It becomes durable later; ``barrier()`` waits for that.
   func submit(_ outcome: Outcome) async throws {
     while state.withLock({ $0.isFull }) {
       await withCheckedContinuation { continuation in
@@ -95,7 +98,7 @@ final class Recorder: Sendable {
     start(begins)
   }
 
-  /// Records something and returns when it is durable.
+  /// Submits an outcome and returns once it is durable.
   func durably(_ outcome: Outcome) async throws {
     try state.withLock { state in
       if let failure = state.failure { throw failure }
@@ -104,7 +107,7 @@ final class Recorder: Sendable {
     try await barrier()
   }
 
-  /// Returns when everything submitted before is durable.
+  /// Returns once all outcomes submitted before are durable.
   func barrier() async throws {
     let (ticket, begins) = state.withLock { ($0.submitted, $0.beginsFlush()) }
     start((begins, false))
@@ -124,8 +127,8 @@ final class Recorder: Sendable {
   private func start(_ begins: (flush: Bool, timer: Bool)) {
     if begins.flush { Task { await flush() } }
     guard begins.timer else { return }
-    // Set by the first outcome of a group, once; nothing is asked again and again. Bound to the outcomes
-    // that wait, not to whoever submitted: it ends by itself.
+    // One timer per group, started by its first outcome. It belongs to the buffered outcomes and
+    // not to the task that submitted them, and ends by itself.
     Task {
       try? await Task.sleep(for: Self.gathering)
       let begins = state.withLock { state in
@@ -157,7 +160,7 @@ final class Recorder: Sendable {
         let durable = state.durable
         let ready = state.durableWaiters.filter { $0.ticket <= durable }.map(\.continuation)
         state.durableWaiters.removeAll { $0.ticket <= durable }
-        // Others may join the next group, unless somebody waits for it.
+        // Other outcomes may join the next group, unless a caller waits for it.
         let goesOn =
           !state.pending.isEmpty
           && (!state.durableWaiters.isEmpty || state.pending.count >= Self.mostPending / 2)

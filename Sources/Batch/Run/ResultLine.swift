@@ -1,7 +1,7 @@
 import GQLRunJSON
 import GQLRunPipeline
 
-/// The line of a result, up to its data.
+/// The JSON line of a result, up to its data.
 enum ResultLine {
   static func head(
     _ item: TaskItem, _ operation: BatchOperation, _ page: TaskRunner.Page, _ update: TaskUpdate,

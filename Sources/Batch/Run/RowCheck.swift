@@ -1,9 +1,9 @@
 import Foundation
 import GQLRunJSON
 
-/// Reads rows ahead of the run: counts them, and finds those that do not fit.
+/// Reads rows ahead of the run, to count and validate them.
 ///
-/// Up front for as long as the start of a run may take, then beside the run.
+/// Runs before the first request for a limited time, then concurrently with the run.
 actor RowCheck {
   private let manifest: Manifest
   private let makers: [TaskMaker]
@@ -11,10 +11,10 @@ actor RowCheck {
   private var source: (any RowSource)?
   private(set) var count = 0
   private(set) var problems: [String] = []
-  /// Whether the count is that of all rows.
+  /// Whether the count includes all rows.
   private(set) var isExact = true
   private(set) var isDone = false
-  /// More are not worth reading.
+  /// The number of errors after which validation stops.
   private static let mostProblems = 50
 
   init(_ manifest: Manifest, state: JSONObject) {
@@ -22,7 +22,7 @@ actor RowCheck {
     makers = manifest.operations.map { TaskMaker($0, state: state) }
   }
 
-  /// Goes on for `time`, or to the end. Returns whether it is there.
+  /// Validates rows for `time`, or all rows if it is `nil`. Returns whether the end was reached.
   func advance(for time: Duration?) async -> Bool {
     let clock = ContinuousClock()
     let end = time.map { clock.now + $0 }
@@ -49,7 +49,7 @@ actor RowCheck {
             break
           }
           count += 1
-          // Captured values are known only when the run has them.
+          // Captured values are known only during the run.
           if operation.needs.isEmpty { check(row, operation, settings) }
         }
       } catch {
@@ -85,7 +85,7 @@ actor RowCheck {
   private func isReadable(_ operation: BatchOperation, _ settings: InputSettings) -> Bool {
     switch settings.kind {
     case .csv(nil, _), .jsonl(nil), .captured: false
-    // What another operation writes is not there yet.
+    // An operation that has not run yet creates the database.
     case .sqlite(let path, _):
       operation.needs.isEmpty && FileManager.default.fileExists(atPath: path)
     case .csv(let path?, _), .jsonl(let path?):

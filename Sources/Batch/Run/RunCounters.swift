@@ -1,29 +1,45 @@
-/// Why a run ends before all tasks have.
+/// Why a run stopped before all tasks finished.
 public enum StopReason: Sendable, Equatable {
+  /// ``RunControl/stop()`` was called.
   case interrupted
+  /// The manifest's deadline has passed.
   case deadline
+  /// The limit of failures was exceeded.
   case tooManyFailures
+  /// The server refused every request for longer than the manifest's patience.
   case throttled
+  /// The server was unreachable for longer than the manifest's patience, or for 5 seconds without
+  /// having answered before.
   case unreachable
+  /// The server rejected the credentials.
   case unauthorized
 }
 
-/// How a run stands.
+/// The counters of a run.
 public struct RunCounters: Sendable {
-  /// How many tasks there are, when that is known.
+  /// The total number of tasks; `nil` while it is unknown.
   public var total: Int?
+  /// The number of tasks that were started.
   public var started = 0
+  /// The number of tasks that succeeded.
   public var done = 0
+  /// The number of tasks that failed.
   public var failed = 0
+  /// The number of mutations that were sent without receiving a response.
   public var unknown = 0
+  /// The number of tasks that were skipped because something they need is missing.
   public var skipped = 0
-  /// Ended in an earlier part of the run.
+  /// The number of tasks that finished in an earlier part of the run, whether or not they failed.
   public var alreadyDone = 0
+  /// The number of tasks among ``alreadyDone`` that failed.
   public var failedBefore = 0
-  /// Rows that ask for the same as an earlier one.
+  /// The number of rows whose task equals that of an earlier row.
   public var duplicates = 0
+  /// The number of bytes received.
   public var bytes = 0
+  /// The number of records written.
   public var records = 0
+  /// The number of tasks that finished in this part of the run.
   public var ended: Int { done + failed + unknown + skipped }
 
   mutating func note(_ state: TaskState, bytes: Int, records: Int, milliseconds: Double) {

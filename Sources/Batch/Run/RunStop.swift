@@ -1,9 +1,9 @@
 import GQLRunSupport
 
-/// The single owner of a run's end: it keeps the reason and resumes everything that is suspended.
+/// The single owner of a run's end: stores the reason and resumes all suspended callers.
 ///
-/// Workers suspend in ``TaskFeed`` and ``Governor``. Both register a handler with ``onStop(_:)``, so no
-/// caller of ``stop(_:_:)`` has to know who is suspended where.
+/// Workers suspend in ``TaskFeed`` and ``Governor``. Both register a handler with ``onStop(_:)``,
+/// so that ``stop(_:_:)`` works for all of them.
 final class RunStop: Sendable {
   private struct State {
     var reason: StopReason?
@@ -13,14 +13,14 @@ final class RunStop: Sendable {
 
   private let state = Locked(State())
 
-  /// Why the run stops; `nil` while it goes on.
+  /// Why the run stops; `nil` while it is running.
   var reason: StopReason? { state.withLock { $0.reason } }
   /// What the server or the network reported when the run stopped.
   var detail: String? { state.withLock { $0.detail } }
 
-  /// Stops the run: no further task begins, and everything that is suspended resumes.
+  /// Stops the run: no further task starts, and all suspended callers resume.
   ///
-  /// The first reason counts. The handlers run outside of the lock.
+  /// Only the first reason is stored. The handlers run outside of the lock.
   func stop(_ reason: StopReason, _ detail: String? = nil) {
     let handlers = state.withLock { state -> [@Sendable () -> Void] in
       guard state.reason == nil else { return [] }
@@ -31,7 +31,7 @@ final class RunStop: Sendable {
     for handler in handlers { handler() }
   }
 
-  /// Registers what resumes suspended callers; runs it at once when the run has stopped already.
+  /// Registers a handler that resumes suspended callers; calls it at once if the run has stopped.
   func onStop(_ handler: @escaping @Sendable () -> Void) {
     let hasStopped = state.withLock { state in
       if state.reason == nil { state.handlers.append(handler) }

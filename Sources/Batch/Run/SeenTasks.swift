@@ -1,13 +1,14 @@
-/// Which tasks have been seen.
+/// The set of known tasks, as a compact filter.
 ///
-/// Of each id it keeps 32 bits, at a place that 18 others choose: five bytes a task. "No" is sure; "yes" is wrong
-/// about once in a hundred million times when a million are known, and the journal is asked then.
+/// Stores 32 bits of each id in a slot chosen by 18 other bits, about five bytes per task. A
+/// negative answer is certain; a positive one is wrong about once in 100 million at one million
+/// tasks, so callers check the journal then.
 struct SeenTasks {
   private static let places = 1 << 18
-  /// A table with more than three quarters of its places taken is slow to look through.
+  /// Lookups become slow in a table that is more than three quarters full.
   private static let most = places / 4 * 3
 
-  /// Open addressing; zero is a free place. Only the last table is not full.
+  /// Open addressing; zero is an empty slot. Only the last table has room.
   private var tables: [[UInt32]] = []
   private var count = most
 
@@ -26,7 +27,7 @@ struct SeenTasks {
     tables.contains { Self.find(id, in: $0).isThere }
   }
 
-  /// Where the id stands, or would.
+  /// The slot of the id, or the one where it would be inserted.
   private static func find(_ id: TaskID, in table: [UInt32]) -> (place: Int, isThere: Bool) {
     let mark = mark(of: id)
     var place = Int(truncatingIfNeeded: id.low >> 32) & (places - 1)
@@ -37,6 +38,6 @@ struct SeenTasks {
     return (place, false)
   }
 
-  /// The id is a hash already: its parts are independent. The other half chooses shards.
+  /// The id is a hash, so its parts are independent. The other half chooses shards.
   private static func mark(of id: TaskID) -> UInt32 { max(UInt32(truncatingIfNeeded: id.low), 1) }
 }

@@ -3,10 +3,10 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Hands out tasks in the order of the manifest, and knows how the run stands.
+/// Produces tasks in the order of the manifest, and counts their outcomes.
 ///
-/// Rows are read as tasks are asked for, so a million of them take no room. Behind a lock and not an actor:
-/// every task comes by several times, and seldom has to wait.
+/// Rows are read on demand, in constant memory. Behind a lock rather than an actor, because every
+/// task enters several times and rarely waits.
 final class TaskFeed: Sendable {
   private struct Progress {
     var openNeeds: Set<Int>
@@ -16,7 +16,7 @@ final class TaskFeed: Sendable {
     var isDone = false
     var succeeded = 0
     var ended = 0
-    /// A needed operation of which nothing succeeded.
+    /// A needed operation of which no task succeeded.
     var missing: String?
   }
 
@@ -28,17 +28,17 @@ final class TaskFeed: Sendable {
     var firstOpen = 0
     var turn = 0
     var waiters: [CheckedContinuation<Void, Never>] = []
-    /// How often those who wait were woken.
+    /// The number of times that waiting callers were resumed.
     var wakes = 0
     var counters = RunCounters()
   }
 
-  /// What comes of looking for the next task.
+  /// The result of looking for the next task.
   private enum Step {
     case task(TaskItem)
-    /// The journal is to be asked for a task, and has no index yet.
+    /// The journal must look up the task, and has no index yet.
     case unindexed(TaskItem)
-    /// An operation has no further rows, and nothing of it is open.
+    /// An operation has no further rows and no open tasks.
     case completed(Int)
     case again
     case wait(wakes: Int)
@@ -52,10 +52,10 @@ final class TaskFeed: Sendable {
   private let shard: Shard?
   private let onlyFailed: Bool
   private let dependents: [[Int]]
-  /// What ended later, in seconds since 1970, ended in this run. Never before what ended in an earlier
-  /// one, although the time of day may have been set back since.
+  /// Tasks whose end time is later than this, in seconds since 1970, finished in this run. Never
+  /// earlier than the end times of earlier runs, even if the time of day was set back since.
   private let started: Double
-  /// Goes on from `started`.
+  /// The clock of the run, starting at `started`.
   let time: RunTime
   private let stop: RunStop
   private let state: Locked<State>
@@ -94,7 +94,7 @@ final class TaskFeed: Sendable {
 
   func setTotal(_ total: Int?) { state.withLock { $0.counters.total = total } }
 
-  /// The next task, or `nil` when there is none and none will come.
+  /// The next task; `nil` if there are no more. Suspends while all remaining tasks wait for others.
   func next(_ barrier: @Sendable () async throws -> Void) async throws -> TaskItem? {
     while true {
       switch try await nextStep() {
@@ -105,7 +105,7 @@ final class TaskFeed: Sendable {
       case .wait(let wakes):
         await withCheckedContinuation { continuation in
           let mustWait = state.withLock { state in
-            // Something may have changed since.
+            // The state may have changed since.
             guard state.wakes == wakes else { return false }
             state.waiters.append(continuation)
             return true
@@ -119,7 +119,7 @@ final class TaskFeed: Sendable {
   private func nextStep() async throws -> Step {
     let next = try state.withLock { try step(&$0) }
     guard case .unindexed(let item) = next else { return next }
-    // A second for a million tasks: neither under the lock nor on an event loop.
+    // Takes about a second per million tasks, so neither under the lock nor on an event loop.
     try await journal.index()
     return try state.withLock { state in
       state.operations[item.operation].open -= 1
@@ -143,7 +143,7 @@ final class TaskFeed: Sendable {
     let place = item.operation
     let isSeen = state.seen.mayContain(item.id)
     if isSeen, !journal.isIndexed, isOurs(item), !state.open.contains(item.id) {
-      // Its operation does not end meanwhile.
+      // Keeps the operation open in the meantime.
       state.operations[place].open += 1
       return .unindexed(item)
     }
@@ -154,14 +154,14 @@ final class TaskFeed: Sendable {
       }
       return .task(ready)
     }
-    // An operation of one task, which is done already, has no further rows.
+    // An operation without rows has one task, which is already done.
     let isOver = state.operations[place].isExhausted && state.operations[place].open == 0
     return isOver ? .completed(place) : .again
   }
 
   private func isOurs(_ item: TaskItem) -> Bool { shard.map { item.id.belongs(to: $0) } ?? true }
 
-  /// An operation with rows left that may run.
+  /// An operation with rows left whose needs are met.
   private func pick(_ state: inout State) -> Int? {
     let operations = state.operations.indices
     func mayRun(_ place: Int, _ state: State) -> Bool {
@@ -187,7 +187,7 @@ final class TaskFeed: Sendable {
   }
 
   private func produce(_ state: inout State, _ place: Int) throws -> TaskItem? {
-    // An operation is large: nothing here copies it for a task.
+    // Operations are large; nothing here copies one per task.
     let captured: (String) throws -> [String: JSONObject] = { [self] key in
       var result: [String: JSONObject] = [:]
       for need in manifest.operations[place].needs where !manifest.operations[need].capture.isEmpty
@@ -199,7 +199,7 @@ final class TaskFeed: Sendable {
       return result
     }
     guard manifest.operations[place].source != nil else {
-      // One task, and no more.
+      // An operation without rows has a single task.
       state.operations[place].isExhausted = true
       return try makers[place].item(nil, captured: captured)
     }
@@ -213,7 +213,7 @@ final class TaskFeed: Sendable {
     return try makers[place].item(row, captured: captured)
   }
 
-  /// The task when it is to be run; notes what is done already.
+  /// The task if it must run; counts tasks that are already done.
   private func admit(_ state: inout State, _ item: TaskItem, isSeen: Bool) throws -> TaskItem? {
     guard isOurs(item) else { return nil }
     var item = item
@@ -229,7 +229,7 @@ final class TaskFeed: Sendable {
           case _ where isOfThisRun: false
           case .queued, .running: !onlyFailed
           case .failed: onlyFailed
-          // Sent again only where that is safe.
+          // Repeated only if that is safe.
           case .unknown: manifest.operations[item.operation].mayRepeat
           case .done, .skipped: false
           }
@@ -258,7 +258,7 @@ final class TaskFeed: Sendable {
     return item
   }
 
-  /// A task has ended and was handed to the recorder.
+  /// Counts a finished task after it was submitted to the recorder.
   func finished(
     _ item: TaskItem, _ end: TaskState, bytes: Int, records: Int, milliseconds: Double,
     _ barrier: @Sendable () async throws -> Void
@@ -276,7 +276,7 @@ final class TaskFeed: Sendable {
     if isLast { try await complete(place, barrier) }
   }
 
-  /// A task was put back without an end.
+  /// Returns a task that did not finish.
   func putBack(_ item: TaskItem) {
     state.withLock { state in
       state.operations[item.operation].open -= 1
@@ -296,7 +296,7 @@ final class TaskFeed: Sendable {
 
   private func complete(_ place: Int, _ barrier: @Sendable () async throws -> Void) async throws {
     guard !state.withLock({ $0.operations[place].isDone }) else { return }
-    // What needs this operation reads what its sinks have.
+    // Dependent operations read the sinks of this one.
     if !dependents[place].isEmpty { try await barrier() }
     state.withLock { state in
       guard !state.operations[place].isDone else { return }
@@ -312,12 +312,12 @@ final class TaskFeed: Sendable {
     wake()
   }
 
-  /// Outcomes of these tasks are durable: the journal answers for them now.
+  /// Forgets tasks whose outcomes are durable: the journal has their state from now on.
   func settle(_ ids: [TaskID]) {
     state.withLock { state in for id in ids { state.open.remove(id) } }
   }
 
-  /// The operations that ended without a failure, whose bookmarks may be kept.
+  /// The operations that finished without a failure, whose bookmarks are saved.
   func operationsWithoutFailure() -> Set<Int> {
     state.withLock { state in
       let operations = state.operations

@@ -2,31 +2,31 @@ import Crypto
 import GQLRunCache
 import GQLRunJSON
 
-/// One task on its way: an operation with the variables of one row.
+/// A task: an operation with the variables of one row.
 struct TaskItem: Sendable {
   var id: TaskID
-  /// The operation's place in the manifest.
+  /// The operation's index in the manifest.
   var operation: Int
   var key: String
-  /// Checked, with defaults.
+  /// The coerced variables, with defaults.
   var variables: JSONObject
   var scope: Scope
-  /// What the journal knows of an earlier attempt.
+  /// The journal's record of an earlier attempt.
   var record: TaskRecord?
-  /// Why it cannot be sent.
+  /// Why the task cannot be sent.
   var problem: String?
-  /// Whether the problem is that something it needs is missing.
+  /// Whether the problem is the absence of something that the task needs.
   var isSkipped = false
 }
 
-/// Makes tasks of rows.
+/// Creates tasks from rows.
 ///
-/// A class, since it holds an operation, which is large to copy.
+/// A class, because it contains an operation, which is expensive to copy.
 final class TaskMaker: Sendable {
   let operation: BatchOperation
   private let types: TypedText
   let state: JSONObject
-  /// The SHA-256 of what all tasks of the operation share.
+  /// The SHA-256 state over what all tasks of the operation have in common.
   private let common: SHA256
 
   init(_ operation: BatchOperation, state: JSONObject) {
@@ -39,7 +39,7 @@ final class TaskMaker: Sendable {
     self.common = common
   }
 
-  /// The scope of a row, with its key.
+  /// The scope of a row, including its key.
   func scope(_ row: Row?) throws(TaskProblem) -> Scope {
     var scope = Scope()
     scope.row = row
@@ -55,7 +55,7 @@ final class TaskMaker: Sendable {
     return scope
   }
 
-  /// The variables of a task, as they are sent but for paging.
+  /// The coerced variables of a task, without those of later pages.
   func variables(in scope: Scope) throws(TaskProblem) -> JSONObject {
     var given = JSONObject()
     for variable in operation.variables {
@@ -69,7 +69,7 @@ final class TaskMaker: Sendable {
     }
   }
 
-  /// What pagination sets for the first page.
+  /// The pagination variables of the first page.
   private var firstPage: [(String, JSONValue)] {
     guard let pagination = operation.pagination else { return [] }
     var values: [(String, JSONValue)] = []
@@ -85,7 +85,7 @@ final class TaskMaker: Sendable {
   func id(_ variables: JSONObject, key: String) -> TaskID {
     var hash = common
     Self.add(JSONValue.object(variables).canonicalText, to: &hash)
-    // Without a key of its own a task is what it sends, wherever its row stands.
+    // Without a key, the variables alone identify a task, wherever its row is.
     Self.add(operation.key == nil ? "" : key, to: &hash)
     return TaskID(hash.finalize())
   }
@@ -98,7 +98,7 @@ final class TaskMaker: Sendable {
     }
   }
 
-  /// A task, or one with a problem.
+  /// Creates a task, with `problem` set if it cannot be sent.
   func item(_ row: Row?, captured: (String) throws -> [String: JSONObject]) throws -> TaskItem {
     var scope = Scope()
     do {

@@ -1,9 +1,9 @@
 import GQLRunJSON
 import GQLRunPipeline
 
-/// What a page that came means for its task.
+/// Evaluates the pages of a task.
 extension TaskRunner {
-  /// Judges a page that came.
+  /// Evaluates a received page.
   func finish(
     _ item: TaskItem, _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?,
     _ pager: inout Pager, _ update: inout TaskUpdate
@@ -12,7 +12,7 @@ extension TaskRunner {
     if let emit = operation.emit {
       let mismatch = try data?.forEachValue(at: emit) { record in
         records += 1
-        // `[*]` takes what a list has; without it, a record that is a list is a mistake.
+        // `[*]` emits the elements of a list; without it, a list as a record is a mistake.
         guard record.first == UInt8(ascii: "["), emit.steps.last != .each else { return }
         throw TaskProblem("`emit` leads to `\(emit)`, which is a list; write `\(emit)[*]`")
       }
@@ -33,7 +33,7 @@ extension TaskRunner {
     pageUpdate.cursor = hasMore ? pager.position : nil
     pageUpdate.state = hasMore ? .running : .done
     var outcome = outcome(item, operation, page, data, pageUpdate, records: records)
-    // A record that a sink cannot take: the page counts as not written, and none follows.
+    // A record that a sink refuses: the page counts as not written, and none follows.
     guard outcome.update.state != .failed else { return (outcome, true) }
     if !operation.capture.isEmpty, let data {
       var captured = JSONObject()
@@ -62,12 +62,12 @@ extension TaskRunner {
       if let folded { outcome.bookmarks.append((bookmark.name, bookmark.fold, folded)) }
     }
     if operation.snapshot != nil, let data { try compareSnapshot(operation, item, data) }
-    // Only now: a page that fails above is not among those written.
+    // Only now, because a page that failed above is not written.
     update = pageUpdate
     return (outcome, !hasMore)
   }
 
-  /// Why a result is a failure; `nil` when it is none.
+  /// Why a result is a failure; `nil` if it is not.
   private func problem(
     _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?, _ update: TaskUpdate,
     _ records: Int
@@ -92,7 +92,7 @@ extension TaskRunner {
     return nil
   }
 
-  /// The most data that expectations look into.
+  /// The maximum size of data that expectations read, in bytes.
   private static let mostExpected = 64 << 20
 
   private func facts(
@@ -110,7 +110,7 @@ extension TaskRunner {
     facts["attempt"] = .number(JSONNumber(update.attempts))
     let roots = Set(operation.expect.flatMap(\.roots))
     if roots.contains("emit") {
-      // Counted, never held.
+      // Counted without storing the records.
       facts["emit"] = .array(Array(repeating: .boolean(true), count: min(records, 1_000_000)))
     }
     if roots.contains("data"), let data {
@@ -125,7 +125,7 @@ extension TaskRunner {
 }
 
 extension ResultData {
-  /// All bytes. Only for data known to be small.
+  /// All bytes. Only for data that is known to be small.
   func bytes() throws -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(count)

@@ -5,9 +5,9 @@ import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Connections inside of records, completed through `node(id:)`.
+/// Completes connections inside records through `node(id:)`.
 extension TaskRunner {
-  /// The data with every nested connection complete.
+  /// The data with all pages of every nested connection.
   func completed(
     _ data: (any ResultData)?, _ nested: [Pagination.Nested], _ item: TaskItem,
     _ operation: BatchOperation
@@ -27,7 +27,7 @@ extension TaskRunner {
     return result.jsonBytes()
   }
 
-  /// The value with those at a path changed.
+  /// Replaces the values at a path.
   private func changed(
     _ value: JSONValue, _ steps: ArraySlice<ResultPath.Step>,
     _ change: (JSONValue) async throws -> JSONValue
@@ -110,7 +110,7 @@ extension TaskRunner {
 
   // MARK: Snapshots
 
-  /// Holds data against the file that was kept of it; keeps it when there is none.
+  /// Compares data with its snapshot file; creates the file if there is none.
   func compareSnapshot(
     _ operation: BatchOperation, _ item: TaskItem, _ data: any ResultData
   ) throws {

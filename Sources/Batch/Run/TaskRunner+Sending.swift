@@ -4,12 +4,12 @@ import GQLRunPipeline
 import GQLRunPlugins
 import HTTPTypes
 
-/// Requests, until there is an answer that is one.
+/// Sends requests until there is a response that is not a refusal.
 extension TaskRunner {
   func request(
     _ operation: BatchOperation, _ template: OperationTemplate, _ variables: JSONObject
   ) throws(CacheError) -> GraphQLRequest {
-    // Those of a task were checked when it was made; pages put others into them.
+    // A task's variables are already coerced; later pages change them.
     let coerced = operation.pagination == nil ? variables : try template.coerce(variables)
     var request = GraphQLRequest(
       try template.prepared(coerced: coerced, isStored: runner.services.store != nil),
@@ -19,7 +19,7 @@ extension TaskRunner {
     return request
   }
 
-  /// Sends a request until there is an answer that is one; `nil` when the run stops before.
+  /// Sends a request until it is answered; `nil` if the run stops before that.
   func send(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page? {
     while true {
       if stop.reason != nil { return nil }
@@ -68,7 +68,7 @@ extension TaskRunner {
       verdict == .refused ? .throttled : .unreachable, page.error.map { "\($0)" })
   }
 
-  /// One pass through the chain.
+  /// Runs the request through the chain once.
   private func attempt(_ request: GraphQLRequest, _ operation: BatchOperation) async throws -> Page
   {
     let clock = ContinuousClock()
@@ -83,7 +83,7 @@ extension TaskRunner {
         return page
       }
       if let message = FailureKind.refusal(in: response) {
-        // The status is 200, and what it says is that of a 429.
+        // A rate limit error with status 200, handled like 429.
         page.error = ChainError(.transport, .rateLimited, message)
         page.kind = .refused(after: FailureKind.wish(response.http?.headerFields ?? [:], time))
       }

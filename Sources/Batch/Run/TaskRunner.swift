@@ -5,8 +5,8 @@ import GQLRunLanguage
 import GQLRunPipeline
 import HTTPTypes
 
-/// Runs one task to its end: page after page, waiting where the server wants it, handing each page to the
-/// recorder.
+/// Runs one task: requests page after page, waits when the server asks for it, and submits each
+/// page to the recorder.
 struct TaskRunner: Sendable {
   let manifest: Manifest
   let runner: PipelineRunner
@@ -18,7 +18,7 @@ struct TaskRunner: Sendable {
   let numbers: [Int]
   let options: RunOptions
 
-  /// What one request brought.
+  /// The result of one request.
   struct Page {
     var response: GraphQLResponse?
     var error: (any Error)?
@@ -40,7 +40,8 @@ struct TaskRunner: Sendable {
       return try await end(item, outcome(item, operation, Page(), nil, update, records: 0))
     }
     if operation.isMutation, operation.pagination == nil {
-      // Recorded before it is sent: after a crash it is known that it may have been carried out.
+      // Recorded before sending, so that after a crash it is known that the server may have
+      // executed it.
       var begun = update
       begun.state = .unknown
       begun.error = "sent; no answer was recorded"
@@ -51,7 +52,7 @@ struct TaskRunner: Sendable {
       let (outcome, isLast) = try await page(item, operation, &pager, &update)
       guard let outcome else {
         if operation.isMutation, operation.pagination == nil {
-          // It was not sent after all.
+          // The request was not sent after all.
           update.state = .queued
           try await recorder.durably(Outcome(update: update, operation: item.operation))
         }
@@ -71,7 +72,7 @@ struct TaskRunner: Sendable {
     ) { try await recorder.barrier() }
   }
 
-  /// One page; no outcome when the run stops before there is one.
+  /// Requests one page; no outcome if the run stops before there is one.
   private func page(
     _ item: TaskItem, _ operation: BatchOperation, _ pager: inout Pager, _ update: inout TaskUpdate
   ) async throws -> (Outcome?, isLast: Bool) {
@@ -136,14 +137,15 @@ struct TaskRunner: Sendable {
       outcome.pieces = uses.map { _ in [] }
       return outcome
     }
-    // Only results say how a failure went; its records would come again with the next attempt.
+    // Only results describe a failure; its records would be repeated by the next attempt.
     let isSmall = isFailure || (data?.count ?? 0) <= Self.mostHeld
     do {
       let pieces: [[SinkPiece]] = try uses.map { use in
         var pieces: [SinkPiece] = []
         let isResults = if case .results = use.format.kind { true } else { false }
         guard use.entry != nil, isResults || !isFailure else { return pieces }
-        // Of large data it is only seen whether the sink can take it: it does so by itself.
+        // Large data is only checked here for records that the sink refuses; the sink extracts
+        // them.
         guard isSmall || use.format.mayRefuse else { return pieces }
         try use.format.pieces(of: data, line: outcome.line, task: update.unit) {
           if isSmall { pieces.append($0) }
@@ -155,7 +157,7 @@ struct TaskRunner: Sendable {
       var failed = update
       failed.state = .failed
       failed.error = "\(error)"
-      // This page is not among those written.
+      // This page is not written.
       failed.page -= 1
       failed.records -= records
       return self.outcome(item, operation, page, nil, failed, records: 0)
@@ -163,6 +165,6 @@ struct TaskRunner: Sendable {
     return outcome
   }
 
-  /// The largest data that sinks are handed in pieces, ready to be written.
+  /// The maximum size of data that is split into pieces for the sinks here, in bytes.
   private static var mostHeld: Int { 4 << 20 }
 }

@@ -1,6 +1,6 @@
 import CGQLRunZlib
 
-/// The CRC-32 of what was written to a file, continued as more is written.
+/// A running CRC-32 of the bytes written to a file.
 ///
 /// https://www.rfc-editor.org/rfc/rfc1952#section-8
 struct Checksum: Sendable, Equatable {

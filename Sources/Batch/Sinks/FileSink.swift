@@ -4,9 +4,8 @@ import GQLRunSupport
 
 /// A sink that appends to a file.
 ///
-/// While a run is under way the file is called `NAME.part`; it gets its name when the run has ended. What
-/// is behind the position that the journal recorded was never acknowledged, and is cut off when the file
-/// is opened again.
+/// The file is named `NAME.part` during the run, and renamed when the run has finished. Bytes after
+/// the recorded position were never acknowledged; reopening the file truncates them.
 final class FileSink {
   enum Format: Sendable, Equatable {
     case lines
@@ -16,7 +15,7 @@ final class FileSink {
   }
 
   let path: String
-  /// As the journal has it: relative to the manifest's folder.
+  /// The name in the journal: relative to the manifest's folder.
   private let name: String
   private let format: Format
   private var partPath: String { path + ".part" }
@@ -30,8 +29,11 @@ final class FileSink {
   private let isStandardOutput: Bool
   private var isDirty = false
 
-  /// - Parameter recorded: Where the journal says the sink is; `nil` begins a new file.
-  /// - Throws: ``StoppedByStorage``, also when the file is not what the journal recorded.
+  /// Opens the file.
+  ///
+  /// - Parameter recorded: The position recorded in the journal; `nil` creates a new file.
+  /// - Throws: ``StoppedByStorage`` if the file cannot be opened or differs from what the journal
+  ///   recorded.
   init(path: String, format: Format, recorded: SinkPosition?, base: OutputPath) throws {
     self.path = path
     self.format = format
@@ -63,7 +65,7 @@ final class FileSink {
     }
   }
 
-  /// Refuses an unfinished file that another run is writing.
+  /// Throws if another run is writing the unfinished file.
   static func checkUnlocked(_ path: String) throws {
     let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return }
@@ -76,8 +78,8 @@ final class FileSink {
       message: "another run is writing \(name); wait for it, or give this run outputs of its own")
   }
 
-  /// Keeps out a second run that writes the same file: each has a journal of its own, and they would
-  /// write over each other. Held until the file is closed.
+  /// Excludes a second run with the same output, whose journal is another one. Held until the file
+  /// is closed.
   private func lock(_ name: String) throws {
     let isLocked: Bool
     do throws(SystemError) {
@@ -88,11 +90,11 @@ final class FileSink {
     guard isLocked else { throw Self.isWritten(name) }
   }
 
-  /// Opens what an earlier run left, and cuts off what was not acknowledged.
+  /// Opens the file of an earlier run, and truncates what was not acknowledged.
   ///
-  /// The file must begin with the bytes that the journal recorded. It is continued under its own name only
-  /// when the journal says that it was published, and as `NAME.part` when the run ended between that record
-  /// and the renaming.
+  /// The file must begin with the recorded bytes. It is continued under its final name only if the
+  /// journal recorded it as published, and as `NAME.part` if the run ended between that record and
+  /// the renaming.
   private func reopen(_ recorded: SinkPosition) throws {
     position = recorded.position
     records = recorded.records
@@ -127,7 +129,7 @@ final class FileSink {
         + "\(position) bytes of it: restore the file, or start without --resume")
   }
 
-  /// Compares a file with what a journal recorded, and leaves it as it is.
+  /// Compares a file with what a journal recorded, without changing it.
   static func verify(_ path: String, _ recorded: SinkPosition) throws {
     let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw Errno.last("cannot read \(path)") }
@@ -135,7 +137,7 @@ final class FileSink {
     _ = try verified(descriptor, path, recorded)
   }
 
-  /// Reads the file up to the recorded position.
+  /// Computes the checksum of the file up to the recorded position.
   private static func verified(
     _ descriptor: Int32, _ candidate: String, _ recorded: SinkPosition
   ) throws -> Checksum {
@@ -173,8 +175,8 @@ final class FileSink {
     return found
   }
 
-  /// Standard output cannot be cut: what is still missing is written to it. A file that was emptied since,
-  /// as by `>` of the shell, no longer holds the earlier results.
+  /// Resumes standard output, which cannot be truncated: only missing results are written to it.
+  /// Throws if its file was truncated since, as by the shell's `>`.
   private func continueStandardOutput(_ recorded: SinkPosition?) throws {
     guard let recorded else { return }
     position = recorded.position
@@ -221,7 +223,7 @@ final class FileSink {
     if held.count >= 256 << 10 { try flush() }
   }
 
-  /// Set while standard output is a terminal.
+  /// Set if standard output is a terminal.
   private var escaper: TerminalEscaper?
 
   private func flush() throws {
@@ -240,7 +242,7 @@ final class FileSink {
     held.removeAll(keepingCapacity: true)
   }
 
-  /// Makes everything appended durable. Returns the new position when there is one.
+  /// Syncs all appended bytes to disk. Returns the new position, or `nil` if nothing was appended.
   func sync() throws -> SinkPosition? {
     guard isDirty else { return nil }
     if let compressor { held += compressor.finishMember() }
@@ -252,7 +254,7 @@ final class FileSink {
     return recorded(isPublished: isPublished)
   }
 
-  /// The position of the file under its own name; recorded before it is renamed.
+  /// The position of the file under its final name; recorded before it is renamed.
   func positionWhenPublished() -> SinkPosition? {
     isStandardOutput ? nil : recorded(isPublished: true)
   }
@@ -267,14 +269,14 @@ final class FileSink {
     return result
   }
 
-  /// The number of the open file, which it keeps when it is renamed.
+  /// The inode of the open file, which renaming preserves.
   var inode: UInt64? {
     var status = stat()
     guard !isStandardOutput, fstat(descriptor, &status) == 0 else { return nil }
     return UInt64(status.st_ino)
   }
 
-  /// Ends the file; gives it its name when `isComplete`.
+  /// Closes the file; renames it to its final name if `isComplete`.
   func finish(isComplete: Bool) throws {
     guard !isStandardOutput else { return }
     defer { abandon() }
@@ -295,7 +297,7 @@ final class FileSink {
     AtomicFile.syncFolder(of: path)
   }
 
-  /// Leaves the file as it is.
+  /// Closes the file as it is.
   func abandon() {
     guard !isStandardOutput, descriptor >= 0 else { return }
     Foundation.close(descriptor)

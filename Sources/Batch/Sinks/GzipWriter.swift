@@ -1,7 +1,7 @@
 import CGQLRunZlib
 
-/// Compresses what is appended. What was written up to a point where it must be durable is a gzip member
-/// of its own, so that a file can be continued there; readers take the members together.
+/// Compresses appended bytes. Each durable step ends a gzip member, so that the file can be
+/// continued there; readers concatenate the members.
 ///
 /// https://www.rfc-editor.org/rfc/rfc1952#section-2.2
 final class GzipWriter {
@@ -17,7 +17,7 @@ final class GzipWriter {
     return deflated(bytes, Z_NO_FLUSH)
   }
 
-  /// The end of the member; nothing when none was begun.
+  /// Ends the member; empty if none was started.
   func finishMember() -> [UInt8] {
     guard isOpen else { return [] }
     let bytes = deflated([], Z_FINISH)

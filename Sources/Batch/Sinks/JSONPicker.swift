@@ -1,9 +1,9 @@
 import GQLRunPipeline
 
-/// Takes the values at a path out of JSON text, as the text comes.
+/// Extracts the values at a path from JSON text, chunk by chunk.
 ///
-/// Holds one picked value at a time, whatever the size of the text. The text was written by our own
-/// writer, so its grammar is not checked again.
+/// Buffers one extracted value, whatever the size of the text. The text comes from our own writer,
+/// so its grammar is not validated again.
 struct JSONPicker {
   private enum Key: Equatable {
     case name([UInt8])
@@ -13,12 +13,12 @@ struct JSONPicker {
 
   private let path: ResultPath?
   private let keys: [Key]
-  /// The first value whose shape is not what the path expects; null is not one.
+  /// The first value whose shape does not fit the path; null fits any path.
   private(set) var mismatch: PathMismatch?
-  /// Open containers, and how many of them, from the outside, lie on the path.
+  /// The number of open containers, and how many of the outermost ones are on the path.
   private var depth = 0
   private var onPath = 0
-  /// Of the innermost containers on the path: whether it is a list, and the place in it.
+  /// For each container on the path: whether it is a list, and the current index in it.
   private var isList: [Bool] = []
   private var place: [Int] = []
   private var expectsKey = false
@@ -28,7 +28,7 @@ struct JSONPicker {
   private var isKey = false
   private var key: [UInt8] = []
   private var inScalar = false
-  /// The depth at which the value being picked began; -1 when none is.
+  /// The depth at which the current extracted value began; -1 if there is none.
   private var pickDepth = -1
   private var picked: [UInt8] = []
 
@@ -43,7 +43,7 @@ struct JSONPicker {
     }
   }
 
-  /// Reads a piece of the text and hands out the values that end in it.
+  /// Parses a chunk, and passes the values that end in it to `body`.
   mutating func feed(
     _ bytes: UnsafeRawBufferPointer, _ body: ([UInt8]) throws -> Void
   ) rethrows {
@@ -125,13 +125,13 @@ struct JSONPicker {
     }
   }
 
-  /// Hands out a number or the like that ends with the text.
+  /// Passes a scalar that ends with the text to `body`.
   mutating func finish(_ body: ([UInt8]) throws -> Void) rethrows {
     if inScalar { try endScalar(body) }
     if pickDepth == 0, depth == 0, !picked.isEmpty { try end(body) }
   }
 
-  /// A value begins. Returns whether the path goes on inside of it.
+  /// Begins a value. Returns whether the path continues inside it.
   @discardableResult
   private mutating func begin(_ byte: UInt8) -> Bool {
     guard pickDepth < 0, depth == onPath, isMatch else { return false }
@@ -146,7 +146,7 @@ struct JSONPicker {
     return true
   }
 
-  /// Whether a value that begins with `byte` can have what the path asks for next.
+  /// Whether a value that begins with `byte` fits the next step of the path.
   private func fits(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "n"): true
@@ -178,9 +178,9 @@ struct JSONPicker {
 }
 
 extension ResultData {
-  /// The values at a path that are not null, one after the other. The whole data without a path.
+  /// Calls `body` with all values at a path that are not null; without a path, with the whole data.
   ///
-  /// - Returns: Where the data does not have the shape that the path expects.
+  /// - Returns: The first value that does not fit the path; `nil` if all fit.
   @discardableResult
   func forEachValue(
     at path: ResultPath?, _ body: ([UInt8]) throws -> Void

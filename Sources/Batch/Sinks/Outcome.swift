@@ -2,29 +2,29 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 
-/// What one page of a task brought, on its way into the sinks and the journal.
+/// The outcome of one page of a task, for the sinks and the journal.
 struct Outcome: Sendable {
   var update: TaskUpdate
-  /// The operation's place in the manifest.
+  /// The operation's index in the manifest.
   var operation: Int
-  /// `nil` when there was none, or nobody writes it.
+  /// `nil` if the page has no data, or no sink writes it.
   var data: (any ResultData)?
-  /// The result line up to its data; empty when there is none to be written.
+  /// The result line up to its data; empty if none is to be written.
   var line: [UInt8] = []
-  /// What the sinks write, by the place of the sink; `nil` for data so large that the sinks take it
-  /// apart themselves.
+  /// The pieces to write, by index of the sink; `nil` for large data, from which the sinks extract
+  /// records themselves.
   var pieces: [[SinkPiece]]?
   var capture: JSONObject?
   var bookmarks: [(name: String, fold: Bookmark.Fold, value: JSONValue)] = []
 
-  /// About how much memory it takes.
+  /// The approximate memory size, in bytes.
   var size: Int {
     let own = pieces?.reduce(0) { $0 + $1.reduce(0) { $0 + $1.size } } ?? data?.count ?? 0
     return 500 + line.count + min(own, 4 << 20)
   }
 }
 
-/// Something that a sink appends.
+/// A piece that a sink appends.
 enum SinkPiece: Sendable {
   case bytes([UInt8], records: Int)
   case row([SQLValue])
@@ -37,7 +37,7 @@ enum SinkPiece: Sendable {
   }
 }
 
-/// A value as SQLite keeps it.
+/// A value as SQLite stores it.
 enum SQLValue: Sendable {
   case null
   case integer(Int64)
@@ -54,7 +54,7 @@ enum SQLValue: Sendable {
       } else if number.text.utf8.count <= 17, let real = number.doubleValue {
         self = .real(real)
       } else {
-        // More digits than a double has stay exact as text.
+        // More digits than a double can represent stay exact as text.
         self = .text(number.text)
       }
     case .string(let text)?: self = .text(text)
@@ -78,10 +78,10 @@ struct SinkFormat: Sendable {
 
   let kind: Kind
   let emit: ResultPath?
-  /// Which of the columns that the manifest names had a value; `nil` for columns taken from the document.
+  /// The use of the columns that the manifest names; `nil` for columns derived from the document.
   var usage: ColumnUsage?
 
-  /// Whether a record can be one that the sink does not take.
+  /// Whether the sink may refuse a record.
   var mayRefuse: Bool {
     switch kind {
     case .rows(let paths, let key): !key.isEmpty || paths.contains { $0?.steps.count ?? 0 > 1 }
@@ -90,10 +90,10 @@ struct SinkFormat: Sendable {
     }
   }
 
-  /// Where records of this operation have their columns.
+  /// The paths of the columns in the operation's records.
   static func paths(_ columns: [String]) -> [ResultPath?] { columns.map { ResultPath($0) } }
 
-  /// Calls `write` with everything that a page brings for this sink.
+  /// Calls `write` with everything that a page contributes to this sink.
   func pieces(
     of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
     _ write: (SinkPiece) throws -> Void
@@ -117,7 +117,7 @@ struct SinkFormat: Sendable {
       guard let data else { return }
       let isElement = if case .elements = kind { true } else { false }
       try writeTogether(data, write) { record in
-        // An element begins with the comma that the first one of the file goes without.
+        // Each element starts with a comma, which the first one of the file omits.
         isElement ? [0x2C, 0x0A] + record : record + [0x0A]
       }
     case .csv(let paths):
@@ -169,7 +169,7 @@ struct SinkFormat: Sendable {
 extension SinkFormat {
   /// The value of one column of a record.
   ///
-  /// - Parameter isFound: Set when the record has the column, also as null.
+  /// - Parameter isFound: Set to true if the record has the column, even if it is null.
   private func cell(
     _ path: ResultPath?, in record: JSONValue, _ isFound: inout Bool
   ) throws -> JSONValue? {
@@ -187,7 +187,7 @@ extension SinkFormat {
   }
 }
 
-/// Which columns of a sink had a value, or null, in any record of a run.
+/// Records which columns of a sink had a value, or null, in any record of a run.
 final class ColumnUsage: Sendable {
   let names: [String]
   private let state: Locked<[Bool]>
@@ -197,7 +197,7 @@ final class ColumnUsage: Sendable {
     state = Locked(Array(repeating: false, count: names.count))
   }
 
-  /// Adds what the records of one page had; a page without records has nothing to add.
+  /// Adds the columns found on one page; ignores pages without records.
   func note(_ page: [Bool]) {
     guard page.contains(true) else { return }
     state.withLock { state in
@@ -205,7 +205,7 @@ final class ColumnUsage: Sendable {
     }
   }
 
-  /// The columns that no record had, when any had one.
+  /// The columns that no record had; empty if there were no records.
   var missing: [String] {
     state.withLock { found in
       found.contains(true) ? zip(names, found).filter { !$1 }.map(\.0) : []
@@ -213,7 +213,7 @@ final class ColumnUsage: Sendable {
   }
 }
 
-/// CSV as RFC 4180 has it, with LF.
+/// Formats CSV as in RFC 4180, with LF line ends.
 enum CSVText {
   static func line(_ values: [JSONValue?]) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -229,7 +229,7 @@ enum CSVText {
     return bytes
   }
 
-  /// Empty text stands in quotes, which tells it from nothing.
+  /// Empty text is quoted, which distinguishes it from a missing value.
   static func cell(_ text: String) -> [UInt8] {
     let utf8 = Array(text.utf8)
     guard

@@ -2,7 +2,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
 
-/// Which sinks take the results of which operation, in which form.
+/// Which sinks write the results of which operations, and in which format.
 struct SinkPlan: Sendable {
   /// One file, or one table of a database.
   struct Entry: Sendable {
@@ -14,23 +14,23 @@ struct SinkPlan: Sendable {
     var table = ""
     var columns: [String] = []
     var key: [String] = []
-    /// What is written of which operation, for the journal.
+    /// The content written for each operation, for the journal.
     var takes: [String: String] = [:]
   }
 
   struct Use: Sendable {
     var format: SinkFormat
-    /// The place in `entries`; `nil` for the cache, which the pipeline writes.
+    /// The index in `entries`; `nil` for the cache, which the pipeline writes.
     var entry: Int?
   }
 
   var entries: [Entry] = []
-  /// The ids of the operations whose results the cache keeps.
+  /// The ids of the operations whose results are stored in the cache.
   var cached: [String] = []
-  /// By operation, a use for each sink.
+  /// For each operation, its use of each sink.
   var formats: [[Use]] = []
 
-  /// - Parameter suffix: Put before the extension, for the files of a shard.
+  /// - Parameter suffix: Inserted before the extension, for the files of a shard.
   init(_ manifest: Manifest, suffix: String = "") throws(TaskProblem) {
     var places: [String: Int] = [:]
     for operation in manifest.operations {
@@ -110,7 +110,7 @@ struct SinkPlan: Sendable {
 }
 
 extension TextTemplate {
-  /// A path or table with the operation's id put in.
+  /// A path or table name with the operation's id filled in.
   static func filled(_ text: String, _ operation: String) throws(TaskProblem) -> String {
     var scope = Scope()
     scope.operation = operation
@@ -133,7 +133,7 @@ extension TextTemplate {
 }
 
 extension SinkPlan {
-  /// Columns that the manifest names and no record had.
+  /// Warnings about columns that the manifest names and no record had.
   func warnings(_ manifest: Manifest) -> [String] {
     manifest.operations.flatMap { operation in
       formats[operation.index].compactMap { use in
@@ -148,7 +148,7 @@ extension SinkPlan {
     }
   }
 
-  /// What the run writes, as its journal records it.
+  /// The outputs of the run, as the journal records them.
   func outputs(_ base: OutputPath, cache: (any RecordStore)?) -> [OutputRecord] {
     var outputs = entries.map { entry in
       OutputRecord(
@@ -167,7 +167,7 @@ extension SinkPlan {
 }
 
 extension SinkPlan.Entry {
-  /// The format with everything that decides what the bytes mean.
+  /// The format with all settings that determine the meaning of the bytes.
   fileprivate var shownFormat: String {
     if isTable { return "sqlite" + (key.isEmpty ? "" : " key " + key.joined(separator: ",")) }
     switch format {
@@ -180,7 +180,7 @@ extension SinkPlan.Entry {
 }
 
 extension SinkFormat.Kind {
-  /// What is written, in the journal.
+  /// The written content, as the journal records it.
   fileprivate func shown(_ emit: ResultPath?) -> String {
     if case .results = self { return "results" }
     return "records" + (emit.map { " \($0)" } ?? "")

@@ -3,9 +3,9 @@ import Foundation
 import GQLRunCache
 import GQLRunJSON
 
-/// Runs the jobs of an actor on a thread of its own, since its files make threads wait.
+/// Runs an actor's jobs on a dedicated queue, because file operations block.
 ///
-/// Sendable: the queue is.
+/// `Sendable` because the queue is.
 final class FileExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "gqlrun.batch.files")
 
@@ -16,11 +16,11 @@ final class FileExecutor: SerialExecutor {
   }
 }
 
-/// All sinks of a run and its journal: what is written here becomes durable step by step.
+/// Writes results to all sinks and then to the journal, in durable steps.
 ///
-/// A step writes the records of some pages, makes the files durable, and only then tells the journal, in
-/// one transaction: the states of the tasks and the positions of the files. After a crash at any moment
-/// files are cut to the recorded positions, and tasks that were not recorded run again.
+/// A step writes the records of some pages, syncs the files, and then records task states and file
+/// positions in the journal in one transaction. After a crash, files are truncated to the recorded
+/// positions, and tasks that were not recorded run again.
 actor SinkStage {
   private let executor = FileExecutor()
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -29,18 +29,18 @@ actor SinkStage {
   private let journal: Journal
   private let plan: SinkPlan
   private let base: OutputPath
-  /// Where the pipeline has put the results before they come here, when that is one of the sinks.
+  /// The cache, if it is a sink; the pipeline has already written the results to it.
   private let cache: (any RecordStore)?
   private var files: [String: FileSink] = [:]
   private var databases: [String: TableFile] = [:]
   private var tables: [String: TableSink] = [:]
   private var recorded: [String: SinkPosition]
-  /// What the journal knows of tables, by path and name.
+  /// The journal's records of tables, by path and name.
   private var recordedTables: [String: OutputRecord] = [:]
   private let owner: TableMarker.Owner
   private var isClosed = false
   private var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
-  /// How long journal and files took, to be told beside the run's time.
+  /// The time spent on journal and files, reported beside the duration of the run.
   private(set) var journalTime = Duration.zero
   private(set) var fileTime = Duration.zero
 
@@ -58,13 +58,14 @@ actor SinkStage {
     for (name, bookmark) in try journal.bookmarks() { bookmarks[name] = bookmark }
   }
 
-  /// More sinks than that are not opened before they are needed.
+  /// If there are more sinks, they are opened on demand.
   static let mostOpenAtOnce = 256
 
-  /// Opens the sinks, so that one that cannot be written is known before anything is sent. Where there
-  /// are very many, each is opened with its first record.
+  /// Opens the sinks, so that errors are found before the first request. More than
+  /// ``mostOpenAtOnce`` sinks are opened with their first record instead.
   ///
-  /// - Throws: ``StoppedByStorage`` when an output cannot be written, or is not what the journal recorded.
+  /// - Throws: ``StoppedByStorage`` if an output cannot be written or differs from what the journal
+  ///   recorded.
   func open() async throws {
     try await ResumeCheck(journal, plan, base, cache: cache).run()
     for output in try journal.outputs() where output.step > 0 {
@@ -76,7 +77,7 @@ actor SinkStage {
         if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
         continue
       }
-      // What was written before is checked now, one output at a time.
+      // Verify existing outputs now, one after another.
       if entry.isTable, recordedTables[name(entry)] != nil {
         _ = try table(entry)
         closeDatabases()
@@ -88,12 +89,12 @@ actor SinkStage {
     for database in databases.values { try database.sync() }
   }
 
-  /// The inodes of the files that are open, by path.
+  /// The inodes of the open files, by path.
   func inodes() -> [String: UInt64] { files.compactMapValues(\.inode) }
 
-  /// Makes the outcomes durable, in this order. One step at a time.
+  /// Makes the outcomes durable, in this order. Steps do not overlap.
   func commit(_ outcomes: [Outcome]) async throws {
-    // A group that comes late, after a failure, must not open the files again.
+    // A late group must not reopen files after a failure.
     guard !isClosed else { throw CancellationError() }
     let clock = ContinuousClock()
     let start = clock.now
@@ -133,18 +134,18 @@ actor SinkStage {
     journalTime += clock.now - written
   }
 
-  /// Ends all files.
+  /// Closes all files.
   ///
   /// - Parameters:
-  ///   - isComplete: Whether the run has ended, so that they get their names.
+  ///   - isComplete: Whether the run has finished, so that the files get their final names.
   ///   - paths: The files of the run.
-  ///   - ledger: Knows the files from before they are renamed.
+  ///   - ledger: Records the files before they are renamed.
   func finish(
     isComplete: Bool, _ paths: [String], _ ledger: OutputLedger
   ) throws -> OutputLedger {
     var ledger = ledger
     if isComplete {
-      // A sink that nothing was written to is an empty file, not a missing one.
+      // A sink without records is an empty file, not a missing one.
       for entry in plan.entries {
         if entry.isTable { _ = try table(entry) } else { _ = try file(entry) }
       }
@@ -165,7 +166,7 @@ actor SinkStage {
     return ledger
   }
 
-  /// Closes everything as it is, after a failure.
+  /// Closes all files as they are, after a failure.
   func abandon() {
     abandonFiles()
     closeDatabases()
@@ -188,7 +189,7 @@ actor SinkStage {
   func close() { journal.close() }
 
   private func write(_ outcome: Outcome) throws {
-    // Some steps only change a state.
+    // Some steps change only a state.
     guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
     let formats = plan.formats[outcome.operation]
     for (place, format) in formats.enumerated() {
@@ -203,7 +204,7 @@ actor SinkStage {
     }
   }
 
-  /// What rows without a key are told apart by: one page of a task.
+  /// Identifies rows without a key: one page of a task.
   private func unit(_ outcome: Outcome) -> String { outcome.update.unit }
 
   private func append(_ piece: SinkPiece, _ entry: Int, _ outcome: Outcome) throws {
@@ -237,7 +238,8 @@ actor SinkStage {
     return table
   }
 
-  /// Where the journal says that a file is; journals of older versions name it as the command did.
+  /// The recorded position of a file; journals of older versions have the path from the command
+  /// line.
   private func position(_ entry: SinkPlan.Entry) -> SinkPosition? {
     recorded[base.relative(entry.path)] ?? recorded[entry.path]
   }
@@ -266,6 +268,6 @@ actor SinkStage {
 }
 
 extension TaskUpdate {
-  /// One page of one task.
+  /// Identifies one page of one task.
   var unit: String { "\(id.text).\(page)" }
 }

@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
 
-/// The row by which a database tells which run has written one of its tables, and how far.
+/// The row in which a database records which run wrote a table, and up to which step.
 ///
-/// It changes in the transaction that adds the rows, so a database that was replaced, restored from an older
-/// copy or emptied does not agree with the journal.
+/// It changes in the transaction that adds the rows, so a database that was replaced, restored from
+/// an older copy or emptied does not match the journal.
 struct TableMarker: Sendable {
-  /// Whose rows they are.
+  /// The run that owns the rows.
   struct Owner: Sendable {
     /// The name of the manifest, with the shard.
     var name: String
@@ -14,12 +14,12 @@ struct TableMarker: Sendable {
     var journal: String
   }
 
-  /// The table that holds the markers of a database.
+  /// The table that contains the markers of a database.
   static let tableName = "gqlrun_outputs"
 
   let table: String
   let owner: Owner
-  /// A name of the row id that no column hides; `nil` when there is none.
+  /// A name of the row id that no column shadows; `nil` if there is none.
   private let rowID: String?
 
   init(table: String, columns: [String], owner: Owner) {
@@ -29,9 +29,9 @@ struct TableMarker: Sendable {
     rowID = ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
   }
 
-  /// The last step that the database has of this run.
+  /// The last step of this run in the database.
   ///
-  /// - Parameter step: The last step that the journal recorded; the database may be one ahead.
+  /// - Parameter step: The last step in the journal; the database may be one step ahead.
   func verified(_ db: Database, path: String, step: Int) throws -> Int {
     guard try Self.exists(db, table), try Self.exists(db, Self.tableName),
       let row = try GRDB.Row.fetchOne(
@@ -68,7 +68,7 @@ struct TableMarker: Sendable {
     ).execute(arguments: [table, owner.name, owner.journal, step, try top(db)])
   }
 
-  /// The highest row id; `nil` for an empty table, and for one without row ids.
+  /// The highest row id; `nil` for an empty table or one without row ids.
   private func top(_ db: Database) throws -> Int64? {
     guard let rowID else { return nil }
     return try? Int64.fetchOne(db, sql: "SELECT max(\(rowID)) FROM \(table.quotedForSQLite)")
@@ -90,12 +90,12 @@ struct TableMarker: Sendable {
 }
 
 extension String {
-  /// The name as SQLite reads it in a statement.
+  /// The name as a quoted identifier of SQLite.
   var quotedForSQLite: String {
     "\"" + replacingOccurrences(of: "\"", with: "\"\"") + "\""
   }
 
-  /// With ASCII letters in lower case, as SQLite compares names.
+  /// The text with ASCII letters in lower case, as SQLite compares names.
   var asciiLowercased: String {
     String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
   }

@@ -2,14 +2,13 @@ import Foundation
 import GQLRunSupport
 import GRDB
 
-/// A database that sinks write into: one connection, whatever the number of tables, and one transaction
-/// for each step.
+/// A database that sinks write to: one connection for all tables, and one transaction per step.
 final class TableFile {
   let path: String
   private let queue: DatabaseQueue
   private var isOpen = false
 
-  /// - Parameter mustExist: Whether an earlier part of the run has written to it.
+  /// - Parameter mustExist: Whether an earlier part of the run has written to the database.
   init(path: String, base: OutputPath, mustExist: Bool = false) throws {
     self.path = path
     guard !mustExist || FileManager.default.fileExists(atPath: path) else {
@@ -36,10 +35,10 @@ final class TableFile {
     }
   }
 
-  /// The first table that must not be written without the user's consent, and why; `nil` when all are new or
-  /// ours.
+  /// The first table that must not be written without the user's consent, with the reason; `nil` if
+  /// all tables are new or were created by a batch.
   ///
-  /// Tables of ours have an index that is named after them.
+  /// A batch creates an index named after each of its tables.
   static func foreign(_ path: String, tables: [String]) -> (index: Int, reason: String)? {
     guard let status = FileStatus(path), status.size > 0 else { return nil }
     var configuration = Configuration()
@@ -83,7 +82,7 @@ final class TableFile {
     return isThere && !isOurs
   }
 
-  /// Compares a table with what a journal recorded of it, and leaves it as it is.
+  /// Compares a table with what a journal recorded, without changing it.
   static func verify(_ path: String, table: String, step: Int, journal: String) throws {
     var configuration = Configuration()
     configuration.readonly = true
@@ -105,7 +104,7 @@ final class TableFile {
     }
   }
 
-  /// Works within the transaction of the step.
+  /// Runs `body` in the transaction of the step.
   func change<Result>(_ body: (Database) throws -> Result) throws -> Result {
     do {
       return try queue.inDatabase { db in
@@ -120,7 +119,7 @@ final class TableFile {
     }
   }
 
-  /// Makes the step durable.
+  /// Commits the step durably.
   func sync() throws {
     guard isOpen else { return }
     do {
@@ -146,23 +145,26 @@ final class TableFile {
 
 /// A sink that writes rows into a table of a SQLite database.
 ///
-/// With a key, a record replaces the one with the same key. Without one, rows carry the task that brought
-/// them, and what an earlier attempt of the same task left is taken away first. So a task that is run
-/// again after a crash leaves each record once.
+/// With a key, a record replaces the one with the same key. Without a key, rows carry their task,
+/// and rows of an earlier attempt of the task are deleted first. Either way, a task that is
+/// repeated after a crash leaves each record once.
 final class TableSink {
   private let file: TableFile
   private let table: String
   private let columns: [String]
   private let key: [String]
-  /// The pages of tasks whose earlier rows were taken away in this step.
+  /// The pages of tasks whose earlier rows were deleted in this step.
   private var cleared: Set<String> = []
   private let marker: TableMarker
   private var hasChanged = false
   private var step: Int
   private var records: Int
 
-  /// - Parameter recorded: What the journal knows of the table; `nil` when the run begins.
-  /// - Throws: ``StoppedByStorage``, also when the table is not what the journal recorded.
+  /// Opens or creates the table.
+  ///
+  /// - Parameter recorded: The journal's record of the table; `nil` at the start of a run.
+  /// - Throws: ``StoppedByStorage`` if the table cannot be used or differs from what the journal
+  ///   recorded.
   init(
     _ file: TableFile, table: String, columns: [String], key: [String], owner: TableMarker.Owner,
     recorded: OutputRecord? = nil
@@ -180,7 +182,7 @@ final class TableSink {
       let found = step > 0 ? try marker.verified(db, path: file.path, step: step) : 0
       let definitions = all.map { $0.quotedForSQLite }.joined(separator: ", ")
       try db.execute(sql: "CREATE TABLE IF NOT EXISTS \(table.quotedForSQLite) (\(definitions))")
-      // SQLite compares names without regard to the case of ASCII letters.
+      // SQLite ignores the case of ASCII letters in names.
       let known = Set(
         try String.fetchAll(
           db, sql: "SELECT lower(name) FROM pragma_table_info(?)", arguments: [table]))
@@ -204,7 +206,7 @@ final class TableSink {
     records += 1
     try file.change { db in
       if key.isEmpty, cleared.insert(unit).inserted {
-        // With its first page everything that an earlier run left of the task goes.
+        // The first page of a task deletes all rows of its earlier attempts.
         let range = unit.hasSuffix(".1") ? (unit.dropLast(1), unit.dropLast(2) + "/") : nil
         try db.cachedStatement(
           sql:
@@ -216,7 +218,7 @@ final class TableSink {
     }
   }
 
-  /// Ends the step within its transaction. Returns the new position when rows were added.
+  /// Ends the step within its transaction. Returns the new position if rows were added.
   func endStep(_ name: String) throws -> TablePosition? {
     cleared.removeAll(keepingCapacity: true)
     guard hasChanged else { return nil }
