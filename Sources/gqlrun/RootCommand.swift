@@ -53,7 +53,7 @@ struct RootCommand: AsyncParsableCommand {
     }
   }
 
-  /// Says why the program ends, and ends it.
+  /// Reports an error and exits.
   private static func exit(with error: any Error) -> Never {
     if let failure = error as? Failure {
       Terminal.error(failure.message)
@@ -62,7 +62,7 @@ struct RootCommand: AsyncParsableCommand {
     let code = exitCode(for: error)
     let text = fullMessage(for: error)
     if code.isSuccess {
-      // Help and version are what was asked for. A reader that has gone is not told.
+      // Help and version are results. A closed output needs no message.
       do { try Terminal.write(text + "\n") } catch { Foundation.exit(141) }
     } else if !text.isEmpty {
       var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }

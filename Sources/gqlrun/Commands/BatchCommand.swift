@@ -193,7 +193,7 @@ struct BatchCommand: AsyncParsableCommand {
   }
 }
 
-/// Which manifest, sent where.
+/// The options that name a manifest and its endpoint.
 struct ManifestOptions: ParsableArguments {
   @Argument(help: "The manifest; - is standard input.")
   var manifest: String
@@ -206,10 +206,13 @@ struct ManifestOptions: ParsableArguments {
 
   @OptionGroup var trust: TrustOptions
 
-  /// Reads the manifest; prints what is wrong with it and ends when it cannot be used.
+  /// Loads the manifest; prints its diagnostics, and throws if it has errors.
   ///
-  /// - Parameter runs: Whether it is going to be run. Otherwise no program is started, and `${exec:…}` stands for
-  ///   itself, but with --allow-exec.
+  /// - Parameters:
+  ///   - format: The format of the diagnostics.
+  ///   - runs: Whether the manifest will run. Otherwise no program is started and `${exec:…}` is
+  ///     not expanded, except with --allow-exec.
+  /// - Throws: ``Failure`` if the manifest has errors or its programs are not allowed.
   func load(
     format: FindingFormat = .human, runs: Bool = false
   ) throws -> ManifestLoader.Loaded {

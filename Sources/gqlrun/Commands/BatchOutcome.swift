@@ -3,7 +3,7 @@ import GQLRunPipeline
 
 /// The exit code and message of a batch run.
 enum BatchOutcome {
-  /// How a run that came to its end failed; `nil` when all is well.
+  /// The failure of a run that returned a summary; `nil` if it succeeded.
   static func failure(_ summary: RunSummary, _ manifest: String) -> Failure? {
     let how = "gqlrun batch run \(manifest) --resume continues"
     let why = summary.stopDetail.map { " (\($0))" } ?? ""
@@ -25,11 +25,11 @@ enum BatchOutcome {
     }
   }
 
-  /// The failure of a run that could not go on.
+  /// The failure of a run that threw an error.
   static func failure(_ error: any Error, _ manifest: String) -> any Error {
     switch error {
     case let error as RowProblems:
-      // The last one is told by the end of the program.
+      // The program's end prints the last one.
       for problem in error.problems.dropLast() { Terminal.error(problem) }
       return Failure(.badInput, error.problems.last ?? "")
     case let error as OutputProblems:

@@ -2,7 +2,8 @@ import Foundation
 import GQLRunBatch
 import GQLRunSupport
 
-/// Tells on standard error how a run stands: a bar on a terminal, else a line every half minute.
+/// Shows the progress of a run on standard error: a bar on a terminal, otherwise a line every 30
+/// seconds.
 final class BatchProgress: Sendable {
   private let control: RunControl
   private let isQuiet: Bool
@@ -13,10 +14,10 @@ final class BatchProgress: Sendable {
     self.isQuiet = isQuiet
   }
 
-  /// Goes on until it is cancelled.
+  /// Shows the progress until the task is cancelled.
   ///
-  /// Looks at the numbers at even times, and is not told of changes: thousands come in a second, and a
-  /// rate and the time left change without any.
+  /// Polls at fixed intervals instead of observing changes: there are thousands per second, and the
+  /// rate and the remaining time change even without any.
   func show() async {
     guard !isQuiet else { return }
     let start = ContinuousClock.now
@@ -34,7 +35,7 @@ final class BatchProgress: Sendable {
     }
   }
 
-  /// Takes the bar away.
+  /// Removes the bar.
   func clear() {
     if hasBar.withLock({ $0 }) { Self.write("\r\u{1b}[K") }
   }

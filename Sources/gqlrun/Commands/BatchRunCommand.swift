@@ -97,7 +97,7 @@ struct BatchRunCommand: AsyncParsableCommand {
   }
 
   private func run(_ manifest: Manifest, _ options: RunOptions) async throws -> RunSummary {
-    // A file size limit is an error of the write, not the end of the program.
+    // Exceeding a file size limit makes a write fail instead of ending the program.
     signal(SIGXFSZ, SIG_IGN)
     let client = try await PipelineClient.open(
       manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet))
@@ -175,7 +175,7 @@ struct BatchRunCommand: AsyncParsableCommand {
     if !dry.problems.isEmpty { throw Failure(.badInput, "") }
   }
 
-  /// What the run will cost, as far as that can be told.
+  /// The estimated cost of the run.
   private func estimate(_ dry: DryRun) -> String {
     let cost = dry.cost
     let isLeast = dry.total == nil || dry.entries.contains { $0.hasPages }

@@ -30,7 +30,8 @@ struct CacheCommand: AsyncParsableCommand {
         valueName: "memory|sqlite:PATH"))
     var store: StoreChoice = .memory
 
-    /// The cache to look into. A file must be there; the memory of a new command is empty.
+    /// Opens the existing cache. The file must exist; an in-memory cache of a new process is always
+    /// empty.
     func openExisting() throws -> any RecordStore {
       if case .memory = store {
         Terminal.hint(
@@ -39,7 +40,7 @@ struct CacheCommand: AsyncParsableCommand {
       return try store.open(mustExist: true)
     }
 
-    /// The same for looking only: also in a directory that can only be read.
+    /// Opens the existing cache read-only, even in a read-only directory.
     func openForReading() throws -> any RecordStore {
       if case .memory = store { return try openExisting() }
       return try store.open(mustExist: true, access: .readOnly)

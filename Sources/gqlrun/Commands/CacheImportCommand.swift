@@ -142,9 +142,9 @@ struct CacheImportCommand: AsyncParsableCommand {
 
 extension ErrorPolicy: ExpressibleByArgument {}
 
-/// A value on its way into a task that is the only one to use it from then on.
+/// Transfers a value to a task that becomes its only user.
 ///
-/// `@unchecked Sendable`: whoever makes one does not use the value any more until the task has ended.
+/// `@unchecked Sendable` because the sender does not use the value until the task has finished.
 private struct Transferred<Value>: @unchecked Sendable {
   let value: Value
 

@@ -187,7 +187,7 @@ private struct GuidedTour {
     say(Terminal.styled(text, .bold))
   }
 
-  /// The tour is told on standard error: it is not a result.
+  /// Prints a line of the tour on standard error, because it is not a result.
   private func say(_ line: String) { Terminal.note(line) }
 
   private static var peakMiB: Int {

@@ -11,7 +11,7 @@ struct OperationsCommand: AsyncParsableCommand {
     abstract: "Write and verify operation manifests, the lists of persisted queries.",
     subcommands: [Manifest.self, Verify.self])
 
-  /// The options that decide the text that is sent, and with it the ids.
+  /// The options that determine the sent text of operations and thereby their ids.
   struct TextOptions: ParsableArguments {
     @Option(
       name: .long,
@@ -188,7 +188,7 @@ struct OperationManifestBuilder {
 
   /// The operations in the order of the files, each with the text that is sent.
   ///
-  /// - Throws: ``Failure`` for an operation without a name, or with the name of an earlier one.
+  /// - Throws: ``Failure`` if an operation has no name or the name of an earlier one.
   func operations() throws -> [OperationManifest.Operation] {
     var result: [OperationManifest.Operation] = []
     var definitions: [String: String] = [:]

@@ -104,7 +104,7 @@ struct RunCommand: AsyncParsableCommand {
     }
   }
 
-  /// Writes the results of the operation; returns how many errors the last one has.
+  /// Writes the results of the operation; returns the number of errors of the last one.
   private func execute(
     _ operation: PreparedOperation, _ named: [String: String], _ client: PipelineClient
   ) async throws -> Int {
@@ -116,7 +116,7 @@ struct RunCommand: AsyncParsableCommand {
     request.context.named = named
     for try await response in client.execute(request) {
       try writer.write { try response.forEachChunk($0) }
-      // A later result replaces what an earlier one said.
+      // A later result replaces an earlier one.
       errorCount = response.errors.count
       if quiet { continue }
       if response.source == .cache, effective == .networkFirst {
@@ -143,7 +143,7 @@ struct RunCommand: AsyncParsableCommand {
     for text in context {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty else {
-        // What has no name may be a secret: it is not repeated.
+        // Text without a name may be a secret, so the message does not repeat it.
         throw Failure(.usage, "cannot read --context: write --context key=value, once for each")
       }
       values[String(parts[0])] = String(parts[1])
@@ -151,7 +151,7 @@ struct RunCommand: AsyncParsableCommand {
     return values
   }
 
-  /// Where the result is from, how long it took, how large it is and what became of its records.
+  /// Prints the source of the result, its duration and size, and what was written to the cache.
   private func summarize(_ response: GraphQLResponse, _ time: Duration) {
     var parts = ["from the \(response.origin)", Format.milliseconds(time.seconds)]
     if response.source == .server {
@@ -171,8 +171,10 @@ struct RunCommand: AsyncParsableCommand {
 }
 
 extension CachePolicy: ExpressibleByArgument {
+  /// Creates the policy from its name, such as `cache-first`; `nil` for other text.
   public init?(argument: String) { self.init(name: argument) }
 
+  /// The names of all policies.
   public static var allValueStrings: [String] { allCases.map(\.rawValue) }
 }
 
@@ -182,7 +184,7 @@ extension PreparedOperation {
 }
 
 extension Pipeline {
-  /// The policy of requests that bring none.
+  /// The policy of requests without one.
   var defaultCachePolicy: CachePolicy {
     for entry in entries {
       for case .cacheRead(let interceptor) in entry.instance.parts {
@@ -192,8 +194,8 @@ extension Pipeline {
     return .networkOnly
   }
 
-  /// Whether the chain can use a store that was given in place of its own; warns when it cannot, or when it only
-  /// reads.
+  /// Whether the chain can use the given store instead of its own; warns if it cannot, or only
+  /// reads it.
   func usesStore(_ choice: StoreChoice, isQuiet: Bool) -> Bool {
     let parts = entries.flatMap(\.instance.parts)
     let reads = parts.contains { if case .cacheRead = $0 { true } else { false } }

@@ -96,7 +96,7 @@ struct SchemaCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         var pipeline = try endpointOptions.load(usesProject: true)
-        // The pipeline's database stays as it is.
+        // Leaves the pipeline's database unchanged.
         pipeline.store = StoreConfiguration(kind: .memory)
         // Failures are reported once, at the end.
         let client = try await PipelineClient.open(
@@ -124,7 +124,7 @@ struct SchemaCommand: AsyncParsableCommand {
     }
   }
 
-  /// Writes a text with a line end to a file, or to standard output.
+  /// Writes a text, with a line end, to a file or to standard output.
   static func write(_ text: String, to path: String?) throws {
     let text = text.hasSuffix("\n") ? text : text + "\n"
     guard let path else { return try Terminal.write(text) }
@@ -134,7 +134,7 @@ struct SchemaCommand: AsyncParsableCommand {
   }
 }
 
-/// The changes between two schemas, and how they are written.
+/// The changes between two schemas.
 struct SchemaDiff {
   var changes: [SchemaChange]
   /// The file of the newer schema.
@@ -190,11 +190,12 @@ struct SchemaDiff {
   }
 }
 
-/// Asks a server for its schema, first for everything, then for what every server knows.
+/// Fetches a server's schema by introspection, with the full query first, then with the one that
+/// all servers support.
 struct SchemaFetch: Sendable {
   let client: PipelineClient
 
-  /// The `data` of the answer.
+  /// The `data` of the response.
   func result() async throws -> JSONValue {
     let refusal: String
     do {
@@ -212,11 +213,11 @@ struct SchemaFetch: Sendable {
     }
   }
 
-  /// The server does not answer the query.
+  /// The server refuses the introspection query.
   struct Refusal: Error {
     var message: String
 
-    /// Whether the server says that introspection is what it refuses.
+    /// Whether the message is about introspection.
     var isAboutIntrospection: Bool { message.lowercased().contains("introspect") }
   }
 
@@ -260,7 +261,7 @@ struct SchemaFetch: Sendable {
       message: messages.isEmpty ? "introspection has no answer (`__schema` is null)" : messages)
   }
 
-  /// The messages of a response that was not taken for GraphQL because of its status.
+  /// The error messages in the body of a response that its status marks as not being GraphQL.
   private static func messages(in body: String) -> String? {
     guard let errors = (try? JSONValue(parsing: body))?["errors"]?.arrayValue, !errors.isEmpty
     else { return nil }

@@ -70,7 +70,7 @@ extension BatchCommand {
   }
 }
 
-/// Changes the list of trusted files, and says what changed.
+/// Changes the list of trusted files, and prints the changes.
 private enum TrustReport {
   static func trust(_ file: String, _ facts: ProgramGate.Facts) throws {
     guard file != "-" else {

@@ -68,8 +68,8 @@ struct ValidateCommand: AsyncParsableCommand {
     }
   }
 
-  /// What to check: the files named, with the schema named or that of their project; without files,
-  /// all projects of the project file.
+  /// The projects to validate: the named files, with the named schema or that of their project;
+  /// without files, all projects of the project file.
   private func projects() throws -> [Project] {
     guard files.isEmpty else {
       var schema = schema

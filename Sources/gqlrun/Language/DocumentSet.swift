@@ -1,13 +1,13 @@
 import GQLRunLanguage
 
-/// The documents of a project: each is looked at by itself, and all may use the fragments of all.
+/// The documents of a project. Each is validated separately and may use the fragments of all.
 struct DocumentSet {
   let sources: SourceFiles
-  /// What each file defines; nothing for files that cannot be parsed.
+  /// The definitions of each file; empty for files that cannot be parsed.
   private(set) var documents: [Document]
-  /// The files that cannot be parsed.
+  /// The syntax errors of files that cannot be parsed.
   private(set) var syntaxErrors: [Finding] = []
-  /// Every definition of a fragment, with the file it stands in.
+  /// All fragment definitions by name, with the index of their file.
   private let fragments: [String: [(file: Int, fragment: FragmentDefinition)]]
 
   /// Reads the documents at `paths`; `-` is standard input.
@@ -25,7 +25,7 @@ struct DocumentSet {
     for file in files {
       if let error = SchemaFile.syntaxError(of: file) {
         syntaxErrors.append(error)
-        // Its lines are kept for the excerpt, its definitions are not.
+        // Its lines are needed for excerpts, its definitions are not.
         var blank = file
         blank.bytes = []
         readable.append(blank)
@@ -51,10 +51,10 @@ struct DocumentSet {
     self.fragments = fragments
   }
 
-  /// The files as they are, for excerpts.
+  /// The unmodified files, for excerpts.
   private let shown: SourceFiles
 
-  /// The definitions of a file, and the fragments of other files that they reach.
+  /// The definitions of a file, with the fragments of other files that they use.
   func document(at file: Int) -> Document {
     var document = documents[file]
     var known = Set(document.fragments.map(\.name.value))
@@ -69,8 +69,7 @@ struct DocumentSet {
     return document
   }
 
-  /// Everything that is wrong with the documents, and what had better be avoided, in the order of the
-  /// files.
+  /// All errors and warnings of the documents, in the order of the files.
   func report(against schema: Schema?, warnings: Bool = true) -> FindingReport {
     var findings = syntaxErrors
     let used = fragmentsInUse()
@@ -89,7 +88,7 @@ struct DocumentSet {
         findings += document.warnings(against: schema).map { finding($0, .warning, file) }
       }
     }
-    // What is wrong with a fragment is found again with every file that uses it.
+    // Errors in a fragment are found once for each file that uses it.
     var seen: Set<Finding> = []
     findings = findings.filter { seen.insert($0).inserted }
     let order = Dictionary(shown.files.enumerated().map { ($1.name, $0) }) { first, _ in first }
@@ -116,7 +115,7 @@ struct DocumentSet {
       related: Array(places.dropFirst()))
   }
 
-  /// The places of the fragments that some operation of some file reaches.
+  /// The source locations of the fragments that an operation of any file uses.
   private func fragmentsInUse() -> Set<SourceLocation> {
     var places: Set<SourceLocation> = []
     var reached: Set<String> = []

@@ -4,7 +4,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import HTTPTypes
 
-/// Where a command asks, and through which pipeline.
+/// The options that select an endpoint and a pipeline.
 struct EndpointOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
@@ -32,14 +32,16 @@ struct EndpointOptions: ParsableArguments {
       && (PipelineFileEnvironment.process.variable("GQL_URL") ?? "").isEmpty
   }
 
-  /// The pipeline: the file or the default, with what the options say instead.
+  /// Loads the pipeline: the named file or the default, with the overrides of the options.
   ///
   /// - Parameters:
-  ///   - usesProject: Whether the endpoint of the project file is used, with its header fields, when neither
+  ///   - usesProject: Whether to use the endpoint and header fields of the project file if neither
   ///     options nor environment name an endpoint or a pipeline.
-  ///   - fallback: The endpoint when nothing else names one.
-  ///   - isQuiet: Whether warnings about the file are kept back.
-  ///   - isLook: Whether the pipeline is only shown: then its programs are not started, but with --allow-exec.
+  ///   - fallback: The endpoint if none is named.
+  ///   - isQuiet: Whether to suppress warnings about the file.
+  ///   - isLook: Whether the pipeline is only inspected. Its programs are then not started, except
+  ///     with --allow-exec.
+  /// - Throws: ``Failure`` if the file, the endpoint or a header field is invalid.
   func load(
     usesProject: Bool = false, fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false
   ) throws -> Pipeline {
@@ -94,7 +96,7 @@ struct EndpointOptions: ParsableArguments {
     return result
   }
 
-  /// Refuses what is no URL of a server, without repeating secrets in it.
+  /// Throws unless the text is the URL of a server; the message does not repeat its secrets.
   static func check(_ url: String, _ name: String) throws {
     do {
       _ = try Endpoint(url: url)
@@ -113,7 +115,7 @@ struct EndpointOptions: ParsableArguments {
       guard parts.count == 2, let name = HTTPField.Name(String(parts[0])),
         HTTPField.isValidValue(value)
       else {
-        // The value may be a secret: it is not repeated, and without a colon everything may be.
+        // The value may be a secret, so it is not repeated; without a colon, neither is the rest.
         let name = parts.count == 2 ? " \(parts[0])" : ""
         throw Failure(.usage, "cannot read --header\(name): write --header 'Name: value'")
       }
@@ -124,7 +126,7 @@ struct EndpointOptions: ParsableArguments {
 }
 
 extension HTTPFields {
-  /// These fields, with those of the same name as one of `others` replaced.
+  /// These fields, overridden by those of `others` with the same name.
   func merging(_ others: HTTPFields) -> HTTPFields {
     var result = self
     for name in Set(others.map(\.name)) { result[fields: name] = others[fields: name] }

@@ -2,7 +2,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunSupport
 
-/// Something that was found in a file of the user: an error, or a warning.
+/// A diagnostic about a user's file: an error or a warning.
 struct Finding: Hashable {
   enum Severity: String {
     case error, warning
@@ -10,7 +10,7 @@ struct Finding: Hashable {
 
   struct Place: Hashable {
     var file: String
-    /// `nil` for what concerns the whole file.
+    /// The source location; `nil` if the finding concerns the whole file.
     var location: SourceLocation?
 
     var description: String {
@@ -19,22 +19,22 @@ struct Finding: Hashable {
   }
 
   var severity: Severity
-  /// The rule that found it, such as `FieldsOnCorrectTypeRule`.
+  /// The rule, such as `FieldsOnCorrectTypeRule`.
   var code: String
   var message: String
   var place: Place
-  /// Further places that have to do with it.
+  /// Related source locations.
   var related: [Place] = []
 }
 
-/// Findings with the files they are about, and how they are written.
+/// Diagnostics with their source files, and their output formats.
 struct FindingReport {
   var findings: [Finding]
   var sources: SourceFiles
 
   var hasErrors: Bool { findings.contains { $0.severity == .error } }
 
-  /// `2 errors, 1 warning`; empty when nothing was found.
+  /// The counts, such as `2 errors, 1 warning`; empty without findings.
   var summary: String {
     [Finding.Severity.error, .warning].compactMap { severity in
       let count = findings.count { $0.severity == severity }
@@ -42,7 +42,7 @@ struct FindingReport {
     }.joined(separator: ", ")
   }
 
-  /// Lines for people: the place, the message, the source line and a caret.
+  /// Text for people: the source location, the message, the source line and a caret.
   func human() -> String {
     findings.map { finding in
       let message = (finding.severity == .warning ? "warning: " : "") + finding.message
@@ -62,7 +62,7 @@ struct FindingReport {
     }.joined()
   }
 
-  /// One JSON array with an object per finding, for editors and scripts.
+  /// A JSON array with an object per finding, for editors and scripts.
   func json() -> String {
     guard !findings.isEmpty else { return "[]\n" }
     let rows = findings.map { finding in
@@ -93,7 +93,7 @@ struct FindingReport {
     }.joined()
   }
 
-  /// Writes the findings where `format` belongs: for people to standard error, else to standard output.
+  /// Writes the findings to standard error in the format for people, otherwise to standard output.
   func write(as format: FindingFormat) throws {
     switch format {
     case .human:

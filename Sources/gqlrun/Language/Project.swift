@@ -1,13 +1,13 @@
 import Foundation
 import GQLRunPipeline
 
-/// The files of a project, as its project file names them.
+/// The files of a project, as listed in its project file.
 struct Project {
-  /// `nil` for a file with one project.
+  /// The project's name; `nil` in a file with a single project.
   var name: String?
   var schema: [String]
   var documents: [String]
-  /// Whether the project says where its documents are, even if none is there.
+  /// Whether the project file lists documents, even if none match.
   var namesDocuments = true
 
   init(schema: [String], documents: [String]) {
@@ -15,9 +15,10 @@ struct Project {
     self.documents = documents
   }
 
-  /// The projects of the project file at `path`, or of the one found from the working directory upwards.
+  /// Loads the projects of the project file at `path`, or of the one in the working directory or
+  /// its nearest parent.
   ///
-  /// - Throws: ``Failure`` when the file is not there, or when its schema is not in files.
+  /// - Throws: ``Failure`` if the file does not exist, or its schema is not in files.
   static func load(_ path: String?, named name: String? = nil) throws -> [Project] {
     guard let file = try file(path) else {
       throw Failure(
@@ -36,8 +37,7 @@ struct Project {
     return try projects.map { try Project($0, of: file) }
   }
 
-  /// The files that arguments name: a pattern that the shell has left alone, because it stood in
-  /// quotation marks, stands for what it matches.
+  /// Expands file patterns that the shell did not expand because they were quoted.
   static func expanded(_ names: [String]) throws -> [String] {
     let folder = FileManager.default.currentDirectoryPath
     return try names.flatMap { name -> [String] in
@@ -50,7 +50,7 @@ struct Project {
     }
   }
 
-  /// The project file, with its warnings told; `nil` when none was named and none is found.
+  /// Loads the project file and prints its warnings; `nil` if none was named and none is found.
   static func file(_ path: String?, isQuiet: Bool = false) throws -> ProjectFile? {
     let found = path ?? ProjectFile.find(from: FileManager.default.currentDirectoryPath).map(shown)
     guard let found else { return nil }
@@ -67,8 +67,8 @@ struct Project {
     return file
   }
 
-  /// The endpoint of the project file found from the working directory upwards: the one named
-  /// `default`, else the first; `nil` when there is none.
+  /// The endpoint of the nearest project file: the one named `default`, or else the first; `nil` if
+  /// there is none.
   static func endpoint(isQuiet: Bool = false) throws -> ProjectFile.Endpoint? {
     let endpoints = try file(nil, isQuiet: isQuiet)?.projects.flatMap(\.endpoints) ?? []
     return endpoints.first { $0.name == "default" } ?? endpoints.first
@@ -91,12 +91,12 @@ struct Project {
     for missing in documents.unmatched {
       Terminal.warning("\(missing.place): no document matches \(missing.value)")
     }
-    // A schema that also matches the pattern of the documents is no document.
+    // A schema file that matches the pattern of the documents is not a document.
     self.documents = documents.files.filter { !schema.files.contains($0) }.map(Self.shown)
     namesDocuments = !project.documents.isEmpty
   }
 
-  /// The path as seen from the working directory, where that is shorter.
+  /// The path relative to the working directory, if that is shorter.
   private static func shown(_ path: String) -> String {
     let folder = FileManager.default.currentDirectoryPath
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"

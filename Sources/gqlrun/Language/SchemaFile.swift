@@ -4,12 +4,14 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 
-/// Schemas in files: type definitions, or the JSON of an introspection query.
+/// Loads schemas from files: type definitions, or the JSON of an introspection query.
 enum SchemaFile {
-  /// The schema at `paths`. Several files with type definitions are taken together.
+  /// Loads the schema at `paths`. Several files with type definitions are combined.
   ///
-  /// - Parameter tellsWarnings: Whether what is wrong and harmless is said on standard error.
-  /// - Throws: ``Failure`` with every error at its file, line and column.
+  /// - Parameters:
+  ///   - paths: The files; `-` for standard input.
+  ///   - tellsWarnings: Whether to print warnings to standard error.
+  /// - Throws: ``Failure`` with all errors and their source locations.
   static func load(_ paths: [String], tellsWarnings: Bool = false) throws -> Schema {
     let files = try paths.map {
       SourceFiles.File(name: Input.label($0), bytes: try Input.bytes($0, "the schema"))
@@ -40,13 +42,13 @@ enum SchemaFile {
     var report = FindingReport(findings: [], sources: SourceFiles(files))
     let sources = report.sources
     if files.count > 1 {
-      // What one file leaves open must not be closed by the next.
+      // A construct that one file leaves open must not be closed by the next.
       report.findings = sources.files.compactMap(syntaxError)
       guard report.findings.isEmpty else { throw failure(report) }
     }
     do {
       let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
-      // By itself, a file ends where it ends.
+      // Errors at the end of a single file must not be located after it.
       let text = files.count == 1 ? sources.files[0].bytes : sources.text
       return try Schema(sdl: Document(parsingUTF8: text, options: options))
     } catch let error as GraphQLSyntaxError {
@@ -64,11 +66,11 @@ enum SchemaFile {
     }
   }
 
-  /// The rules given and those of the schema's directives, with a warning where they differ.
+  /// Combines the given rules with those of the schema's directives, and warns about differences.
   ///
   /// - Parameters:
-  ///   - pipeline: Where rules come from; what the schema does not have in them is an error.
-  ///   - flags: The values of `--keys`, which are held against the schema, too.
+  ///   - pipeline: The source of the given rules; a rule that the schema does not fit is an error.
+  ///   - flags: The values of `--keys`, which are also validated against the schema.
   static func rules(
     _ given: KeyRules, of schema: Schema, pipeline: Pipeline?, flags: [String]
   ) throws -> KeyRules {
@@ -109,7 +111,7 @@ enum SchemaFile {
     }
   }
 
-  /// What is wrong with the grammar of a file; `nil` when it can be parsed.
+  /// The syntax error of a file; `nil` if it can be parsed.
   static func syntaxError(of file: SourceFiles.File) -> Finding? {
     do {
       _ = try Document(parsingUTF8: file.bytes)

@@ -1,15 +1,15 @@
 import GQLRunLanguage
 
-/// Several files as one text, so that a place in a document made of all of them leads back to its file.
+/// Several files as one text, which maps source locations in a combined document to their files.
 struct SourceFiles {
   struct File {
-    /// The file as the user named it.
+    /// The path as the user gave it.
     var name: String
-    /// Its bytes, without a byte order mark.
+    /// The bytes, without a byte order mark.
     var bytes: [UInt8]
-    /// Where it begins in the common text, in bytes.
+    /// The byte offset of the file in the combined text.
     fileprivate(set) var start = 0
-    /// How many lines of the common text stand before it.
+    /// The number of lines before the file in the combined text.
     fileprivate(set) var linesBefore = 0
 
     init(name: String, bytes: [UInt8]) {
@@ -19,7 +19,7 @@ struct SourceFiles {
   }
 
   private(set) var files: [File] = []
-  /// All files, a line end after each.
+  /// The combined text: all files, each followed by a line end.
   private(set) var text: [UInt8] = []
   private var lineCount = 0
 
@@ -34,12 +34,12 @@ struct SourceFiles {
     }
   }
 
-  /// The file that a place of the common text is in.
+  /// The index of the file that contains a location of the combined text.
   func index(of location: SourceLocation) -> Int {
     max((files.firstIndex { $0.start > location.offset } ?? files.count) - 1, 0)
   }
 
-  /// The place within its file.
+  /// The location within its file.
   func local(_ location: SourceLocation) -> SourceLocation {
     guard files.indices.contains(index(of: location)) else { return location }
     let file = files[index(of: location)]
@@ -48,12 +48,12 @@ struct SourceFiles {
       offset: location.offset - file.start)
   }
 
-  /// The place as the user knows it.
+  /// The file and location to report to the user.
   func place(_ location: SourceLocation) -> Finding.Place {
     Finding.Place(file: files[index(of: location)].name, location: local(location))
   }
 
-  /// CR, LF and CRLF each end a line.
+  /// The number of line ends; CR, LF and CRLF each end a line.
   private static func lineEnds(_ bytes: [UInt8]) -> Int {
     var count = 0
     var previous: UInt8 = 0

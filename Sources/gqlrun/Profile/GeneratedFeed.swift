@@ -5,7 +5,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunSupport
 
-/// A response made up for profiling: posts with authors, tags and comments, the same every time.
+/// A reproducible response for profiling: posts with authors, tags and comments.
 struct GeneratedFeed {
   var posts: Int
 
@@ -46,7 +46,7 @@ struct GeneratedFeed {
 
     """
 
-  /// Writes the answer to an operation on the demo server's schema.
+  /// Writes the response to an operation on the demo server's schema.
   func write(_ operation: PreparedOperation, to path: String) throws {
     let file = try OutputFile(path)
     try DemoExecutor(feedSize: posts + 1).stream(
@@ -59,12 +59,12 @@ struct GeneratedFeed {
   }
 }
 
-/// A folder for what a profile makes, gone when it ends unless it is to be kept.
+/// A folder for the files of a profile, removed at the end unless the user keeps it.
 struct ScratchFolder {
   private let folder: URL
   private let isKept: Bool
 
-  /// - Parameter kept: A folder that stays; it is made when it is not there.
+  /// - Parameter kept: A folder that is not removed; created if it does not exist.
   init(_ kept: String? = nil) throws {
     isKept = kept != nil
     folder =
@@ -84,7 +84,8 @@ struct ScratchFolder {
 
   func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-  /// What `path` names as a file that can be read many times: standard input and pipes are copied.
+  /// A path with the contents of `path` that can be read many times: standard input and pipes are
+  /// copied.
   func kept(_ path: String, _ what: String) throws -> String {
     var status = stat()
     let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : S_IFREG
@@ -104,7 +105,7 @@ struct ScratchFolder {
 }
 
 extension Terminal {
-  /// A line that the next one replaces, while standard error is a terminal; `nil` removes it.
+  /// Prints a line that the next one replaces, if standard error is a terminal; `nil` removes it.
   static func progress(_ text: String?) {
     guard isErrorTerminal else { return }
     let line = "\r\u{1b}[2K" + (text.map { styled(safe($0) + " …", .dim) } ?? "")

@@ -2,22 +2,22 @@ import Foundation
 import GQLRunProfile
 import GQLRunSupport
 
-/// This program, started again for one measured run: what one run leaves in memory cannot help or hinder
-/// the next, and its peak memory is its own.
+/// This program, started again for one measured run, so that runs do not share memory, and peak
+/// memory is that of a single run.
 struct MeasuredProcess {
   var arguments: [String]
 
   struct Outcome {
     var status: Int32
     var output: [UInt8]
-    /// When it was started and when it had ended, as seen from outside.
+    /// The start and end times, measured by the parent process.
     var start: UInt64
     var end: UInt64
-    /// User and system time of all its threads, in seconds.
+    /// User and system time of all threads, in seconds.
     var cpuSeconds: Double
   }
 
-  /// Runs it to its end. Its standard error is ours. Cancelling the task ends it.
+  /// Runs the process until it exits, sharing standard error. Cancelling the task terminates it.
   func run() async throws -> Outcome {
     let running = Locked<pid_t>(0)
     return try await withTaskCancellationHandler {
@@ -72,8 +72,8 @@ struct MeasuredProcess {
     }
   }
 
-  /// Reads the seconds and microseconds by their place: which module their names belong to depends on
-  /// whether Swift's libraries are linked statically.
+  /// Reads seconds and microseconds by offset, because the types of the fields differ with
+  /// statically linked Swift libraries.
   private static func seconds(_ time: timeval) -> Double {
     withUnsafeBytes(of: time) { bytes in
       let size = MemoryLayout<timeval>.size / 2

@@ -123,7 +123,7 @@ struct ProfileCommand: AsyncParsableCommand {
     let scratch = try ScratchFolder(keep)
     defer { scratch.remove() }
     var command = self
-    // Everything is read again for every run.
+    // Every run reads its input again.
     command.operationOptions.variables = try operationOptions.variables.map {
       try scratch.kept($0, "the variables file")
     }
@@ -140,7 +140,7 @@ struct ProfileCommand: AsyncParsableCommand {
     return try await command.fetched(document, scratch)
   }
 
-  // MARK: Where the response comes from
+  // MARK: Responses
 
   private func generated(_ text: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
     let workload = try GeneratedFeed(text)
@@ -157,7 +157,7 @@ struct ProfileCommand: AsyncParsableCommand {
     return try await ladder(document, path, source: "generated \(text)", options: options)
   }
 
-  /// Its query may hold keys.
+  /// The URL's query may contain keys.
   private var shownEndpoint: String? { endpoint.map(Endpoint.shownText) }
 
   private func fetched(_ document: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
@@ -211,7 +211,7 @@ struct ProfileCommand: AsyncParsableCommand {
       } catch let error as ProfileError {
         throw Failure(.badInput, error.message)
       } catch {
-        // The measured run says better what is wrong, with the operation in mind.
+        // The measured run reports the error better, with the operation at hand.
         report.shape = nil
       }
     }

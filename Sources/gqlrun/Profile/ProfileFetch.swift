@@ -6,7 +6,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunProfile
 
-/// How many requests are sent, and when.
+/// The number and rate of requests.
 struct LoadOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -54,10 +54,10 @@ struct LoadOptions: ParsableArguments {
   }
 }
 
-/// Fetching through pipelines, measured.
+/// Measures requests through pipelines.
 struct ProfileFetch {
   var endpoint: String?
-  /// Files; none is the default pipeline.
+  /// The pipeline files; empty for the default pipeline.
   var pipelines: [String]
   var header: [String]
   var trust: TrustOptions
@@ -79,7 +79,7 @@ struct ProfileFetch {
       document, pipeline: loaded, isSent: true)
   }
 
-  /// Opens everything for a pipeline, and closes it when the work is done.
+  /// Opens a client for a pipeline, and closes it after `body`.
   private func withClient<Result>(
     _ pipeline: String?,
     _ body: (PipelineRunner, GraphQLRequest, ConnectionMeter) async throws -> Result
@@ -98,7 +98,7 @@ struct ProfileFetch {
     }
   }
 
-  /// Fetches the response through each pipeline in turn, and leaves a copy of its body.
+  /// Fetches the response through each pipeline in turn, and saves a copy of its body.
   func fetch(runs: Int, warmUps: Int, copy: String) async throws -> [NetworkReport] {
     let files: [String?] = pipelines.isEmpty ? [nil] : pipelines
     var fetches = [[FetchMeasurement]](repeating: [], count: files.count)
@@ -121,11 +121,11 @@ struct ProfileFetch {
     }
   }
 
-  /// Sends many requests.
+  /// Sends requests at the given rate and measures them.
   func load(_ options: LoadOptions) async throws -> LoadReport {
     try await withClient(pipelines.first) { runner, request, meter in
       let measured = PipelineRequest(runner, request, meter: meter)
-      // The first request opens a connection, and says whether the rest makes sense.
+      // The first request opens a connection, and shows whether the others can succeed.
       if let error = await measured.perform().error { throw error }
       let before = meter.count
       Terminal.progress("sending requests")

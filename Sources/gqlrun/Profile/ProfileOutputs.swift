@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunProfile
 
-/// Where a profile goes, and what it is held against.
+/// The reports of a profile, its budgets and its baseline.
 struct ProfileOutputs: ParsableArguments {
   @Option(
     name: .long,
@@ -53,7 +53,7 @@ struct ProfileOutputs: ParsableArguments {
     }
   }
 
-  /// Finds what cannot work before anything is measured.
+  /// Validates the options before anything is measured.
   func check() throws {
     _ = try budgets()
     _ = try earlier()
@@ -62,7 +62,7 @@ struct ProfileOutputs: ParsableArguments {
 
   private var files: [String] { [json, html, trace, folded, prometheus].compactMap { $0 } }
 
-  /// Standard output belongs to a report for machines.
+  /// Standard output then carries only the machine-readable report.
   private var isQuiet: Bool { files.contains("-") }
 
   private func budgets() throws -> [Budget] {

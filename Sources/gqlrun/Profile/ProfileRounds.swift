@@ -1,7 +1,8 @@
 import Foundation
 import GQLRunProfile
 
-/// Runs everything in turn, round after round, so that all met the same machine.
+/// Runs all measurements in turn, round after round, so that conditions of the machine affect all
+/// equally.
 struct ProfileRounds {
   var document: String
   var file: String
@@ -24,7 +25,7 @@ struct ProfileRounds {
       let isKept = round >= warmUps
       Terminal.progress(
         isKept ? "run \(round - warmUps + 1) of \(runs)" : "warming up, \(round + 1) of \(warmUps)")
-      // A response that cannot be used is found by the job first, which says best what is wrong.
+      // Unusable responses make the job fail first, which reports the error best.
       for (index, store) in stores.enumerated() { try await run(.job, store, isKept, &jobs[index]) }
       try await run(.stages, nil, isKept, &stages)
       try await run(.floor, nil, isKept, &floor)
@@ -81,7 +82,7 @@ struct ProfileRounds {
     try Task.checkCancellation()
     guard outcome.status == 0 else {
       Terminal.progress(nil)
-      // The run has said itself what was wrong.
+      // The run has already reported its error.
       guard outcome.status < 128, let status = Failure.Status(rawValue: outcome.status) else {
         throw Failure(.failed, "a measured run ended with status \(outcome.status)")
       }
@@ -99,7 +100,7 @@ struct ProfileRounds {
 }
 
 extension OperationOptions {
-  /// The same options as words of a command line.
+  /// The same options as command-line arguments.
   var arguments: [String] {
     var words: [String] = []
     if let operation { words += ["--operation", operation] }

@@ -5,7 +5,7 @@ import GQLRunCache
 import GQLRunPipeline
 import GQLRunProfile
 
-/// One measured run: what `gqlrun profile` starts again and again. Prints the measurement as JSON.
+/// One measured run, which `gqlrun profile` starts repeatedly. Prints the measurement as JSON.
 struct ProfileRunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "profile-run",
@@ -49,7 +49,7 @@ struct ProfileRunCommand: AsyncParsableCommand {
     }
   }
 
-  /// Counts the allocations of a run, without those of the program around it.
+  /// Counts the allocations of a run, excluding those of the program around it.
   private func counted(
     _ run: () async throws -> RunMeasurement
   ) async rethrows -> RunMeasurement {

@@ -2,12 +2,12 @@ import ArgumentParser
 import Foundation
 import GQLRunCache
 
-/// A store to be measured. Files are made for the runs and removed afterwards; a file that is there is
-/// never touched.
+/// A store to measure. Database files are created for the runs and removed afterwards; existing
+/// files are never changed.
 enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
   case memory
-  /// In the folder of the path, so that the disk it lies on is measured; without a path in the
-  /// folder for temporary files.
+  /// A file in the folder of the path, so that its disk is measured; without a path, in the folder
+  /// for temporary files.
   case sqlite(String?)
 
   init?(argument: String) {
@@ -28,7 +28,7 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
     }
   }
 
-  /// A file that is not there yet, beside the one that is meant.
+  /// The path of a new file in the given file's folder.
   private func scratchPath() -> String? {
     guard case .sqlite(let path) = self else { return nil }
     let name = "gqlrun-profile-\(getpid())-\(UInt32.random(in: 0 ... .max)).db"

@@ -2,8 +2,8 @@ import ArgumentParser
 import GQLRunLanguage
 import GQLRunSupport
 
-/// The names of commands, checked before the arguments are read: a misspelt one is told from an
-/// argument too many.
+/// Checks command names before arguments are parsed, to distinguish a misspelled command from a
+/// surplus argument.
 enum CommandNames {
   static func check(_ arguments: [String], root: any ParsableCommand.Type) throws {
     var command = root

@@ -2,7 +2,7 @@ import Foundation
 import GQLRunPipeline
 
 extension PipelineFileEnvironment {
-  /// What pipeline files may reach, with `endpoint` as the variable `GQL_URL`.
+  /// The environment of pipeline files, with `endpoint` as the variable `GQL_URL`.
   static func gqlrun(endpoint: String?) -> PipelineFileEnvironment {
     var environment = PipelineFileEnvironment.process
     let (variable, readFile) = (environment.variable, environment.readFile)
@@ -17,8 +17,8 @@ extension PipelineFileEnvironment {
     return environment
   }
 
-  /// The same for reading a file that is not going to be run: it must not depend on where it will
-  /// be sent to, which `gqlrun run --endpoint` says.
+  /// The environment for reading a file that will not run: the file must be valid without an
+  /// endpoint, which `gqlrun run --endpoint` may supply later.
   static var unsent: PipelineFileEnvironment {
     let url = ProcessInfo.processInfo.environment["GQL_URL"] ?? ""
     return gqlrun(endpoint: url.isEmpty ? "http://gql-url.invalid/" : nil)

@@ -3,7 +3,7 @@ import Foundation
 import GQLRunCache
 import GQLRunProfile
 
-/// An error as the command line reports it: one message, and the exit code that belongs to it.
+/// An error as the command line reports it: one message and its exit code.
 struct Failure: Error {
   enum Status: Int32 {
     case failed = 1
@@ -19,7 +19,7 @@ struct Failure: Error {
   }
 
   var status: Status
-  /// What was being done, what was found, what would work. Empty when everything was said already.
+  /// The operation, the problem, and the remedy. Empty if the error was already reported.
   var message: String
 
   init(_ status: Status, _ message: String) {
@@ -44,7 +44,7 @@ extension Failure {
   }
 }
 
-/// Runs a command's work and turns whatever it throws into one message and an exit code.
+/// Runs a command's work, and converts its error to one message and an exit code.
 func reporting(_ work: () async throws -> Void) async throws {
   do {
     try await work()
@@ -54,7 +54,7 @@ func reporting(_ work: () async throws -> Void) async throws {
   } catch let error as ValidationError {
     throw error
   } catch is ClosedOutput {
-    // The reader has gone: nobody is left to tell.
+    // The reader closed standard output; there is nowhere to report to.
     throw ExitCode(141)
   } catch {
     let failure = Failure(describing: error)

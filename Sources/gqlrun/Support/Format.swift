@@ -1,6 +1,6 @@
 import Foundation
 
-/// Numbers as people read them.
+/// Formats numbers for people.
 enum Format {
   static func milliseconds(_ seconds: Double) -> String {
     switch seconds {
@@ -27,7 +27,7 @@ enum Format {
     String(repeating: " ", count: max(width - Self.width(text), 0)) + text
   }
 
-  /// The columns that a text takes on a terminal. What belongs together, a flag or a family, counts
+  /// The width of a text on a terminal, in columns. A grapheme cluster, such as a flag, counts
   /// once.
   static func width(_ text: String) -> Int {
     text.reduce(0) { sum, character in

@@ -2,9 +2,9 @@ import Foundation
 import GQLRunJSON
 import GQLRunLanguage
 
-/// Reading files that the command line names. `-` is standard input.
+/// Reads the files named on the command line; `-` is standard input.
 enum Input {
-  /// The most bytes of a document or a variables file. Larger ones are refused: they are not what they seem.
+  /// The maximum size of a document or a variables file, in bytes.
   static let textLimit = 64 << 20
 
   static func bytes(_ path: String, _ what: String) throws -> [UInt8] {
@@ -19,7 +19,7 @@ enum Input {
     return bytes
   }
 
-  /// Parses a document; a syntax error comes as `file:line:column` with the line and a caret.
+  /// Parses a document. The message of a syntax error has `file:line:column`, the line and a caret.
   static func document(_ path: String) throws -> Document {
     try document(bytes(path, "the document"), path)
   }
@@ -39,10 +39,10 @@ enum Input {
     }
   }
 
-  /// How messages name the file at `path`.
+  /// The name of the file at `path` in messages.
   static func label(_ path: String) -> String { path == "-" ? "stdin" : path }
 
-  /// Whether a document consists of white space, commas and comments only.
+  /// Whether a document consists only of white space, commas and comments.
   private static func isBlank(_ bytes: [UInt8]) -> Bool {
     var isComment = false
     for byte in bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...] {
@@ -80,7 +80,7 @@ enum Input {
   }
 }
 
-/// A file read in pieces.
+/// Reads a file in chunks.
 final class InputFile {
   private let descriptor: Int32
   private let name: String
@@ -104,7 +104,7 @@ final class InputFile {
     buffer.deallocate()
   }
 
-  /// The next bytes, valid until the next call; `nil` at the end.
+  /// The next chunk, valid until the next call; `nil` at the end of the file.
   func next() throws -> UnsafeRawBufferPointer? {
     while true {
       let count = read(descriptor, buffer.baseAddress, buffer.count)

@@ -1,13 +1,14 @@
 import Foundation
 import GQLRunSupport
 
-/// Ends the work when the user interrupts it: once asks it to stop, so that files are left in order.
+/// Cancels the work on the first interrupt, so that files are left in order, and exits on the
+/// second.
 enum Interruption {
   static func run<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R {
     try await run(work, onFirst: nil)
   }
 
-  /// Work that ends by itself when it is told to: the first interrupt tells it, the second ends it.
+  /// Runs work that can stop by itself: the first interrupt calls `onFirst`, the second exits.
   static func runGracefully<R: Sendable>(
     _ work: @escaping @Sendable () async throws -> R, onFirst: @escaping @Sendable () -> Void
   ) async throws -> R {
@@ -30,7 +31,7 @@ enum Interruption {
           wasTold.withLock { $0 = true }
           return onFirst()
         }
-        // The second time the user does not want to wait. SQLite's journal survives this.
+        // On the second interrupt the user does not want to wait. SQLite's journal survives this.
         if task.isCancelled || wasTold.withLock({ $0 }) {
           PartialFiles.removeAll()
           _exit(130)

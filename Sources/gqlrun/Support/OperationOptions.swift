@@ -4,7 +4,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 
-/// Which operation of a document, with which variables, and what identifies its objects.
+/// The options that select an operation, its variables and its key fields.
 struct OperationOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -47,7 +47,7 @@ struct OperationOptions: ParsableArguments {
       valueName: "file"))
   var schema: [String] = []
 
-  /// The variables of the file, whatever the operation declares.
+  /// The variables of the file, including undeclared ones.
   private func variablesOfFile() throws -> JSONObject {
     guard let variables else { return JSONObject() }
     let value: JSONValue
@@ -71,7 +71,7 @@ struct OperationOptions: ParsableArguments {
     return object
   }
 
-  /// The variables given, read by the types that the operation declares.
+  /// The given variables, parsed as the types that the operation declares.
   private func givenVariables(_ document: Document, _ schema: Schema?) throws -> JSONObject {
     var result = try variablesOfFile()
     guard !assignments.isEmpty || !fileAssignments.isEmpty else { return result }
@@ -127,7 +127,7 @@ struct OperationOptions: ParsableArguments {
     guard parts.count == 2, !parts[0].isEmpty, parts[0] != ":" else {
       throw Failure(.usage, "cannot read \(option) \(assignment); write \(option) \(form)")
     }
-    // A $ before the name is how the document writes it.
+    // Accepts `$` before the name, as in the document.
     return (String(parts[0].hasPrefix("$") ? parts[0].dropFirst() : parts[0]), String(parts[1]))
   }
 
@@ -143,12 +143,15 @@ struct OperationOptions: ParsableArguments {
     return rules
   }
 
-  /// The operation of the document at `path`, ready to be run.
+  /// Prepares the operation of the document at `path` for execution.
   ///
   /// - Parameters:
-  ///   - pipeline: Its keys hold, its schema unless another is named, and its rules must fit the schema.
+  ///   - path: The document; `-` for standard input.
+  ///   - pipeline: Provides the key rules and, unless the options name one, the schema.
   ///   - others: The other files that the command reads.
-  ///   - isSent: Whether the operation is sent to a server, so that the schema must allow it.
+  ///   - isSent: Whether the operation is sent to a server and must therefore be valid for the
+  ///     schema.
+  /// - Throws: ``Failure`` if a file, the operation or its variables are invalid.
   func prepare(
     _ path: String, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false
   ) throws -> PreparedOperation {
@@ -182,8 +185,8 @@ struct OperationOptions: ParsableArguments {
     }
   }
 
-  /// Refuses what the schema does not allow in the operation and its fragments. What the document
-  /// has besides them is not sent, and an operation that cannot be found is told elsewhere.
+  /// Validates the operation and its fragments against the schema. Other definitions are not sent;
+  /// a missing operation is reported elsewhere.
   private func check(
     _ document: Document, against schema: Schema, _ bytes: [UInt8], _ name: String
   ) throws {

@@ -1,20 +1,20 @@
 import Foundation
 import GQLRunSupport
 
-/// A file that appears under its name only when it is complete.
+/// Writes a file that appears under its name only when it is complete.
 ///
-/// A symbolic link is followed and stays; an existing file keeps its permissions. What is not a regular
-/// file (`/dev/null`, a pipe) is written to as it is: it must not be replaced.
+/// Symbolic links are followed, and existing files keep their permissions. Anything but a regular
+/// file (`/dev/null`, a pipe) is written directly, because it must not be replaced.
 final class OutputFile {
-  /// The name as it was given, for messages.
+  /// The name as the user gave it, for messages.
   private let name: String
   private let target: String
-  /// `nil` when bytes go to the target at once.
+  /// The temporary file; `nil` when writing directly to the target.
   private let temporary: String?
   private var descriptor: Int32
 
-  /// - Parameter isPrivate: Whether a new file is readable by its owner only: for what may hold more than its
-  ///   user asked to see, such as archives and copies of the cache.
+  /// - Parameter isPrivate: Whether only the owner can read a new file. For archives and copies of
+  ///   the cache, which may contain more than the user asked for.
   init(_ path: String, isPrivate: Bool = false) throws {
     guard !path.isEmpty else { throw Failure(.usage, "--output needs the name of a file") }
     name = path
@@ -48,17 +48,17 @@ final class OutputFile {
     discard()
   }
 
-  /// Warns when a file keeps permissions by which others can read what it will hold.
+  /// Warns if the permissions of an existing file let other users read the output.
   static func warnIfShared(_ path: String, _ mode: mode_t) {
     guard mode & 0o004 != 0 else { return }
     Terminal.warning(
       "every user of this machine can read \(path); chmod o-rwx \(path) changes that")
   }
 
-  /// Finds out whether the file can be written, without writing to it.
+  /// Checks that the file can be written, without writing to it.
   static func check(_ path: String) throws {
     var status = stat()
-    // A pipe's reader would see its end.
+    // Opening and closing a pipe would end its reader's input.
     if stat(resolved(path), &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) {
       return
     }
@@ -71,9 +71,9 @@ final class OutputFile {
     guard code == 0 else { throw failure(code) }
   }
 
-  /// Makes everything written visible under the file's name.
+  /// Completes the file: everything written becomes visible under its name.
   func finish() throws {
-    // Pipes and devices cannot be synced, and need not be.
+    // Pipes and devices do not support syncing.
     var code: Int32 = temporary != nil && fsync(descriptor) != 0 ? errno : 0
     let closed = close(descriptor)
     if code == 0, closed != 0 { code = errno }
@@ -96,14 +96,14 @@ final class OutputFile {
     Failure(.failed, "cannot write \(name): \(String(cString: strerror(code)))")
   }
 
-  /// The file that a symbolic link points to, also when that file is not there yet.
+  /// The target of a symbolic link, even if it does not exist.
   private static func resolved(_ path: String) -> String {
     var path = path
     for _ in 0..<40 {
       guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
         return path
       }
-      // The links of /proc are not paths: /dev/stdout is a pipe there.
+      // The links in /proc are not paths: /dev/stdout may be a pipe.
       if link.hasPrefix("pipe:") || link.hasPrefix("socket:") { return path }
       let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
       path = link.hasPrefix("/") ? link : folder + link
@@ -112,7 +112,7 @@ final class OutputFile {
   }
 }
 
-/// The files that are being written, for an end that lets nothing finish.
+/// The temporary files being written, to remove them on an immediate exit.
 enum PartialFiles {
   private static let paths = Locked<Set<String>>([])
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How results are written.
+/// The options for writing results.
 struct OutputOptions: ParsableArguments {
   enum Layout: String, EnumerableFlag {
     case pretty
@@ -23,8 +23,8 @@ struct OutputOptions: ParsableArguments {
       "Write the result to a file, which appears when it is complete.", valueName: "file"))
   var output: String?
 
-  /// - Parameter linePerResult: Several results are expected; they stand on a line each unless
-  ///   indenting is asked for.
+  /// - Parameter linePerResult: Whether several results are expected; each is then one line unless
+  ///   the user asks for indentation.
   func writer(linePerResult: Bool = false) throws -> ResultWriter {
     let onTerminal = output == nil && Terminal.isOutputTerminal
     let isPretty = layout.map { $0 == .pretty } ?? (onTerminal && !linePerResult)

@@ -4,17 +4,18 @@ import GQLRunPipeline
 import Logging
 
 extension PipelineClient {
-  /// A client for a command.
+  /// Opens a client for a command.
   ///
   /// - Parameters:
-  ///   - store: The store, instead of the pipeline's.
-  ///   - configure: Changes what the client takes from the command.
-  /// - Throws: ``Failure`` when the database file cannot be used as it is.
+  ///   - pipeline: The pipeline.
+  ///   - store: The store to use instead of the pipeline's.
+  ///   - configure: Adds the command's settings to the configuration.
+  /// - Throws: ``Failure`` if the database file cannot be used.
   static func open(
     _ pipeline: Pipeline, store: StoreChoice? = nil, logger: Logger,
     _ configure: (inout Configuration) -> Void = { _ in }
   ) async throws -> PipelineClient {
-    // Commands read the schema themselves, with every error at its line.
+    // Commands load the schema themselves, to report all errors with their source locations.
     var pipeline = pipeline
     pipeline.schema = nil
     var configuration = Configuration()

@@ -5,7 +5,7 @@ import GQLRunPlugins
 import HTTPTypes
 
 extension Failure {
-  /// The failure of a chain or of a pipeline file; `nil` for other errors.
+  /// The failure for an error of a chain or a pipeline file; `nil` for other errors.
   init?(pipelineError error: any Error) {
     switch error {
     case let error as ChainError: self.init(error)
@@ -28,7 +28,7 @@ extension Failure {
       switch status {
       case 401, 403: return .authentication
       case 429: return .tryLater
-      // A server that says when to come back wants to be left alone, as with 429.
+      // With Retry-After the server asked for a delay, as with 429.
       case 503 where error.http?.headers[.retryAfter] != nil: return .tryLater
       default: return .failed
       }

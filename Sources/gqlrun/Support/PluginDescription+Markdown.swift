@@ -1,7 +1,7 @@
 import GQLRunPipeline
 
 extension PluginDescription {
-  /// A chapter about the plugin.
+  /// The documentation of the plugin as a section of Markdown.
   var markdown: String {
     var lines = [
       "## \(name)", "", "\(summary).", "",
@@ -19,7 +19,7 @@ extension PluginDescription {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// A row per option; those of a mapping follow it with dotted names.
+  /// One table row per option; the options of a mapping follow it with dotted names.
   private static func rows(_ options: [OptionDescription], below path: String) -> [String] {
     options.flatMap { option -> [String] in
       var initial = option.defaultText.map { $0.isEmpty ? "" : "`\(cell($0))`" } ?? ""
@@ -31,7 +31,7 @@ extension PluginDescription {
     }
   }
 
-  /// Text in a table: a bar would end the cell.
+  /// Escapes `|`, which would end the table cell.
   private static func cell(_ text: String) -> String {
     text.replacing("|", with: " \\| ")
   }

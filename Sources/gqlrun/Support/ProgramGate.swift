@@ -4,7 +4,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
 
-/// Whether the programs that files name may be started.
+/// The options that allow programs named in files to run.
 struct TrustOptions: ParsableArguments {
   @Flag(
     name: .long,
@@ -13,26 +13,26 @@ struct TrustOptions: ParsableArguments {
         + "GQLRUN_ALLOW_EXEC=1 does the same."))
   var allowExec = false
 
-  /// No more is allowed than what is trusted.
+  /// Allows only trusted programs.
   static var none: TrustOptions {
     var options = TrustOptions()
     options.allowExec = false
     return options
   }
 
-  /// Whether all programs may be started, by the flag or the variable.
+  /// Whether the flag or the environment variable allows all programs.
   var allowsAll: Bool {
     allowExec || ProcessInfo.processInfo.environment["GQLRUN_ALLOW_EXEC"] == "1"
   }
 }
 
-/// Reads files so that no program is started that their user has not allowed.
+/// Loads files without running programs that the user has not allowed.
 ///
-/// A file is first read without starting anything. If it, and the files it is made of, name no program, that is
-/// all. Otherwise each of them must be trusted (``TrustStore``) as it was read; then the same bytes are read again
-/// with programs.
+/// First loads a file without running anything. If neither it nor the files it includes name a
+/// program, that result is used. Otherwise each of them must be trusted (``TrustStore``) with its
+/// current contents; the same bytes are then loaded again with programs.
 struct ProgramGate {
-  /// What starts programs in what was read, and the files it was read from.
+  /// The programs found, and the files that name them.
   struct Facts {
     var programs: [FileProgram]
     var files: [(path: String, bytes: [UInt8])]
@@ -42,7 +42,7 @@ struct ProgramGate {
       files = pipeline.files
     }
 
-    /// The files that can be trusted: not those that come with the program.
+    /// The files that can be trusted, which excludes built-in pipelines.
     var items: [TrustStore.Item] {
       files.filter { !$0.path.hasPrefix("(") }.map { TrustStore.Item($0.path, $0.bytes) }
     }
@@ -51,12 +51,16 @@ struct ProgramGate {
   let allowsAll: Bool
   /// The file that the user named.
   let file: String
-  /// The command that trusts it: `pipeline` or `batch`.
+  /// The command that trusts the file: `pipeline` or `batch`.
   var command = "pipeline"
 
+  /// Loads a file, running only programs that the user has allowed.
+  ///
   /// - Parameters:
-  ///   - read: Reads with an environment; called once or twice.
-  ///   - facts: What was found.
+  ///   - environment: The environment of the file.
+  ///   - read: Loads the file with an environment; called once or twice.
+  ///   - facts: Returns the programs and files of a loaded value.
+  /// - Throws: ``Failure`` if a program is not allowed, or the error of `read`.
   func load<Loaded>(
     _ environment: PipelineFileEnvironment, read: (PipelineFileEnvironment) throws -> Loaded,
     facts: (Loaded) -> Facts
@@ -66,7 +70,7 @@ struct ProgramGate {
     let facts = facts(loaded)
     guard !facts.programs.isEmpty else { return loaded }
     try check(facts)
-    // What was trusted is what is read.
+    // Load exactly the bytes that are trusted.
     let contents = Dictionary(facts.files.map { ($0.path, $0.bytes) }) { first, _ in first }
     var fixed = environment
     fixed.readFile = { try contents[$0] ?? environment.readFile($0) }
@@ -102,14 +106,14 @@ struct ProgramGate {
     return "gqlrun \(command) trust \(isPlain ? file : QuotedText.shellWord(file))"
   }
 
-  /// A line for each program.
+  /// One line for each program.
   static func list(_ programs: [FileProgram]) -> String {
     programs.map { "  \($0.place): \($0.origin) runs `\($0.command)`" }.joined(separator: "\n")
   }
 }
 
 extension PipelineFile {
-  /// Reads a pipeline that is going to be used. Its programs are started only when its user allowed them.
+  /// Loads a pipeline that will run. Throws if its programs are not allowed.
   static func loadToRun(
     _ path: String, _ environment: PipelineFileEnvironment, _ trust: TrustOptions
   ) throws -> Loaded {

@@ -3,7 +3,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 
-/// What is kept of the exchanges of a run.
+/// The options that record HTTP exchanges.
 struct RecordingOptions: ParsableArguments {
   @Flag(
     name: .long,
@@ -17,9 +17,9 @@ struct RecordingOptions: ParsableArguments {
       valueName: "file"))
   var har: String?
 
-  /// What keeps them; `nil` when nothing is asked for.
+  /// Creates the recorder; `nil` if the options request no recording.
   ///
-  /// - Parameter secrets: What is hidden in both; shared with the services of the run.
+  /// - Parameter secrets: The secrets to redact; shared with the services of the run.
   func recorder(_ secrets: KnownSecrets) -> ExchangeRecorder? {
     guard curl || har != nil else { return nil }
     let printsCommands = curl
@@ -30,7 +30,7 @@ struct RecordingOptions: ParsableArguments {
       })
   }
 
-  /// Writes the archive, if one is asked for: of what was exchanged until now, also when that failed.
+  /// Writes the archive, if requested, with all exchanges so far, including failed ones.
   func write(_ recorder: ExchangeRecorder?) async throws {
     guard let har, let recorder else { return }
     let file = try OutputFile(har, isPrivate: true)

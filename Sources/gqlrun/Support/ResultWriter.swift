@@ -1,7 +1,7 @@
 import Foundation
 import GQLRunJSON
 
-/// Writes results as JSON: compact or indented, to standard output or a file, and with a line end.
+/// Writes results as JSON, compact or indented, to standard output or a file.
 final class ResultWriter {
   private let destination: Destination
   private let isPretty: Bool
@@ -16,7 +16,7 @@ final class ResultWriter {
     destination = try path.map { .file(try OutputFile($0)) } ?? .output
   }
 
-  /// Writes one result, whose pieces `pieces` hands over.
+  /// Writes one result, followed by a line end. `pieces` passes its chunks to the given closure.
   func write(_ pieces: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
     if isPretty {
       var printer = JSONPrettyPrinter()
@@ -31,7 +31,7 @@ final class ResultWriter {
     try Array("\n".utf8).withUnsafeBytes { try put($0) }
   }
 
-  /// Makes everything written visible under the file's name.
+  /// Completes the output file.
   func finish() throws {
     if case .file(let file) = destination { try file.finish() }
   }

@@ -1,9 +1,9 @@
 import GQLRunSupport
 import Logging
 
-/// The log of one run: lines on standard error.
+/// Logs one run to standard error.
 enum RunLog {
-  /// The last failure of an operation that was logged and not printed yet.
+  /// The last logged failure of an operation, if it is not printed yet.
   private static let held = Locked<String?>(nil)
 
   static func logger(verbosity: Int, isQuiet: Bool) -> Logger {
@@ -15,19 +15,20 @@ enum RunLog {
     return logger
   }
 
-  /// Keeps the line about a failed operation back: when the failure ends the run, it is reported as an error.
+  /// Withholds the log line of a failed operation: if the failure ends the run, it is reported as
+  /// an error.
   static func hold(_ line: String) {
     printHeld()
     held.withLock { $0 = line }
   }
 
-  /// Prints the failure that is kept back: the run has gone on, so the failure did not end it.
+  /// Prints the withheld line, because the run continued after the failure.
   static func printHeld() {
     guard let line = held.withLock({ $0.take() }) else { return }
     Terminal.note(Terminal.styled(line, .red))
   }
 
-  /// Drops the failure that is kept back when the message that ends the run says the same, else prints it.
+  /// Prints the withheld line unless it ends with `message`, the error that ends the run.
   static func end(with message: String) {
     let isSame = held.withLock { line in
       guard !message.isEmpty, line?.hasSuffix(Terminal.safe(message)) == true else { return false }
@@ -38,10 +39,10 @@ enum RunLog {
   }
 }
 
-/// Writes log lines to standard error, without the date: a run is short, and its reader is a person.
+/// Writes log lines to standard error, without dates, since a run is short and read by a person.
 struct StandardErrorLog: LogHandler {
-  /// Whether failed operations have lines of their own. A failure that ends the run is reported at its end, and
-  /// one that a retry overcame matters only with `-v`.
+  /// Whether to log failed operations. A failure that ends the run is reported at its end, and one
+  /// that a retry overcame matters only with `-v`.
   var showsFailures = true
   var logLevel = Logger.Level.info
   var metadata = Logger.Metadata()

@@ -1,20 +1,20 @@
 import GQLRunLanguage
 
 extension Input {
-  /// `file:line:column: message`, the line it is about, and a caret.
+  /// `file:line:column: message`, followed by the source line and a caret.
   static func located(
     _ message: String, at location: SourceLocation, in bytes: [UInt8], name: String
   ) -> String {
     let head = "\(name):\(location.line):\(location.column): \(message)"
     guard let line = line(location.line, of: bytes), line.count <= 400 else { return head }
     let text = String(decoding: line, as: UTF8.self).unicodeScalars
-    // An empty line, such as the one after the last, shows nothing.
+    // There is nothing to show on an empty line, such as the one after the last.
     guard text.contains(where: { !$0.properties.isWhitespace }) else { return head }
     let lead = text.prefix(max(location.column - 1, 0))
     return "\(head)\n  \(Terminal.safe(String(text)))\n  \(blank(lead))^"
   }
 
-  /// The bytes of a line, counted from 1. CR, LF and CRLF each end one.
+  /// The bytes of a line, from 1. CR, LF and CRLF each end a line.
   private static func line(_ number: Int, of bytes: [UInt8]) -> ArraySlice<UInt8>? {
     var start = 0
     var current = 1
@@ -35,7 +35,7 @@ extension Input {
     return current == number ? bytes[start...] : nil
   }
 
-  /// White space as wide as `text` is on a terminal.
+  /// White space of the same width as `text` on a terminal.
   private static func blank(_ text: Substring.UnicodeScalarView) -> String {
     text.map { scalar -> String in
       if scalar == "\t" { return "\t" }
@@ -47,7 +47,8 @@ extension Input {
 }
 
 extension Unicode.Scalar {
-  /// The columns a scalar takes: none for marks, two for what East Asia writes and for emoji.
+  /// The width of a scalar in columns: 0 for combining marks, 2 for East Asian wide characters and
+  /// emoji.
   var width: Int {
     switch properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .format: return 0

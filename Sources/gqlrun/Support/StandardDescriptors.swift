@@ -1,13 +1,13 @@
 import Foundation
 import GQLRunBatch
 
-/// Standard input, output and error as the program finds them.
+/// Prepares the standard input, output and error that the program inherits.
 enum StandardDescriptors {
-  /// Call before anything is opened.
+  /// Opens closed standard descriptors. Call before opening any file.
   ///
-  /// A descriptor that was closed (`>&-`) would be given to the next file, and what is meant for
-  /// standard output would be written into the cache. `/dev/null` takes its place, opened so that
-  /// using it fails as a closed descriptor does.
+  /// The next file to be opened would get a descriptor that was closed (`>&-`), and results meant
+  /// for standard output would be written to the cache. Opens `/dev/null` instead, in a mode in
+  /// which its use fails like that of a closed descriptor.
   static func prepare() {
     for (descriptor, flags) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_WRONLY)]
     where fcntl(descriptor, F_GETFD) < 0 {
@@ -17,14 +17,14 @@ enum StandardDescriptors {
         close(opened)
       }
     }
-    // A reader that has gone is noticed by the failing write, whatever the libraries do.
+    // Failing writes report closed pipes, whatever libraries do.
     signal(SIGPIPE, SIG_IGN)
-    // A file that meets a size limit (`ulimit -f`) makes a write fail, and need not end the program.
+    // Exceeding a file size limit (`ulimit -f`) makes a write fail instead of ending the program.
     signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// Asks for more open files where shells allow very few, and says so where there are none to be had:
-  /// the event loops, three for each processor, cannot be made without them.
+  /// Raises the limit of open files if it is too low for the event loops, three per processor.
+  /// Throws if that is not possible.
   static func expectRoom() throws(Failure) {
     let needed = 12 + 3 * ProcessInfo.processInfo.activeProcessorCount
     guard let few = OpenFiles.left(), few < needed else { return }

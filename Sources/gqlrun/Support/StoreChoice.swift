@@ -1,7 +1,7 @@
 import ArgumentParser
 import GQLRunCache
 
-/// Where records are kept.
+/// The store of records: in memory, or a SQLite file.
 enum StoreChoice: Sendable, ExpressibleByArgument {
   case memory
   case sqlite(String)
@@ -16,11 +16,14 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
     }
   }
 
+  /// Opens the store.
+  ///
   /// - Parameters:
-  ///   - mustExist: A file that is not there is an error, and is not made.
-  ///   - access: Whether the file may be changed.
+  ///   - mustExist: Whether a missing file is an error instead of being created.
+  ///   - access: Whether the file may be written.
   ///   - ageGranularity: See ``AgeRules/granularity``.
-  ///   - report: Called with what happens to the file, if anything does.
+  ///   - report: Called with events of the file.
+  /// - Throws: ``Failure`` if the file cannot be used as a cache.
   func open(
     mustExist: Bool = false, access: SQLiteStore.Options.Access = .readWrite,
     ageGranularity: Int = AgeRules.defaultGranularity,
@@ -35,7 +38,7 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
     }
   }
 
-  /// Opens a file, or says why it cannot be the cache.
+  /// Opens a file; throws a ``Failure`` that explains why it cannot be the cache.
   static func open(
     _ path: String, access: SQLiteStore.Options.Access = .readWrite,
     ageGranularity: Int = AgeRules.defaultGranularity,

@@ -4,31 +4,30 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunSupport
 
-/// How rows are printed.
+/// The output formats of rows.
 enum TableFormat: String, ExpressibleByArgument, CaseIterable {
-  /// Columns as wide as their values, for people.
+  /// Aligned columns, for people.
   case table
-  /// https://www.rfc-editor.org/rfc/rfc4180 with line feeds; NULL is an empty field.
+  /// [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) with LF line ends; NULL is an empty field.
   case csv
   /// One array with an object per row.
   case json
 }
 
-/// Prints rows as they come.
+/// Prints rows as they arrive.
 ///
-/// A table needs to know how wide its columns are: it waits for the first rows, and later ones may be
-/// wider.
+/// A table buffers its first rows to determine the widths of its columns; later rows may be wider.
 struct TablePrinter {
   private let format: TableFormat
   private let columns: [String]
-  /// The names of columns in JSON, each once.
+  /// The unique names of columns in JSON.
   private let names: [String]
   private var waiting: [[Cell]] = []
   private var widths: [Int]?
   private var count = 0
   private let isTerminal = Terminal.isOutputTerminal
 
-  /// How many rows decide on the widths.
+  /// The number of rows that determine the widths.
   private static let measured = 1000
 
   private struct Cell {
@@ -111,7 +110,7 @@ struct TablePrinter {
     }
   }
 
-  /// A row is a line, also of text with line ends.
+  /// Escapes line breaks and tabs, so that each row is one line.
   private static func visible(_ text: String) -> String {
     Terminal.safe(text.replacing("\n", with: "\\n").replacing("\t", with: "\\t"))
   }

@@ -5,12 +5,13 @@ import GQLRunSupport
 /// The reader of standard output has closed it.
 struct ClosedOutput: Error {}
 
-/// Standard output and standard error: what goes where, with which colours, and safely.
+/// Writes to standard output and standard error, with colors and safe for terminals.
 enum Terminal {
   static let isErrorTerminal = isatty(2) == 1
   static let isOutputTerminal = isatty(1) == 1
 
-  /// Colours only on a terminal, and not with `NO_COLOR` (https://no-color.org) or a dumb terminal.
+  /// Colors only on a terminal, unless `NO_COLOR` (https://no-color.org) is set or the terminal is
+  /// dumb.
   static let usesColor =
     isErrorTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
     && ProcessInfo.processInfo.environment["TERM"] != "dumb"
@@ -28,7 +29,7 @@ enum Terminal {
     usesColor ? "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m" : text
   }
 
-  /// A line on standard error.
+  /// Prints a line to standard error.
   static func note(_ line: String = "") {
     // A closed standard error cannot be reported.
     _ = SystemIO.writeAll(Array((line + "\n").utf8), to: 2)
@@ -38,7 +39,7 @@ enum Terminal {
     note(styled("error:", .red) + " " + safe(message))
   }
 
-  /// Something that is not wrong but that the reader may want to know.
+  /// Prints information that is not a problem.
   static func hint(_ message: String) {
     note(styled("note:", .cyan) + " " + safe(message))
   }
@@ -47,17 +48,19 @@ enum Terminal {
     note(styled("warning:", .yellow) + " " + safe(message))
   }
 
-  /// Text from outside that is safe for a terminal: control characters are shown, not sent.
+  /// Escapes the control characters of text from outside.
   static func safe(_ text: String) -> String { Printable.lines(text) }
 
-  /// Escapes what goes to a terminal; `nil` when standard output is none.
+  /// Escapes output to a terminal; `nil` if standard output is not one.
   private static let escaper = Locked<TerminalEscaper?>(
     isOutputTerminal ? TerminalEscaper() : nil)
 
-  /// Writes bytes to standard output; throws ``ClosedOutput`` when its reader has gone.
+  /// Writes bytes to standard output.
   ///
-  /// On a terminal, characters that it would obey are escaped; see `TerminalEscaper`. Otherwise the bytes are
-  /// written as they are.
+  /// On a terminal, escapes control characters; see `TerminalEscaper`. Otherwise writes the bytes
+  /// unchanged.
+  ///
+  /// - Throws: ``ClosedOutput`` if the reader has closed standard output.
   static func write(_ bytes: UnsafeRawBufferPointer) throws {
     guard let text = escaper.withLock({ $0?.escape(bytes) }) else { return try writeRaw(bytes) }
     try text.withUnsafeBytes { try writeRaw($0) }

@@ -3,15 +3,16 @@ import GQLRunJSON
 import GQLRunPlugins
 import GQLRunSupport
 
-/// The files whose programs may be started: their paths, with the hash of what was read when they were trusted.
+/// The files whose programs may run: their paths, with the hashes of their contents when they were
+/// trusted.
 ///
-/// A file that has changed since is not trusted, and neither is a copy of it. The store is a file with a line
-/// of JSON for each trusted file, which only its owner can read:
-/// `$XDG_STATE_HOME/gqlrun/trusted`, or `~/.local/state/gqlrun/trusted`.
+/// A file that has changed since is not trusted, nor is a copy of it. The list has one line of JSON
+/// for each file, is readable only by its owner, and is stored in `$XDG_STATE_HOME/gqlrun/trusted`
+/// or `~/.local/state/gqlrun/trusted`.
 struct TrustStore {
-  /// A file as it was read.
+  /// A file with the hash of its contents.
   struct Item: Hashable {
-    /// Absolute, without symbolic links.
+    /// The absolute path without symbolic links.
     var path: String
     var hash: String
 
@@ -35,7 +36,7 @@ struct TrustStore {
 
   let path: String
 
-  /// - Parameter environment: The variables of the process.
+  /// - Parameter environment: The environment variables of the process.
   init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     // https://specifications.freedesktop.org/basedir-spec/latest/#variables
     let state = environment["XDG_STATE_HOME"] ?? ""
@@ -64,7 +65,7 @@ struct TrustStore {
     try write(self.items().filter { !paths.contains($0.path) } + items)
   }
 
-  /// Removes the files with these paths; returns those that were in the list.
+  /// Removes the files with these paths; returns the paths that were in the list.
   func remove(_ paths: [String]) throws -> [String] {
     let paths = Set(paths.map(Self.resolved))
     let items = try items()
@@ -76,7 +77,8 @@ struct TrustStore {
     try PrivateFile.write(Array(items.map(\.line).joined().utf8), to: path)
   }
 
-  /// The absolute path of a file without symbolic links; the path as it is when there is no such file.
+  /// The absolute path of a file without symbolic links; the unchanged path if there is no such
+  /// file.
   static func resolved(_ path: String) -> String {
     guard let name = realpath(path, nil) else { return path }
     defer { free(name) }

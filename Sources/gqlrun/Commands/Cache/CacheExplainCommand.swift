@@ -30,7 +30,7 @@ extension CacheCommand {
     @Flag(name: .long, help: "Show every element of every list.")
     var all = false
 
-    /// How many elements of a list that lack something are shown.
+    /// The maximum number of incomplete list elements to show.
     private static let shownTroubles = 3
 
     func run() async throws {
@@ -63,7 +63,7 @@ extension CacheCommand {
 extension CacheExplanation {
   fileprivate static let order: [Status] = [.hit, .accepted, .stale, .missing, .leftOut]
 
-  // MARK: As a tree
+  // MARK: Tree
 
   fileprivate func tree(of operation: PreparedOperation) -> String {
     let total = counts.values.reduce(0, +)
@@ -128,7 +128,7 @@ extension CacheExplanation {
     }
   }
 
-  // MARK: As JSON
+  // MARK: JSON
 
   fileprivate func json(of operation: PreparedOperation) -> JSONValue {
     var counts = JSONObject()

@@ -54,7 +54,7 @@ extension CacheCommand {
       return ["db", "sqlite", "sqlite3"].contains(ending) && file.contains(".") ? .sqlite : .ndjson
     }
 
-    /// Refuses to replace what is there, and to write into the cache itself.
+    /// Refuses to overwrite an existing file or the cache itself.
     private func check(_ store: any RecordStore) throws {
       var target = stat()
       guard stat(file, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
@@ -90,11 +90,11 @@ extension CacheCommand {
         throw Failure(
           .usage, "only a file can be copied as a database; name it with --store sqlite:PATH")
       }
-      // SQLite writes to a name that is free; then the file takes its place at once.
+      // SQLite writes to an unused name; the finished file is then renamed atomically.
       let part = "\(file).\(getpid()).part"
       unlink(part)
       PartialFiles.add(part)
-      // Private from its first byte on; SQLite takes an empty file.
+      // Private from its first byte; SQLite accepts an existing empty file.
       let made = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard made >= 0 else {
         throw Failure(.failed, "cannot write \(file): \(String(cString: strerror(errno)))")

@@ -91,7 +91,7 @@ extension CacheCommand {
 
     func run() async throws {
       try await reporting {
-        // All of them are read before the first is followed.
+        // Parses all patterns before removing anything.
         let selections = try patterns.map { try RecordSelection($0, fields: field) }
         try await storeOptions.keepHouse { store in
           var all = RemovalSummary()
@@ -114,7 +114,7 @@ extension CacheCommand {
 }
 
 extension CacheCommand.StoreOptions {
-  /// Opens the store, lets `work` remove something, tells what, and closes the store.
+  /// Opens the store, runs `work`, prints what was removed, and closes the store.
   func keepHouse(_ work: (any RecordStore) async throws -> RemovalSummary) async throws {
     let store = try openExisting()
     let summary: RemovalSummary

@@ -4,7 +4,7 @@ import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
 
-/// An age on the command line, as pipeline files write it: a duration in whole seconds, as records count time.
+/// An age on the command line: a duration as in pipeline files, in whole seconds like records.
 struct AgeArgument {
   var duration: Duration
 
@@ -20,7 +20,7 @@ struct AgeArgument {
   var seconds: Int { Int(clamping: duration.components.seconds) }
 }
 
-/// A size on the command line, as pipeline files write it.
+/// A size on the command line, as in pipeline files.
 struct SizeArgument: ExpressibleByArgument {
   var bytes: Int
 
@@ -30,7 +30,7 @@ struct SizeArgument: ExpressibleByArgument {
   }
 }
 
-/// How old data may be, and the rules of a pipeline file.
+/// The options for the maximum age of data and the pipeline file with cache rules.
 struct CacheRules: ParsableArguments {
   @Option(
     name: .shortAndLong,
@@ -52,9 +52,9 @@ struct CacheRules: ParsableArguments {
       valueName: "duration"), transform: AgeArgument.init)
   var maxStale: AgeArgument?
 
-  /// What the rules come to.
+  /// The loaded rules.
   struct Loaded {
-    /// The pipeline file, whose keys and schema hold.
+    /// The pipeline file, which provides key rules and schema.
     var pipeline: Pipeline?
     var options: ReadOptions
   }
@@ -79,7 +79,7 @@ struct CacheRules: ParsableArguments {
 }
 
 extension Pipeline {
-  /// How much older than its `max_age` data may be that the cache read still uses.
+  /// How long after its max age the cache read still uses data.
   fileprivate var maxStale: Duration? {
     entries.first { $0.description?.roles.contains(.cacheRead) ?? false }?.options?
       .duration(ifGiven: "max_stale")

@@ -33,7 +33,7 @@ extension CacheCommand {
         guard case .sqlite(let path) = storeOptions.store else {
           throw Failure(.usage, "SQL needs a file; name it with --store sqlite:PATH")
         }
-        // A file that is not there is not made.
+        // A missing file must not be created.
         _ = try InputFile(path, "the cache")
         let sql =
           query == "-"
@@ -45,7 +45,7 @@ extension CacheCommand {
       }
     }
 
-    /// Shows where in the query an error is.
+    /// Adds the location in the query to errors.
     private func located<Result>(_ sql: String, _ body: () throws -> Result) throws -> Result {
       do {
         return try body()

@@ -38,7 +38,7 @@ struct PipelineCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("How findings are written.", valueName: "format"))
     var format = FindingFormat.human
 
-    /// The schema that a file names.
+    /// Loads the schema that a file names.
     private static func schema(_ path: String) throws -> GQLRunLanguage.Schema {
       do {
         return try SchemaFile.load([path])
@@ -58,7 +58,7 @@ struct PipelineCommand: AsyncParsableCommand {
           if !diagnostics.errors.isEmpty { hasErrors = true }
           switch format {
           case .json:
-            // One array for all files: the rows between the brackets of each.
+            // One array for all files: joins the rows between the brackets of each.
             rows += diagnostics.rendered(as: .json).split(separator: "\n")
               .filter { $0.hasPrefix("  ") }
               .map { String($0.last == "," ? $0.dropLast() : $0) }
@@ -100,9 +100,9 @@ struct PipelineCommand: AsyncParsableCommand {
 }
 
 extension PipelineCommand {
-  /// Reads a file to look at it, and prints its warnings. Starts no program.
+  /// Loads a file to inspect it, and prints its warnings. Starts no programs.
   ///
-  /// - Parameter runsPrograms: Whether `${exec:…}` is expanded all the same.
+  /// - Parameter runsPrograms: Whether to expand `${exec:…}` all the same.
   static func load(_ file: String, runsPrograms: Bool = false) throws -> Pipeline {
     let environment = PipelineFileEnvironment.unsent
     let loaded = try PipelineFile.load(

@@ -85,7 +85,7 @@ extension PipelineCommand {
       return text.replacing("\nname: \(wanted)\n", with: "\nname: \(name)\n", maxReplacements: 1)
     }
 
-    /// Writes a file that must not be there: nothing is ever replaced.
+    /// Creates a file; throws if it exists.
     private func create(_ path: String, _ text: String) throws {
       let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
       guard descriptor >= 0 else {

@@ -65,13 +65,13 @@ extension PipelineCommand {
       }
     }
 
-    /// The pipeline of a file, without the programs of its entries unless they are allowed.
+    /// Loads a pipeline file, without starting its entries' programs unless they are allowed.
     private func load(_ file: String) throws -> Pipeline {
       var pipeline = try PipelineCommand.load(file, runsPrograms: trust.allowsAll)
       guard !trust.allowsAll else { return pipeline }
       var passed: [String] = []
       for (index, entry) in pipeline.entries.enumerated() where !entry.instance.programs.isEmpty {
-        // A test brings the tokens itself.
+        // Tests provide tokens themselves.
         guard entry.description?.name != "token-refresh" else { continue }
         pipeline.entries[index].instance.parts = []
         passed.append(entry.id)
@@ -121,7 +121,7 @@ extension PipelineCommand {
 }
 
 extension PipelineTest.Equipment {
-  /// What the built-in plugins bring to tests.
+  /// The test support of the built-in plugins.
   static var gqlrun: PipelineTest.Equipment {
     PipelineTest.Equipment(
       prepare: { test, services in services[TokenScript.self] = TokenScript(test.tokens) },
