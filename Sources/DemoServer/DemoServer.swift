@@ -3,10 +3,11 @@ import HummingbirdCore
 public import Logging
 import NIOCore
 
-/// A GraphQL server with data of its own, for first runs, examples and tests.
+/// A GraphQL server with built-in data, for first runs, examples and tests.
 ///
-/// It knows the countries of the world and a generated feed of any size; answers are streamed, so a
-/// gigabyte costs no memory. On request it misbehaves: see ``Misbehaviour``.
+/// Serves the countries of the world and a generated feed of any size. Responses are streamed, so a
+/// gigabyte needs no more memory than a kilobyte. Requests can ask for failures: see
+/// ``Misbehaviour``.
 ///
 /// ```swift
 /// try await DemoServer.withServer { server in
@@ -14,60 +15,78 @@ import NIOCore
 /// }
 /// ```
 ///
-/// It listens on the loopback address, and installs no signal handlers: cancel the task that runs it.
+/// Listens on the loopback address by default, and installs no signal handlers: to stop it, cancel
+/// the task that runs it.
 public struct DemoServer: Sendable {
-  /// How a server is set up.
+  /// The configuration of a server.
   public struct Configuration: Sendable {
     /// The address to listen on; the loopback address by default.
     public var host = "127.0.0.1"
-    /// The port to listen on; 0, the default, takes a free one.
+    /// The port to listen on; 0, the default, chooses a free one.
     public var port = 0
-    /// How many posts the feed has; a million by default, a hundred million at most.
+    /// The number of posts in the feed; a million by default, a hundred million at most.
     public var feedSize = 1_000_000
-    /// How the server misbehaves when a request does not say; not at all by default.
+    /// The misbehaviour of requests that ask for none; none by default.
     public var misbehaviour = Misbehaviour()
-    /// The largest request body in bytes; one MiB by default.
+    /// The maximum size of a request body in bytes; 1 MiB by default.
     public var maxBodyBytes = 1 << 20
-    /// Where the server logs to; nowhere by default.
+    /// The logger; discards all messages by default.
     public var logger = Logger(label: "gqlrun.demo") { _ in SwiftLogNoOpLogHandler() }
-    /// How the server waits when a delay is asked for. Tests put their own clock here.
+    /// Suspends for a requested delay; `Task.sleep(for:)` by default. Tests inject their clock
+    /// here.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
+    /// Creates the default configuration.
+    ///
+    /// - Parameter port: The port to listen on; 0, the default, chooses a free one.
     public init(port: Int = 0) {
       self.port = port
     }
   }
 
-  /// Why a server does not run.
+  /// The reason why a server could not start or continue.
   public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The operation that failed, and why.
     public var message: String
+    /// The message.
     public var description: String { message }
   }
 
+  /// The configuration that the server was created with.
   public let configuration: Configuration
   private let state: ServerState
   private let executor: DemoExecutor
 
+  /// Creates a server. It does not listen before it is run.
+  ///
+  /// - Parameter configuration: The configuration.
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
     state = ServerState(misbehaviour: configuration.misbehaviour)
     executor = DemoExecutor(feedSize: configuration.feedSize)
   }
 
-  /// What the server was asked so far.
+  /// The requests received so far.
   public var log: RequestLog { state.log }
 
-  /// Serves until the task is cancelled, then closes all connections and returns.
+  /// Serves until the task is cancelled; then closes all connections and returns.
   ///
-  /// - Parameter onReady: Called once, with the URL of the GraphQL endpoint, when requests can come.
-  /// - Throws: ``Failure`` when it cannot listen, or when the server ends for another reason.
+  /// - Parameter onReady: Called once, with the URL of the GraphQL endpoint, when the server
+  ///   accepts requests.
+  /// - Throws: ``Failure`` if the server cannot listen, or stops for another reason than
+  ///   cancellation.
   public func run(onReady: @escaping @Sendable (String) -> Void) async throws {
     try await serve { onReady($0.url) }
   }
 
-  /// Runs a server for as long as a piece of work takes.
+  /// Runs a server for the duration of `body`.
   ///
-  /// - Throws: What the work throws, and ``Failure`` when the server cannot listen.
+  /// - Parameters:
+  ///   - configuration: The configuration; by default a free port on the loopback address.
+  ///   - isolation: The actor that `body` runs on; the caller's by default.
+  ///   - body: Called with the running server.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`, or ``Failure`` if the server cannot listen.
   public static func withServer<Result>(
     _ configuration: Configuration = Configuration(),
     isolation: isolated (any Actor)? = #isolation,
@@ -85,7 +104,7 @@ public struct DemoServer: Sendable {
         try Task.checkCancellation()
         throw Failure(message: "The demo server ended before it was ready.")
       }
-      // The group waits for the server, whichever way the work ends.
+      // The group waits for the server, however `body` ends.
       defer { group.cancelAll() }
       return try await body(live)
     }
@@ -120,9 +139,11 @@ public struct DemoServer: Sendable {
   }
 }
 
-/// A demo server that listens.
+/// A running demo server.
 public struct LiveDemoServer: Sendable {
+  /// The address that the server listens on.
   public let host: String
+  /// The port that the server listens on.
   public let port: Int
   private let state: ServerState
 
@@ -136,12 +157,14 @@ public struct LiveDemoServer: Sendable {
   public var url: String { "\(origin)/graphql" }
   /// The URL without a path.
   public var origin: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
-  /// What the server was asked so far.
+  /// The requests received so far.
   public var log: RequestLog { state.log }
-  /// How many requests to GraphQL there were.
+  /// The number of GraphQL requests received so far.
   public var requestCount: Int { log.requestCount }
 
-  /// Misbehaves for all requests from now on, or not at all again; counts of `times` start anew.
+  /// Sets the misbehaviour of all further requests and resets the counts of ``Misbehaviour/times``.
+  ///
+  /// - Parameter misbehaviour: The misbehaviour; `nil` for none.
   public func misbehave(_ misbehaviour: Misbehaviour?) {
     state.misbehaviour = misbehaviour ?? Misbehaviour()
   }

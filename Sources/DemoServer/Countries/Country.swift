@@ -1,20 +1,20 @@
 import GQLRunJSON
 
-/// A country, by its ISO 3166-1 alpha-2 code.
+/// A country, identified by its ISO 3166-1 alpha-2 code.
 ///
-/// A class, because it is handed around as the parent of its fields.
+/// A class, because it is passed around as the parent of its fields.
 final class Country: Sendable {
   let code: String
   let name: String
   let native: String
-  /// Calling codes joined by commas.
+  /// Calling codes, separated by commas.
   let phone: String
-  /// The code of its continent.
+  /// The code of the continent.
   let continent: String
   let capital: String?
-  /// ISO 4217 codes joined by commas.
+  /// ISO 4217 codes, separated by commas.
   let currency: String?
-  /// The codes of its languages.
+  /// The codes of the languages.
   let languages: [String]
   let states: [State]
 
@@ -40,7 +40,7 @@ final class Country: Sendable {
   /// The flag: the code's letters as regional indicator symbols.
   var emoji: String { String(String.UnicodeScalarView(flag)) }
 
-  /// The flag's code points, as `U+1F1E8 U+1F1E6`.
+  /// The flag's code points, such as `U+1F1E8 U+1F1E6`.
   var emojiCodePoints: String {
     flag.map { "U+" + String($0.value, radix: 16, uppercase: true) }.joined(separator: " ")
   }
@@ -53,7 +53,7 @@ final class Country: Sendable {
 }
 
 extension State {
-  /// The flag where Unicode has one: those of England, Scotland and Wales.
+  /// The flag, if Unicode has one: those of England, Scotland and Wales.
   var emoji: String? {
     guard countryCode == "GB", ["ENG", "SCT", "WLS"].contains(code) else { return nil }
     let tags = (countryCode + code).lowercased().unicodeScalars.compactMap {

@@ -1,12 +1,12 @@
 import GQLRunJSON
 
-/// The countries of the world, with their continents and languages, as read from ``CountriesData``.
+/// The countries of the world with their continents and languages, from ``CountriesData``.
 struct Geography: Sendable {
-  /// In the order of their codes.
+  /// Sorted by code.
   let continents: [Continent]
-  /// In the order of their codes.
+  /// Sorted by code.
   let countries: [Country]
-  /// In the order of their codes.
+  /// Sorted by code.
   let languages: [Language]
 
   private let continentsByCode: [String: Continent]
@@ -18,7 +18,7 @@ struct Geography: Sendable {
 
   static let world = Geography(json: CountriesData.json)
 
-  /// Reads the data; anything missing is left out, which the tests of the data would notice.
+  /// Parses the data. Leaves out incomplete entries, which the tests of the data detect.
   init(json: String) {
     let data = (try? JSONValue(parsing: json)) ?? .null
     continents = data.members("continents").map(Continent.init)
@@ -51,10 +51,10 @@ struct Geography: Sendable {
     countriesByLanguage[language.code] ?? []
   }
 
-  /// The languages into which the names of all countries are translated, besides English.
+  /// The languages other than English that the names of all countries are translated to.
   var translatedLanguages: [String] { translations.keys.sorted() }
 
-  /// A country's name in a language; in English where there is no translation.
+  /// A country's name in a language; in English if there is no translation.
   func name(of country: Country, in language: String?) -> String {
     guard let language = language?.prefix(while: { $0 != "-" && $0 != "_" }).lowercased() else {
       return country.name
@@ -64,7 +64,7 @@ struct Geography: Sendable {
   }
 }
 
-/// A continent, by its two-letter code.
+/// A continent, identified by its two-letter code.
 struct Continent: Sendable, Hashable {
   let code: String
   let name: String
@@ -75,7 +75,7 @@ struct Continent: Sendable, Hashable {
   }
 }
 
-/// A language, by its ISO 639 code.
+/// A language, identified by its ISO 639 code.
 struct Language: Sendable, Hashable {
   let code: String
   let name: String
@@ -90,7 +90,7 @@ struct Language: Sendable, Hashable {
   }
 }
 
-/// A state, province or other part of a country.
+/// A state, province or other subdivision of a country.
 struct State: Sendable, Hashable {
   let code: String
   let name: String

@@ -1,10 +1,10 @@
 import GQLRunJSON
 
-/// The `filter` argument of a list: for each field that is named, conditions on its value.
+/// The `filter` argument of a list: conditions on the values of fields.
 struct RecordFilter: Sendable {
   private var fields: [(name: String, filter: StringFilter)] = []
 
-  /// Compiles the argument; conditions that do not compile are left out, see ``failure(in:)``.
+  /// Compiles the argument; omits invalid conditions, which ``failure(in:)`` reports.
   init(_ arguments: Arguments) {
     for member in arguments["filter"]?.objectValue ?? [:] {
       guard let conditions = member.value.objectValue else { continue }
@@ -12,7 +12,7 @@ struct RecordFilter: Sendable {
     }
   }
 
-  /// What is wrong with the argument, if anything is.
+  /// The error of the argument; `nil` if it is valid.
   @Sendable static func failure(in arguments: Arguments) -> RequestError? {
     for member in arguments["filter"]?.objectValue ?? [:] {
       do throws(StringPattern.Failure) {
@@ -25,7 +25,7 @@ struct RecordFilter: Sendable {
     return nil
   }
 
-  /// Whether a record with these values, each field having any number of them, is let through.
+  /// Whether a record passes the filter; each field may have any number of values.
   func holds(for values: [String: [String]]) -> Bool {
     fields.allSatisfy { field in field.filter.holds(for: values[field.name] ?? []) }
   }
@@ -52,7 +52,7 @@ struct StringFilter: Sendable {
     }
   }
 
-  /// Whether all conditions hold: positive ones for some value, negative ones for every value.
+  /// Whether all conditions are met: positive ones by some value, negative ones by every value.
   func holds(for values: [String]) -> Bool {
     if let equal, !values.contains(equal) { return false }
     if let unequal, values.contains(unequal) { return false }

@@ -1,12 +1,13 @@
 import Foundation
 import GQLRunSupport
 
-/// A regular expression or glob of a request.
+/// A regular expression or glob from a request.
 ///
-/// Regular expressions are those of `NSRegularExpression`, which backtracks. Matching a text ends after a bounded
-/// number of steps, and a pattern that reached the bound once is not tried again: no request can stall the server.
+/// Regular expressions are those of `NSRegularExpression`, which backtracks. Matching stops after a
+/// bounded number of steps, and a pattern that has reached the bound is not matched again, so that
+/// no request can stall the server.
 final class StringPattern: Sendable {
-  /// What is wrong with a pattern.
+  /// An invalid pattern.
   struct Failure: Error, Hashable {
     var message: String
   }
@@ -16,20 +17,20 @@ final class StringPattern: Sendable {
     case glob([Unicode.Scalar])
   }
 
-  /// The longest pattern, in Unicode scalars.
+  /// The maximum length of a pattern, in Unicode scalars.
   static let maxLength = 1000
-  /// How many reports of progress end a match. The engine reports each start of a match in the text, and every
-  /// ten thousand steps or so.
+  /// The number of progress reports that end a match. The engine reports each start position in the
+  /// text, and roughly every ten thousand steps.
   private static let maxReports = 20
 
   private let kind: Kind
   private let isTooExpensive = Locked(false)
 
-  /// Compiles a regular expression that matches somewhere in a text.
+  /// Compiles a regular expression that may match anywhere in a text.
   init(regex: String) throws(Failure) {
     try Self.requireLength(of: regex)
     do {
-      // Foundation refuses the empty pattern, which matches everywhere.
+      // Foundation rejects the empty pattern, which matches everywhere.
       let pattern = regex.isEmpty ? "(?:)" : regex
       kind = .regex(try NSRegularExpression(pattern: pattern, options: .dotMatchesLineSeparators))
     } catch {
@@ -37,13 +38,13 @@ final class StringPattern: Sendable {
     }
   }
 
-  /// Takes a glob for a whole text: `*` is any text, `?` one character, all else itself.
+  /// Compiles a glob for a whole text: `*` matches any text, `?` one character.
   init(glob: String) throws(Failure) {
     try Self.requireLength(of: glob)
     kind = .glob(Array(glob.unicodeScalars))
   }
 
-  /// Whether the pattern matches in the text; `false` when it takes too many steps to find out.
+  /// Whether the pattern matches the text; `false` if matching takes too many steps.
   func matches(_ text: String) -> Bool {
     switch kind {
     case .regex(let expression): return matches(expression, text)

@@ -1,10 +1,11 @@
-// swift-format-ignore-file: the lines of the data are longer than lines of code.
+// swift-format-ignore-file: lines of data are longer than lines of code.
 
 /// The countries of the world, their continents, languages and some of their states, as JSON.
 ///
-/// Countries are those of ISO 3166-1 and Kosovo (`XK`); a flag is not stored, because it follows from
-/// the code. `names` translates the names of the countries. One string literal, because an embedded
-/// resource (an array literal of bytes) of this size takes the compiler fifty times as long.
+/// The countries are those of ISO 3166-1 and Kosovo (`XK`). Flags are not stored, because they
+/// follow from the codes. `names` has translations of the countries' names. A string literal,
+/// because an embedded resource (an array literal of bytes) of this size takes fifty times as long
+/// to compile.
 enum CountriesData {
   static let json = #"""
     {

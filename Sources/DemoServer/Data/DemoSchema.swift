@@ -10,7 +10,7 @@ extension Schema {
     }
   }()
 
-  /// All types: those of the schema, then those of the language.
+  /// All type names: those of the schema, then the built-in ones.
   var allTypeNames: [String] { typeNames + Self.builtInTypeNames }
 
   private static let builtInTypeNames = [

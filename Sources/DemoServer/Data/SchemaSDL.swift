@@ -1,4 +1,4 @@
-/// The demo server's schema, as text in the schema definition language.
+/// The demo server's schema in the schema definition language.
 enum SchemaSDL {
   static let text = #"""
     """

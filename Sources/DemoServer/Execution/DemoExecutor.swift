@@ -1,9 +1,9 @@
 public import GQLRunJSON
 import GQLRunLanguage
 
-/// Answers GraphQL operations from the demo's data, without a socket.
+/// Executes GraphQL operations on the demo data, without a network connection.
 ///
-/// What mutations change is kept in memory, for all operations of the same executor.
+/// Changes by mutations are kept in memory and visible to all operations of the same executor.
 public struct DemoExecutor: Sendable {
   private let schema: Schema
   private let geography: Geography
@@ -12,23 +12,24 @@ public struct DemoExecutor: Sendable {
 
   /// Creates an executor.
   ///
-  /// - Parameter feedSize: How many posts the feed has.
+  /// - Parameter feedSize: The number of posts in the feed; a million by default.
   public init(feedSize: Int = 1_000_000) {
     schema = .demo
     geography = .world
     feed = Feed(size: feedSize)
   }
 
-  /// The schema's text.
+  /// The schema in the schema definition language.
   public static var schemaText: String { SchemaSDL.text }
 
-  /// Executes an operation and returns the whole response.
+  /// Executes an operation and returns the complete response.
   ///
-  /// An operation that is not valid gives a response with errors and no data.
+  /// The response of an invalid operation has errors and no data.
   ///
   /// - Parameters:
-  ///   - operationName: Which operation, if the document has several.
-  ///   - variables: The variables as an object; anything else counts as none.
+  ///   - document: The GraphQL document.
+  ///   - operationName: The name of the operation; `nil` if the document has only one.
+  ///   - variables: The variables as an object; any other value counts as no variables.
   public func execute(
     _ document: String, operationName: String? = nil, variables: JSONValue = [:]
   ) -> [UInt8] {
@@ -42,9 +43,9 @@ public struct DemoExecutor: Sendable {
     }
   }
 
-  /// Parses and validates what is asked, and plans how to answer it.
+  /// Parses, validates and plans a request.
   ///
-  /// - Parameter failing: Whether the first nullable field fails, to show partial data.
+  /// - Parameter failing: Whether the first nullable field fails, to produce partial data.
   func prepare(_ request: OperationRequest, failing: Bool = false) -> Preparation {
     do {
       return .ready(try prepared(request, failing: failing))
@@ -57,7 +58,7 @@ public struct DemoExecutor: Sendable {
     }
   }
 
-  /// Begins to execute; nothing happens before the response is asked for.
+  /// Starts an operation; its execution begins when the first chunk is requested.
   func start(_ operation: PreparedOperation) -> Execution {
     let context = ResolverContext(
       geography: geography, feed: feed, schema: schema, store: store, edits: store.snapshot)
@@ -111,27 +112,33 @@ public struct DemoExecutor: Sendable {
     return operation
   }
 
-  /// A request is smaller than a schema, and its parts nest less deep.
+  /// Requests are smaller than schemas, and nest less deeply.
   private static let parseOptions = ParseOptions(maxTokens: 100_000, maxDepth: 100)
 }
 
-/// An operation that can be executed.
+/// A validated and planned operation.
 struct PreparedOperation: Sendable {
   let type: OperationType
   let plan: ObjectPlan
   let failsOnce: Bool
 }
 
-/// What became of a request before its execution.
+/// The result of preparing a request.
 enum Preparation: Sendable {
   case ready(PreparedOperation)
   case refused([RequestError])
 }
 
 extension DemoExecutor {
-  /// Executes an operation and hands its response over piece by piece, in the memory of one piece.
+  /// Executes an operation in the memory of one chunk.
   ///
-  /// - Parameter write: Called with the pieces, in order. What it throws ends the execution.
+  /// - Parameters:
+  ///   - document: The GraphQL document.
+  ///   - operationName: The name of the operation; `nil` if the document has only one.
+  ///   - variables: The variables as an object; any other value counts as no variables.
+  ///   - write: Called with the chunks of the response in order. An error that it throws ends the
+  ///     execution.
+  /// - Throws: The error of `write`.
   public func stream(
     _ document: String, operationName: String? = nil, variables: JSONValue = [:],
     write: ([UInt8]) throws -> Void

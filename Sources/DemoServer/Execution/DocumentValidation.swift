@@ -1,9 +1,9 @@
 import GQLRunLanguage
 
 extension Document {
-  /// What is wrong with the document as a request to the demo's schema; empty when it is valid.
+  /// The validation errors of the document for a schema; empty if it is valid.
   ///
-  /// Messages quote names the way servers in JavaScript do: `Cannot query field "x" on type "Y".`
+  /// Messages quote names as servers in JavaScript do: `Cannot query field "x" on type "Y".`
   func requestErrors(against schema: Schema) -> [RequestError] {
     validate(against: schema).map { error in
       RequestError(.validationFailed, error.message.doublyQuoted, at: error.locations)
@@ -12,9 +12,9 @@ extension Document {
 }
 
 extension String {
-  /// The message with names quoted by `"` instead of `'`.
+  /// The message with names in `"` instead of `'`.
   ///
-  /// Only names, types and what is made of them are taken for quoted: apostrophes elsewhere stay.
+  /// Only changes apostrophes around names and types.
   var doublyQuoted: String {
     var result = ""
     var rest = self[...]

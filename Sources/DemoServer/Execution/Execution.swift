@@ -1,25 +1,25 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// An operation that is being executed: it makes its response piece by piece, as it is asked for.
+/// An operation in execution, which produces its response in chunks on demand.
 ///
-/// There is no recursion and no waiting inside: an explicit stack holds the objects and lists that are
-/// open, and ``next()`` goes on from there until a piece is full. What holds the response back is
-/// whoever takes the pieces, so a response of any size needs the memory of one piece.
+/// Neither recursive nor suspending: an explicit stack has the open objects and lists, and
+/// ``next()`` continues from there until a chunk is full. The consumer of the chunks controls the
+/// pace, so a response of any size needs the memory of one chunk.
 ///
-/// A value that an error may still null is not sent before it is complete; such values are limited to
-/// ``maxHeld`` bytes. Errors stand after the data.
+/// A value that an error may still null is buffered until it is complete; such values are limited
+/// to ``maxHeld`` bytes. `errors` follow `data`.
 ///
 /// https://spec.graphql.org/September2025/#sec-Executing-Operations
 struct Execution: Sendable {
-  /// The size of a piece in bytes; one is larger only by its last value.
+  /// The size of a chunk in bytes, exceeded only by its last value.
   static let pieceSize = 64 << 10
-  /// The most bytes held back because an error may null them.
+  /// The maximum size in bytes of values that are buffered because an error may null them.
   static let maxHeld = 8 << 20
-  /// The most errors in a response.
+  /// The maximum number of errors in a response.
   static let maxErrors = 1000
 
-  /// An object or list whose end is not yet written.
+  /// An object or list whose end is not written yet.
   private struct Frame {
     enum Content {
       case object(Entity, ObjectPlan)
@@ -27,13 +27,13 @@ struct Execution: Sendable {
     }
 
     let content: Content
-    /// Where it starts in the response.
+    /// The offset of its start in the response.
     let start: Int
-    /// Whether it may be null instead.
+    /// Whether it may be null.
     let isNullable: Bool
-    /// Whether it is held back until it is complete.
+    /// Whether it is buffered until it is complete.
     let isHeld: Bool
-    /// How many fields or elements were begun.
+    /// The number of fields or elements started so far.
     var begun = 0
   }
 
@@ -43,12 +43,12 @@ struct Execution: Sendable {
   private var held = 0
   private var errors = JSONWriter()
   private var errorCount = 0
-  /// The field that is made to fail once.
+  /// The field that is made to fail, once.
   private var failing: FieldPlan?
 
-  /// Whether the response is complete; its last piece may still have to be taken.
+  /// Whether the response is complete; its last chunk may not be taken yet.
   private(set) var isComplete = false
-  /// Whether the response is complete and taken.
+  /// Whether the response is complete and all chunks are taken.
   var isFinished: Bool { isComplete && buffer.count == 0 }
 
   init(_ operation: PreparedOperation, context: ResolverContext) {
@@ -63,7 +63,7 @@ struct Execution: Sendable {
     open(.object(.root(operation.type), plan), isNullable: true, isHeld: plan.escapes)
   }
 
-  /// The next piece of the response; nil when there is no more.
+  /// The next chunk of the response; `nil` after the last one.
   mutating func next() -> [UInt8]? {
     while !isComplete, held > 0 || buffer.count < Self.pieceSize {
       if held > 0, buffer.count > Self.maxHeld { giveUpHeld() }
@@ -72,7 +72,7 @@ struct Execution: Sendable {
     return buffer.count > 0 ? buffer.take() : nil
   }
 
-  /// The rest of the response at once.
+  /// The rest of the response in one array.
   mutating func rest() -> [UInt8] {
     var all: [UInt8] = []
     while let piece = next() { all += piece }
@@ -81,10 +81,11 @@ struct Execution: Sendable {
 
   // MARK: Steps
 
-  /// Goes on with the innermost open value: writes fields or elements until one of them opens another
-  /// object or list, or the piece is full, or the value ends.
+  /// Continues the innermost open value: writes fields or elements until one of them opens an
+  /// object or list, the chunk is full, or the value ends.
   ///
-  /// The frame is taken off the stack meanwhile, because looking at it there would copy it each time.
+  /// Takes the frame off the stack in the meantime, since modifying it in place would copy it each
+  /// time.
   private mutating func step() {
     guard var frame = frames.popLast() else { return finish() }
     switch frame.content {
@@ -115,7 +116,7 @@ struct Execution: Sendable {
     }
   }
 
-  /// Writes a value that is complete in itself; false, and nothing written, for any other.
+  /// Writes a leaf value; returns `false` without writing for any other value.
   private mutating func writeLeaf(_ value: Resolved) -> Bool {
     switch value {
     case .string(let text): buffer.append(string: text)
@@ -137,7 +138,7 @@ struct Execution: Sendable {
     return field.behaviour.resolve(entity, field.arguments, &context)
   }
 
-  /// Opens an object or list, or nulls what has no value.
+  /// Opens an object or list, or writes null.
   private mutating func write(_ value: Resolved, _ type: OutputType, _ field: FieldPlan) {
     switch value {
     case .string, .int, .float, .boolean, .text: break
@@ -163,7 +164,7 @@ struct Execution: Sendable {
     case .failure(let error): fail(error)
     }
 
-    /// Reports an error at this value, and nulls it or what is around it.
+    /// Reports an error at this value, and propagates null to the nearest nullable value.
     func fail(_ error: RequestError) {
       var error = error
       error.locations = field.locations
@@ -199,7 +200,7 @@ struct Execution: Sendable {
 
   // MARK: Errors
 
-  /// Nulls the innermost open value that may be null.
+  /// Nulls the innermost open nullable value.
   private mutating func nullParent() {
     while let frame = frames.popLast() {
       if frame.isHeld { held -= 1 }
@@ -211,7 +212,7 @@ struct Execution: Sendable {
     }
   }
 
-  /// Nulls the outermost value that is held back, because it has become too large.
+  /// Nulls the outermost buffered value, because it has become too large.
   private mutating func giveUpHeld() {
     guard let place = frames.firstIndex(where: \.isHeld) else { return }
     frames.removeLast(frames.count - place - 1)
@@ -230,7 +231,7 @@ struct Execution: Sendable {
     error.write(to: &errors, path: path)
   }
 
-  /// The way to the value that is being written.
+  /// The path of the current value.
   private var path: [PathElement] {
     frames.map { frame in
       switch frame.content {
@@ -245,8 +246,7 @@ struct Execution: Sendable {
 }
 
 extension ObjectPlan {
-  /// The first nullable field that can be reached, outer ones first, one without selections if
-  /// there is any.
+  /// The first nullable field, outer fields first; preferably one without a selection set.
   fileprivate var firstNullableField: FieldPlan? {
     var level = fields
     var composite: FieldPlan?

@@ -1,11 +1,11 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// What to write for an object of one type: its fields in the order of the response.
+/// The plan for objects of one type: their fields in the order of the response.
 final class ObjectPlan: Sendable {
   let typeName: String
   let fields: [FieldPlan]
-  /// Whether an error in one of the fields may leave no object at all.
+  /// Whether an error in one of the fields may null the object.
   let escapes: Bool
 
   init(typeName: String, fields: [FieldPlan]) {
@@ -15,22 +15,22 @@ final class ObjectPlan: Sendable {
   }
 }
 
-/// One field of a response: where its value comes from, and what is selected from it.
+/// The plan for one field: its resolver, arguments and selections.
 final class FieldPlan: Sendable {
   let responseKey: String
-  /// The key as it is written: quoted, with the colon.
+  /// The serialized response key with quotes and colon.
   let keyBytes: [UInt8]
   /// `Type.field`, for messages.
   let coordinate: String
   let locations: [SourceLocation]
   let behaviour: FieldBehaviour
   let arguments: Arguments
-  /// Why the field fails whatever its parent is.
+  /// The error of the field's arguments, which makes it fail for every parent.
   let refusal: RequestError?
   let type: OutputType
-  /// What to select from an object, by its type.
+  /// The selections of the field's objects, by type.
   private let children: [ObjectPlan]
-  /// Whether an error here may null the parent.
+  /// Whether an error in the field may null the parent.
   let escapes: Bool
 
   init(
@@ -64,15 +64,15 @@ final class FieldPlan: Sendable {
     children.first { $0.typeName == typeName }
   }
 
-  /// The fields below this one.
+  /// The fields selected from this one.
   var descendants: [FieldPlan] { children.flatMap(\.fields) }
   var isLeaf: Bool { children.isEmpty }
 }
 
-/// The type of a value, as far as writing it needs to know.
+/// The properties of a type that are needed to write its values.
 final class OutputType: Sendable {
   let isNullable: Bool
-  /// The type of the elements; nil unless it is a list.
+  /// The type of the elements; `nil` unless it is a list.
   let element: OutputType?
   /// Whether an error inside the value may null it.
   let contentFails: Bool
@@ -91,6 +91,6 @@ final class OutputType: Sendable {
     }
   }
 
-  /// Whether nothing of the value may be sent before it is complete.
+  /// Whether the value must be buffered until it is complete.
   var mustBeHeld: Bool { isNullable && contentFails }
 }

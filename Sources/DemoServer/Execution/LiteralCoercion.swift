@@ -1,7 +1,7 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// Turns literals of a document, and the variables in them, into the values of arguments.
+/// Coerces the literals of a document, and the variables in them, to argument values.
 ///
 /// https://spec.graphql.org/September2025/#sec-Coercing-Field-Arguments
 struct LiteralCoercion {
@@ -35,7 +35,7 @@ struct LiteralCoercion {
     return result
   }
 
-  /// The value of an argument; nil when it is a variable that was not given.
+  /// The value of an argument; `nil` if it is a variable without a value.
   private func value(
     of argument: Argument, for definition: InputValueDefinition
   ) throws(RequestError) -> JSONValue? {
@@ -53,7 +53,7 @@ struct LiteralCoercion {
     return value
   }
 
-  /// A literal as a value of a type.
+  /// Coerces a literal to a type.
   func coerce(_ literal: Value, to type: TypeReference) throws(RequestError) -> JSONValue {
     if case .variable(let name) = literal {
       let value = variables[name.value] ?? .null

@@ -1,16 +1,16 @@
 import GQLRunJSON
 
-/// What a client asks a GraphQL server: a document, which of its operations, and the variables.
+/// A GraphQL-over-HTTP request: document, operation name and variables.
 ///
 /// https://graphql.github.io/graphql-over-http/draft/#sec-Request-Parameters
 struct OperationRequest: Sendable {
-  /// The document; nil where a hash stands for it.
+  /// The document; `nil` if the request has only its hash.
   var query: String?
   var operationName: String?
   var variables: JSONObject = [:]
   var extensions: JSONObject = [:]
 
-  /// The parameters' names in a body or a URL.
+  /// The names of the parameters in a body or a URL.
   static let parameterNames = ["query", "operationName", "variables", "extensions"]
 
   init(query: String?, operationName: String? = nil, variables: JSONObject = [:]) {
@@ -19,7 +19,7 @@ struct OperationRequest: Sendable {
     self.variables = variables
   }
 
-  /// Reads the body of a POST request.
+  /// Parses the body of a POST request.
   init(body: [UInt8]) throws(RequestError) {
     let json: JSONValue
     do throws(JSONError) {
@@ -33,7 +33,7 @@ struct OperationRequest: Sendable {
     try self.init { members[$0] }
   }
 
-  /// Reads the parameters of a GET request, where variables and extensions are JSON text.
+  /// Parses the parameters of a GET request, whose variables and extensions are JSON text.
   init(parameters: QueryParameters) throws(RequestError) {
     func json(_ name: String) throws(RequestError) -> JSONValue? {
       guard let text = parameters[name], !text.isEmpty else { return nil }

@@ -1,13 +1,13 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// Makes the plan of an operation: fields collected and merged for every type an object may have,
-/// directives and arguments evaluated.
+/// Creates the plan of an operation: collects and merges fields for each possible object type, and
+/// evaluates directives and arguments.
 ///
 /// https://spec.graphql.org/September2025/#sec-Executing-Selection-Sets
 struct Planner {
-  /// The most fields of a plan, and how deep they nest: fragments can make large plans out of
-  /// small documents.
+  /// The maximum number of fields of a plan and their maximum depth, because fragments can expand
+  /// small documents to large plans.
   static let maxFields = 20_000
   static let maxDepth = 200
 
@@ -17,7 +17,7 @@ struct Planner {
   private var fieldCount = 0
   private var known: [Key: ObjectPlan] = [:]
 
-  /// The same selections on the same type have the same plan.
+  /// Identical selections on the same type share a plan.
   private struct Key: Hashable {
     let type: String
     let selections: [Int]
@@ -31,7 +31,7 @@ struct Planner {
     coercion = LiteralCoercion(schema: schema, variables: variables)
   }
 
-  /// The plan for the root of an operation.
+  /// Creates the plan for the root of an operation.
   mutating func plan(
     _ operation: OperationDefinition, on rootType: String
   ) throws(RequestError) -> ObjectPlan {
@@ -116,7 +116,7 @@ struct Planner {
   private static let tooDeep = RequestError(
     .validationFailed, "The operation is nested too deep.")
 
-  /// Whether `@skip` and `@include` let a selection through.
+  /// Whether `@skip` and `@include` include a selection.
   private func isIncluded(_ directives: [Directive]) throws(RequestError) -> Bool {
     for directive in directives {
       guard let definition = schema.directive(named: directive.name.value) else {
@@ -132,11 +132,11 @@ struct Planner {
   }
 }
 
-/// Fields by their response keys, in the order in which the keys were first met.
+/// Fields by response key, in the order of the keys' first occurrence.
 private struct CollectedFields {
   private(set) var inOrder: [(key: String, fields: [Field])] = []
   private var places: [String: Int] = [:]
-  /// The fragments that were spread.
+  /// The fragments spread so far.
   var visited: Set<String> = []
 
   mutating func append(_ field: Field) {

@@ -1,7 +1,7 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// Why a request got no answer, or a field no value: an entry of a response's `errors`.
+/// An error of a request or a field: an entry of the response's `errors`.
 struct RequestError: Error, Sendable {
   /// The value of `extensions.code`.
   enum Code: String, Sendable {
@@ -34,7 +34,7 @@ struct RequestError: Error, Sendable {
 
   static func badRequest(_ message: String) -> Self { Self(.badRequest, message) }
 
-  /// Writes the error as an object of `errors`, with the path of the field it belongs to.
+  /// Writes the error as an object of `errors`, with the path of its field.
   func write(to writer: inout JSONWriter, path: [PathElement]? = nil) {
     writer.beginObject()
     writer.key("message")
@@ -71,7 +71,7 @@ struct RequestError: Error, Sendable {
     writer.endObject()
   }
 
-  /// A whole response that holds errors and no data.
+  /// A complete response with errors and without data.
   static func response(_ errors: [RequestError]) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
@@ -84,7 +84,7 @@ struct RequestError: Error, Sendable {
   }
 }
 
-/// A step of the way to a field in a response.
+/// A response key or list index of a path.
 enum PathElement: Sendable, Hashable {
   case key(String)
   case index(Int)

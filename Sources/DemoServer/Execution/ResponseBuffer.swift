@@ -1,19 +1,18 @@
 import GQLRunJSON
 
-/// The bytes of a response that are not yet sent.
+/// The bytes of a response that are not sent yet.
 ///
-/// Places are counted from the start of the whole response, so that they stay true when a part of it
-/// has been sent.
+/// Offsets count from the start of the response, so that they stay valid after bytes are sent.
 struct ResponseBuffer: Sendable {
   private var bytes: [UInt8] = []
   private var sent = 0
 
-  /// How many bytes wait to be sent.
+  /// The number of bytes not sent yet.
   var count: Int { bytes.count }
-  /// The place where the next byte goes.
+  /// The offset of the next byte to be appended.
   var end: Int { sent + bytes.count }
 
-  /// The bytes that wait, which are then sent.
+  /// Removes and returns all bytes.
   mutating func take() -> [UInt8] {
     let taken = bytes
     sent += taken.count
@@ -22,14 +21,14 @@ struct ResponseBuffer: Sendable {
     return taken
   }
 
-  /// Forgets what comes after a place that was not yet sent.
+  /// Removes the bytes from an offset to the end.
   mutating func cut(to place: Int) {
     bytes.removeLast(end - place)
   }
 
   mutating func append(_ byte: UInt8) { bytes.append(byte) }
   mutating func append(_ text: [UInt8]) { bytes.append(contentsOf: text) }
-  /// Appends JSON text as it is.
+  /// Appends JSON text unchanged.
   mutating func append(raw text: StaticString) {
     text.withUTF8Buffer { bytes.append(contentsOf: $0) }
   }

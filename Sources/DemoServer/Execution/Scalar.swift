@@ -1,16 +1,16 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// Why a value is none of a scalar type.
+/// A value does not have its scalar type.
 struct ScalarFailure: Error {
   var message: String
 }
 
-/// The scalar types of the language, as inputs.
+/// Input coercion of the built-in scalar types.
 ///
 /// https://spec.graphql.org/September2025/#sec-Scalars.Built-in-Scalars
 enum Scalar {
-  /// The value of a variable as one of the scalar type. Unknown scalars take any value.
+  /// Coerces a variable's value to a scalar type. Custom scalars accept any value.
   static func coerce(_ value: JSONValue, to type: String) throws(ScalarFailure) -> JSONValue {
     switch type {
     case "Int":
@@ -49,7 +49,7 @@ enum Scalar {
     }
   }
 
-  /// A value as it is shown in a message: JSON, cut when it is long.
+  /// A value as JSON in messages, truncated if it is long.
   static func shown(_ value: JSONValue) -> String {
     let text = value.jsonText()
     return text.count > 100 ? "\(text.prefix(100))…" : text

@@ -2,7 +2,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunSupport
 
-/// Brings the variables of a request to the types the operation declares for them.
+/// Coerces the variables of a request to their declared types.
 ///
 /// The messages are those of the reference implementation, graphql-js.
 ///
@@ -10,14 +10,14 @@ import GQLRunSupport
 struct VariableCoercion {
   private let schema: Schema
   private var errors: [RequestError] = []
-  /// The variable that is being coerced, and the way into its value.
+  /// The variable being coerced, and the path in its value.
   private var current: VariableDefinition?
   private var path: [PathElement] = []
 
-  /// How many errors are reported at most.
+  /// The maximum number of reported errors.
   private static let maxErrors = 20
 
-  /// The coerced variables, defaults filled in; what was not given is left out.
+  /// The coerced variables, with defaults; without variables that have no value.
   ///
   /// - Throws: The errors of all variables.
   static func coerce(
@@ -166,7 +166,7 @@ struct VariableCoercion {
   }
 }
 
-/// Several errors at once.
+/// Several errors.
 struct RequestErrors: Error {
   let all: [RequestError]
 

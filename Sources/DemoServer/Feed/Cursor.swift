@@ -1,4 +1,4 @@
-/// A place in a list of posts or comments: base64 of `p:17` or `c:103`.
+/// A position in a list of posts or comments: base64 of `p:17` or `c:103`.
 struct Cursor: Sendable, Hashable {
   enum Kind: String {
     case post = "p"
@@ -13,7 +13,7 @@ struct Cursor: Sendable, Hashable {
     self.number = number
   }
 
-  /// Reads a cursor; nil unless it is one this server wrote.
+  /// Parses a cursor; `nil` unless it has this server's canonical form.
   init?(_ text: String) {
     guard text.utf8.count <= 40, let bytes = Base64.decode(text) else { return nil }
     let parts = String(decoding: bytes, as: UTF8.self).split(separator: ":")

@@ -1,9 +1,9 @@
-/// Pseudo-random numbers that follow from a seed (SplitMix64).
+/// Pseudo-random numbers from a seed (SplitMix64).
 struct Draw: Sendable, Hashable {
   private var state: UInt64
 
   init(_ seed: UInt64) {
-    // Neighbouring seeds must not give the same numbers one step apart.
+    // Adjacent seeds must not give the same sequence shifted by one.
     state = Self.mixed(seed &* 0xD134_2543_DE82_EF95 &+ 1)
   }
 
@@ -18,7 +18,7 @@ struct Draw: Sendable, Hashable {
     return copy.next(bound)
   }
 
-  /// The first number as a fraction from 0 and below 1.
+  /// The first number as a fraction, from 0 and below 1.
   var fraction: Double {
     var copy = self
     return Double(copy.next() >> 11) / Double(1 << 53)

@@ -1,10 +1,11 @@
-/// A generated feed of posts, with their authors, tags and comments.
+/// A generated feed of posts with their authors, tags and comments.
 ///
-/// Everything follows from its number alone: post 7 is the same whichever page it is on and however
-/// large the feed is, so any part of a feed of any size is made without the rest. Authors are drawn
-/// from as many users as a fifth of the posts so far, and tags from 200: they repeat as they do in life.
+/// Every object is determined by its number: post 7 is the same on every page of a feed of any
+/// size, so each part of a feed is generated without the rest. Authors are drawn from a number of
+/// users that is a fifth of the number of posts so far, and tags from 200, so that they repeat
+/// realistically.
 struct Feed: Sendable {
-  /// How many posts there are.
+  /// The number of posts.
   let size: Int
 
   static let commentsPerPost = 6
@@ -15,10 +16,10 @@ struct Feed: Sendable {
     self.size = min(max(size, 0), 100_000_000)
   }
 
-  /// How many users there are.
+  /// The number of users.
   var userCount: Int { Self.userCount(afterPosts: size) }
 
-  /// The posts after a cursor, at most so many; `after` counts from 0, and is -1 for the start.
+  /// At most `first` posts after a cursor, which counts from 0; -1 is before the start.
   func page(after: Int, first: Int) -> Range<Int> {
     let start = min(max(after + 1, 0), size)
     return start..<(start + min(max(first, 0), size - start))
@@ -27,13 +28,13 @@ struct Feed: Sendable {
   static func userCount(afterPosts count: Int) -> Int { max(10, count / 5) }
 }
 
-/// Which kind of thing a number is drawn for, so that equal numbers do not give equal texts.
+/// The kind of object that a number is drawn for, so that equal numbers give different texts.
 enum FeedTopic: UInt64 {
   case post = 1
   case user, comment
 }
 
-/// A post of the feed, by its number from 0.
+/// A post of the feed, identified by its number, from 0.
 struct Post: Sendable, Hashable {
   let number: Int
 
@@ -58,7 +59,7 @@ struct Post: Sendable, Hashable {
   private func draw(_ field: Int) -> Draw { Draw(.post, number, field) }
 }
 
-/// A generated comment, by its number from 1; a post has ``Feed/commentsPerPost`` of them.
+/// A generated comment, identified by its number, from 1; a post has ``Feed/commentsPerPost``.
 struct Comment: Sendable, Hashable {
   let number: Int
 
@@ -72,13 +73,13 @@ struct Comment: Sendable, Hashable {
   private func draw(_ field: Int) -> Draw { Draw(.comment, number, field) }
 }
 
-/// A user of the feed, by number from 0.
+/// A user of the feed, identified by number, from 0.
 struct User: Sendable, Hashable {
   let number: Int
 
   var id: String { "U_\(number)" }
   var login: String { "user\(number)" }
-  /// Every seventeenth user gives no name.
+  /// Every seventeenth user has no name.
   var name: String? { number % 17 == 0 ? nil : "Name \(draw(0).word) \(number)" }
   var bio: FeedText { FeedText(words: 8, draw: draw(1)) }
   var avatarUrl: String { "https://cdn.example.com/avatars/\(number)/large.png?s=128" }
@@ -96,14 +97,14 @@ struct User: Sendable, Hashable {
   private func draw(_ field: Int) -> Draw { Draw(.user, number, field) }
 }
 
-/// A tag, by its number from 0.
+/// A tag, identified by its number, from 0.
 struct Tag: Sendable, Hashable {
   let number: Int
 
   var id: String { "T_\(number)" }
   var name: String { "tag-\(number)" }
 
-  /// Every fifth tag has no colour.
+  /// Every fifth tag has no color.
   var color: String? {
     guard number % 5 != 0 else { return nil }
     let hex = String(number * 7919 % 0xFFFFFF, radix: 16)

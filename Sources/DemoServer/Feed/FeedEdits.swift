@@ -1,8 +1,8 @@
-/// What mutations have changed since the server started, kept in memory.
+/// The changes by mutations since the server started, in memory.
 struct FeedEdits: Sendable {
-  /// A comment that somebody added.
+  /// A comment added by a mutation.
   struct AddedComment: Sendable, Hashable {
-    /// From 0, over all posts.
+    /// From 0, across all posts.
     let number: Int
     let post: Int
     let body: String
@@ -11,12 +11,12 @@ struct FeedEdits: Sendable {
     var cursor: String { Base64.encode(Array("n:\(number)".utf8)) }
   }
 
-  /// What cannot be done, in words.
+  /// The reason why a change is refused.
   struct Refusal: Error {
     var message: String
   }
 
-  /// The most likes and comments that are kept, and the longest comment in bytes.
+  /// The maximum numbers of liked posts and comments, and the maximum length of a comment in bytes.
   static let maxLikedPosts = 100_000
   static let maxComments = 10_000
   static let maxBody = 10_000
@@ -25,7 +25,7 @@ struct FeedEdits: Sendable {
   private var comments: [AddedComment] = []
   private var commentsByPost: [Int: [Int]] = [:]
 
-  /// How many likes a post got on top of those it was generated with.
+  /// The number of likes added to those that the post was generated with.
   func likes(of post: Int) -> Int { likes[post] ?? 0 }
 
   /// The comments added to a post, oldest first.

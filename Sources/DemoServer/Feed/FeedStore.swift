@@ -7,7 +7,7 @@ final class FeedStore: Sendable {
   /// The changes so far.
   var snapshot: FeedEdits { edits.withLock { $0 } }
 
-  /// Changes the feed, and returns what was made together with all changes so far.
+  /// Changes the feed; returns the result of `change` with all changes so far.
   func change<T: Sendable>(
     _ change: @Sendable (inout FeedEdits) throws(FeedEdits.Refusal) -> T
   ) throws(FeedEdits.Refusal) -> (T, FeedEdits) {

@@ -2,14 +2,14 @@ import GQLRunJSON
 
 /// A text of random words, in pairs.
 ///
-/// The words hold what makes a JSON reader earn its bread: quotes, backslashes, line breaks, tabs,
+/// The words have characters that exercise JSON parsers: quotes, backslashes, line breaks, tabs,
 /// letters of two, three and four bytes.
 struct FeedText: Sendable, Hashable {
-  /// How many pairs of words the text has.
+  /// The number of pairs of words.
   let pairs: Int
   let draw: Draw
 
-  /// - Parameter words: How many words the text has; an even number.
+  /// - Parameter words: The number of words; must be even.
   init(words: Int, draw: Draw) {
     pairs = words / 2
     self.draw = draw
@@ -22,7 +22,7 @@ struct FeedText: Sendable, Hashable {
       .joined(separator: " ")
   }
 
-  /// Appends the text as it stands inside a JSON string, without making the string.
+  /// Appends the text as it is escaped inside a JSON string, without creating a string.
   func appendEscaped(to bytes: inout [UInt8]) {
     var draw = draw
     let escaped = Words.escapedPairs

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 
 extension DemoResponder {
-  /// Does what was asked for, in the order ``Misbehaviour`` tells.
+  /// Applies the misbehaviour in the order documented at ``Misbehaviour``.
   func misbehave(
     _ wish: Misbehaviour, _ context: Context, for request: Request, answer: () -> Response
   ) -> Response {
@@ -21,7 +21,7 @@ extension DemoResponder {
     return counted(response)
   }
 
-  /// The false answer that stands in for the true one.
+  /// The response that replaces the regular one; `nil` if none does.
   private func failure(_ wish: Misbehaviour) -> Response? {
     if wish.html {
       return Response(.badGateway, contentType: "text/html; charset=utf-8", Self.proxyPage)
@@ -40,7 +40,8 @@ extension DemoResponder {
     return nil
   }
 
-  /// The response cut off after so many bytes of its body, though its head promises all of them.
+  /// The response with its body cut off after `limit` bytes, although its head promises all of
+  /// them.
   private func truncated(
     _ response: Response, _ limit: Int, _ channel: any Channel
   ) -> Response {
@@ -52,7 +53,7 @@ extension DemoResponder {
         do {
           try await body.write(cut)
         } catch let cut as CuttingWriter.Cut {
-          // What is written is still sent before the connection's outgoing half closes.
+          // Written bytes are still sent before the connection's outgoing half closes.
           try await channel.close(mode: .output)
           throw cut
         }
@@ -97,7 +98,7 @@ extension Response {
   }
 }
 
-/// Passes on so many bytes of a body, then throws.
+/// Passes a number of bytes of a body on, then throws.
 private struct CuttingWriter: ResponseBodyWriter {
   struct Cut: Error {}
 

@@ -4,11 +4,11 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Answers HTTP requests: GraphQL at `/graphql`, the schema's text at `/schema.graphql`, `/health`.
+/// Handles HTTP requests: GraphQL at `/graphql`, the schema at `/schema.graphql`, and `/health`.
 ///
 /// https://graphql.github.io/graphql-over-http/draft/
 struct DemoResponder: HTTPResponder {
-  /// What belongs to one request: its connection, so that it can be cut.
+  /// The context of a request, with its connection, which misbehaviour can close.
   struct Context: InitializableFromSource {
     let channel: any Channel
 
@@ -64,7 +64,7 @@ struct DemoResponder: HTTPResponder {
     }
   }
 
-  // MARK: The true answer
+  // MARK: GraphQL
 
   private func answer(
     _ request: Request, _ parameters: QueryParameters, _ body: [UInt8], errors: Bool
@@ -109,8 +109,8 @@ struct DemoResponder: HTTPResponder {
     }
   }
 
-  /// A response whose body is written while the operation is executed; one that fits into a piece is
-  /// sent with its length.
+  /// A response whose body is written during execution; if it fits in one chunk, it has a
+  /// `Content-Length`.
   private func stream(_ execution: Execution, as type: ResponseMediaType) -> Response {
     var execution = execution
     let first = execution.next() ?? []

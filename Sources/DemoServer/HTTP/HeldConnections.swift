@@ -3,11 +3,11 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// The connections of a server, held until they are closed.
+/// References to all open connections of a server.
 ///
-/// SwiftNIO ends the program when the last reference to an open connection's `NIOAsyncChannel` goes. That
-/// is what happens to a connection that comes at the moment when the server ends: it is accepted, and
-/// nobody takes it from the row any more. Held here, it is closed instead.
+/// SwiftNIO traps when the last reference to an open connection's `NIOAsyncChannel` is released.
+/// That happens to a connection that is accepted while the server stops, because it is never taken
+/// from the sequence of connections. With a reference here it is closed instead.
 final class HeldConnections: Sendable {
   private struct State: Sendable {
     var channels: [ObjectIdentifier: any Channel] = [:]
@@ -16,7 +16,7 @@ final class HeldConnections: Sendable {
 
   private let state = Locked(State())
 
-  /// Holds a connection, and what was made for it, until it is closed.
+  /// Keeps a connection and the objects created for it until it is closed.
   func hold(_ value: some Sendable, of channel: any Channel) {
     let isOver = state.withLock { state in
       if !state.isOver { state.channels[ObjectIdentifier(channel)] = channel }
@@ -30,7 +30,7 @@ final class HeldConnections: Sendable {
     if isOver { channel.close(promise: nil) }
   }
 
-  /// Closes all connections, and those that still come.
+  /// Closes all connections, including later ones.
   func close() {
     let channels = state.withLock { state in
       state.isOver = true
@@ -40,7 +40,7 @@ final class HeldConnections: Sendable {
   }
 }
 
-/// A kind of connections, each of which is held until it is closed.
+/// A channel type whose connections are referenced until they are closed.
 struct HeldChannel<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
   let connections: HeldConnections

@@ -1,4 +1,4 @@
-/// The media types of GraphQL responses, and which of them a client prefers.
+/// The media types of GraphQL responses.
 ///
 /// https://graphql.github.io/graphql-over-http/draft/#sec-Media-Types
 enum ResponseMediaType: String, Sendable, CaseIterable {
@@ -8,9 +8,9 @@ enum ResponseMediaType: String, Sendable, CaseIterable {
   /// The value of the `Content-Type` field.
   var contentType: String { "\(rawValue); charset=utf-8" }
 
-  /// The best type for an `Accept` field; nil when the client accepts none.
+  /// The preferred type of an `Accept` field; `nil` if the client accepts none.
   ///
-  /// Without the field, and for wildcards, it is `application/graphql-response+json`, as for all
+  /// Without the field, and for wildcards, `application/graphql-response+json`, as required of
   /// servers since 2025.
   static func preferred(accept: String?) -> Self? {
     guard let accept, accept.contains(where: { $0 != " " }) else { return .graphQLResponse }
@@ -29,7 +29,7 @@ enum ResponseMediaType: String, Sendable, CaseIterable {
   }
 }
 
-/// One part of an `Accept` field: a type or wildcard, and how welcome it is.
+/// One element of an `Accept` field: a media range and its quality.
 private struct AcceptedRange {
   let pattern: String
   let quality: Double
@@ -42,9 +42,9 @@ private struct AcceptedRange {
   }
 }
 
-/// The type of a request body, from a `Content-Type` field.
+/// The media type of a request body, from a `Content-Type` field.
 struct ContentType {
-  /// Such as `application/json`, in lower case.
+  /// The type and subtype in lower case, such as `application/json`.
   let essence: String
   let charset: String?
 
@@ -56,7 +56,7 @@ struct ContentType {
     }
   }
 
-  /// Whether this is JSON in UTF-8, the one form of request body that is understood.
+  /// Whether this is JSON in UTF-8, the only supported request body.
   var isJSON: Bool {
     essence == ResponseMediaType.json.rawValue && (charset == nil || charset == "utf-8")
   }

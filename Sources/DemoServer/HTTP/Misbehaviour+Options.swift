@@ -1,24 +1,25 @@
 import HTTPTypes
 
 extension Misbehaviour {
-  /// One thing that can be asked for, by its name in a URL.
+  /// A setting of a request, by its name in a URL.
   public struct Option: Sendable {
-    /// Such as `retry-after`; the header field is `X-Demo-Retry-After`.
+    /// The name of the URL parameter, such as `retry-after`; the header field is
+    /// `X-Demo-Retry-After`.
     public let name: String
-    /// What the value looks like: a placeholder such as `SECONDS`, or empty for a switch.
+    /// A placeholder for the value, such as `SECONDS`; empty for a switch.
     public let placeholder: String
-    /// What it does, in a sentence.
+    /// The effect, in one sentence.
     public let help: String
 
     let apply: @Sendable (String, inout Misbehaviour) -> Bool
   }
 
-  /// Why a request's wish is not understood.
+  /// An unknown setting or an invalid value.
   struct Failure: Error, Hashable {
     var message: String
   }
 
-  /// All options, in the order in which they are explained.
+  /// All options, in the order of the documentation.
   public static let options: [Option] = [
     Option(
       name: "status", placeholder: "CODE",
@@ -90,8 +91,8 @@ extension Misbehaviour {
 
   private static let headerPrefix = "x-demo-"
 
-  /// Adds what a request asks for. The URL's parameters of GraphQL itself are passed over, any other
-  /// name that is not an option is refused.
+  /// Adds the settings of a request. Ignores the URL parameters of GraphQL itself, and throws for
+  /// other unknown names.
   mutating func add(
     parameters: QueryParameters, headers: HTTPFields
   ) throws(Failure) {

@@ -1,40 +1,41 @@
-/// How the server is to misbehave, to show what a client's chain does about it.
+/// Deliberate failures of the server, to show how a client's chain handles them.
 ///
-/// Asked for by a request, in the URL (`/graphql?status=503&times=2`) or in header fields
-/// (`X-Demo-Status: 503`, `X-Demo-Times: 2`); or by the program, for all requests, with
-/// ``DemoServer/Configuration/misbehaviour`` and ``LiveDemoServer/misbehave(_:)``. What the request asks
-/// for is added to what the program has set.
+/// A request asks for them in the URL (`/graphql?status=503&times=2`) or in header fields
+/// (`X-Demo-Status: 503`, `X-Demo-Times: 2`); the program sets them for all requests with
+/// ``DemoServer/Configuration/misbehaviour`` or ``LiveDemoServer/misbehave(_:)``. The settings of a
+/// request are merged with those of the program, and take precedence.
 ///
-/// In this order: the delay, the authorization, then the first of `html`, `status`, `empty`, `garbage`,
-/// else the true answer with `errors`, `contentType` and `truncate` applied to it.
+/// Applied in this order: the delay, the authorization, then the first of `html`, `status`, `empty`
+/// and `garbage`, or else the regular response with `errors`, `contentType` and `truncate`.
 public struct Misbehaviour: Sendable, Hashable {
-  /// Answers with this status, from 200 to 599. Unless it is a success the body is a GraphQL error.
+  /// The status of the response, 200 to 599. Unless it is a success, the body has a GraphQL error.
   public var status: Int?
-  /// Misbehaves only for the first so many requests with the same ``key``.
+  /// Limits the misbehaviour to this number of requests with the same ``key``; `nil` for no limit.
   public var times: Int?
-  /// What ``times`` counts by; empty by default.
+  /// The key by which ``times`` counts requests; `nil` is the empty key.
   public var key: String?
-  /// Waits so long before anything else. One minute at most.
+  /// The delay before anything else; one minute at most.
   public var delay: Duration?
-  /// Closes the connection after so many bytes of the body.
+  /// The number of bytes of the body after which the connection is closed.
   public var truncate: Int?
-  /// Answers with 401 unless the request has the header field `Authorization: Bearer` with this token.
+  /// The bearer token of the header field `Authorization`; requests without it get a 401.
   public var auth: String?
-  /// Adds `Retry-After` with so many seconds to a failure; alone it makes a 503.
+  /// The `Retry-After` of failures, in seconds. On its own, the response is a 503.
   public var retryAfter: Int?
-  /// Answers with a proxy's HTML page for people, and 502 unless ``status`` says otherwise.
+  /// Whether to respond with the HTML page of a proxy; with status 502 unless ``status`` is set.
   public var html = false
-  /// The media type the answer claims to have.
+  /// The media type that the response claims to have.
   public var contentType: String?
-  /// Answers with an empty body.
+  /// Whether to respond with an empty body.
   public var empty = false
-  /// Answers with a body that is not JSON.
+  /// Whether to respond with a body that is not JSON.
   public var garbage = false
-  /// Makes the first nullable field of the operation fail: partial data and an error.
+  /// Whether the first nullable field of the operation fails: partial data with an error.
   public var errors = false
 
+  /// No misbehaviour.
   public init() {}
 
-  /// Whether nothing is asked for.
+  /// Whether there is no misbehaviour.
   public var isNone: Bool { self == Misbehaviour() }
 }

@@ -2,17 +2,17 @@ import Crypto
 import GQLRunJSON
 import GQLRunSupport
 
-/// The documents that clients have registered by their hashes: automatic persisted queries.
+/// The documents that clients have registered by hash: automatic persisted queries.
 ///
-/// A request names a document by `extensions.persistedQuery`; one that also brings the document
-/// registers it. Kept in memory and bounded, so that a client may be asked for a document again.
+/// A request refers to a document with `extensions.persistedQuery`; if it also has the document, it
+/// registers it. Stored in memory with a limit, so a client may have to register a document again.
 final class PersistedQueries: Sendable {
   static let maxDocuments = 256
   static let maxDocumentBytes = 64 << 10
 
   private let documents = Locked<[String: String]>([:])
 
-  /// The document a request means, after it was registered or found by its hash.
+  /// The document of a request, after registering it or looking it up by hash.
   func document(of request: OperationRequest) throws(RequestError) -> String {
     guard let entry = request.extensions["persistedQuery"] else {
       guard let query = request.query else {

@@ -1,9 +1,9 @@
-/// The parameters in a URL's query, decoded the way forms are: `+` is a space, `%20` as well.
+/// The parameters in a URL's query, with form encoding: both `+` and `%20` are a space.
 struct QueryParameters: Sendable {
   /// In the order of the URL.
   private(set) var all: [(name: String, value: String)] = []
 
-  /// Reads the text between `?` and `#`. Escapes that are none stand for themselves.
+  /// Parses the text between `?` and `#`. Invalid escapes are kept as they are.
   init(_ query: String?) {
     for part in (query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
       let sides = part.split(
@@ -12,7 +12,7 @@ struct QueryParameters: Sendable {
     }
   }
 
-  /// The first parameter of this name.
+  /// The first parameter with this name.
   subscript(name: String) -> String? {
     all.first { $0.name == name }?.value
   }

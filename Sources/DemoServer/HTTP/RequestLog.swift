@@ -1,30 +1,31 @@
 import GQLRunSupport
 public import HTTPTypes
 
-/// What a server was asked, for tests and for people who watch it.
+/// The requests that a server received, for tests and observers.
 public final class RequestLog: Sendable {
-  /// One request.
+  /// A request.
   public struct Entry: Sendable {
-    /// Such as `POST`.
+    /// The HTTP method, such as `POST`.
     public var method: String
     /// The path with its query.
     public var path: String
+    /// The header fields.
     public var headers: HTTPFields
-    /// The beginning of the body, at most ``RequestLog/keptBodyBytes``.
+    /// The first bytes of the body, at most ``RequestLog/keptBodyBytes``.
     public var body: [UInt8]
 
-    /// The first header field of this name, if there is one.
+    /// The value of the first header field with this name; `nil` if there is none.
     public func header(_ name: String) -> String? {
       HTTPField.Name(name).flatMap { headers[$0] }
     }
 
-    /// The beginning of the body as text.
+    /// The first bytes of the body as text.
     public var bodyText: String { String(decoding: body, as: UTF8.self) }
   }
 
-  /// How many requests are kept; the oldest go first.
+  /// The number of requests that are stored; older ones are removed.
   public static let keptEntries = 1000
-  /// How much of a body is kept.
+  /// The number of bytes that are stored of each body.
   public static let keptBodyBytes = 16 << 10
 
   private struct Contents {
@@ -39,19 +40,20 @@ public final class RequestLog: Sendable {
 
   init() {}
 
-  /// How many requests to GraphQL there were.
+  /// The number of GraphQL requests received so far.
   public var requestCount: Int { contents.withLock { $0.count } }
-  /// The last requests, oldest first.
+  /// The last ``keptEntries`` requests, oldest first.
   public var requests: [Entry] {
     contents.withLock { Array($0.entries.suffix(Self.keptEntries)) }
   }
+  /// The last request; `nil` before the first one.
   public var last: Entry? { contents.withLock { $0.entries.last } }
-  /// How many bytes of response bodies were written.
+  /// The number of bytes of response bodies written so far.
   public var bytesWritten: Int { contents.withLock { $0.bytesWritten } }
-  /// The largest piece in which a response body was written, in bytes: what is held at a time.
+  /// The size of the largest chunk of a response body, in bytes.
   public var largestChunk: Int { contents.withLock { $0.largestChunk } }
 
-  /// Waits until there were so many requests to GraphQL.
+  /// Suspends until the server has received `count` GraphQL requests.
   public func requests(_ count: Int) async {
     await withCheckedContinuation { continuation in
       let isThere = contents.withLock { contents in
@@ -62,7 +64,7 @@ public final class RequestLog: Sendable {
     }
   }
 
-  /// Forgets everything that was asked; who waits goes on waiting.
+  /// Removes all requests and resets all counts; suspended callers keep waiting.
   public func clear() {
     contents.withLock { contents in
       let waiting = contents.waiting
@@ -74,7 +76,7 @@ public final class RequestLog: Sendable {
   func add(_ entry: Entry) {
     let reached = contents.withLock { contents in
       contents.count += 1
-      // Half of them at once, so that the array is not moved for every request.
+      // Removes half of them at once, so that the array is not moved for every request.
       if contents.entries.count >= 2 * Self.keptEntries {
         contents.entries.removeFirst(Self.keptEntries)
       }

@@ -17,7 +17,7 @@ extension Response {
     self.init(.ok, contentType: ResponseMediaType.json.contentType, json)
   }
 
-  /// A response that holds one GraphQL error.
+  /// A response with a single GraphQL error.
   init(
     _ status: HTTPResponse.Status, error: RequestError, _ type: ResponseMediaType = .json
   ) {

@@ -1,8 +1,8 @@
 import GQLRunSupport
 
-/// What outlives the requests of a server, apart from the data.
+/// The state of a server apart from the feed.
 final class ServerState: Sendable {
-  /// How many keys of `times` are counted at once.
+  /// The maximum number of keys of `times` that are counted.
   static let maxKeys = 10_000
 
   let log = RequestLog()
@@ -19,13 +19,13 @@ final class ServerState: Sendable {
     contents = Locked(Contents(misbehaviour: misbehaviour))
   }
 
-  /// What the program wants for all requests. Setting it starts the counts of `times` again.
+  /// The misbehaviour of all requests. Setting it resets the counts of `times`.
   var misbehaviour: Misbehaviour {
     get { contents.withLock { $0.misbehaviour } }
     set { contents.withLock { $0 = Contents(misbehaviour: newValue) } }
   }
 
-  /// Counts a request, and tells whether it is still one of the first so many with its key.
+  /// Counts a request; returns whether it is among the first `times` with its key.
   func isWithin(_ times: Int, key: String) -> Bool {
     contents.withLock { contents in
       if contents.counts.count >= Self.maxKeys { contents.counts.removeAll() }

@@ -1,6 +1,6 @@
 import GQLRunLanguage
 
-/// An object of the response: what its fields are resolved from.
+/// An object of the response, from which its fields are resolved.
 enum Entity: Sendable {
   /// The query or mutation.
   case root(OperationType)
@@ -49,7 +49,7 @@ enum Entity: Sendable {
   }
 }
 
-/// The first comments of a post: generated ones, then those that were added.
+/// The first comments of a post: the generated ones, then the added ones.
 struct CommentPage: Sendable {
   let post: Int
   let generated: Int
@@ -57,13 +57,13 @@ struct CommentPage: Sendable {
   let total: Int
 }
 
-/// Whether a list goes on, and from where.
+/// Whether a list has a next page, and its cursor.
 struct PageInfo: Sendable {
   let hasNextPage: Bool
   let endCursor: String?
 }
 
-/// What the language's own types describe.
+/// The objects that introspection types describe.
 enum IntrospectionNode: Sendable {
   case schema
   case type(TypeReference)

@@ -1,7 +1,7 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// The value of a field, or of an element of a list, before its own fields are resolved.
+/// The value of a field or list element, before its own fields are resolved.
 enum Resolved: Sendable {
   case null
   case string(String)
@@ -14,7 +14,7 @@ enum Resolved: Sendable {
   case list(ResolvedList)
   indirect case failure(RequestError)
 
-  /// Whether the value is complete in itself.
+  /// Whether the value is a leaf.
   var isLeaf: Bool {
     switch self {
     case .string, .int, .float, .boolean, .text: true
@@ -32,24 +32,24 @@ enum Resolved: Sendable {
   }
 }
 
-/// A list whose elements are made when they are written.
+/// A list whose elements are created when they are written.
 struct ResolvedList: Sendable {
   let count: Int
   let element: @Sendable (Int) -> Resolved
 }
 
-/// The arguments of a field, coerced to their types, with defaults filled in.
+/// The coerced arguments of a field, with defaults.
 typealias Arguments = JSONObject
 
-/// How a field gets its value.
+/// How a field is resolved.
 struct FieldBehaviour: Sendable {
   let resolve: @Sendable (Entity, Arguments, inout ResolverContext) -> Resolved
-  /// Why the field fails whatever its parent is, because of its arguments.
+  /// The error for invalid arguments, which makes the field fail for every parent.
   var refusal: @Sendable (Arguments) -> RequestError? = { _ in nil }
   /// Whether the field, or an element of its list, may fail for another reason.
   var mayFail = false
 
-  /// The behaviour of a field of one kind of object.
+  /// Creates the behaviour of a field whose parent is of one kind.
   init<Parent>(
     of parent: @escaping @Sendable (Entity) -> Parent?,
     _ resolve: @escaping @Sendable (Parent, Arguments, inout ResolverContext) -> Resolved
@@ -62,7 +62,7 @@ struct FieldBehaviour: Sendable {
     }
   }
 
-  /// The same field, which may fail.
+  /// A copy that may fail.
   func failing(
     _ refusal: @escaping @Sendable (Arguments) -> RequestError? = { _ in nil }
   ) -> Self {
@@ -72,7 +72,7 @@ struct FieldBehaviour: Sendable {
     return copy
   }
 
-  /// The same field, which fails for some arguments.
+  /// A copy that fails for some arguments.
   func refusing(_ refusal: @escaping @Sendable (Arguments) -> RequestError?) -> Self {
     var copy = self
     copy.refusal = refusal
@@ -80,12 +80,12 @@ struct FieldBehaviour: Sendable {
   }
 }
 
-/// What resolvers look at besides the parent and the arguments.
+/// The inputs of resolvers besides the parent and the arguments.
 struct ResolverContext: Sendable {
   let geography: Geography
   let feed: Feed
   let schema: Schema
   let store: FeedStore
-  /// What has been changed when the operation began, and by the operation itself.
+  /// The changes before the operation, and those by the operation itself.
   var edits: FeedEdits
 }

@@ -104,7 +104,7 @@ extension Resolvers {
     "color": tag { tag, _, _ in .optional(tag.color) },
   ]
 
-  /// Refuses a negative `first`.
+  /// An error if `first` is negative.
   @Sendable static func negativeFirst(_ arguments: Arguments) -> RequestError? {
     guard let first = arguments["first"]?.intValue, first < 0 else { return nil }
     return RequestError(

@@ -1,7 +1,7 @@
 import GQLRunJSON
 import GQLRunLanguage
 
-/// The fields of introspection.
+/// The introspection fields.
 ///
 /// https://spec.graphql.org/September2025/#sec-Introspection
 extension Resolvers {
@@ -199,14 +199,14 @@ extension Schema {
 }
 
 extension TypeReference {
-  /// The name of a type that is neither list nor non-null.
+  /// The name of a type that is neither a list nor non-null.
   fileprivate var plainName: String? {
     if case .named(let name) = self { name.value } else { nil }
   }
 }
 
 extension Arguments {
-  /// Whether `includeDeprecated` lets a definition with these directives through.
+  /// Whether `includeDeprecated` includes a definition with these directives.
   fileprivate func includes(_ directives: [Directive]) -> Bool {
     self["includeDeprecated"]?.boolValue == true || !directives.areDeprecated
   }
@@ -219,7 +219,7 @@ extension [Directive] {
     areDeprecated ? text("reason", of: "deprecated") ?? "No longer supported" : nil
   }
 
-  /// The text given for an argument of a directive.
+  /// The text of a directive's argument.
   fileprivate func text(_ argument: String, of directive: String) -> String? {
     for applied in self where applied.name.value == directive {
       for given in applied.arguments where given.name.value == argument {

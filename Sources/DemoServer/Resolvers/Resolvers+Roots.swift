@@ -95,7 +95,7 @@ extension Resolvers {
     }.failing(),
   ]
 
-  /// How many posts and users a search looks at.
+  /// The number of posts and users that a search inspects.
   private static let searched = 1000
 
   /// The node with this id.
@@ -121,7 +121,7 @@ extension Resolvers {
     return Post(number: number)
   }
 
-  /// The number of an id such as `P_17`; nil unless it is written the way this server writes it.
+  /// The number in an id such as `P_17`; `nil` unless the id has this server's canonical form.
   private static func number(in id: String, after prefix: String) -> Int? {
     guard id.hasPrefix(prefix), let number = Int(id.dropFirst(prefix.count)), number >= 0,
       id == "\(prefix)\(number)"

@@ -1,4 +1,4 @@
-/// The behaviour of every field of the schema: type, then field.
+/// The behaviour of every field of the schema, by type and field name.
 enum Resolvers {
   static let all: [String: [String: FieldBehaviour]] = [
     "Query": queryFields,
