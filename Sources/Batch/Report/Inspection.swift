@@ -153,9 +153,9 @@ public struct RunDiff {
   public private(set) var added = 0
   /// The number of tasks that only the earlier run has.
   public private(set) var removed = 0
-  /// The number of tasks that are done in the later run only.
+  /// The number of tasks of both runs that are done in the later one only.
   public private(set) var fixed = 0
-  /// The number of tasks that are done in the earlier run only.
+  /// The number of tasks of both runs that are done in the earlier one only.
   public private(set) var broken = 0
   /// The number of tasks with the same state in both runs.
   public private(set) var same = 0
