@@ -1,2 +1,2 @@
-// A plugin describes its options and reports diagnostics: both belong to what `GQLRunPipeline` offers.
+// The API of `GQLRunPipeline` has types of `GQLRunConfiguration`: option descriptions, diagnostics.
 @_exported public import GQLRunConfiguration

@@ -1,20 +1,27 @@
 public import GQLRunLanguage
 
-/// Which operations an entry of a chain is for: `when: { operation: [A, B], type: query }`.
+/// Selects the operations that an entry of a chain applies to: `when: { operation: [A, B], type:
+/// query }`.
 public struct OperationCondition: Sendable, Hashable {
-  /// The names of the operations; `nil` for all.
+  /// The names of the operations; `nil` selects all.
   public var operations: Set<String>?
-  /// The type of the operations; `nil` for all.
+  /// The type of the operations; `nil` selects all.
   public var type: OperationType?
 
+  /// Creates a condition; without arguments, it selects every operation.
+  ///
+  /// - Parameters:
+  ///   - operations: The names of the operations; `nil` selects all.
+  ///   - type: The type of the operations; `nil` selects all.
   public init(operations: Set<String>? = nil, type: OperationType? = nil) {
     self.operations = operations
     self.type = type
   }
 
-  /// Every operation.
+  /// Selects every operation.
   public static let always = OperationCondition()
 
+  /// Whether the entry applies to a request.
   public func holds(for request: GraphQLRequest) -> Bool {
     if let type, type != request.operationType { return false }
     guard let operations else { return true }
@@ -23,6 +30,7 @@ public struct OperationCondition: Sendable, Hashable {
 }
 
 extension OperationCondition: CustomStringConvertible {
+  /// The condition as a pipeline file writes it; empty for ``always``.
   public var description: String {
     [
       operations.map { "operation: [\($0.sorted().joined(separator: ", "))]" },

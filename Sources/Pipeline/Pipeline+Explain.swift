@@ -4,15 +4,21 @@ import GQLRunLanguage
 import GQLRunSupport
 import HTTPTypes
 
-/// An interceptor that can show how it changes a request without sending it, for `gqlrun pipeline explain`.
+/// An interceptor that can preview its change of a request without sending it, for `gqlrun pipeline
+/// explain`.
 package protocol RequestPreviewing: GraphQLInterceptor {
-  /// The request as the interceptor passes it on in the first attempt.
+  /// Returns the request as the interceptor passes it on in the first attempt.
   func preview(of request: GraphQLRequest) -> GraphQLRequest
 }
 
 extension Pipeline {
-  /// What becomes of one request in this pipeline, as `gqlrun pipeline explain` prints it: the policy,
-  /// the HTTP request as the chain builds it, and which plugins it meets. Reaches nothing.
+  /// Explains how the pipeline handles a request, as `gqlrun pipeline explain` prints it: the
+  /// policy, the HTTP request that the chain builds, and the plugins that apply.
+  ///
+  /// Nothing is sent and no store is opened.
+  ///
+  /// - Parameter request: The request to explain.
+  /// - Returns: Lines of text, without secrets.
   public func explanation(of request: GraphQLRequest) -> String {
     let route = Route(entries, for: request)
     let policy = request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
@@ -41,7 +47,7 @@ extension Pipeline {
     return lines.map { Printable.line($0) + "\n" }.joined()
   }
 
-  /// The default pipeline's name stands in parentheses already.
+  /// The default pipeline's name already has parentheses.
   private var shownFile: String {
     file.map { $0.hasPrefix("(") ? " \($0)" : " (\($0))" } ?? ""
   }
@@ -74,7 +80,7 @@ extension Pipeline {
     return ["\(fields) in \(sets)\(added)"] + facts.rootKeys.map { "stored as \($0)" }
   }
 
-  /// The request as it leaves the GraphQL stage, as far as interceptors can show that.
+  /// The request at the end of the GraphQL stage, as far as its interceptors can preview it.
   private func previewed(_ request: GraphQLRequest) -> GraphQLRequest {
     entries.filter { $0.condition.holds(for: request) }.flatMap(\.instance.parts)
       .reduce(request) { request, part in

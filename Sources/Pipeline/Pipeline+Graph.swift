@@ -1,15 +1,18 @@
 import GQLRunSupport
 
 extension Pipeline {
-  /// The language of a drawing.
+  /// The format of a diagram.
   public enum GraphFormat: Sendable {
-    /// https://graphviz.org/doc/info/lang.html
+    /// Graphviz DOT: https://graphviz.org/doc/info/lang.html
     case dot
-    /// https://mermaid.js.org/syntax/flowchart.html
+    /// Mermaid: https://mermaid.js.org/syntax/flowchart.html
     case mermaid
   }
 
-  /// The chain as a drawing: the way down, the way up, and where the cache answers.
+  /// The chain as a diagram: the path of a request, the path of its result, and cache hits.
+  ///
+  /// - Parameter format: The format of the diagram.
+  /// - Returns: The source text of the diagram.
   public func graph(_ format: GraphFormat) -> String {
     let drawing = Drawing(self)
     return switch format {
@@ -19,7 +22,7 @@ extension Pipeline {
   }
 }
 
-/// The nodes and edges of a chain, whatever language they are written in.
+/// The nodes and edges of a diagram, independent of its format.
 private struct Drawing {
   struct Node {
     var id: String
@@ -31,7 +34,7 @@ private struct Drawing {
     var from: String
     var to: String
     var label = ""
-    /// Whether it is the way up, or a look aside.
+    /// Whether the edge belongs to the result or to the store.
     var isDotted = false
   }
 

@@ -1,8 +1,9 @@
 import GQLRunSupport
 
 extension Pipeline {
-  /// The pipeline as `gqlrun pipeline show` prints it: every entry with its options, defaults
-  /// filled in, as the file has them before expansion, secrets masked.
+  /// The pipeline as `gqlrun pipeline show` prints it: every entry with its options.
+  ///
+  /// Includes default values. Values are those of the file before expansion; secrets are masked.
   public func show() -> String {
     var lines = ["pipeline \(name ?? "without name")" + (file.map { " (\($0))" } ?? "")]
     if let shown {

@@ -1,20 +1,31 @@
-/// Which store a pipeline uses.
+/// The store of a pipeline's normalized cache.
 public struct StoreConfiguration: Sendable, Hashable {
+  /// The kind of a store.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// In memory, in a SQLite file, or no store.
     case memory, sqlite, none
   }
 
+  /// The kind of the store.
   public var kind: Kind
-  /// The database file of an SQLite store.
+  /// The path of the database file of a SQLite store.
   public var path: String?
-  /// The size above which old records are dropped; `nil` keeps all.
+  /// The size above which the least recently used records are evicted; `nil` has no limit.
   public var maximumSize: ByteSize?
-  /// How much of an SQLite store is kept in memory, too; `nil` for nothing.
+  /// The size of a SQLite store's memory tier; `nil` has no memory tier.
   public var memory: ByteSize?
-  /// Whether it is an error when the store cannot be opened, or a result not kept. Otherwise requests
-  /// are answered without it, with a warning.
+  /// Whether a store that cannot be opened or written is an error. Otherwise requests run without
+  /// the store, with a warning.
   public var isRequired: Bool
 
+  /// Creates a configuration; without arguments, there is no store.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind of the store.
+  ///   - path: The path of the database file of a SQLite store.
+  ///   - maximumSize: The size above which records are evicted; `nil` has no limit.
+  ///   - memory: The size of a SQLite store's memory tier.
+  ///   - isRequired: Whether a store that cannot be opened or written is an error.
   public init(
     kind: Kind = .none, path: String? = nil, maximumSize: ByteSize? = nil,
     memory: ByteSize? = nil, isRequired: Bool = false

@@ -3,33 +3,33 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// One walk of a request through its chain.
+/// One attempt of a request: one pass through its chain.
 ///
 /// The ten steps:
 ///
-///  1. The GraphQL interceptors see the request, from the first to the last, and may change it.
-///  2. The cache is read at the place of its entry, if the policy says so. A hit turns back here;
-///     GraphQL interceptors below the cache read see only what goes on to the network.
+///  1. The GraphQL interceptors receive the request, in chain order, and may change it.
+///  2. The cache is read at the position of the cache read's entry, if the policy allows it. A hit
+///     ends the pass; GraphQL interceptors below the cache read only see requests to the network.
 ///  3. The HTTP request is built.
-///  4. The HTTP interceptors see it, from the first to the last, and may change it.
+///  4. The HTTP interceptors receive it, in chain order, and may change it.
 ///  5. The fetch sends it.
-///  6. The head of the response and its chunks pass the HTTP interceptors from the last to the
-///     first, then those that stand below the fetch.
+///  6. The head and the chunks of the response pass the HTTP interceptors in reverse order, then
+///     those below the fetch.
 ///  7. The parser turns the chunks into results; records go into a pending write.
-///  8. The GraphQL interceptors see each result, from the last to the first, and may change it.
-///  9. The pending write is committed, if the cache interceptor agrees.
+///  8. The GraphQL interceptors receive each result, in reverse order, and may change it.
+///  9. The pending write is committed, unless the cache interceptor refuses.
 /// 10. The result is delivered.
 ///
-/// Steps 1 to 8 are here; 9, 10 and what follows from an error or a retry are in ``Execution``.
+/// Steps 1 to 8 are here. ``Execution`` does steps 9 and 10 and handles errors and retries.
 ///
-/// A class, though it does not change: every step of the walk refers to it.
+/// An immutable class, because every step refers to it.
 final class Attempt: Sendable {
   let route: Route
   let state: ExecutionState
   let number: Int
   let start: Duration
   private let routes: Routes
-  /// What all interceptors are told.
+  /// The part of the context that all interceptors share.
   private let shared: Shareable<ChainContext.Shared>
 
   init(
@@ -48,10 +48,10 @@ final class Attempt: Sendable {
 
   private var services: Services { routes.services }
 
-  /// Walks down from the first interceptor; results and errors come out of the stream.
+  /// Starts at the first interceptor; results and errors are elements of the stream.
   func run(_ request: GraphQLRequest) async -> ResponseStream {
     do throws(ChainError) {
-      // Before the first interceptor, which may renew a token or start a program.
+      // Checked before the first interceptor, which may renew a token or start a process.
       try request.checkPolicy(policy(of: request))
     } catch {
       return ResponseStream(failing: error)
@@ -78,8 +78,8 @@ extension Attempt {
       switch route.links[index] {
       case .graphQL(let stop):
         let next = NextGraphQL { [self] request in
-          // Reading the first result here keeps the interceptors below within the task-local values
-          // that the one above has set around its call.
+          // Reading the first result here runs the interceptors below with the task-local values
+          // that the interceptor above has set around its call.
           await run(numbered(request), from: index + 1).withFirstResultRead()
         }
         return try await stop.interceptor.intercept(
@@ -92,7 +92,7 @@ extension Attempt {
     }
   }
 
-  /// A request that an interceptor made anew has the number of this attempt all the same.
+  /// Sets the attempt of a request that an interceptor created itself.
   private func numbered(_ request: GraphQLRequest) -> GraphQLRequest {
     guard request.attempt != number else { return request }
     var request = request
@@ -147,7 +147,7 @@ extension Attempt {
     }
   }
 
-  /// The cached result, or `nil`. A cache that cannot be read has nothing.
+  /// The cached result, or `nil`. A cache that cannot be read counts as a miss.
   private func cached(
     _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest,
     isAfterFailure: Bool = false
@@ -303,7 +303,7 @@ extension Attempt {
 }
 
 extension ResponseStream {
-  /// The same stream, and after it the one that `rest` begins when somebody reads on.
+  /// The same stream, followed by the one that `rest` creates when the reader reads further.
   fileprivate func followed(
     by rest: @escaping @Sendable () async -> ResponseStream
   ) -> ResponseStream {
@@ -315,7 +315,7 @@ extension ResponseStream {
   }
 }
 
-/// Whether a stream must still bring a result before it may end. Those of subscriptions need none.
+/// Checks that a stream has at least one result. Streams of subscriptions may be empty.
 private final class MissingResult: Sendable {
   private let isMissing: Atomic<Bool>
 
@@ -323,7 +323,7 @@ private final class MissingResult: Sendable {
 
   func came() { isMissing.store(false, ordering: .relaxed) }
 
-  /// To be called at the end.
+  /// Call this at the end of the stream.
   func check(_ request: GraphQLRequest, place: String) throws {
     guard isMissing.load(ordering: .relaxed) else { return }
     throw ChainError(
@@ -332,7 +332,7 @@ private final class MissingResult: Sendable {
   }
 }
 
-/// A stream that begins when it is first read.
+/// A stream that is created by its first read.
 private actor Sequel {
   private let begin: @Sendable () async -> ResponseStream
   private var stream: ResponseStream?

@@ -2,12 +2,13 @@ public import GQLRunCache
 public import GQLRunLanguage
 import Logging
 
-/// What an interceptor may know beside its request.
+/// The context of one call of an interceptor: services, endpoint, rules, and facts about the
+/// request.
 ///
-/// Each interceptor gets one of its own, so it is small: what is the same for the whole attempt is made
-/// once and shared, until somebody changes a copy.
+/// Every interceptor gets its own. The values that are the same for the whole attempt are created
+/// once and shared until a copy is changed.
 public struct ChainContext: Sendable {
-  /// What all contexts of an attempt have in common.
+  /// The values that all contexts of an attempt share.
   struct Shared: Sendable {
     var services: Services
     var endpoint: Endpoint?
@@ -15,50 +16,64 @@ public struct ChainContext: Sendable {
     var ages = AgeRules()
     var isAfterFailure = false
     var retryCause: (any Error)?
-    /// Who hears of errors that do not end the request.
+    /// The error taps that receive reported errors.
     var listeners: [Route.Stop<any ErrorTap>] = []
   }
 
   private var shared: Shareable<Shared>
   private let request: GraphQLRequest
-  /// The identifier of the entry that is being called; empty outside of one.
+  /// The identifier of the entry that is called; empty outside of an entry.
   public var entryID: String
 
+  /// The services of the run: transport, store, clock, logger.
   public var services: Services {
     get { shared.value.services }
     set { shared.value.services = newValue }
   }
+  /// The endpoint of the pipeline; `nil` if it has none.
   public var endpoint: Endpoint? {
     get { shared.value.endpoint }
     set { shared.value.endpoint = newValue }
   }
-  /// Which fields identify the objects of a type in this pipeline.
+  /// The rules that name the key fields of each type.
   public var keys: KeyRules {
     get { shared.value.keys }
     set { shared.value.keys = newValue }
   }
-  /// How long data of single types and fields are fresh in this pipeline.
+  /// The max ages of types and fields.
   public var ages: AgeRules {
     get { shared.value.ages }
     set { shared.value.ages = newValue }
   }
-  /// Whether the network has failed, and the cache is asked for want of something better.
+  /// Whether the cache is read because the network has failed (`network-first`).
   public var isAfterFailure: Bool {
     get { shared.value.isAfterFailure }
     set { shared.value.isAfterFailure = newValue }
   }
-  /// Why the chain was started again; `nil` in the first attempt.
+  /// The reason for the retry; `nil` in the first attempt.
   public var retryCause: (any Error)? {
     get { shared.value.retryCause }
     set { shared.value.retryCause = newValue }
   }
+  /// The name of the operation; `nil` for an anonymous one.
   public var operationName: String? { request.operationName }
+  /// The type of the operation.
   public var operationType: OperationType { request.operationType }
-  /// The attempt, from 1.
+  /// The number of the attempt, from 1.
   public var attempt: Int { request.attempt }
-  /// The values of the request, as the interceptors above left them.
+  /// The values of the request, as set by the interceptors above.
   public var values: RequestContext { request.context }
 
+  /// Creates a context, for tests of interceptors.
+  ///
+  /// - Parameters:
+  ///   - services: The services that the interceptor uses.
+  ///   - endpoint: The endpoint of the pipeline.
+  ///   - keys: The rules that name the key fields of each type.
+  ///   - ages: The max ages of types and fields.
+  ///   - entryID: The identifier of the entry that is called.
+  ///   - request: The request of the attempt.
+  ///   - retryCause: The reason for the retry; `nil` for a first attempt.
   public init(
     services: Services, endpoint: Endpoint? = nil, keys: KeyRules = KeyRules(),
     ages: AgeRules = AgeRules(), entryID: String = "", request: GraphQLRequest,
@@ -80,9 +95,10 @@ public struct ChainContext: Sendable {
     }
   }
 
-  /// Reports an error and goes on: the error taps of the chain see it, the caller does not.
+  /// Reports an error that does not end the request: the error taps of the chain receive it, the
+  /// caller does not.
   ///
-  /// What a tap wants done with the error has no effect.
+  /// The outcome that a tap returns is ignored.
   public func report(_ error: any Error) async {
     for tap in shared.value.listeners {
       var context = self
@@ -91,6 +107,6 @@ public struct ChainContext: Sendable {
     }
   }
 
-  /// What the operation is called in logs: its name, or "anonymous query".
+  /// The operation in log messages: its name, or "anonymous query".
   public var operationLabel: String { request.label }
 }

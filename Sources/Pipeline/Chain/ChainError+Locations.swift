@@ -1,10 +1,10 @@
 import GQLRunJSON
 
 extension ChainError {
-  /// The error, with the locations that a refused response gives in the document the caller wrote.
+  /// The error, with locations in the document that the caller wrote.
   ///
-  /// A body that was kept whole and is a GraphQL response is rewritten, and so is the line of it that the
-  /// message quotes. Anything else stays as the server sent it.
+  /// If the body was kept whole and is a GraphQL response, its locations are rewritten, and so is
+  /// the line that the message quotes. Any other body stays as the server sent it.
   func located(in request: GraphQLRequest) -> ChainError {
     guard let prefix = http?.bodyPrefix, let operation = request.operation,
       case .object(var body)? = try? JSONValue(parsing: prefix),
@@ -25,7 +25,7 @@ extension ChainError {
     return error
   }
 
-  /// The part of a body that messages quote: its first line with text.
+  /// The part of a body that messages quote: its first line that is not empty.
   static func quoted(of body: [UInt8]) -> Substring {
     let text = String(decoding: body, as: UTF8.self)
     return text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }?

@@ -1,24 +1,40 @@
 import GQLRunSupport
 public import HTTPTypes
 
-/// Why a chain did not bring a result.
+/// The error of a chain that could not deliver a result.
 ///
-/// Transport, GraphQL and cache stay distinct in ``layer``; ``code`` says what happened. The
-/// message says what was being done, what was found and what would work; it holds no secrets.
+/// ``layer`` says where it occurred: transport, GraphQL or cache. ``code`` says what happened. The
+/// message says what was being done, what was found and what would work; it contains no secrets.
 public struct ChainError: Error, Sendable {
+  /// The part of the chain in which the error occurred.
   public var layer: Layer
+  /// The kind of error.
   public var code: Code
+  /// A description for people, without secrets.
   public var message: String
-  /// The entry of the chain, or the stage, in which it happened.
+  /// The identifier of the chain's entry, or the name of the stage, in which the error occurred.
   public var place: String?
+  /// The underlying error; `nil` if there is none.
   public var cause: (any Error)?
-  /// The response that was not accepted.
+  /// The response that was rejected.
   public var http: HTTPFailure?
-  /// The errors of the response, for the layer GraphQL.
+  /// The errors of the response, for the layer `graphQL`.
   public var graphQLErrors: [GraphQLError]
-  /// How far the request got, for the layer transport.
+  /// How far the request got, for the layer `transport`.
   public var delivery: Delivery?
 
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - layer: The part of the chain in which the error occurred.
+  ///   - code: The kind of error.
+  ///   - message: What was being done, what was found and what would work. Must not contain
+  ///     secrets.
+  ///   - place: The identifier of the entry, or the name of the stage.
+  ///   - cause: The underlying error.
+  ///   - http: The response that was rejected.
+  ///   - graphQLErrors: The errors of the response.
+  ///   - delivery: How far the request got.
   public init(
     _ layer: Layer, _ code: Code, _ message: String, place: String? = nil,
     cause: (any Error)? = nil, http: HTTPFailure? = nil, graphQLErrors: [GraphQLError] = [],
@@ -36,40 +52,58 @@ public struct ChainError: Error, Sendable {
 }
 
 extension ChainError {
+  /// The part of a chain in which an error occurred.
   public enum Layer: String, Sendable, Hashable {
     /// The request itself, before anything was sent.
     case request
+    /// The network, or the HTTP response.
     case transport
+    /// The `errors` of a GraphQL response.
     case graphQL
+    /// Reading or writing the cache.
     case cache
-    /// The chain's own rules: no result, too many attempts.
+    /// The rules of the chain: no result, too many attempts.
     case chain
   }
 
-  /// How far a request got: what decides whether a mutation may be sent again.
+  /// How far a request got. Decides whether a mutation may be sent again.
   public enum Delivery: String, Sendable, Hashable {
+    /// The request was not sent.
     case notSent
-    /// It may have been carried out.
+    /// The server may have executed the request.
     case unknown
+    /// The server has answered.
     case answered
   }
 
-  /// What happened, as a word that scripts can compare. Plugins add their own.
+  /// The kind of an error, as a string that scripts can compare. Plugins define further codes.
   public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The code as it is printed, in snake case.
     public var rawValue: String
 
+    /// Creates a code.
+    ///
+    /// - Parameter rawValue: The code as it is printed, in snake case.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
   }
 
-  /// A response that was not accepted.
+  /// An HTTP response that was rejected.
   public struct HTTPFailure: Sendable {
+    /// The status code.
     public var status: Int
+    /// The header fields of the response.
     public var headers: HTTPFields
     /// The first bytes of the body.
     public var bodyPrefix: [UInt8]
 
+    /// Creates the description of a rejected response.
+    ///
+    /// - Parameters:
+    ///   - status: The status code.
+    ///   - headers: The header fields of the response.
+    ///   - bodyPrefix: The first bytes of the body.
     public init(status: Int, headers: HTTPFields = [:], bodyPrefix: [UInt8] = []) {
       self.status = status
       self.headers = headers
@@ -79,30 +113,49 @@ extension ChainError {
 }
 
 extension ChainError.Code {
+  /// The name of the server or of its proxy could not be resolved.
   public static let nameResolutionFailed = Self(rawValue: "name_resolution_failed")
+  /// No connection could be opened.
   public static let connectionFailed = Self(rawValue: "connection_failed")
+  /// The server closed the connection before it answered.
   public static let connectionClosed = Self(rawValue: "connection_closed")
+  /// The TLS handshake failed, or the certificate is not trusted.
   public static let tlsFailed = Self(rawValue: "tls_failed")
+  /// The proxy refused or failed.
   public static let proxyFailed = Self(rawValue: "proxy_failed")
+  /// A redirect is not followed.
   public static let redirectRefused = Self(rawValue: "redirect_refused")
+  /// A timeout or the deadline has passed.
   public static let timedOut = Self(rawValue: "timed_out")
+  /// The body ended before it was complete.
   public static let truncatedResponse = Self(rawValue: "truncated_response")
+  /// The status code is not accepted.
   public static let httpStatus = Self(rawValue: "http_status")
+  /// The media type of the response is not accepted.
   public static let unexpectedContentType = Self(rawValue: "unexpected_content_type")
+  /// The body is not a GraphQL response.
   public static let malformedResponse = Self(rawValue: "malformed_response")
+  /// A limit was exceeded, such as the largest body.
   public static let limitExceeded = Self(rawValue: "limit_exceeded")
+  /// The request cannot be sent or executed as it is.
   public static let invalidRequest = Self(rawValue: "invalid_request")
+  /// The cache lacks a selected field, and `cache-only` forbids the network.
   public static let cacheMiss = Self(rawValue: "cache_miss")
+  /// The cache could not be read.
   public static let cacheReadFailed = Self(rawValue: "cache_read_failed")
+  /// A result could not be written to the cache.
   public static let cacheWriteFailed = Self(rawValue: "cache_write_failed")
+  /// The chain ended without a result.
   public static let noResult = Self(rawValue: "no_result")
+  /// Interceptors asked for more attempts than the chain allows.
   public static let tooManyAttempts = Self(rawValue: "too_many_attempts")
 }
 
 extension ChainError {
-  /// Whether the network or the server failed, so that `network-first` may answer from the cache:
-  /// transport failures and statuses of 500 and above, never 401, 403 or what the server means to
-  /// say.
+  /// Whether the network or the server failed, so that `network-first` may read the cache.
+  ///
+  /// True for transport failures and status codes from 500. False for 401, 403 and every other
+  /// answer that the server intended.
   public var isNetworkFailure: Bool {
     guard layer == .transport else { return false }
     if let status = http?.status { return status >= 500 }
@@ -112,8 +165,8 @@ extension ChainError {
     ].contains(code)
   }
 
-  /// Whether trying again may help: network failures but those of TLS and proxies, and the statuses
-  /// 429, 502, 503 and 504.
+  /// Whether a retry may succeed: network failures except those of TLS and proxies, and the status
+  /// codes 429, 502, 503 and 504.
   public var isTransient: Bool {
     guard layer == .transport else { return false }
     if let status = http?.status { return [429, 502, 503, 504].contains(status) }
@@ -122,6 +175,7 @@ extension ChainError {
 }
 
 extension ChainError: CustomStringConvertible {
+  /// Entry, message and cause, on one line.
   public var description: String {
     let place = place.map { "\($0): " } ?? ""
     let cause = cause.map { " (\($0))" } ?? ""

@@ -2,12 +2,12 @@ import GQLRunCache
 import GQLRunSupport
 import Logging
 
-/// Runs one request to its end: attempt after attempt, committing what is delivered and rolling
-/// back the rest.
+/// Executes one request: runs its attempts, commits the results that are delivered and rolls back
+/// the others.
 ///
-/// The reader drives it: nothing happens until a result is asked for, and no task is started.
+/// The reader drives it: nothing happens until a result is read, and no task is started.
 final class Execution: Sendable {
-  /// The most attempts of one request, whatever the interceptors ask for.
+  /// The most attempts of one request, however many retries interceptors throw.
   static let maximumAttempts = 25
 
   private struct Progress: Sendable {
@@ -20,7 +20,7 @@ final class Execution: Sendable {
   }
 
   private let routes: Routes
-  /// Apart from this, so that attempts do not keep alive what keeps them alive.
+  /// A separate object, so that attempts do not retain the execution that retains them.
   private let state = ExecutionState()
   private let progress: Locked<Progress>
 
@@ -56,7 +56,7 @@ final class Execution: Sendable {
     return nil
   }
 
-  /// The attempt under way; the first one, or the one after a retry, begins here.
+  /// The current attempt. Starts the first one, and the next one after a retry.
   private func current() async -> (Attempt, ResponseStream) {
     let going = progress.withLock { progress in
       progress.attempt.flatMap { attempt in progress.stream.map { (attempt, $0) } }
@@ -98,7 +98,7 @@ final class Execution: Sendable {
     }
   }
 
-  /// Ends the execution with an error, as far as the taps leave it one.
+  /// Ends the execution with an error, unless a tap suppresses or replaces it.
   private func conclude(_ error: any Error) async throws -> GraphQLResponse? {
     var error = error
     let (attempt, request, number) = progress.withLock { ($0.attempt, $0.request, $0.number) }
@@ -142,7 +142,7 @@ extension Execution {
       response.pendingWrite = write
       try await commit(response, write.request, stop, attempt)
     }
-    // Without effect on what was committed: this ends what the cache interceptor did not want.
+    // Has no effect after a commit; otherwise the cache interceptor has refused the write.
     await write.rollback()
     response.pendingWrite = nil
     response.writeSummary = write.summary
@@ -166,8 +166,8 @@ extension Execution {
     } catch let error as CacheError where error.code == .cancelled {
       throw CancellationError()
     } catch let error as CacheError where error.isStoreFailure && !routes.isStoreRequired {
-      // The caller asked for the answer, and here it is. That a file can only be read was told when it
-      // was opened.
+      // The caller gets its result although it was not stored. That a file is read-only was already
+      // logged when it was opened.
       routes.services.logger.log(
         level: error.code == .readOnly ? .debug : .warning,
         "the result was not kept: \(error)", metadata: ["operation": "\(request.label)"])

@@ -2,16 +2,16 @@ import GQLRunCache
 import GQLRunSupport
 import Synchronization
 
-/// What the attempts of one execution share.
+/// The state that the attempts of one execution share.
 ///
-/// Behind locks and not actors, as everything that each request passes: to enter an actor and to leave it
-/// is a place in the queue of the thread each time, several dozen of them for one request.
+/// Guarded by locks and not by actors: entering and leaving an actor enqueues a job each time,
+/// several dozen of them per request.
 final class ExecutionState: Sendable {
   private let hasConsultedCache = Atomic(false)
   private let writes = Locked<[TrackedWrite]>([])
 
-  /// `true` for the first caller only: under `cache-and-network` the cache is consulted once,
-  /// whatever is retried.
+  /// `true` for the first call only: `cache-and-network` reads the cache once, however many retries
+  /// there are.
   func consultCacheOnce() -> Bool {
     !hasConsultedCache.exchange(true, ordering: .acquiringAndReleasing)
   }
@@ -20,7 +20,7 @@ final class ExecutionState: Sendable {
     writes.withLock { $0.append(write) }
   }
 
-  /// Ends every write that was neither committed nor rolled back.
+  /// Rolls back every write that was neither committed nor rolled back.
   func rollBackOpenWrites() async {
     let open = writes.withLock { writes in
       defer { writes = [] }
@@ -30,18 +30,18 @@ final class ExecutionState: Sendable {
   }
 }
 
-/// A pending write that is ended once, whoever asks how often.
+/// A pending write that ends once, however often `commit` and `rollback` are called.
 final class TrackedWrite: PendingCacheWrite {
   private struct Content: Sendable {
     var base: (any PendingCacheWrite)?
     var summary: WriteSummary?
   }
 
-  /// The request as it went to the network.
+  /// The request as it was sent.
   let request: GraphQLRequest
   private let content: Locked<Content>
 
-  /// What the commit changed; `nil` unless there was one.
+  /// The changes of the commit; `nil` if there was none.
   var summary: WriteSummary? { content.withLock { $0.summary } }
 
   init(_ base: any PendingCacheWrite, request: GraphQLRequest) {
@@ -63,7 +63,7 @@ final class TrackedWrite: PendingCacheWrite {
     }
   }
 
-  /// Commits so that the request's optimistic layer goes at the same moment.
+  /// Commits and removes the request's optimistic layer in one step.
   private func commit(_ write: any PendingCacheWrite) async throws -> WriteSummary {
     guard let layer = request.context[OptimisticLayerKey.self], let write = write as? PendingWrite
     else { return try await write.commit() }

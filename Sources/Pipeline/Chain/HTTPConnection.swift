@@ -1,37 +1,46 @@
-/// How connections are made and kept.
+/// Settings of connections and of the connection pool.
 public struct HTTPConnection: Sendable, Hashable {
+  /// The settings of TLS connections.
   public var tls = TLSSettings()
+  /// The proxies; none by default.
   public var proxies = HTTPProxies()
-  /// Whether HTTP/2 is spoken with servers that offer it over TLS.
+  /// Whether HTTP/2 is used with servers that offer it over TLS. `true` by default.
   public var usesHTTP2 = true
-  /// The most connections to one server that speaks HTTP/1.1.
+  /// The most connections to one HTTP/1.1 server. 256 by default.
   public var maximumPerHost = 256
-  /// How long a connection without work is kept.
+  /// The time after which an idle connection is closed. 60 s by default.
   public var keepAlive: Duration = .seconds(60)
-  /// Whether compressed bodies are asked for and unpacked.
+  /// Whether compressed responses are requested and decompressed. `true` by default.
   public var decompresses = true
 
+  /// Creates settings with the default values.
   public init() {}
 }
 
-/// What a secure connection asks of the server, and shows of itself. The server's certificate and
-/// name are always checked.
+/// Settings of TLS connections. The server's certificate and host name are always verified.
 public struct TLSSettings: Sendable, Hashable {
-  /// A file with the certificates of the authorities that are trusted, instead of the system's.
+  /// The path of a PEM file with the trusted certificate authorities; `nil` uses those of the
+  /// system.
   public var authorityFile: String?
-  /// A file with the certificate chain that this client shows.
+  /// The path of a PEM file with the client's certificate chain.
   public var certificateFile: String?
-  /// A file with the key of that certificate.
+  /// The path of a PEM file with the private key of the client's certificate.
   public var keyFile: String?
-  /// The name that is asked for and must stand in the server's certificate, in the place of the URL's
-  /// host: for servers that are reached by an address or through another name.
+  /// The server name for SNI and certificate verification; `nil` uses the URL's host.
+  ///
+  /// For servers that are reached by an IP address or under another name.
   public var serverName: String?
+  /// The lowest TLS version that is accepted. TLS 1.2 by default.
   public var minimumVersion = Version.tls12
 
+  /// A version of TLS.
   public enum Version: String, Sendable, Hashable, CaseIterable {
+    /// TLS 1.2.
     case tls12 = "1.2"
+    /// TLS 1.3.
     case tls13 = "1.3"
   }
 
+  /// Creates settings with the default values.
   public init() {}
 }

@@ -4,22 +4,30 @@
   import Musl
 #endif
 
-/// Which requests go through which proxy.
+/// The proxies for each scheme, and the hosts that are reached without one.
 public struct HTTPProxies: Sendable, Hashable {
+  /// The proxy for `http` URLs; `nil` connects directly.
   public var http: HTTPProxy?
+  /// The proxy for `https` URLs; `nil` connects directly.
   public var https: HTTPProxy?
-  /// Hosts that are asked directly: names, each of which stands for its subdomains, too; addresses;
-  /// ranges of addresses such as `10.0.0.0/8`; and `*` for all.
+  /// The hosts that are reached without a proxy: host names, which include their subdomains; IP
+  /// addresses; address ranges such as `10.0.0.0/8`; and `*` for all.
   public var exceptions: [String]
 
+  /// Creates a set of proxies; without arguments, every connection is direct.
+  ///
+  /// - Parameters:
+  ///   - http: The proxy for `http` URLs.
+  ///   - https: The proxy for `https` URLs.
+  ///   - exceptions: The hosts that are reached without a proxy.
   public init(http: HTTPProxy? = nil, https: HTTPProxy? = nil, exceptions: [String] = []) {
     self.http = http
     self.https = https
     self.exceptions = exceptions
   }
 
-  /// The proxies that the environment names, as curl reads it: `https_proxy` or `HTTPS_PROXY`,
-  /// `http_proxy` in lower case only (`HTTP_PROXY` may come from a request's field `Proxy`),
+  /// The proxies of the environment, by the rules of curl: `https_proxy` or `HTTPS_PROXY`,
+  /// `http_proxy` in lower case only (`HTTP_PROXY` may come from the request field `Proxy`),
   /// `all_proxy` or `ALL_PROXY`, `no_proxy` or `NO_PROXY`.
   ///
   /// https://everything.curl.dev/usingcurl/proxies/env.html
@@ -43,9 +51,11 @@ public struct HTTPProxies: Sendable, Hashable {
       .split { $0 == "," || $0.isWhitespace }.map(String.init)
   }
 
-  /// The proxy for a server, or `nil` for one that is asked directly.
+  /// The proxy for a server; `nil` for a direct connection.
   ///
-  /// - Parameter authority: The host with its port, if there is one.
+  /// - Parameters:
+  ///   - scheme: The scheme of the URL, `http` or `https`.
+  ///   - authority: The host, with its port if the URL has one.
   public func proxy(scheme: String, authority: String) -> HTTPProxy? {
     guard let proxy = scheme == "https" ? https : http else { return nil }
     let host =
@@ -63,7 +73,7 @@ public struct HTTPProxies: Sendable, Hashable {
   }
 }
 
-/// An IPv4 or IPv6 address, as its bytes.
+/// The bytes of an IPv4 or IPv6 address.
 private struct IPAddress: Equatable {
   var bytes: [UInt8]
 
@@ -79,7 +89,7 @@ private struct IPAddress: Equatable {
   }
 }
 
-/// All addresses that begin with the same bits: `10.0.0.0/8`, or one address.
+/// The addresses that share a prefix, such as `10.0.0.0/8`, or a single address.
 private struct AddressRange {
   private let first: IPAddress
   private let bits: Int

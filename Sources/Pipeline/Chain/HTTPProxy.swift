@@ -1,32 +1,44 @@
-/// A proxy.
+/// An HTTP or SOCKS5 proxy.
 ///
-/// One that speaks HTTP tunnels secure connections, as `CONNECT` asks it to, and passes plain requests on,
-/// which it reads. One that speaks SOCKS tunnels both, and looks up the name of the server itself.
+/// An HTTP proxy tunnels TLS connections (`CONNECT`) and forwards plain requests, which it can
+/// read. A SOCKS5 proxy tunnels both, and resolves the server's name itself.
 public struct HTTPProxy: Sendable, Hashable {
+  /// The protocol of a proxy.
   public enum Kind: Sendable, Hashable {
+    /// HTTP or SOCKS5.
     case http, socks5
   }
 
+  /// The protocol of the proxy. HTTP by default.
   public var kind = Kind.http
+  /// The host name or IP address, without brackets.
   public var host: String
+  /// The TCP port.
   public var port: Int
+  /// The user name; `nil` without authentication.
   public var user: String?
+  /// The password; `nil` without authentication.
   public var password: SecretString?
 
-  /// Why a text does not name a proxy. Does not repeat the text.
+  /// The error for text that is not a proxy URL. Does not contain the text.
   public struct InvalidURL: Error, Sendable, Hashable {
+    /// What is wrong with the text.
     public var reason: String
   }
 
-  /// Reads `http://user:password@host:port` or `socks5h://host:port`; without a scheme it is HTTP, and the
-  /// port is 1080 by default, as curl has it.
+  /// Parses `http://user:password@host:port` or `socks5h://host:port`.
+  ///
+  /// As in curl, the scheme is `http` and the port 1080 by default.
+  ///
+  /// - Parameter url: The text of the URL.
+  /// - Throws: ``InvalidURL`` if the text is not the URL of a supported proxy.
   public init(url: String) throws(InvalidURL) {
     var rest = url[...]
     if let mark = url.firstRange(of: "://") {
       let scheme = url[..<mark.lowerBound].lowercased()
       switch scheme {
       case "http": break
-      // Both let the proxy look up names.
+      // Either way, the proxy resolves host names.
       case "socks5", "socks5h": kind = .socks5
       default:
         throw InvalidURL(

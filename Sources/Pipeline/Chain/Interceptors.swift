@@ -1,6 +1,6 @@
 public import GQLRunCache
 
-/// Sees a request on its way down and its results on their way up.
+/// Intercepts requests before they are sent, and their results.
 ///
 /// ```swift
 /// func intercept(
@@ -14,44 +14,61 @@ public import GQLRunCache
 /// }
 /// ```
 ///
-/// Throwing ``ChainRetry``, here or in a closure given to the stream, starts the chain again at its
-/// first interceptor.
+/// Throwing ``ChainRetry``, here or in a closure of the stream, restarts the chain at its first
+/// interceptor.
 public protocol GraphQLInterceptor: Sendable {
+  /// Handles one attempt of a request.
+  ///
+  /// - Parameters:
+  ///   - request: The request as the interceptors above left it.
+  ///   - context: The services of the run, and facts about the request.
+  ///   - next: The rest of the chain. May be called any number of times, or not at all.
+  /// - Returns: The results, usually those of `next`.
+  /// - Throws: Any error, which becomes an error of the stream; ``ChainRetry`` restarts the chain.
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream
 }
 
-/// Sees an HTTP request on its way down, and the response's head and chunks on their way up.
+/// Intercepts HTTP requests before they are sent, and the head and chunks of their responses.
 ///
-/// It knows nothing of GraphQL and cannot retry: it throws, and a ``GraphQLInterceptor`` decides.
+/// It does not know GraphQL and does not decide about retries: it throws, and a
+/// ``GraphQLInterceptor`` decides.
 public protocol HTTPInterceptor: Sendable {
+  /// Handles one HTTP exchange.
+  ///
+  /// - Parameters:
+  ///   - request: The HTTP request as the interceptors above left it.
+  ///   - context: The services of the run, and facts about the request.
+  ///   - next: The rest of the chain.
+  /// - Returns: The response, usually that of `next`, as soon as its head has arrived.
+  /// - Throws: Any error, which ends the attempt.
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage
 }
 
-/// Reads results from a store, and decides which results are kept there.
+/// Reads results from a store, and decides which results are stored.
 public protocol CacheInterceptor: Sendable {
-  /// The policy of requests that have none.
+  /// The cache policy of requests that have none.
   var defaultPolicy: CachePolicy? { get }
 
-  /// How long data are fresh for which the pipeline has no rule of their own; `nil` is no limit.
+  /// The default max age, for data without a rule in the pipeline; `nil` never expires.
   var maxAge: Duration? { get }
 
-  /// Looks for the result of a request.
+  /// Looks up the result of a request.
   func read(_ request: GraphQLRequest, context: ChainContext) async throws -> CacheReadOutcome
 
-  /// Opens the place where the parser puts the records of a response; `nil` keeps nothing.
+  /// Returns the target for the records of a response; `nil` stores nothing.
   ///
-  /// Called once per attempt, when the head of the response is there and only when the policy
-  /// writes.
+  /// Called once per attempt, after the head of the response has arrived, and only if the policy
+  /// writes the cache.
   func prepareWrite(
     for request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheWriteTarget?
 
-  /// Keeps a result: commits its pending write. Returning without doing so is a veto, and the chain
-  /// rolls back.
+  /// Stores a result: commits its pending write. To refuse the write, return without a commit; the
+  /// chain then rolls back.
   ///
   /// Called after all GraphQL interceptors and before the result is delivered.
   func write(
@@ -60,22 +77,27 @@ public protocol CacheInterceptor: Sendable {
 }
 
 extension CacheInterceptor {
+  /// `nil`: `cache-first` applies.
   public var defaultPolicy: CachePolicy? { nil }
 
+  /// `nil`: data without a rule never expires.
   public var maxAge: Duration? { nil }
 
+  /// Returns a miss.
   public func read(
     _ request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheReadOutcome {
     .miss(missing: nil)
   }
 
+  /// Returns `nil`: nothing is stored.
   public func prepareWrite(
     for request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheWriteTarget? {
     nil
   }
 
+  /// Commits the pending write of the result.
   public func write(
     _ response: GraphQLResponse, for request: GraphQLRequest, context: ChainContext
   ) async throws {
@@ -83,68 +105,91 @@ extension CacheInterceptor {
   }
 }
 
-/// What a look into the cache found.
+/// The outcome of a cache read.
 public enum CacheReadOutcome: Sendable {
+  /// The cache holds all selected fields.
   case hit(GraphQLResponse)
-  /// `missing` names the first field that was not there or too old, as a path; `staleness` says how
-  /// old.
+  /// The cache lacks a selected field. `missing` is the path of the first field that is missing or
+  /// stale; `staleness` is its age if it is stale.
   case miss(missing: String?, staleness: Staleness? = nil)
 }
 
-/// Turns the chunks of a response into results.
+/// Parses the chunks of a response into results.
 public protocol ResponseParsingInterceptor: Sendable {
-  /// - Parameter target: Where records go; `nil` when this response is not kept.
+  /// Parses a response.
+  ///
+  /// - Parameters:
+  ///   - response: The response; its body is read by the returned stream.
+  ///   - request: The request as it was sent.
+  ///   - target: The target for records; `nil` if this response is not stored.
+  ///   - context: The services of the run, and facts about the request.
+  /// - Returns: The results, parsed as the caller reads them.
+  /// - Throws: ``ChainError`` if the body is not a GraphQL response.
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
     target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream
 }
 
-/// Sees every error of whatever origin just before the caller does, and says what the caller gets
-/// instead.
+/// Receives every error before the caller does, and decides what the caller gets instead.
 ///
-/// The taps of a chain are asked from the first to the last, until one has no error to hand on.
+/// The taps of a chain are called in chain order, until one returns no error.
 public protocol ErrorTap: Sendable {
+  /// Handles an error that ends the request or was reported; see ``ChainContext/report(_:)``.
+  ///
+  /// - Parameters:
+  ///   - error: The error, as the taps before left it.
+  ///   - request: The request of the last attempt.
+  ///   - context: The services of the run, and facts about the request.
+  /// - Returns: What the caller gets; ignored for reported errors.
   func tap(
     _ error: any Error, request: GraphQLRequest, context: ChainContext
   ) async -> ErrorOutcome
 }
 
-/// What becomes of an error at the end of its chain.
+/// What the caller gets instead of an error.
 public enum ErrorOutcome: Sendable {
-  /// The caller sees an error: the same, or another in its place.
+  /// The caller gets an error: the same or another one.
   case error(any Error)
-  /// The caller gets a result instead, and the end after it.
+  /// The caller gets this result, and then the end of the stream.
   case result(GraphQLResponse)
-  /// The results end without an error.
+  /// The stream ends without an error.
   case suppressed
 }
 
-/// The rest of the chain, as a GraphQL interceptor sees it.
+/// The rest of the chain for a GraphQL interceptor.
 public struct NextGraphQL: Sendable {
   private let body: @Sendable (GraphQLRequest) async -> ResponseStream
 
+  /// Creates the rest of a chain, for tests of interceptors.
+  ///
+  /// - Parameter body: Called with the request; returns its results.
   public init(_ body: @escaping @Sendable (GraphQLRequest) async -> ResponseStream) {
     self.body = body
   }
 
-  /// Sends the request on. Errors of later steps, preflight ones too, come out of the stream.
+  /// Passes the request to the next interceptor. All errors of later steps are errors of the
+  /// stream.
   public func callAsFunction(_ request: GraphQLRequest) async -> ResponseStream {
     await body(request)
   }
 }
 
-/// The rest of the chain, as an HTTP interceptor sees it.
+/// The rest of the chain for an HTTP interceptor.
 public struct NextHTTP: Sendable {
   private let body: @Sendable (HTTPRequestMessage) async throws -> HTTPResponseMessage
 
+  /// Creates the rest of a chain, for tests of interceptors.
+  ///
+  /// - Parameter body: Called with the request; returns its response.
   public init(
     _ body: @escaping @Sendable (HTTPRequestMessage) async throws -> HTTPResponseMessage
   ) {
     self.body = body
   }
 
-  /// Sends the request on, and returns when the head of the response has arrived.
+  /// Passes the request to the next interceptor, and returns when the head of the response has
+  /// arrived.
   public func callAsFunction(_ request: HTTPRequestMessage) async throws -> HTTPResponseMessage {
     try await body(request)
   }

@@ -1,23 +1,24 @@
 import Logging
 
-/// Runs requests through a pipeline. A value without state: any number of requests may run at a
-/// time.
+/// Executes requests with a pipeline. A value without state: any number of requests may run
+/// concurrently.
 public struct PipelineRunner: Sendable {
-  /// The pipeline that requests pass.
+  /// The pipeline of the requests.
   public let pipeline: Pipeline
-  /// What the plugins of the pipeline use: store, transport, clock, log.
+  /// The services that its plugins use: store, transport, clock, logger.
   public let services: Services
   private let routes: Routes
   private let observer: (@Sendable (ObservedOperation) -> ResponseStream)?
 
-  /// A runner that opens nothing: `services` has the store and the transport.
+  /// Creates a runner. It opens nothing: `services` provides the store and the transport.
   ///
-  /// Adds the pipeline's secrets to ``Services/secrets``; the log of the services hides them from then on.
+  /// Adds the pipeline's secrets to ``Services/secrets``, and hides known secrets in the services'
+  /// log.
   public init(_ pipeline: Pipeline, services: Services) {
     self.init(pipeline, services: services, observer: nil)
   }
 
-  /// - Parameter observer: Returns the results of every operation, as the caller receives them.
+  /// - Parameter observer: Wraps the results of every operation before the caller receives them.
   package init(
     _ pipeline: Pipeline, services: Services,
     observer: (@Sendable (ObservedOperation) -> ResponseStream)?
@@ -37,13 +38,18 @@ public struct PipelineRunner: Sendable {
     routes = Routes(pipeline, services)
   }
 
-  /// The most attempts of one request, whatever the interceptors of its chain ask for.
+  /// The most attempts of one request, however many retries interceptors throw.
   public static var maximumAttempts: Int { Execution.maximumAttempts }
 
-  /// The results of a request. The request begins when the first one is read, in the task that
-  /// reads it, with that task's local values; cancelling the task ends it.
+  /// Executes a request.
   ///
-  /// Known secrets are hidden in errors and in `extensions`; `data` are as the server sent them.
+  /// The request starts when the first result is read, in the task that reads it and with that
+  /// task's local values. Cancelling the task cancels the request.
+  ///
+  /// Known secrets are hidden in errors and in `extensions`; `data` is as the server sent it.
+  ///
+  /// - Parameter request: The request; its policy overrides that of the chain.
+  /// - Returns: The results, read once.
   public func execute(_ request: GraphQLRequest) -> ResponseStream {
     let execution = Execution(request, routes: routes)
     let secrets = services.secrets
@@ -63,7 +69,9 @@ public struct PipelineRunner: Sendable {
         readsCacheFirst: routes.route(for: request).readsCacheFirst(request)))
   }
 
-  /// All results of a request.
+  /// Executes a request and collects all its results.
+  ///
+  /// - Throws: The error that ends the results.
   public func results(of request: GraphQLRequest) async throws -> [GraphQLResponse] {
     var results: [GraphQLResponse] = []
     for try await result in execute(request) { results.append(result) }
@@ -71,7 +79,7 @@ public struct PipelineRunner: Sendable {
   }
 }
 
-/// An operation that the observer of a ``PipelineRunner`` sees.
+/// An operation, as the observer of a ``PipelineRunner`` receives it.
 package struct ObservedOperation: Sendable {
   /// The request, before any interceptor has changed it.
   package let request: GraphQLRequest

@@ -3,16 +3,18 @@ import Synchronization
 
 /// The results of an operation, read once and at the reader's pace.
 ///
-/// One result normally, several for `cache-and-network` and subscriptions. Mapping composes
-/// closures that run when a result is read; it starts no task. After an error the stream has ended.
+/// Usually one result; several for `cache-and-network` and subscriptions. `map` and `mapErrors` run
+/// when a result is read and start no task. After an error the stream has ended.
 public struct ResponseStream: AsyncSequence, Sendable {
+  /// A result of the operation.
   public typealias Element = GraphQLResponse
 
   private let pull: @Sendable () async throws -> GraphQLResponse?
 
-  /// A stream whose next result is what `pull` returns, and that ends with `nil` or an error.
+  /// Creates a stream that calls `pull` for each result.
   ///
-  /// - Parameter pull: Not called again after it returned `nil` or threw.
+  /// - Parameter pull: Returns the next result, or `nil` at the end. Not called again after it has
+  ///   returned `nil` or thrown.
   public init(pull: @escaping @Sendable () async throws -> GraphQLResponse?) {
     let end = StreamEnd()
     self.init(unguarded: {
@@ -32,29 +34,32 @@ public struct ResponseStream: AsyncSequence, Sendable {
     self.pull = pull
   }
 
-  /// A stream of results that are there already.
+  /// Creates a stream of existing results.
   public init(_ responses: GraphQLResponse...) {
     let queue = ElementQueue(responses)
     self.init(unguarded: { queue.next() })
   }
 
-  /// A stream that fails at once.
+  /// Creates a stream whose first read throws an error.
   public init(failing error: any Error) {
     self.init(pull: { throw error })
   }
 
-  /// The next result, or `nil` at the end.
+  /// Returns the next result, or `nil` at the end.
   public func next() async throws -> GraphQLResponse? {
     try await pull()
   }
 
+  /// Creates an iterator; all iterators of a stream share its position.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(stream: self)
   }
 
+  /// Iterates over the results of a stream.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let stream: ResponseStream
 
+    /// Returns the next result, or `nil` at the end.
     public mutating func next() async throws -> GraphQLResponse? {
       try await stream.next()
     }
@@ -62,7 +67,7 @@ public struct ResponseStream: AsyncSequence, Sendable {
 }
 
 extension ResponseStream {
-  /// The same stream with each result passed through `transform`.
+  /// The same stream with `transform` applied to each result.
   public func map(
     _ transform: @escaping @Sendable (GraphQLResponse) async throws -> GraphQLResponse
   ) -> ResponseStream {
@@ -72,15 +77,14 @@ extension ResponseStream {
     })
   }
 
-  /// The same stream with an error of any later step passed through `transform`, which has four
-  /// ways out: throw the same error, throw another, return a result in its place, or return `nil`
-  /// to end the stream without an error.
+  /// The same stream with `transform` applied to an error of any later step.
   ///
-  /// A ``ChainRetry`` is on its way to the chain's start and passes by.
+  /// `transform` may throw the same or another error, return a result in its place, or return `nil`
+  /// to end the stream without an error. It does not receive ``ChainRetry``.
   public func mapErrors(
     _ transform: @escaping @Sendable (any Error) async throws -> GraphQLResponse?
   ) -> ResponseStream {
-    // The stream below has ended with its error, so reading on after a recovery finds the end.
+    // The stream below has ended with its error, so a read after a recovery returns `nil`.
     ResponseStream(pull: { [pull] in
       do {
         return try await pull()
@@ -92,10 +96,10 @@ extension ResponseStream {
     })
   }
 
-  /// The same stream, with a task-local value set whenever a result is read.
+  /// The same stream, with a task-local value set during every read.
   ///
-  /// `$value.withValue(…) { await next(request) }` covers the way down and the first result; this
-  /// covers all of them.
+  /// `$value.withValue(…) { await next(request) }` covers the request and the first result; this
+  /// covers all results.
   public func binding<Value: Sendable>(
     _ local: TaskLocal<Value>, to value: Value
   ) -> ResponseStream {
@@ -104,10 +108,9 @@ extension ResponseStream {
     })
   }
 
-  /// The same stream with its first result, or error, already read.
+  /// The same stream, with its first result or error already read.
   ///
-  /// Interceptors below have then run within whatever surrounds this call, task-local values above
-  /// all.
+  /// The interceptors below have then run in the caller's context, such as its task-local values.
   func withFirstResultRead() async -> ResponseStream {
     let first: Result<GraphQLResponse?, any Error>
     do {
@@ -123,7 +126,7 @@ extension ResponseStream {
   }
 }
 
-/// Remembers that a stream has ended.
+/// Records that a stream has ended.
 private final class StreamEnd: Sendable {
   private let hasEnded = Atomic(false)
 
@@ -132,7 +135,7 @@ private final class StreamEnd: Sendable {
   func reach() { hasEnded.store(true, ordering: .releasing) }
 }
 
-/// A result that was read, for the one who reads it next.
+/// A result that was read ahead, for the next read.
 private final class Unread: Sendable {
   private let result: Locked<Result<GraphQLResponse?, any Error>?>
 

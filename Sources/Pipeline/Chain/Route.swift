@@ -1,7 +1,6 @@
 import GQLRunLanguage
 
-/// The interceptors that one request passes: those of its pipeline whose condition holds, sorted
-/// into stages.
+/// The interceptors of one request, by stage: those of the entries whose condition holds.
 final class Route: Sendable {
   struct Stop<Interceptor: Sendable>: Sendable {
     /// The identifier of the entry.
@@ -14,9 +13,9 @@ final class Route: Sendable {
     case cacheRead(Stop<any CacheInterceptor>)
   }
 
-  /// What a request meets before the network, from the first.
+  /// The GraphQL interceptors and cache reads, in chain order.
   let links: [Link]
-  /// The HTTP interceptors from the outermost to the fetch.
+  /// The HTTP interceptors, from the outermost to the fetch.
   let http: [Stop<any HTTPInterceptor>]
   let parser: Stop<any ResponseParsingInterceptor>?
   let cacheWrite: Stop<any CacheInterceptor>?
@@ -32,8 +31,8 @@ final class Route: Sendable {
     var parser: Stop<any ResponseParsingInterceptor>?
     var cacheWrite: Stop<any CacheInterceptor>?
     var taps: [Stop<any ErrorTap>] = []
-    // An HTTP interceptor below the fetch surrounds those above it: it sees a response after all of
-    // them have.
+    // An HTTP interceptor below the fetch encloses those above it: it receives a response after
+    // them.
     var below: [Stop<any HTTPInterceptor>] = []
     var fetch: Stop<any HTTPInterceptor>?
     for entry in entries where isOn(entry) {
@@ -65,8 +64,8 @@ final class Route: Sendable {
     self.taps = taps
   }
 
-  /// The policy of requests that have none: the one of the cache read, but a subscription reads the
-  /// cache only when it asks to itself.
+  /// The policy of requests that have none: that of the cache read. Subscriptions only read the
+  /// cache if their request asks for it.
   func defaultPolicy(for type: OperationType) -> CachePolicy {
     var policy = CachePolicy.networkOnly
     for case .cacheRead(let stop) in links {
@@ -87,17 +86,18 @@ final class Route: Sendable {
   }
 }
 
-/// What is made of a pipeline once: its routes, one for all requests where no entry has a condition, and
-/// what its requests have in common.
+/// The routes of a pipeline, and the values that its requests share.
+///
+/// Without conditions in its entries, one route serves all requests.
 final class Routes: Sendable {
-  /// Makes HTTP requests; `nil` without an endpoint.
+  /// Builds HTTP requests; `nil` without an endpoint.
   let builder: HTTPRequestBuilder?
   let services: Services
   /// Whether a store that cannot be written is an error of the request.
   let isStoreRequired: Bool
   private let entries: [PipelineEntry]
   private let common: (route: Route, shared: Shareable<ChainContext.Shared>)?
-  /// Without those who listen.
+  /// The shared values, without the error taps of a route.
   private let told: ChainContext.Shared
 
   init(_ pipeline: Pipeline, _ services: Services) {
@@ -119,7 +119,7 @@ final class Routes: Sendable {
     common?.route ?? Route(entries, for: request)
   }
 
-  /// What the interceptors of a route are told.
+  /// The shared context of a route's interceptors.
   func shared(by route: Route) -> Shareable<ChainContext.Shared> {
     common?.shared ?? Shareable(told.heard(by: route))
   }

@@ -3,11 +3,10 @@ public import GQLRunCache
 import GQLRunSupport
 public import Logging
 
-/// What outlives requests and is handed to every chain: network, store, time, chance, log.
+/// The services that outlive requests: transport, store, clock, random numbers, logger.
 ///
-/// Plugins reach the world through these and nothing else, so a test replaces them.
-///
-/// A copy costs as much as one reference, since each step of a chain has one.
+/// Plugins use these instead of the system's, so that a test can replace them. Copying costs one
+/// reference count.
 public struct Services: Sendable {
   private struct Parts: Sendable {
     var transport: (any HTTPTransport)?
@@ -24,46 +23,61 @@ public struct Services: Sendable {
 
   private var parts: Shareable<Parts>
 
+  /// Sends HTTP requests; `nil` without a network.
   public var transport: (any HTTPTransport)? {
     get { parts.value.transport }
     set { parts.value.transport = newValue }
   }
+  /// The normalized cache's store; `nil` without a cache.
   public var store: (any RecordStore)? {
     get { parts.value.store }
     set { parts.value.store = newValue }
   }
+  /// The monotonic clock, for durations, timeouts and delays.
   public var clock: ServiceClock {
     get { parts.value.clock }
     set { parts.value.clock = newValue }
   }
-  /// The time of day in seconds since 1970, for dates that servers send. May jump: never used for
-  /// waiting.
+  /// Returns the time of day in seconds since 1970, for dates that servers send.
+  ///
+  /// It may jump; use ``clock`` for delays.
   public var secondsSince1970: @Sendable () -> Double {
     get { parts.value.secondsSince1970 }
     set { parts.value.secondsSince1970 = newValue }
   }
-  /// A random number from 0 up to, but not including, 1.
+  /// Returns a random number in `0..<1`.
   public var random: @Sendable () -> Double {
     get { parts.value.random }
     set { parts.value.random = newValue }
   }
+  /// The logger of the run.
   public var logger: Logger {
     get { parts.value.logger }
     set { parts.value.logger = newValue }
   }
-  /// The value of an environment variable, for plugins that read one per request.
+  /// Returns the value of an environment variable, for plugins that read one per request.
   public var variable: @Sendable (_ name: String) -> String? {
     get { parts.value.variable }
     set { parts.value.variable = newValue }
   }
-  /// The secret values of this run. A plugin that receives one adds it here, so that no output shows it.
+  /// The secret values of this run. A plugin that receives a secret adds it here, so that no output
+  /// shows it.
   public var secrets: KnownSecrets {
     get { parts.value.secrets }
     set { parts.value.secrets = newValue }
   }
-  /// What plugins share among requests and pipelines.
+  /// State that plugins share between requests and pipelines.
   public var shared: SharedState { parts.value.shared }
 
+  /// Creates services.
+  ///
+  /// - Parameters:
+  ///   - transport: Sends HTTP requests; `nil` has no network.
+  ///   - store: The store of the cache; `nil` has no cache.
+  ///   - clock: The monotonic clock.
+  ///   - secondsSince1970: Returns the time of day.
+  ///   - random: Returns a random number in `0..<1`.
+  ///   - logger: The logger; discards everything by default.
   public init(
     transport: (any HTTPTransport)? = nil, store: (any RecordStore)? = nil,
     clock: ServiceClock = ServiceClock(ContinuousClock()),
@@ -77,16 +91,16 @@ public struct Services: Sendable {
         random: random, logger: logger))
   }
 
-  /// The time of day of this machine.
+  /// Returns the time of day of this machine, in seconds since 1970.
   public static let timeOfDay: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 
-  /// The environment variables of this process.
+  /// Returns an environment variable of this process; `nil` if it is not set.
   public static let environment: @Sendable (String) -> String? = {
-    // Asked for tokens of every attempt: one variable, and not a dictionary of all.
+    // Called for tokens in every attempt, so it reads one variable and builds no dictionary.
     getenv($0).map { String(cString: $0) }
   }
 
-  /// Services that single plugins need, such as the state of a token.
+  /// A further service, under a key that its plugin defines; `nil` if it is not set.
   public subscript<Key: ServiceKey>(key: Key.Type) -> Key.Value? {
     get { parts.value.others[ObjectIdentifier(key)] as? Key.Value }
     set { parts.value.others[ObjectIdentifier(key)] = newValue }
@@ -95,17 +109,21 @@ public struct Services: Sendable {
 
 /// The key of a further service in ``Services``.
 public protocol ServiceKey {
+  /// The type of the service.
   associatedtype Value: Sendable
 }
 
 /// Sends HTTP requests.
 public protocol HTTPTransport: Sendable {
-  /// Where tasks that send many requests run best: in the threads that the answers come in on. Empty
-  /// when it makes no difference. Nothing that makes a thread wait belongs there.
+  /// The executors on which tasks with many requests run best: those of the network threads. May be
+  /// empty. Tasks on them must not block.
   var executors: [any TaskExecutor] { get }
 
-  /// Sends a request and returns when the head of its response has arrived.
+  /// Sends a request, and returns when the head of its response has arrived.
   ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - limits: The limits of the exchange; they also apply to the body.
   /// - Throws: ``ChainError`` of the layer `transport`, with ``ChainError/delivery`` set.
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
@@ -113,33 +131,41 @@ public protocol HTTPTransport: Sendable {
 }
 
 extension HTTPTransport {
+  /// Empty: tasks run on the default executor.
   public var executors: [any TaskExecutor] { [] }
 }
 
-/// The bounds of one HTTP exchange.
+/// The limits of one HTTP exchange.
 public struct HTTPLimits: Sendable, Hashable {
-  /// From sending the request to the last byte of the body.
+  /// Time limit from sending the request to the last byte of the body. 300 s by default.
   public var total: Duration = .seconds(300)
+  /// Time limit for connecting. 10 s by default.
   public var connect: Duration = .seconds(10)
-  /// The longest silence of the server.
+  /// The longest time without data from the server. 30 s by default.
   public var idle: Duration = .seconds(30)
-  /// The fewest bytes per second, once the body has begun; 0 does not measure.
+  /// The lowest throughput of the body, in bytes per second; 0, the default, has no limit.
   public var minimumThroughput = ByteSize(bytes: 0)
-  /// After decompression.
+  /// The largest body, after decompression. 1 GiB by default.
   public var bodyBytes: ByteSize = .gibibytes(1)
+  /// The largest head of a response. 64 KiB by default.
   public var headerBytes: ByteSize = .kibibytes(64)
-  /// How many times larger a body may become; `nil` does not measure.
+  /// The largest ratio of decompressed to compressed size; `nil`, the default, has no limit.
   public var decompressionRatio: Int?
+  /// The settings of the connection.
   public var connection = HTTPConnection()
 
+  /// Creates limits with the default values.
   public init() {}
 }
 
-/// A clock that plugins measure and wait with.
+/// A clock for measurements and delays.
 public struct ServiceClock: Sendable {
   private let reading: @Sendable () -> Duration
   private let wait: @Sendable (Duration) async throws -> Void
 
+  /// Creates a clock that starts at zero.
+  ///
+  /// - Parameter clock: The clock that measures and sleeps.
   public init<Base: Clock>(_ clock: Base) where Base.Duration == Duration {
     let start = clock.now
     reading = { start.duration(to: clock.now) }
@@ -150,9 +176,11 @@ public struct ServiceClock: Sendable {
     }
   }
 
-  /// The time since this value was made; never goes back.
+  /// Returns the time since this value was created; never decreases.
   public func now() -> Duration { reading() }
 
-  /// Waits, unless the task is cancelled.
+  /// Suspends the task for a duration.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
   public func sleep(for duration: Duration) async throws { try await wait(duration) }
 }

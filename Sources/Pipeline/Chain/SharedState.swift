@@ -1,10 +1,10 @@
 import GQLRunSupport
 
-/// State that outlives requests and that plugins share by name: tokens, budgets, what an endpoint
-/// is known not to support.
+/// State that outlives requests and that plugins share by type and name: tokens, budgets, features
+/// that an endpoint is known to lack.
 ///
-/// A value is made when somebody first asks for it, and lives as long as the services do. Copies of
-/// ``Services`` share one.
+/// A value is created on first access and lives as long as the services. Copies of ``Services``
+/// share one state.
 public final class SharedState: Sendable {
   private struct Key: Hashable {
     var type: ObjectIdentifier
@@ -13,11 +13,16 @@ public final class SharedState: Sendable {
 
   private let values = Locked<[Key: any Sendable]>([:])
 
+  /// Creates an empty state.
   public init() {}
 
-  /// The value of a type and a name, made by `make` when there is none.
+  /// Returns the value of a type and a name; creates it with `make` if there is none.
   ///
-  /// - Parameter make: Called with the lock held: short, and does not ask for shared state.
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - name: The name of the value, unique per type.
+  ///   - make: Creates the value. Called with a lock held, so it must be short and not access
+  ///     shared state.
   public func value<Value: Sendable>(
     _ type: Value.Type, named name: String, make: () -> Value
   ) -> Value {
@@ -30,7 +35,7 @@ public final class SharedState: Sendable {
     }
   }
 
-  /// All values of a type.
+  /// Returns all values of a type, in no particular order.
   public func all<Value: Sendable>(_ type: Value.Type) -> [Value] {
     values.withLock { $0.values.compactMap { $0 as? Value } }
   }

@@ -1,15 +1,15 @@
-/// An entry of a chain as it was read, before its interceptors are made.
+/// A parsed entry of a chain, before its interceptors are created.
 struct ChainDraft {
   var name: String
-  /// Where the plugin is named.
+  /// The source location of the plugin's name.
   var place: SourcePlace
   var id: String
   var plugin: any Plugin.Type
   var description: PluginDescription
   var options: PluginOptions
   var condition: OperationCondition
-  /// Whether the options were read without an error.
+  /// Whether the options were read without errors.
   var isSound: Bool
-  /// Whether the options hold `${exec:…}`.
+  /// Whether the options contain `${exec:…}`.
   var hasCommands = false
 }

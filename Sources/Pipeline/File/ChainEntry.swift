@@ -1,6 +1,7 @@
-/// An entry of a chain as it is written: a plugin, and what stands beside it.
+/// An entry of a chain as the file has it: a plugin with the keys next to it.
 struct ChainEntry {
-  /// The most entries of a chain, and the most changes to one: every entry is checked against the others.
+  /// The most entries of a chain, and the most changes to a chain. Every entry is checked against
+  /// the others.
   static let mostEntries = 1000
   /// The keys that change an inherited chain.
   static let changes = ["insert", "replace", "remove"]
@@ -8,7 +9,7 @@ struct ChainEntry {
   static let neighbours = ["id", "when"]
 
   let members: [YAMLNode.Member]
-  /// The member that names the plugin, known or not; `nil` when there is none.
+  /// The member with the plugin's name, known or not; `nil` if there is none.
   let plugin: YAMLNode.Member?
   private let isKnown: Bool
   private let node: YAMLNode
@@ -44,8 +45,8 @@ struct ChainEntry {
     ChainEntry(members.filter { !Self.changes.contains($0.key) }, of: self)
   }
 
-  /// The entry's identifier: the one it gives, or else its plugin's name, with a number when that
-  /// is taken.
+  /// The identifier of the entry: its own, or else its plugin's name, with a number if that is not
+  /// unique.
   func freshID(among taken: [String]) -> String {
     if let id = self["id"], case .scalar(let text, _) = id.value.content { return text }
     let name = plugin?.key ?? ""
@@ -58,7 +59,7 @@ struct ChainEntry {
     return id
   }
 
-  /// The entry as a node that carries its identifier, which then depends on no other entry.
+  /// The entry as a node with an explicit identifier, which then depends on no other entry.
   func node(id: String) -> YAMLNode {
     guard isKnown, self["id"] == nil, let plugin else { return node }
     let value = YAMLNode(content: .scalar(id, isPlain: true), place: plugin.keyPlace)

@@ -1,7 +1,7 @@
 import GQLRunCache
 
 extension PipelineFile {
-  /// The keys of a pipeline file but for `chain`.
+  /// The options of a pipeline file except `chain`.
   static let options: [OptionDescription] = [
     OptionDescription("version", .int(), required: true, "The version of the format; always 1"),
     OptionDescription("name", .string, "What the pipeline is called in logs and reports"),
@@ -77,11 +77,11 @@ extension PipelineFile {
       "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),
   ]
 
-  /// A time after which data are stale, in whole seconds: records keep the second in which they were received.
+  /// The type of max ages, in whole seconds: records store the second in which they were received.
   public static let maxAge = OptionType.duration(
     in: .zero...(.seconds(1_000_000 * 3600)), wholeSeconds: true)
 
-  /// The keys of `when`.
+  /// The options of `when`.
   static let conditionOptions: [OptionDescription] = [
     OptionDescription("operation", .list(.string), "The names of operations"),
     OptionDescription(

@@ -2,32 +2,33 @@ public import GQLRunLanguage
 
 /// Reads pipeline files: `*.pipeline.yaml`.
 ///
-/// Reading reaches no network. Everything that is wrong with a file is reported at once, each
-/// finding with its place.
+/// Reading does not use the network. All problems of a file are reported at once, each with its
+/// source location.
 public enum PipelineFile {
-  /// A pipeline together with what was noticed about its file.
+  /// A pipeline with the warnings about its file.
   public struct Loaded: Sendable {
+    /// The pipeline.
     public var pipeline: Pipeline
-    /// Warnings only.
+    /// The diagnostics of the file; warnings only.
     public var warnings: PipelineDiagnostics
   }
 
-  /// The largest file that is read, in bytes.
+  /// The largest file that is read, in bytes: 1 MiB.
   public static let maximumBytes = 1 << 20
 
-  /// Reads and assembles a pipeline.
+  /// Reads a pipeline from a file.
   ///
-  /// - Throws: All errors and warnings of the file.
+  /// - Throws: ``PipelineDiagnostics`` with all errors and warnings of the file.
   public static func load(
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process
   ) throws(PipelineDiagnostics) -> Loaded {
     try load(bytes(of: path, environment), file: path, registry: registry, environment: environment)
   }
 
-  /// Reads and assembles a pipeline from the bytes of a file.
+  /// Reads a pipeline from the bytes of a file.
   ///
-  /// - Parameter file: The path of the file; what it refers to is taken relative to its folder.
-  /// - Throws: All errors and warnings of the file.
+  /// - Parameter file: The path of the file. Paths in the file are relative to its folder.
+  /// - Throws: ``PipelineDiagnostics`` with all errors and warnings of the file.
   public static func load(
     _ bytes: [UInt8], file: String, registry: PluginRegistry,
     environment: PipelineFileEnvironment
@@ -44,11 +45,11 @@ public enum PipelineFile {
     return Loaded(pipeline: pipeline, warnings: loader.diagnostics)
   }
 
-  /// Everything that is wrong with a file. Runs no command: options with `${exec:…}` are taken to
-  /// be right.
+  /// Returns all errors and warnings of a file. Runs no commands: options with `${exec:…}` count as
+  /// valid.
   ///
-  /// - Parameter readSchema: Reads the schema that the file names; with it, the file's rules (`keys`,
-  ///   `fields`, `types`) are held against the schema.
+  /// - Parameter readSchema: Reads the schema that the file names. With it, the rules of the file
+  ///   (`keys`, `fields`, `types`) are checked against the schema.
   public static func check(
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process,
     readSchema: ((_ path: String) throws -> Schema)? = nil
@@ -62,7 +63,8 @@ public enum PipelineFile {
     }
   }
 
-  /// Everything that is wrong with the bytes of a file; see ``check(path:registry:environment:readSchema:)``.
+  /// Returns all errors and warnings of the bytes of a file; see
+  /// ``check(path:registry:environment:readSchema:)``.
   public static func check(
     _ bytes: [UInt8], file: String, registry: PluginRegistry,
     environment: PipelineFileEnvironment, readSchema: ((_ path: String) throws -> Schema)? = nil

@@ -4,7 +4,7 @@ import GQLRunSupport
 extension PipelineLoader {
   struct Drafts {
     var known: [ChainDraft] = []
-    /// Whether an entry names no known plugin, so that something else may not really be missing.
+    /// Whether an entry has an unknown plugin, so that another entry may not really be missing.
     var hasUnknown = false
   }
 
@@ -85,7 +85,7 @@ extension PipelineLoader {
       hasCommands: decoder.programs.count > programsBefore)
   }
 
-  /// A key that stands beside a plugin and does not belong there.
+  /// Reports a key next to a plugin that is not allowed there.
   private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: PluginDescription) {
     if registry[member.key] != nil {
       report(
@@ -150,8 +150,7 @@ extension PipelineLoader {
 }
 
 extension PipelineLoader {
-  /// The entries with their interceptors; those whose options are not right or not known are left
-  /// out.
+  /// The entries with their interceptors; entries with invalid or unknown options are left out.
   mutating func entries(_ drafts: [ChainDraft], name: String?) -> [PipelineEntry] {
     let firstHTTP = drafts.firstIndex {
       !$0.description.stages.contains(.graphQL) && !$0.description.stages.contains(.cache)
@@ -159,7 +158,7 @@ extension PipelineLoader {
     return drafts.indices.compactMap { index in
       let draft = drafts[index]
       guard draft.isSound else { return nil }
-      // Of an entry whose options are not known nothing but its description can be shown.
+      // If the options are unknown, only the description can be shown.
       let opaque = PipelineEntry(
         id: draft.id, PluginInstance([]), when: draft.condition, description: draft.description,
         options: draft.options)
@@ -178,7 +177,7 @@ extension PipelineLoader {
           id: draft.id, instance, when: draft.condition, description: draft.description,
           options: draft.options)
       } catch {
-        // The option may be wrong because a placeholder is in its place.
+        // The option may only be invalid because it contains a placeholder.
         if self.environment.showsPlaceholders, draft.hasCommands { return opaque }
         report(
           .wrongValue, "`\(draft.name)`: \(error.message)", draft.options.place(of: error.option),
@@ -188,7 +187,7 @@ extension PipelineLoader {
     }
   }
 
-  /// A plugin of both stages that stands among those of the HTTP stage takes part in that one only.
+  /// A plugin with both stages among those of the HTTP stage only takes part in the HTTP stage.
   private mutating func keepHTTPParts(
     of instance: inout PluginInstance, _ draft: ChainDraft, below first: ChainDraft
   ) {

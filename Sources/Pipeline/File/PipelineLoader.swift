@@ -3,15 +3,15 @@ import GQLRunLanguage
 import GQLRunSupport
 import HTTPTypes
 
-/// Turns the bytes of a pipeline file, and of those it extends, into a pipeline, collecting
-/// everything that is wrong with them.
+/// Creates a pipeline from the bytes of a pipeline file and of those it extends, and collects all
+/// diagnostics.
 struct PipelineLoader {
   let file: String
   let registry: PluginRegistry
   let environment: PipelineFileEnvironment
   private(set) var diagnostics: PipelineDiagnostics
   var decoder: OptionDecoder
-  /// Reads the schema that the file names, so that its rules are held against it; `nil` leaves that out.
+  /// Reads the schema that the file names, to check the rules against it; `nil` skips this check.
   var readSchema: ((_ path: String) throws -> Schema)?
 
   init(file: String, registry: PluginRegistry, environment: PipelineFileEnvironment) {
@@ -22,7 +22,7 @@ struct PipelineLoader {
     decoder = OptionDecoder(environment: environment)
   }
 
-  /// The pipeline, or `nil` when something is wrong or was not to be found out.
+  /// The pipeline, or `nil` if there are errors or a value is unknown.
   mutating func load(_ bytes: [UInt8]) -> Pipeline? {
     var source = PipelineSource(registry: registry, environment: environment)
     let root = source.read(bytes, file: file)
@@ -110,9 +110,10 @@ extension PipelineLoader {
     return hasErrors ? nil : pipeline
   }
 
-  /// Adds what `fields` says of single fields; leaves `keys` alone when it says nothing of them.
+  /// Adds the rules of `fields` for key arguments and pages; does not change `keys` without such
+  /// rules.
   ///
-  /// - Returns: By type and field, the times for which data are fresh.
+  /// - Returns: The max ages by type and field.
   private mutating func addFieldRules(
     _ options: PluginOptions, to keys: inout KeyRules?
   ) -> [String: [String: Duration]] {
@@ -156,7 +157,7 @@ extension PipelineLoader {
     }
   }
 
-  /// By type, the times for which data are fresh.
+  /// The max ages by type.
   private mutating func typeRules(_ options: PluginOptions) -> [String: Duration] {
     guard case .map(let entries)? = options["types"]?.content else { return [:] }
     var ages: [String: Duration] = [:]
@@ -182,7 +183,8 @@ extension PipelineLoader {
     }
   }
 
-  /// A group is a prefix of keys, as the name of a type is; anything else could be another key's beginning.
+  /// A group must be a prefix of keys, as the name of a type is; other text could be the beginning
+  /// of another key.
   private mutating func checkGroups(_ options: PluginOptions) {
     guard case .map(let groups)? = options.object(ifGiven: "keys")?["groups"]?.content else {
       return
@@ -195,7 +197,7 @@ extension PipelineLoader {
     }
   }
 
-  /// Holds the rules against the schema that the file names.
+  /// Checks the rules against the schema that the file names.
   private mutating func checkRules(_ options: PluginOptions) {
     guard let readSchema, let path = options.string(ifGiven: "schema") else { return }
     do {
@@ -295,7 +297,7 @@ extension PipelineLoader {
     for expectation in tests.flatMap(\.expectations) {
       guard case .passes(let entry, _) = expectation.what, !known.contains(entry) else { continue }
       unknown += 1
-      // A file may name as many unknown entries as it has lines: the first few have suggestions.
+      // A file may have as many unknown entries as lines; only the first ones get suggestions.
       let suggests = unknown <= 20
       decoder.findings.append(
         PipelineDiagnostic(

@@ -1,12 +1,12 @@
 import GQLRunSupport
 
-/// Puts what a file says over what the file says that it extends.
+/// Merges a pipeline file with the file that it extends.
 ///
-/// Mappings are merged key by key; everything else replaces. A `store` that names its kind replaces
-/// the inherited one. Of the chain, each entry says what it changes: `insert`, `replace` or `remove`.
+/// Mappings are merged by key; other values are replaced. A `store` with a kind replaces the
+/// inherited one. In the chain, each entry declares its change: `insert`, `replace` or `remove`.
 struct PipelineMerge {
   private let registry: PluginRegistry
-  /// The file that is extended, for messages.
+  /// The path of the extended file, for messages.
   private let base: String
   private(set) var findings: [PipelineDiagnostic] = []
 
@@ -15,8 +15,8 @@ struct PipelineMerge {
     self.base = base
   }
 
-  /// The members of a file over those it inherits. Tests are not inherited: they are about the file
-  /// they stand in.
+  /// The members of a file merged with the inherited ones. Tests are not inherited: they are about
+  /// their own file.
   mutating func members(
     _ own: [YAMLNode.Member], over inherited: [YAMLNode.Member]
   ) -> [YAMLNode.Member] {
@@ -83,7 +83,7 @@ struct PipelineMerge {
 // MARK: The chain
 
 extension PipelineMerge {
-  /// An entry of the chain under the identifier by which it can be named.
+  /// An entry of the chain with its identifier.
   private struct Slot {
     var entry: ChainEntry
     var id: String
@@ -147,7 +147,7 @@ extension PipelineMerge {
     }
   }
 
-  /// Where `insert: { before: ID }` or `{ after: ID }` puts an entry.
+  /// The index at which `insert: { before: ID }` or `{ after: ID }` puts an entry.
   private mutating func insertion(_ insert: YAMLNode.Member, _ slots: [Slot]) -> Int? {
     guard case .mapping(let members) = insert.value.content, members.count == 1,
       let side = members.first, ["before", "after"].contains(side.key)
@@ -162,7 +162,7 @@ extension PipelineMerge {
     return side.key == "before" ? index : index + 1
   }
 
-  /// The places of the entries that a value names; a list of names is for `remove` only.
+  /// The indices of the entries that a value names; only `remove` accepts a list.
   private mutating func targets(
     _ value: YAMLNode, _ owner: String, _ slots: [Slot]
   ) -> [Int] {
@@ -194,7 +194,7 @@ extension PipelineMerge {
     return indices.sorted()
   }
 
-  /// The extended file has no chain, so there is nothing to change.
+  /// Reports changes to a chain that the extended file does not have.
   private mutating func reportChanges(_ chain: YAMLNode.Member) {
     guard case .sequence(let nodes) = chain.value.content else { return }
     for entry in nodes.map({ ChainEntry($0, registry) }) {

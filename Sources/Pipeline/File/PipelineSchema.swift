@@ -1,9 +1,11 @@
 public import GQLRunJSON
 
 extension PipelineFile {
-  /// The JSON Schema of pipeline files for editors, made from the tables of options.
+  /// The JSON Schema of pipeline files, for editors; generated from the option tables.
   ///
   /// https://json-schema.org/draft/2020-12
+  ///
+  /// - Parameter registry: The plugins that the schema describes.
   public static func schema(_ registry: PluginRegistry) -> JSONValue {
     var properties = PipelineSchema.properties(options)
     properties["chain"] = .object([
@@ -21,20 +23,20 @@ extension PipelineFile {
   }
 }
 
-/// Tables of options as JSON Schema.
+/// Generates JSON Schema from option tables.
 private enum PipelineSchema {
   static func properties(_ table: [OptionDescription]) -> JSONObject {
     table.reduce(into: JSONObject()) { $0[$1.name] = schema(of: $1) }
   }
 
-  /// An entry of a chain: a plugin's name, or a mapping with one plugin and what stands beside it.
+  /// An entry of a chain: a plugin's name, or a mapping with one plugin and the keys next to it.
   static func entry(_ registry: PluginRegistry) -> JSONValue {
     var properties = JSONObject()
     for description in registry.descriptions {
       var plugin = object(description.options)
       plugin["description"] = .string(description.summary)
       if !description.options.contains(where: \.isRequired) {
-        // `- fetch:` with nothing behind it.
+        // `- fetch:` without a value.
         plugin["type"] = ["object", "null"]
       }
       properties[description.name] = .object(plugin)
@@ -90,7 +92,7 @@ private enum PipelineSchema {
     return .object(schema)
   }
 
-  /// A default as JSON; what has a unit stays text.
+  /// A default as JSON; a value with a unit stays text.
   private static func value(_ text: String, _ type: OptionType) -> JSONValue {
     switch type {
     case .bool: .boolean(text == "true")
@@ -122,13 +124,13 @@ private enum PipelineSchema {
       }
       return orExpansion(schema)
     case .string, .template, .path:
-      // A plain `5` or `true` is text here, and an editor cannot know.
+      // A plain `5` or `true` is text here; an editor cannot know that.
       return ["type": ["string", "number", "boolean"]]
     case .duration: return pattern("^[0-9]+(\\.[0-9]+)?(ms|s|m|h)$")
     case .size: return pattern("^[0-9]+(\\.[0-9]+)?(B|KB|MB|GB|KiB|MiB|GiB)$")
     case .percentage: return pattern("^[0-9]+(\\.[0-9]+)?%$")
     case .choice(let words):
-      // What YAML takes for a number is one of the words all the same.
+      // A word that YAML reads as a number is also valid.
       let numbers = words.compactMap { JSONNumber(text: $0).map(JSONValue.number) }
       return orExpansion(["enum": .array(words.map(JSONValue.string) + numbers)])
     case .list(let element):
@@ -144,7 +146,7 @@ private enum PipelineSchema {
     orExpansion(["type": "string", "pattern": .string(pattern)])
   }
 
-  /// Values may be brought from outside: `${env:NAME}`.
+  /// Allows an expansion in place of the value: `${env:NAME}`.
   private static func orExpansion(_ schema: JSONObject) -> JSONObject {
     [
       "anyOf": [

@@ -1,10 +1,10 @@
 import GQLRunSupport
 
-/// Reads a pipeline file, and the files it extends, as one mapping of nodes.
+/// Reads a pipeline file and the files it extends as one mapping of nodes.
 ///
-/// Every node keeps the place where it was written, so that what is wrong is told in the right file.
+/// Every node keeps its source location, so that diagnostics name the right file.
 struct PipelineSource {
-  /// How many files may extend one another.
+  /// The most files that extend one another.
   static let maximumDepth = 16
 
   private let registry: PluginRegistry
@@ -19,7 +19,7 @@ struct PipelineSource {
     self.environment = environment
   }
 
-  /// The root of the file, or `nil` with at least one finding.
+  /// The root of the file, or `nil` with at least one diagnostic.
   mutating func read(_ bytes: [UInt8], file: String) -> YAMLNode? {
     read(bytes, file: file, descendants: [])
   }

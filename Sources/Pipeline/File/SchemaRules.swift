@@ -1,14 +1,15 @@
 import GQLRunCache
 public import GQLRunLanguage
 
-/// Holds the rules of a pipeline file (`keys`, `fields`, `types`) against a schema, each at its place.
+/// Checks the rules of a pipeline file (`keys`, `fields`, `types`) against a schema, each with its
+/// source location.
 struct SchemaRules {
   private let check: RuleCheck
   private(set) var findings: [PipelineDiagnostic] = []
 
   init(_ schema: Schema) { check = RuleCheck(schema) }
 
-  /// Adds what is wrong with the options of a file.
+  /// Adds the problems of a file's options.
   mutating func add(_ options: PluginOptions) {
     if let keys = options.object(ifGiven: "keys") { addKeys(keys) }
     for entry in options["fields"]?.entries ?? [] { addField(entry) }
@@ -33,7 +34,7 @@ struct SchemaRules {
     for entry in keys["groups"]?.entries ?? [] { report(check.type(entry.name), entry.namePlace) }
   }
 
-  /// A rule for `Type.field`; a name in another form is reported when the file is read.
+  /// Checks a rule for `Type.field`; a name in another form is reported when the file is read.
   private mutating func addField(_ entry: OptionValue.Entry) {
     let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2 else { return }
@@ -58,9 +59,11 @@ struct SchemaRules {
 }
 
 extension Pipeline {
-  /// What is wrong with the rules of the pipeline's file when they are held against a schema: names of
-  /// types, fields and arguments that the schema does not have, pages of what is no list. Empty for a
-  /// pipeline that was put together in code.
+  /// Checks the rules of the pipeline's file against a schema: unknown types, fields and arguments,
+  /// and page rules for fields that are not lists.
+  ///
+  /// - Parameter schema: The schema of the endpoint.
+  /// - Returns: The problems; empty for a pipeline that was created in code.
   public func ruleDiagnostics(against schema: Schema) -> PipelineDiagnostics {
     var rules = SchemaRules(schema)
     if let shown { rules.add(shown) }

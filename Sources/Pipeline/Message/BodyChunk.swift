@@ -1,8 +1,9 @@
-/// A piece of a body, wherever its bytes live: no copy is made to pass it along.
+/// A piece of a body. Its bytes are passed on without a copy.
 public protocol BodyChunk: Sendable {
+  /// The number of bytes.
   var count: Int { get }
 
-  /// Gives access to the bytes. The pointer is valid during the call only.
+  /// Calls `body` with the bytes. The pointer is only valid during the call.
   func withUnsafeBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result

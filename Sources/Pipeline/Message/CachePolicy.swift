@@ -1,6 +1,6 @@
 import GQLRunLanguage
 
-/// How one operation uses the cache and the network.
+/// The fetch policy of an operation: how it uses the cache and the network.
 ///
 /// | policy | reads the cache | network | writes the cache |
 /// |---|---|---|---|
@@ -11,18 +11,25 @@ import GQLRunLanguage
 /// | `cache-and-network` | before | always | yes; two results on a hit |
 /// | `network-first` | after a network failure | always | yes |
 ///
-/// Mutations never read the cache and do write it. Subscriptions run as `network-only` unless a
-/// request asks for `cache-and-network`.
+/// Mutations never read the cache, but write it. Subscriptions run as `network-only` unless a
+/// request has the policy `cache-and-network`.
 public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
+  /// Reads the cache; uses the network on a miss.
   case cacheFirst = "cache-first"
+  /// Uses the network, and writes the cache.
   case networkOnly = "network-only"
+  /// Uses the network, and does not write the cache.
   case noCache = "no-cache"
+  /// Reads the cache; a miss is an error.
   case cacheOnly = "cache-only"
+  /// Reads the cache, and uses the network in any case.
   case cacheAndNetwork = "cache-and-network"
+  /// Uses the network; reads the cache if the network fails.
   case networkFirst = "network-first"
 
-  /// Reads the name of a policy in any vocabulary: kebab case, Apollo's camel case, or the names of
-  /// Apollo iOS 1.x.
+  /// Parses the name of a policy: kebab case, Apollo's camel case, or the names of Apollo iOS 1.x.
+  ///
+  /// - Parameter name: The name. Returns `nil` for an unknown one.
   public init?(name: String) {
     if let policy = CachePolicy(rawValue: name) ?? Self.otherNames[name] {
       self = policy
@@ -31,7 +38,7 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Every name that is understood; the printed ones first.
+  /// All names that ``init(name:)`` accepts; the canonical ones first.
   public static let names: [String] = allCases.map(\.rawValue) + otherNames.keys.sorted()
 
   private static let otherNames: [String: CachePolicy] = [
@@ -48,18 +55,21 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
     "returnCacheDataAndFetch": .cacheAndNetwork,
   ]
 
-  /// Whether results from the server go into the cache.
+  /// Whether results of the network are written to the cache.
   public var writesCache: Bool { self != .noCache }
 }
 
 extension CachePolicy: CustomStringConvertible {
+  /// The name in kebab case.
   public var description: String { rawValue }
 }
 
 extension GraphQLRequest {
-  /// Refuses `cache-only` for an operation that the cache cannot answer: a mutation or a subscription.
+  /// Refuses `cache-only` for an operation that the cache cannot answer: a mutation or a
+  /// subscription.
   ///
-  /// - Parameter policy: The policy that applies to the request, its own or that of the chain.
+  /// - Parameter policy: The policy of the request, or else that of its chain.
+  /// - Throws: ``ChainError`` with code `invalidRequest`.
   func checkPolicy(_ policy: CachePolicy?) throws(ChainError) {
     guard policy == .cacheOnly, operationType != .query else { return }
     throw ChainError(

@@ -1,8 +1,9 @@
 import GQLRunSupport
 
-/// Elements that are handed out one by one, each to one reader.
+/// A queue of elements; each is read once.
 ///
-/// Behind a lock and not an actor: a result passes several of these, and is not to wait at each.
+/// Guarded by a lock and not by an actor: a result passes several queues and should not suspend at
+/// each.
 final class ElementQueue<Element: Sendable>: Sendable {
   private let elements: Locked<ArraySlice<Element>>
 

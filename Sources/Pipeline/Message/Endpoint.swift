@@ -1,24 +1,33 @@
 public import HTTPTypes
 
-/// Where operations are sent.
+/// The URL that operations are sent to, with header fields and method.
 public struct Endpoint: Sendable, Hashable {
-  /// How queries are sent. Mutations and subscriptions are always sent by POST.
+  /// The HTTP method of queries. Mutations and subscriptions are always sent with POST.
   public enum Method: String, Sendable, Hashable, CaseIterable {
+    /// GET, with the request in the URL.
     case get = "GET"
+    /// POST, with the request in the body.
     case post = "POST"
   }
 
-  /// `http` or `https`.
+  /// The scheme: `http` or `https`.
   public let scheme: String
   /// Host and port.
   public let authority: String
   /// Path and query; begins with `/`.
   public let path: String
-  /// Sent with every request.
+  /// The header fields of every request.
   public var headers: HTTPFields
+  /// The method of queries. POST by default.
   public var method: Method
 
-  /// Takes an absolute `http` or `https` URL apart.
+  /// Parses an absolute `http` or `https` URL.
+  ///
+  /// - Parameters:
+  ///   - url: The text of the URL, in ASCII.
+  ///   - headers: The header fields of every request.
+  ///   - method: The method of queries.
+  /// - Throws: ``InvalidURL`` if the text is not such a URL, or contains credentials.
   public init(
     url: String, headers: HTTPFields = [:], method: Method = .post
   ) throws(InvalidURL) {
@@ -52,7 +61,7 @@ public struct Endpoint: Sendable, Hashable {
     self.method = method
   }
 
-  /// Whether what follows the host's colon, if there is one, can be a port. A port may be left empty.
+  /// Whether the text after the host's colon can be a port. A port may be empty.
   ///
   /// https://www.rfc-editor.org/rfc/rfc3986#section-3.2.3
   private static func hasPossiblePort(_ authority: Substring) -> Bool {
@@ -64,7 +73,7 @@ public struct Endpoint: Sendable, Hashable {
     return digits.isEmpty || (1...65_535).contains(Int(digits) ?? 0)
   }
 
-  /// A text that should have been a URL, as far as it may be shown: without name, password and query.
+  /// Text that should be a URL, for messages: without user, password and query.
   public static func shownText(_ url: String) -> String {
     let shown = url.prefix { $0 != "?" && $0 != "#" }
     guard let at = shown.lastIndex(of: "@") else {
@@ -74,13 +83,14 @@ public struct Endpoint: Sendable, Hashable {
     return "\(shown[..<start])\(SecretString.redacted)\(shown[at...])"
   }
 
-  /// The address without query, which may hold keys.
+  /// The URL without its query, which may contain keys.
   public var shownURL: String {
     "\(scheme)://\(authority)\(path.prefix { $0 != "?" })"
   }
 
-  /// Why a text is not the URL of an endpoint. Does not repeat the text.
+  /// The error for text that is not the URL of an endpoint. Does not contain the text.
   public struct InvalidURL: Error, Sendable, Hashable {
+    /// What is wrong with the text.
     public var reason: String
   }
 }

@@ -3,19 +3,29 @@ public import GQLRunJSON
 import GQLRunLanguage
 import GQLRunSupport
 
-/// An error that a GraphQL server put into its response.
+/// A GraphQL error: an entry of a response's `errors`.
 ///
 /// https://spec.graphql.org/September2025/#sec-Errors
 public struct GraphQLError: Error, Sendable, Hashable {
+  /// The message of the server.
   public var message: String
-  /// Where in the response it happened; `nil` when the server does not say.
+  /// The path of the field in the response; `nil` if the server sent none.
   public var path: [PathElement]?
-  /// Where in the document; line and column are counted from 1.
+  /// The locations in the document.
   public var locations: [Location]
+  /// The `extensions` of the error; `nil` if the server sent none.
   public var extensions: JSONObject?
-  /// What GitHub says beside the members of the specification: `RATE_LIMITED`, `NOT_FOUND`.
+  /// GitHub's kind of error, such as `RATE_LIMITED` or `NOT_FOUND`; not part of the specification.
   public var type: String?
 
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - message: The message.
+  ///   - path: The path of the field in the response.
+  ///   - locations: The locations in the document.
+  ///   - extensions: The `extensions` of the error.
+  ///   - type: GitHub's kind of error.
   public init(
     message: String, path: [PathElement]? = nil, locations: [Location] = [],
     extensions: JSONObject? = nil
@@ -26,8 +36,12 @@ public struct GraphQLError: Error, Sendable, Hashable {
     self.extensions = extensions
   }
 
-  /// Reads an element of a response's `errors`. What is not as the specification has it is left
-  /// out: servers differ, and an error is worth showing whatever its shape.
+  /// Parses an element of a response's `errors`.
+  ///
+  /// Ignores members that do not follow the specification: servers differ, and every error is worth
+  /// showing.
+  ///
+  /// - Parameter value: The element, of any kind.
   public init(_ value: JSONValue) {
     self.init(
       message: value["message"]?.stringValue ?? value.stringValue ?? "an error without a message",
@@ -43,13 +57,17 @@ public struct GraphQLError: Error, Sendable, Hashable {
     type = value["type"]?.stringValue
   }
 
-  /// `extensions.code`
+  /// The string `extensions.code`, such as `FORBIDDEN`; `nil` if there is none.
   public var code: String? { extensions?["code"]?.stringValue }
 
+  /// A step of a path: a response key or a list index.
   public enum PathElement: Sendable, Hashable, CustomStringConvertible {
+    /// A response key.
     case key(String)
+    /// The index of a list element, from 0.
     case index(Int)
 
+    /// The key or the index as text.
     public var description: String {
       switch self {
       case .key(let key): key
@@ -58,10 +76,18 @@ public struct GraphQLError: Error, Sendable, Hashable {
     }
   }
 
+  /// A location in a document.
   public struct Location: Sendable, Hashable {
+    /// The line, from 1.
     public var line: Int
+    /// The column, from 1.
     public var column: Int
 
+    /// Creates a location.
+    ///
+    /// - Parameters:
+    ///   - line: The line, from 1.
+    ///   - column: The column, from 1.
     public init(line: Int, column: Int) {
       self.line = line
       self.column = column
@@ -70,11 +96,14 @@ public struct GraphQLError: Error, Sendable, Hashable {
 }
 
 extension GraphQLError {
-  /// The error of a response to `request`, with its locations in the document that the caller wrote.
+  /// The error of a response to `request`, with locations in the document that the caller wrote.
   ///
-  /// Servers locate errors in the document they got, which is printed anew and has identifying fields that
-  /// the caller did not ask for. An error without locations costs nothing here. Locations stay as they are
-  /// when the request is not that of `operation`.
+  /// Servers locate errors in the document they received, which is printed anew and has added key
+  /// fields. Costs nothing for an error without locations.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation of the caller.
+  ///   - request: The request as it was sent. Locations do not change if it has another document.
   public func located(in operation: PreparedOperation, sentBy request: GraphQLRequest)
     -> GraphQLError
   {
@@ -91,10 +120,10 @@ extension GraphQLError {
 }
 
 extension GraphQLError {
-  /// The error as a message, with its first location in the file that the document was read from:
-  /// `country: not allowed [FORBIDDEN] (country.graphql:3:5)`.
+  /// The error with its first location in the document's file: `country: not allowed [FORBIDDEN]
+  /// (country.graphql:3:5)`.
   ///
-  /// - Parameter file: The name of the file; without one, ``description``.
+  /// - Parameter file: The name of the file; `nil` returns ``description``.
   public func description(in file: String?) -> String {
     guard let file, let location = locations.first else { return description }
     return description + Printable.line(" (\(file):\(location.line):\(location.column))")
@@ -102,7 +131,7 @@ extension GraphQLError {
 }
 
 extension GraphQLError: CustomStringConvertible {
-  /// "viewer.repos.0: not allowed [FORBIDDEN]"
+  /// Path, message and code: `viewer.repos.0: not allowed [FORBIDDEN]`.
   public var description: String {
     let place = path.map { "\($0.map(\.description).joined(separator: ".")): " } ?? ""
     return Printable.line(place + message + (code.map { " [\($0)]" } ?? ""))

@@ -3,10 +3,10 @@ public import GQLRunJSON
 public import GQLRunLanguage
 public import HTTPTypes
 
-/// One operation on its way to the server.
+/// One execution of an operation with its variables.
 ///
-/// A plain value: an interceptor changes its copy and passes it on. A copy costs as much as one reference,
-/// until it is changed.
+/// A plain value: an interceptor changes its copy and passes it on. Copying costs one reference
+/// count, and the first change of a copy one allocation.
 public struct GraphQLRequest: Sendable {
   private struct Parts: Sendable {
     var operation: PreparedOperation?
@@ -28,71 +28,75 @@ public struct GraphQLRequest: Sendable {
 
   private var parts: Shareable<Parts>
 
-  /// The operation as it was prepared for parsing and the cache.
+  /// The prepared operation, for parsing and the cache.
   ///
-  /// `nil` for a document that is sent as it is, which neither can be used for. Whoever changes
-  /// the document or the variables prepares the operation anew.
+  /// `nil` for a document that is sent as it is; such a request uses neither. To change the
+  /// document or the variables, prepare a new operation.
   public var operation: PreparedOperation? {
     _read { yield parts.value.operation }
     _modify { yield &parts.value.operation }
   }
-  /// The document as it is sent, with exactly these characters.
+  /// The document, exactly as it is sent.
   public var document: String {
     _read { yield parts.value.document }
     _modify { yield &parts.value.document }
   }
+  /// The name of the operation; `nil` for an anonymous one.
   public var operationName: String? {
     _read { yield parts.value.operationName }
     _modify { yield &parts.value.operationName }
   }
+  /// The type of the operation.
   public var operationType: OperationType {
     _read { yield parts.value.operationType }
     _modify { yield &parts.value.operationType }
   }
+  /// The variables.
   public var variables: JSONObject {
     _read { yield parts.value.variables }
     _modify { yield &parts.value.variables }
   }
-  /// The request's `extensions`.
+  /// The `extensions` of the request.
   public var extensions: JSONObject {
     _read { yield parts.value.extensions }
     _modify { yield &parts.value.extensions }
   }
-  /// Fields sent with this request; they win over those of the endpoint.
+  /// The header fields of this request; they override those of the endpoint.
   public var additionalHeaders: HTTPFields {
     _read { yield parts.value.additionalHeaders }
     _modify { yield &parts.value.additionalHeaders }
   }
-  /// `nil` takes the default of the chain's cache read.
+  /// The cache policy; `nil` uses that of the chain's cache read.
   public var cachePolicy: CachePolicy? {
     _read { yield parts.value.cachePolicy }
     _modify { yield &parts.value.cachePolicy }
   }
+  /// The values that travel with the request along its chain.
   public var context: RequestContext {
     _read { yield parts.value.context }
     _modify { yield &parts.value.context }
   }
-  /// 1 for the first attempt, one more for each retry. Set by the chain.
+  /// The number of the attempt, from 1. Set by the chain.
   public internal(set) var attempt: Int {
     _read { yield parts.value.attempt }
     _modify { yield &parts.value.attempt }
   }
-  /// The time the operation may take in all, for the plugins that bound it.
+  /// The time limit of the whole operation, for plugins that enforce one; `nil` uses theirs.
   public var timeout: Duration? {
     _read { yield parts.value.timeout }
     _modify { yield &parts.value.timeout }
   }
-  /// Whether sending the request twice does no more than sending it once.
+  /// Whether the request may be sent twice. `false` by default for mutations.
   public var isIdempotent: Bool {
     _read { yield parts.value.isIdempotent }
     _modify { yield &parts.value.isIdempotent }
   }
-  /// Whether the document is sent; `false` for a persisted query that is named by its hash.
+  /// Whether the document is sent; `false` for a persisted query that is sent as its hash.
   public var sendsDocument: Bool {
     _read { yield parts.value.sendsDocument }
     _modify { yield &parts.value.sendsDocument }
   }
-  /// Asks for GET or POST. Mutations are always sent by POST.
+  /// The HTTP method; `nil` uses that of the endpoint. Mutations are always sent with POST.
   public var method: Endpoint.Method? {
     _read { yield parts.value.method }
     _modify { yield &parts.value.method }
@@ -103,6 +107,11 @@ public struct GraphQLRequest: Sendable {
     _modify { yield &parts.value.bodyMembers }
   }
 
+  /// Creates a request of a prepared operation.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation with its variables.
+  ///   - cachePolicy: The cache policy; `nil` uses that of the chain's cache read.
   public init(_ operation: PreparedOperation, cachePolicy: CachePolicy? = nil) {
     self.init(
       document: operation.document, operationName: operation.name,
@@ -110,7 +119,14 @@ public struct GraphQLRequest: Sendable {
     self.operation = operation
   }
 
-  /// A request that is sent as it is.
+  /// Creates a request whose document is sent as it is, without parsing and cache.
+  ///
+  /// - Parameters:
+  ///   - document: The document.
+  ///   - operationName: The name of the operation; `nil` for an anonymous one.
+  ///   - operationType: The type of the operation.
+  ///   - variables: The variables.
+  ///   - cachePolicy: The cache policy; `nil` uses that of the chain's cache read.
   public init(
     document: String, operationName: String? = nil, operationType: OperationType = .query,
     variables: JSONObject = JSONObject(), cachePolicy: CachePolicy? = nil
@@ -121,7 +137,7 @@ public struct GraphQLRequest: Sendable {
         variables: variables, cachePolicy: cachePolicy, isIdempotent: operationType != .mutation))
   }
 
-  /// What the operation is called in logs: its name, or "anonymous query".
+  /// The operation in log messages: its name, or "anonymous query".
   public var label: String {
     operationName ?? "anonymous \(operationType.rawValue)"
   }

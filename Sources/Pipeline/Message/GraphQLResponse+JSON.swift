@@ -1,10 +1,11 @@
 package import GQLRunJSON
 
 extension GraphQLResponse {
-  /// Hands out the whole response as JSON text, in order: `data`, then `errors` and `extensions`
-  /// where there are any.
+  /// Calls `body` with the response as JSON text, piece by piece: `data`, then `errors` and
+  /// `extensions` if there are any.
   ///
-  /// - Throws: What `body` throws, and an error when data that waits in a file cannot be read.
+  /// - Parameter body: Called with each piece in order; the pointer is only valid during the call.
+  /// - Throws: The errors of `body`, and an error if buffered data cannot be read from its file.
   public func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try Array(#"{"data":"#.utf8).withUnsafeBytes(body)
     if let data {
@@ -25,7 +26,7 @@ extension GraphQLResponse {
 }
 
 extension GraphQLError {
-  /// The error as it stands in a response.
+  /// The error as JSON, as in a response.
   var json: JSONValue {
     var object = JSONObject()
     object["message"] = .string(message)
@@ -45,7 +46,7 @@ extension GraphQLError {
     return .object(object)
   }
 
-  /// Locations as they stand in a response.
+  /// Locations as JSON, as in a response.
   package static func json(_ locations: [Location]) -> JSONValue {
     .array(
       locations.map { location in

@@ -2,13 +2,14 @@ public import GQLRunCache
 public import GQLRunJSON
 public import HTTPTypes
 
-/// One result of an operation. Most operations have one; subscriptions and `cache-and-network` have
+/// A result of an operation. Most operations have one; subscriptions and `cache-and-network` have
 /// several.
 ///
-/// A plain value; a copy costs as much as one reference, until it is changed.
+/// A plain value. Copying costs one reference count, and the first change of a copy one allocation.
 public struct GraphQLResponse: Sendable {
-  /// Who answered.
+  /// The source of a result.
   public enum Source: String, Sendable, Hashable {
+    /// The cache, or the server.
     case cache, server
   }
 
@@ -29,68 +30,83 @@ public struct GraphQLResponse: Sendable {
 
   private var parts: Shareable<Parts>
 
+  /// Whether the result is from the cache or from the server.
   public var source: Source {
     _read { yield parts.value.source }
     _modify { yield &parts.value.source }
   }
-  /// Whether a result of the source `server` was read from a recording of an earlier exchange, so that the
-  /// server was not asked.
+  /// Whether a result with the source `server` was read from a recording, without a request to the
+  /// server.
   public var isReplayed: Bool {
     _read { yield parts.value.isReplayed }
     _modify { yield &parts.value.isReplayed }
   }
-  /// Where the result is from, in one word for people: `cache`, `server` or `recording`.
+  /// The source as a word for people: `cache`, `server` or `recording`.
   public var origin: String { isReplayed ? "recording" : source.rawValue }
-  /// The `data` of the result; `nil` when the server sent none or nobody asked for it.
+  /// The `data` of the result; `nil` if the server sent none or the caller does not want it.
   public var data: (any ResultData)? {
     _read { yield parts.value.data }
     _modify { yield &parts.value.data }
   }
-  /// The errors that the server reported beside the data.
+  /// The GraphQL errors of the response.
   public var errors: [GraphQLError] {
     _read { yield parts.value.errors }
     _modify { yield &parts.value.errors }
   }
+  /// The `extensions` of the response; `nil` if there are none.
   public var extensions: JSONObject? {
     _read { yield parts.value.extensions }
     _modify { yield &parts.value.extensions }
   }
-  /// `nil` for a result from the cache.
+  /// The head of the HTTP response; `nil` for a result of the cache.
   public var http: HTTPResponse? {
     _read { yield parts.value.http }
     _modify { yield &parts.value.http }
   }
+  /// Durations and sizes of the attempt.
   public var timing: ResponseTiming {
     _read { yield parts.value.timing }
     _modify { yield &parts.value.timing }
   }
-  /// The attempt that brought this result, from 1.
+  /// The attempt that delivered this result, from 1.
   public var attempt: Int {
     _read { yield parts.value.attempt }
     _modify { yield &parts.value.attempt }
   }
-  /// What lower interceptors tell those above, by typed keys.
+  /// Values from lower interceptors for those above, by typed keys.
   public var context: RequestContext {
     _read { yield parts.value.context }
     _modify { yield &parts.value.context }
   }
-  /// The records of this result, not yet visible to others. The chain commits them before it
+  /// The records of this result, not yet visible to other readers. The chain commits them before it
   /// delivers the result.
   public var pendingWrite: (any PendingCacheWrite)? {
     _read { yield parts.value.pendingWrite }
     _modify { yield &parts.value.pendingWrite }
   }
-  /// How old the first stale field of a cached result is; `nil` when everything is fresh.
+  /// The age of the first stale field of a cached result; `nil` if all fields are fresh.
   public var staleness: Staleness? {
     _read { yield parts.value.staleness }
     _modify { yield &parts.value.staleness }
   }
-  /// What the commit changed in the store; set by the chain when it delivers the result.
+  /// The changes of the commit in the store; set by the chain when it delivers the result.
   public var writeSummary: WriteSummary? {
     _read { yield parts.value.writeSummary }
     _modify { yield &parts.value.writeSummary }
   }
 
+  /// Creates a result, for interceptors that answer requests themselves.
+  ///
+  /// - Parameters:
+  ///   - source: The source of the result.
+  ///   - data: The `data` of the result.
+  ///   - errors: The GraphQL errors.
+  ///   - extensions: The `extensions` of the response.
+  ///   - http: The head of the HTTP response.
+  ///   - timing: Durations and sizes; the chain completes them.
+  ///   - attempt: The attempt, from 1; set by the chain.
+  ///   - context: Values for the interceptors above.
+  ///   - pendingWrite: The records of the result, not yet committed.
   public init(
     source: Source, data: (any ResultData)? = nil, errors: [GraphQLError] = [],
     extensions: JSONObject? = nil, http: HTTPResponse? = nil,
@@ -104,15 +120,21 @@ public struct GraphQLResponse: Sendable {
   }
 }
 
-/// How long a result took.
+/// Durations and sizes of one attempt.
 public struct ResponseTiming: Sendable, Hashable {
-  /// From the start of the attempt until the result was there.
+  /// From the start of the attempt to the result.
   public var total: Duration
-  /// From sending the request until the head of the response was there; `nil` without network.
+  /// From sending the request to the head of the response; `nil` without network.
   public var firstByte: Duration?
-  /// The bytes of the response's body as received, after decompression.
+  /// The size of the response's body in bytes, after decompression.
   public var receivedBytes: Int
 
+  /// Creates a measurement.
+  ///
+  /// - Parameters:
+  ///   - total: From the start of the attempt to the result.
+  ///   - firstByte: From sending the request to the head of the response.
+  ///   - receivedBytes: The size of the body in bytes, after decompression.
   public init(total: Duration = .zero, firstByte: Duration? = nil, receivedBytes: Int = 0) {
     self.total = total
     self.firstByte = firstByte

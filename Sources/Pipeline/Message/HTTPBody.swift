@@ -1,42 +1,50 @@
 /// The body of a response as it arrives: read once, chunk by chunk, at the reader's pace.
 public struct HTTPBody: AsyncSequence, Sendable {
+  /// A chunk of the body.
   public typealias Element = any BodyChunk
 
   private let pull: @Sendable () async throws -> (any BodyChunk)?
 
-  /// A body whose next chunk is what `pull` returns, and that ends with `nil`.
+  /// Creates a body that calls `pull` for each chunk.
   ///
-  /// - Parameter pull: Not called again after it returned `nil` or threw, and not called twice at a
-  ///   time.
+  /// - Parameter pull: Returns the next chunk, or `nil` at the end. Not called again after it has
+  ///   returned `nil` or thrown, and not called concurrently.
   public init(pull: @escaping @Sendable () async throws -> (any BodyChunk)?) {
     self.pull = pull
   }
 
-  /// A body of the chunks of another sequence.
+  /// Creates a body of the chunks of another sequence.
+  ///
+  /// - Parameter base: The sequence; it is iterated once.
   public init<Base: AsyncSequence & Sendable>(_ base: Base) where Base.Element: BodyChunk {
     let source = IteratorOwner(base)
     self.init { try await source.next() }
   }
 
-  /// A body that is there already.
+  /// Creates a body of existing chunks.
+  ///
+  /// - Parameter chunks: The chunks in their order.
   public init(_ chunks: [any BodyChunk]) {
     let queue = ElementQueue(chunks)
     self.init { queue.next() }
   }
 
+  /// Creates an iterator; all iterators of a body share its position.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(pull: pull)
   }
 
+  /// Iterates over the chunks of a body.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let pull: @Sendable () async throws -> (any BodyChunk)?
 
+    /// Returns the next chunk, or `nil` at the end.
     public mutating func next() async throws -> (any BodyChunk)? {
       try await pull()
     }
   }
 
-  /// The same body with each chunk passed through `transform`.
+  /// The same body with `transform` applied to each chunk.
   public func map(
     _ transform: @escaping @Sendable (any BodyChunk) async throws -> any BodyChunk
   ) -> HTTPBody {
@@ -46,7 +54,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
     }
   }
 
-  /// The bytes of the body up to `limit`; the rest is left unread.
+  /// Reads up to `limit` bytes of the body; the rest stays unread.
   public func prefix(_ limit: Int) async throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < limit, let chunk = try await pull() {
@@ -56,7 +64,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
   }
 }
 
-/// Keeps the iterator of a sequence for readers in any isolation.
+/// Owns the iterator of a sequence, for readers in any isolation.
 private actor IteratorOwner<Base: AsyncSequence & Sendable> {
   private var iterator: Base.AsyncIterator?
 
@@ -64,8 +72,8 @@ private actor IteratorOwner<Base: AsyncSequence & Sendable> {
     iterator = base.makeAsyncIterator()
   }
 
-  /// The iterator is out while it runs, so a second reader finds the end instead of disturbing the
-  /// first.
+  /// The iterator is taken out while it runs, so a concurrent reader gets `nil` instead of a data
+  /// race.
   func next() async throws -> Base.Element? {
     guard var iterator = iterator.take() else { return nil }
     guard let element = try await iterator.next(isolation: self) else { return nil }

@@ -1,10 +1,17 @@
 public import HTTPTypes
 
-/// An HTTP request ready to be sent.
+/// An HTTP request, ready to be sent.
 public struct HTTPRequestMessage: Sendable {
+  /// Method, URL and header fields.
   public var head: HTTPRequest
+  /// The bytes of the body; `nil` if there is none.
   public var body: [UInt8]?
 
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - head: Method, URL and header fields.
+  ///   - body: The bytes of the body.
   public init(head: HTTPRequest, body: [UInt8]? = nil) {
     self.head = head
     self.body = body
@@ -13,23 +20,30 @@ public struct HTTPRequestMessage: Sendable {
 
 /// An HTTP response whose head has arrived and whose body is arriving.
 public struct HTTPResponseMessage: Sendable {
+  /// Status and header fields.
   public var head: HTTPResponse
+  /// The body; read once.
   public var body: HTTPBody
-  /// The version of HTTP that was spoken, as archives have it.
+  /// The version of HTTP, as HTTP archives write it.
   public var version = "HTTP/1.1"
-  /// Whether the response was read from a recording of an earlier exchange instead of the network.
+  /// Whether the response was read from a recording instead of the network.
   public var isReplayed = false
-  /// The secrets that the request carried in its fields, which a server may repeat; set by the chain.
+  /// The secrets in the request's header fields, which a server may repeat; set by the chain.
   public var secrets: [SecretString] = []
-  /// Whether the chain has set the secrets; they are looked for once.
+  /// Whether the chain has set the secrets, which it does once.
   var knowsSecrets = false
 
+  /// Creates a response.
+  ///
+  /// - Parameters:
+  ///   - head: Status and header fields.
+  ///   - body: The body.
   public init(head: HTTPResponse, body: HTTPBody) {
     self.head = head
     self.body = body
   }
 
-  /// The same response with each chunk of its body passed through `transform`.
+  /// The same response with `transform` applied to each chunk of its body.
   public func mapChunks(
     _ transform: @escaping @Sendable (any BodyChunk) async throws -> any BodyChunk
   ) -> HTTPResponseMessage {

@@ -2,14 +2,14 @@ import GQLRunJSON
 import GQLRunLanguage
 import HTTPTypes
 
-/// Turns a GraphQL request into an HTTP request.
+/// Builds HTTP requests from GraphQL requests.
 ///
 /// https://graphql.github.io/graphql-over-http/draft/
 struct HTTPRequestBuilder {
   let endpoint: Endpoint
-  /// A GET whose path and query would be longer becomes a POST.
+  /// A GET with a longer path and query is sent as POST.
   var maximumURLLength = 8_000
-  /// The head of a POST without fields of its own, which most requests have.
+  /// The head of a POST without header fields of its own, as most requests have it.
   private let plainPost: HTTPRequest
 
   init(endpoint: Endpoint) {
@@ -38,7 +38,7 @@ struct HTTPRequestBuilder {
 
   /// The JSON text of ``members(of:)``.
   private func body(of request: GraphQLRequest) -> [UInt8] {
-    // A further member may stand for one of the usual ones.
+    // A further member may replace one of the usual members.
     guard request.bodyMembers.isEmpty else {
       return JSONValue.object(members(of: request)).jsonBytes()
     }
@@ -55,7 +55,7 @@ struct HTTPRequestBuilder {
 
   private func get(_ path: String, _ request: GraphQLRequest) -> HTTPRequestMessage {
     var fields = HTTPFields()
-    // Servers that guard against forged requests of browsers refuse a GET without such a field.
+    // Servers that prevent cross-site request forgery refuse a GET without such a field.
     if let preflight = HTTPField.Name("Apollo-Require-Preflight") { fields[preflight] = "true" }
     return HTTPRequestMessage(
       head: Self.head(.get, path, fields, endpoint, request.additionalHeaders))
@@ -84,7 +84,7 @@ struct HTTPRequestBuilder {
     return members
   }
 
-  /// The members that the protocol knows, in their order.
+  /// Calls a closure with the members that the protocol defines, in order.
   private static func forEachUsualMember(
     of request: GraphQLRequest, _ body: (_ key: String, _ value: JSONValue) -> Void
   ) {
@@ -95,7 +95,7 @@ struct HTTPRequestBuilder {
   }
 
   /// The endpoint's path with the request as its query. Objects are in canonical form, so that
-  /// equal requests have equal URLs and shared caches find them.
+  /// equal requests have equal URLs and can be cached by proxies.
   private func path(for request: GraphQLRequest) -> String {
     let query = members(of: request).map { member in
       let value = member.value.stringValue ?? member.value.canonicalText
@@ -104,7 +104,7 @@ struct HTTPRequestBuilder {
     return endpoint.path + (endpoint.path.contains("?") ? "&" : "?") + query.joined(separator: "&")
   }
 
-  /// Everything but the unreserved characters is encoded, `+` and `;` too.
+  /// Encodes all characters but the unreserved ones, including `+` and `;`.
   ///
   /// https://www.rfc-editor.org/rfc/rfc3986#section-2.3
   private static func percentEncoded(_ text: String) -> String {

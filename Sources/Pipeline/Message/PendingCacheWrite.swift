@@ -1,27 +1,39 @@
 public import GQLRunCache
 
-/// Records that were taken from a response and are not yet visible to others.
+/// The records of a response that are not yet visible to other readers.
 ///
-/// The chain ends every one of them exactly once: with `commit` after all interceptors saw the
-/// result and before it is delivered, or with `rollback` when an interceptor failed, suppressed or
-/// replaced the result. A caller who stops reading can leave one behind; an implementation must
-/// roll back when it is released unended.
+/// The chain ends each one exactly once: with `commit` after all interceptors have received the
+/// result and before it is delivered, or with `rollback` if an interceptor failed, suppressed or
+/// replaced the result. If the caller stops reading, neither is called: an implementation must roll
+/// back when it is deallocated.
 public protocol PendingCacheWrite: Sendable {
+  /// Makes the records visible.
+  ///
+  /// - Returns: The changes in the store.
   func commit() async throws -> WriteSummary
+  /// Discards the records.
   func rollback() async
 }
 
 extension PendingWrite: PendingCacheWrite {}
 
-/// Where a parser puts the records of a response, as the chain's cache write wants it.
+/// The target for the records of a response, as the chain's cache write configures it.
 public struct CacheWriteTarget: Sendable {
+  /// The store that the records go to.
   public var store: any RecordStore
+  /// What is stored of a response with errors.
   public var errorPolicy: ErrorPolicy
-  /// Whether the answers to root fields are kept, or only the objects in them.
+  /// Whether root fields are stored, or only the objects in them.
   public var writesRoots: Bool
-  /// Whether a result that cannot be kept is an error. Otherwise it is delivered, with a warning.
+  /// Whether a result that cannot be stored is an error. Otherwise it is delivered, with a warning.
   public var isRequired = false
 
+  /// Creates a target.
+  ///
+  /// - Parameters:
+  ///   - store: The store that the records go to.
+  ///   - errorPolicy: What is stored of a response with errors.
+  ///   - writesRoots: Whether root fields are stored, or only the objects in them.
   public init(
     store: any RecordStore, errorPolicy: ErrorPolicy = .skipErrored, writesRoots: Bool = true
   ) {

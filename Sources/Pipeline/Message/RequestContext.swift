@@ -1,25 +1,30 @@
-/// Values that travel with one request along its whole chain and through its retries.
+/// Values that travel with a request along its chain and through its retries.
 ///
-/// A value set by an interceptor is seen by every interceptor below it; nothing is shared between
-/// requests. Swift code uses typed keys; pipeline files name values, which are text.
+/// The interceptors below see what an interceptor sets; requests share nothing. Swift code uses
+/// typed keys; pipeline files use named values, which are text.
 public struct RequestContext: Sendable {
   private var values: [ObjectIdentifier: any Sendable] = [:]
-  /// Values that pipeline files can name, as in `${context:tenant}`.
+  /// The values that pipeline files can name, as in `${context:tenant}`.
   public var named: [String: String] = [:]
-  /// Values that stand beside every line that interceptors below write to the log.
+  /// Metadata of every log message that the interceptors below write.
   public var logged: [String: String] = [:]
 
+  /// Creates a context.
+  ///
+  /// - Parameter named: The values that pipeline files can name.
   public init(named: [String: String] = [:]) {
     self.named = named
   }
 
+  /// The value of a typed key; `nil` if it is not set.
   public subscript<Key: RequestContextKey>(key: Key.Type) -> Key.Value? {
     get { values[ObjectIdentifier(key)] as? Key.Value }
     set { values[ObjectIdentifier(key)] = newValue }
   }
 }
 
-/// The key of a typed value in a ``RequestContext``: a type of its own for each value.
+/// The key of a typed value in a ``RequestContext``: one type per value.
 public protocol RequestContextKey {
+  /// The type of the value.
   associatedtype Value: Sendable
 }

@@ -1,21 +1,24 @@
 public import GQLRunCache
 
-/// The JSON text of a result's `data`, wherever its bytes are kept.
+/// The JSON text of a result's `data`, in memory or in a file.
 ///
-/// ``ResultBody`` is the one that parsing and the cache bring; bytes are one for interceptors that
-/// answer by themselves.
+/// The parser and the cache return ``ResultBody``; interceptors that answer requests themselves can
+/// return `[UInt8]`.
 public protocol ResultData: Sendable {
   /// The number of bytes.
   var count: Int { get }
 
-  /// Hands the bytes out in order, in pieces of any size. The pointer is valid during the call
-  /// only.
+  /// Calls `body` with the bytes in order, in pieces of any size. The pointer is only valid during
+  /// the call.
+  ///
+  /// - Throws: The errors of `body`, and an error if buffered data cannot be read from its file.
   func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws
 }
 
 extension ResultBody: ResultData {}
 
 extension [UInt8]: ResultData {
+  /// Calls `body` once, with all bytes.
   public func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try withUnsafeBytes { try body($0) }
   }

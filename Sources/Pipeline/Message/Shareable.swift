@@ -1,7 +1,7 @@
-/// A value that copies share until one of them is changed.
+/// A value that copies share until one of them is changed (copy-on-write).
 struct Shareable<Value: Sendable>: Sendable {
-  /// Sendable: `value` is written in `_modify` only, after it was made sure that nobody else refers to the
-  /// box; whoever has a reference of its own sees a value that does not change.
+  /// Sendable: `value` is only written in `_modify`, after checking that the reference to the box
+  /// is unique. Every other owner sees a value that does not change.
   private final class Box: @unchecked Sendable {
     var value: Value
 
@@ -20,7 +20,7 @@ struct Shareable<Value: Sendable>: Sendable {
     }
   }
 
-  /// Out of line: asynchronous functions would keep room for a whole value at each place that changes one.
+  /// Not inlined: the frames of asynchronous functions would hold a whole value at each change.
   @inline(never)
   private mutating func copy() { box = Box(box.value) }
 }

@@ -2,32 +2,32 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// The secret values that a run knows: those of its files, and those it received, such as renewed
+/// The secret values that a run knows: those of its files, and those it receives, such as renewed
 /// tokens.
 ///
 /// The program hides them in everything that it prints or stores: logs, errors, `--curl`, archives,
-/// recordings, reports, journals. Only `data` of a response, which the caller asked for, and the store of
-/// tokens keep them.
+/// recordings, reports, journals. Only the `data` of a response and the token store contain them.
 ///
-/// A runner adds the secrets of its pipeline. A plugin that receives a secret adds it before it is used:
-/// `context.services.secrets.insert(token)`.
+/// A runner adds the secrets of its pipeline. A plugin that receives a secret adds it before its
+/// first use: `context.services.secrets.insert(token)`.
 public final class KnownSecrets: Sendable {
-  /// The most values that are kept; beyond, the oldest is forgotten.
+  /// The most secrets that are stored; a further one replaces the oldest.
   public static let capacity = 1_024
 
   private struct Content: Sendable {
     var values: Set<SecretString> = []
     /// The values from the oldest to the newest.
     var order: [SecretString] = []
-    /// Made when it is first needed.
+    /// Created on first use.
     var hiding: SecretHiding?
   }
 
   private let content = Mutex(Content())
 
+  /// Creates an empty set of secrets.
   public init() {}
 
-  /// Adds a secret. Cheap when it is known already.
+  /// Adds a secret. Cheap if it is already known.
   public func insert(_ secret: SecretString) {
     guard !secret.isEmpty else { return }
     content.withLock { content in
@@ -45,10 +45,10 @@ public final class KnownSecrets: Sendable {
     for secret in secrets { insert(secret) }
   }
 
-  /// The text with `•••` in place of each known secret.
+  /// The text with `•••` in place of every known secret.
   public func hide(in text: String) -> String { hiding.text(text) }
 
-  /// What hides the known secrets.
+  /// Hides the known secrets.
   package var hiding: SecretHiding {
     content.withLock { content in
       if let hiding = content.hiding { return hiding }
@@ -58,7 +58,7 @@ public final class KnownSecrets: Sendable {
     }
   }
 
-  /// What hides the known secrets and further ones.
+  /// Hides the known secrets and further ones.
   package func hiding(with others: [SecretString]) -> SecretHiding {
     let isKnown = content.withLock { content in others.allSatisfy { content.values.contains($0) } }
     return isKnown ? hiding : SecretHiding(content.withLock { $0.values }.union(others))
@@ -66,18 +66,18 @@ public final class KnownSecrets: Sendable {
 }
 
 extension HTTPFields {
-  /// The values of the fields whose names say that they are secret, as a whole and by their words: a
-  /// server may repeat `Bearer abc`, or `abc` alone. Of Basic credentials the password is one, too.
+  /// The values of the fields with secret names, as a whole and by their words: a server may repeat
+  /// `Bearer abc`, or only `abc`. Of Basic credentials, also the password.
   package var secrets: [SecretString] {
     var secrets: [String] = []
     for field in self where SecretNames.isSecretField(field.name.rawName) {
-      // What follows the first `;` of a `Set-Cookie` are attributes.
+      // The text after the first `;` of a `Set-Cookie` is attributes.
       let value =
         field.name == .setCookie ? String(field.value.prefix { $0 != ";" }) : field.value
       let words = value.split { " ;,".contains($0) }
       secrets.append(value)
       guard words.count > 1 || value.contains("=") else { continue }
-      // The first word names the scheme.
+      // The first word is the name of the scheme.
       let isCookie = field.name == .cookie || field.name == .setCookie
       let rest = isCookie ? words[...] : words.count > 1 ? words.dropFirst() : words[...]
       for word in rest {

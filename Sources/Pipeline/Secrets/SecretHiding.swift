@@ -1,18 +1,19 @@
 package import GQLRunJSON
 
-/// Hides secret values wherever they occur in a text, in every spelling of ``SecretPattern``.
+/// Hides secret values wherever they occur in a text, in every encoding of ``SecretPattern``.
 package struct SecretHiding: Sendable {
-  /// Shorter secrets are hidden only as a whole value of a field: they occur by chance in any text.
+  /// Shorter secrets are only hidden if they are the whole value of a field: in other text, they
+  /// occur by chance.
   package static let shortestHidden = 6
 
   private let patterns: [SecretPattern]
-  /// By first byte, the patterns that can begin with it.
+  /// The patterns by the first byte of a match.
   private let byFirstByte: [[Int]]
   private let short: Set<String>
 
   package init(_ secrets: some Sequence<SecretString>) {
     let texts = Set(secrets.map { $0.reveal() })
-    // The longest first, so that none is hidden in part.
+    // The longest first, so that none is hidden only in part.
     let long = texts.filter { $0.utf8.count >= Self.shortestHidden }
       .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
     patterns = long.flatMap(SecretPattern.patterns)
@@ -64,8 +65,8 @@ package struct SecretHiding: Sendable {
 
   /// The value of an HTTP field as every output shows it.
   ///
-  /// `•••` when the name says that it is secret (``SecretNames``), when the value has the form of a
-  /// credential, or when one of its words is a known secret; else the value with known secrets hidden.
+  /// `•••` if the name is secret (``SecretNames``), if the value has the form of a credential, or
+  /// if one of its words is a known secret; otherwise the value with known secrets hidden.
   package func value(_ value: String, ofField name: String) -> String {
     if SecretNames.isSecretField(name) || SecretText.looksSecret(value) {
       return SecretString.redacted
@@ -81,7 +82,7 @@ package struct SecretHiding: Sendable {
     return text(value)
   }
 
-  /// The value with secrets hidden in its strings and names.
+  /// The value with secrets hidden in its strings and keys.
   package func json(_ value: JSONValue) -> JSONValue {
     switch value {
     case .string(let text): .string(self.text(text))
@@ -127,7 +128,7 @@ extension SecretHiding {
     return error
   }
 
-  /// The response without secrets in its errors and extensions. Its `data` stay as the server sent them.
+  /// The response without secrets in its errors and extensions. Its `data` does not change.
   package func response(_ response: GraphQLResponse) -> GraphQLResponse {
     guard !response.errors.isEmpty || response.extensions != nil else { return response }
     var response = response

@@ -1,6 +1,6 @@
 import Logging
 
-/// Hides the known secrets of a run in everything that it logs.
+/// A log handler that hides the known secrets of a run in every message.
 struct SecretHidingLog: LogHandler {
   private var base: any LogHandler
   private let secrets: KnownSecrets

@@ -1,19 +1,19 @@
 import Foundation
 
-/// One secret value in all spellings in which it occurs in texts: as it is, percent-encoded, escaped
-/// as JSON does, any mixture of these, and inside Base64.
+/// A secret value in all encodings in which it occurs in texts: plain, percent-encoded, with JSON
+/// escapes, any mixture of these, and inside Base64.
 ///
-/// The spellings are recognised while a text is read, and not listed in advance: encoders differ in what
-/// they escape and in the case of their digits.
+/// Encodings are recognized while the text is read, and not listed in advance: encoders differ in
+/// what they escape and in the case of hexadecimal digits.
 struct SecretPattern: Sendable {
   private struct Scalar: Sendable {
     var bytes: [UInt8]
-    /// One or two.
+    /// One or two UTF-16 code units.
     var units: [UInt16]
   }
 
   private let scalars: [Scalar]
-  /// Whether the characters next to a match belong to it in part; so it is in Base64.
+  /// Whether the characters next to a match belong to it in part, as in Base64.
   private let isBase64: Bool
 
   private init(_ text: String, isBase64: Bool) {
@@ -23,13 +23,13 @@ struct SecretPattern: Sendable {
     self.isBase64 = isBase64
   }
 
-  /// The patterns of one secret.
+  /// The patterns of a secret.
   static func patterns(of secret: String) -> [SecretPattern] {
     [SecretPattern(secret, isBase64: false)]
       + base64(Array(secret.utf8)).map { SecretPattern($0, isBase64: true) }
   }
 
-  /// The first bytes that a match can begin with.
+  /// The bytes that a match can begin with.
   var firstBytes: [UInt8] {
     var bytes = [UInt8(ascii: "%"), UInt8(ascii: "\\")]
     if let first = scalars.first?.bytes.first { bytes.append(first) }
@@ -37,9 +37,9 @@ struct SecretPattern: Sendable {
     return bytes
   }
 
-  /// Where the match that begins at `start` ends, or `nil`.
+  /// The range of the match that begins at `start`, or `nil`.
   func match(in text: UnsafeBufferPointer<UInt8>, at start: Int) -> Range<Int>? {
-    // What is read so far may end at several positions: `%25` is `%` once decoded, and `%` as it is.
+    // A prefix may end at several positions: `%25` decodes to `%`, and `%` is also itself.
     var ends = [start]
     for scalar in scalars {
       var next: [Int] = []
@@ -49,13 +49,13 @@ struct SecretPattern: Sendable {
         }
       }
       guard !next.isEmpty else { return nil }
-      // The readings as it is and escaped throughout are among the first and the last; a secret that consists of
+      // The plain and the fully escaped reading are among the first and the last; a secret of
       // backslashes has as many readings as characters.
       ends = next.count > 8 ? Array(next.prefix(4) + next.suffix(4)) : next
     }
     guard let end = ends.max() else { return nil }
     guard isBase64 else { return start..<end }
-    // The bits at both ends share a character with what is around them.
+    // The characters at both ends share bits with their neighbors.
     var range = start..<end
     if start > 0, Self.isBase64(text[start - 1]) { range = (start - 1)..<end }
     if end < text.count, Self.isBase64(text[end]) { range = range.lowerBound..<(end + 1) }
@@ -79,7 +79,7 @@ struct SecretPattern: Sendable {
     return ends
   }
 
-  /// The end of bytes each of which is as it is or percent-encoded.
+  /// The end of a sequence of bytes, each of them plain or percent-encoded.
   private static func rawEnd(
     of bytes: ArraySlice<UInt8>, in text: UnsafeBufferPointer<UInt8>, at start: Int
   ) -> Int? {
@@ -97,7 +97,7 @@ struct SecretPattern: Sendable {
     return position
   }
 
-  /// The end of an escape of JSON that stands for the scalar: `\n`, `\/`, `\u00e9`.
+  /// The end of a JSON escape for the scalar: `\n`, `\/`, `\u00e9`.
   private static func escapedEnd(
     of scalar: Scalar, in text: UnsafeBufferPointer<UInt8>, at start: Int
   ) -> Int? {
@@ -124,7 +124,7 @@ struct SecretPattern: Sendable {
     }
   }
 
-  /// The byte at a position, percent-decoded when it is encoded.
+  /// The byte at a position, percent-decoded if it is encoded.
   private static func byte(
     _ text: UnsafeBufferPointer<UInt8>, _ position: Int
   ) -> (byte: UInt8, end: Int)? {
@@ -141,7 +141,7 @@ struct SecretPattern: Sendable {
     return (high << 4 | low, position + 3)
   }
 
-  /// Four hexadecimal digits.
+  /// The code unit of four hexadecimal digits.
   private static func unit(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> UInt16? {
     guard position + 4 <= text.count else { return nil }
     var value: UInt16 = 0
@@ -163,16 +163,17 @@ struct SecretPattern: Sendable {
 
   // MARK: Base64
 
-  /// What is in every Base64 text that contains the bytes, for the three alignments and both alphabets.
+  /// The part of the Base64 text that does not depend on neighboring bytes, for the three
+  /// alignments and both alphabets.
   ///
-  /// `Authorization: Basic` carries `name:password` so, at an alignment that depends on the name.
-  /// https://www.rfc-editor.org/rfc/rfc4648#section-4
+  /// `Authorization: Basic` contains `name:password` this way, at an alignment that depends on the
+  /// name. https://www.rfc-editor.org/rfc/rfc4648#section-4
   private static func base64(_ secret: [UInt8]) -> [String] {
     var texts: [String] = []
     for shift in 0..<3 {
       let bytes = [UInt8](repeating: 0, count: shift) + secret
       let text = Data(bytes).base64EncodedString().filter { $0 != "=" }
-      // A character holds six bits: those that the neighbours have a part in are left out.
+      // A character has six bits. Characters that share bits with neighboring bytes are left out.
       let core = text.dropFirst([0, 2, 3][shift]).dropLast(bytes.count % 3 == 0 ? 0 : 1)
       texts.append(String(core))
       let urlSafe = String(core.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })

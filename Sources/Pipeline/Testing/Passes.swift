@@ -1,8 +1,8 @@
-/// Counts how often the entries of a chain are passed.
+/// Counts the calls of each entry of a chain.
 actor Passes {
   private(set) var counts: [String: Int] = [:]
 
-  /// The most attempts of an operation.
+  /// The most attempts of any operation.
   private(set) var attempts = 0
 
   func note(_ id: String, _ attempt: Int) {
@@ -12,12 +12,12 @@ actor Passes {
 }
 
 extension Pipeline {
-  /// The same pipeline, telling `passes` what is passed.
+  /// The same pipeline, with its calls counted by `passes`.
   func counted(by passes: Passes) -> Pipeline {
     var pipeline = self
     for index in entries.indices {
       let id = entries[index].id
-      // An entry with parts in several stages counts in the first that it has.
+      // An entry with interceptors in several stages is counted in the first of them.
       var isCounted = false
       pipeline.entries[index].instance.parts = entries[index].instance.parts.map { part in
         switch part {

@@ -2,7 +2,7 @@ import GQLRunJSON
 import GQLRunLanguage
 
 extension PipelineFile {
-  /// The keys of a test.
+  /// The options of a test.
   static let testOptions: [OptionDescription] = [
     OptionDescription("name", .string, required: true, "What the test shows"),
     OptionDescription(
@@ -142,10 +142,11 @@ extension PipelineTest.Answer {
   }
 }
 
-// MARK: The document that is made
+// MARK: The generated document
 
 extension PipelineTest {
-  /// The document to run; one that asks for what the first answer with data has, when none is given.
+  /// The document of the test; without one, a query with the fields of the first answer that has
+  /// data.
   func text(readFile: (String) throws -> [UInt8]) throws -> String {
     if let document { return document }
     if let documentFile {
@@ -160,7 +161,8 @@ extension PipelineTest {
     return "query Test { __typename }"
   }
 
-  /// `{ user { id name } }` for `{"user": {"id": 1, "name": "Ada"}}`; `nil` for what has no fields.
+  /// `{ user { id name } }` for `{"user": {"id": 1, "name": "Ada"}}`; `nil` for values without
+  /// fields.
   private static func selection(_ value: JSONValue) -> String? {
     switch value {
     case .array(let elements): return elements.lazy.compactMap { selection($0) }.first

@@ -3,24 +3,34 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 
-/// What came of a test.
+/// The result of a test.
 public struct PipelineTestResult: Sendable {
-  /// What was to come and did not, each with its place and what came instead; empty when all did.
+  /// The expectations that were not met, each with its source location and the actual value; empty
+  /// for a test that passed.
   public var failures: [(place: SourcePlace, message: String)]
+  /// The number of requests that the server received.
   public var requests: Int
-  /// The time it took, on the test's own clock.
+  /// The duration of the test, on its own clock.
   public var time: Duration
 }
 
 extension PipelineTest {
-  /// What plugins outside of this module bring to a test.
+  /// The parts of a test that other modules provide.
   public struct Equipment: Sendable {
-    /// Changes the services of a test, such as where tokens come from.
+    /// Changes the services of a test, such as the source of tokens.
     public var prepare: @Sendable (PipelineTest, inout Services) -> Void
-    /// How often a token was fetched after the first, by the services that `prepare` made.
+    /// Returns the number of token renewals of services that `prepare` has changed; `nil` if
+    /// unknown.
     public var refreshes: @Sendable (Services) async -> Int?
+    /// Reads the file of a document.
     public var readFile: @Sendable (String) throws -> [UInt8]
 
+    /// Creates equipment.
+    ///
+    /// - Parameters:
+    ///   - prepare: Changes the services of a test.
+    ///   - refreshes: Returns the number of token renewals.
+    ///   - readFile: Reads the file of a document.
     public init(
       prepare: @escaping @Sendable (PipelineTest, inout Services) -> Void = { _, _ in },
       refreshes: @escaping @Sendable (Services) async -> Int? = { _ in nil },
@@ -33,8 +43,15 @@ extension PipelineTest {
     }
   }
 
-  /// Runs the test: the chain as it is, with an upstream in this process, an empty store in memory, a
-  /// clock of its own, and without chance.
+  /// Runs the test with the chain as it is.
+  ///
+  /// The server runs in this process, the store is empty and in memory, the clock is virtual, and
+  /// random numbers are constant. A failure of the test is part of the result.
+  ///
+  /// - Parameters:
+  ///   - pipeline: The pipeline to test.
+  ///   - equipment: The parts that other modules provide.
+  /// - Returns: The expectations that were not met.
   public func run(
     _ pipeline: Pipeline, equipment: Equipment = Equipment()
   ) async -> PipelineTestResult {
@@ -84,7 +101,7 @@ extension PipelineTest {
     return request
   }
 
-  /// What came of every operation; `nil` when they came to a standstill.
+  /// The outcomes of all operations; `nil` if none can make progress.
   private func outcomes(
     of request: GraphQLRequest, _ runner: PipelineRunner, _ time: VirtualTime
   ) async -> [Outcome]? {
@@ -104,7 +121,7 @@ extension PipelineTest {
     }
   }
 
-  /// Operations that run at a time.
+  /// One round of concurrent operations.
   private func round(
     _ request: GraphQLRequest, _ runner: PipelineRunner, _ time: VirtualTime
   ) async -> [Outcome] {
@@ -117,7 +134,7 @@ extension PipelineTest {
   }
 }
 
-/// What came of one operation.
+/// The outcome of one operation.
 private struct Outcome: Sendable {
   var last: GraphQLResponse?
   var data: [UInt8]?
@@ -126,7 +143,7 @@ private struct Outcome: Sendable {
 
   var isSuccess: Bool { error == nil && last?.errors.isEmpty == true }
 
-  /// The code of its failure: the chain's, or that of the first error in the result.
+  /// The code of its failure: that of the chain, or of the first error in the result.
   var code: String? {
     if let error = error as? ChainError {
       return error.graphQLErrors.first?.code ?? error.code.rawValue
@@ -155,7 +172,7 @@ private struct Outcome: Sendable {
   }
 }
 
-/// What a test found out.
+/// The measured values of a test.
 private struct Findings {
   var outcomes: [Outcome]
   var requests: Int
@@ -164,7 +181,7 @@ private struct Findings {
   var refreshes: Int?
   var time: Duration
 
-  /// What is not as expected; `nil` when it is.
+  /// The difference from an expected value; `nil` if there is none.
   func mismatch(_ what: PipelineTest.Expectation.What) -> String? {
     switch what {
     case .succeeded(let count): differs(count, outcomes.count(where: \.isSuccess), "succeeded")

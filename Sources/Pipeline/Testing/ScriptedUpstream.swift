@@ -2,7 +2,7 @@ import Foundation
 import GQLRunJSON
 import HTTPTypes
 
-/// A server in this process that answers as a test says.
+/// A server in this process with the answers of a test.
 actor ScriptedUpstream: HTTPTransport {
   /// The attempt in which a request is sent.
   @TaskLocal static var attempt = 1
@@ -11,7 +11,7 @@ actor ScriptedUpstream: HTTPTransport {
   private let clock: ServiceClock
   private var used: [Int]
   private(set) var requestCount = 0
-  /// What came that no answer is for.
+  /// The requests that no answer matches.
   private(set) var unanswered: [String] = []
 
   init(_ answers: [PipelineTest.Answer], clock: ServiceClock) {
@@ -90,7 +90,7 @@ actor ScriptedUpstream: HTTPTransport {
   }
 }
 
-/// What a request shows of itself.
+/// The parts of a request that conditions compare.
 private struct Seen {
   let request: HTTPRequestMessage
   private let members: JSONObject
@@ -134,6 +134,6 @@ private struct Seen {
 }
 
 extension ChainError.Code {
-  /// A request that a test has no answer for.
+  /// No answer of a test matches the request.
   static let unexpectedRequest = Self(rawValue: "unexpected_request")
 }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Time that passes only when there is nothing else to do.
+/// A clock that only advances when nothing else can run.
 ///
-/// Tasks that prefer it as their executor run one after the other; when none can go on, the clock jumps
-/// to the next moment that somebody sleeps for. So an hour of waiting takes no time, and what happens
-/// first in the world happens first here.
+/// Tasks that prefer it as their executor run one after the other. When none can run, the clock
+/// jumps to the next time that a task sleeps until. So an hour of delays takes no real time, and
+/// events keep their order.
 ///
-/// Sendable: everything that changes is only touched while `lock` is held.
+/// Sendable: mutable state is only used with `lock` held.
 final class VirtualTime: TaskExecutor, @unchecked Sendable {
   private let lock = NSLock()
   private let queue = DispatchQueue(label: "gqlrun.virtual-time")
   private var openJobs = 0
-  /// Counts what happens, so that somebody who looks twice knows whether anything did.
+  /// Counts events, so that a comparison of two readings shows whether anything has happened.
   private var events = 0
   private var time = Duration.zero
   private var sleepers: [Int: Sleeper] = [:]
@@ -35,10 +35,10 @@ final class VirtualTime: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// Lets time pass until the task is cancelled, or nobody has gone on or slept for ten seconds.
+  /// Advances the time until the task is cancelled, or no task has run or slept for ten seconds.
   ///
-  /// Work that runs elsewhere, as tasks without this preference do, is not seen. So time passes only
-  /// when nothing has happened for several looks.
+  /// Work on other executors is invisible, so time only advances if nothing has happened for
+  /// several checks.
   func pass() async {
     var quietLooks = 0
     var lastEvents = -1
@@ -56,7 +56,7 @@ final class VirtualTime: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// Goes to the next moment that somebody sleeps for; `false` when nobody sleeps.
+  /// Jumps to the next time that a task sleeps until; `false` if no task sleeps.
   private func jump() -> Bool {
     let due = lock.withLock { () -> [Sleeper] in
       guard let next = sleepers.values.map(\.until).min() else { return [] }

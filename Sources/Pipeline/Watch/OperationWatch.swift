@@ -2,24 +2,25 @@ import Foundation
 public import GQLRunCache
 import GQLRunLanguage
 
-/// What a watched operation says.
+/// An element of a watched operation.
 public enum WatchEvent: Sendable {
   /// A result: of the chain, or of the cache after a change.
   case response(GraphQLResponse)
-  /// The cache does not have all the data any more: it was removed, or cleared away.
+  /// The cache no longer has all the data, because records were evicted or removed.
   case missing(CacheMiss)
-  /// The chain did not bring a result. The watch goes on.
+  /// The chain failed. The watch continues.
   case failure(any Error)
 }
 
-/// The results of a query, now as its cache policy says, and from then on whenever the cache changes.
+/// The results of a query: first as its cache policy defines, then after every change of the cache.
 ///
-/// An element follows when a field that the answer depends on has changed, and with it the answer; see
-/// ``StoreWatch``, which reads the cache here: what changes in it does not pass the interceptors. What
-/// the watch's own request brings is one element, with its source, errors and extensions. A
-/// slow reader sees the newest state of the cache. Cancelling the task that reads ends the sequence and
-/// the request under way, and so does dropping the iterator.
+/// A new element follows when a field that the result depends on has changed, and the result with
+/// it; see ``StoreWatch``. Results after a change are read from the cache and do not pass the
+/// interceptors. The request of the watch itself delivers one element per result, with source,
+/// errors and extensions. A slow reader gets the newest state of the cache. Cancelling the reading
+/// task, or releasing the iterator, ends the sequence and cancels the request in flight.
 public struct OperationWatch: AsyncSequence, Sendable {
+  /// A result, a cache miss, or an error.
   public typealias Element = WatchEvent
 
   let runner: PipelineRunner
@@ -28,13 +29,16 @@ public struct OperationWatch: AsyncSequence, Sendable {
   let store: any RecordStore
   let refetches: Bool
 
+  /// Starts a watch; each iterator has its own request.
   public func makeAsyncIterator() -> Iterator { Iterator(ActiveWatch(self)) }
 
+  /// Iterates over the results of a watch.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private let watch: ActiveWatch
 
     init(_ watch: ActiveWatch) { self.watch = watch }
 
+    /// Returns the next element; `nil` after the task was cancelled.
     public mutating func next() async -> WatchEvent? { await watch.next() }
   }
 }
@@ -43,11 +47,14 @@ extension PipelineRunner {
   /// Watches a query.
   ///
   /// - Parameters:
-  ///   - request: A query with its ``GraphQLRequest/operation``. Its policy decides what comes first;
-  ///     `cache-only` asks nobody else, and begins with what is missing when something is.
-  ///   - refetches: Whether the network is asked when the data is not all there any more. `false` by
-  ///     default.
-  /// - Throws: ``ChainError`` when the request is no such query, or there is no store.
+  ///   - request: A query with its ``GraphQLRequest/operation``. Its policy decides about the first
+  ///     element; `cache-only` never uses the network, and begins with ``WatchEvent/missing(_:)``
+  ///     on a cache miss.
+  ///   - refetches: Whether the network is used when the cache no longer has all the data. `false`
+  ///     by default.
+  /// - Returns: The sequence of results; it starts when it is iterated.
+  /// - Throws: ``ChainError`` with code `invalidRequest` if the request is not a prepared query or
+  ///   there is no store.
   public func watch(
     _ request: GraphQLRequest, refetches: Bool = false
   ) throws -> OperationWatch {
@@ -71,7 +78,7 @@ extension PipelineRunner {
   }
 }
 
-/// One reader's watch: the cache's, and the request under way.
+/// The watch of one iterator: the watch of the cache, and the request in flight.
 final class ActiveWatch: Sendable {
   private let watch: OperationWatch
   private let cache: WatchedOperation
@@ -83,7 +90,7 @@ final class ActiveWatch: Sendable {
     if watch.request.cachePolicy == .cacheOnly {
       inbox.hasBegun = true
     } else {
-      // The chain's first result is the first element.
+      // The first result of the chain is the first element.
       cache.skip()
       fetch(watch.request)
     }
@@ -96,12 +103,12 @@ final class ActiveWatch: Sendable {
     cache.end()
   }
 
-  /// Runs a request whose results go to the inbox.
+  /// Executes a request and puts its results into the inbox.
   private func fetch(_ request: GraphQLRequest) {
     let stream = watch.runner.execute(request)
     inbox.run { [cache, inbox] in
       do {
-        // Its own commits are no news beside its results.
+        // The request's own commits are not changes in addition to its results.
         while let response = try await cache.silently({ try await stream.next() }) {
           inbox.put(.response(response))
           cache.wake()
@@ -117,7 +124,7 @@ final class ActiveWatch: Sendable {
   func next() async -> WatchEvent? {
     while await cache.wait() {
       if let event = inbox.take() {
-        // What is in the cache by now belongs to this element.
+        // The current state of the cache belongs to this element.
         _ = try? await cache.look()
         if inbox.hasMore { cache.wake() }
         return event
@@ -154,9 +161,9 @@ final class ActiveWatch: Sendable {
   }
 }
 
-/// What the request of a watch has brought and nobody has taken yet.
+/// The results of a watch's request that have not been read yet.
 ///
-/// `@unchecked Sendable`: everything that changes is read and written under the lock.
+/// `@unchecked Sendable`: all mutable state is read and written with the lock held.
 private final class Inbox: @unchecked Sendable {
   private let lock = NSLock()
   private var events: [WatchEvent] = []
@@ -164,7 +171,7 @@ private final class Inbox: @unchecked Sendable {
   private var running = false
   private var begun = false
 
-  /// Whether the first element was there.
+  /// Whether the first element has arrived.
   var hasBegun: Bool {
     get { lock.withLock { begun } }
     set { lock.withLock { begun = newValue } }
@@ -172,7 +179,7 @@ private final class Inbox: @unchecked Sendable {
 
   var hasMore: Bool { lock.withLock { !events.isEmpty } }
 
-  /// Whether a request is under way.
+  /// Whether a request is in flight.
   var isRunning: Bool { lock.withLock { running } }
 
   func put(_ event: WatchEvent) {

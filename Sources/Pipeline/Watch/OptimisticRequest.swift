@@ -1,24 +1,25 @@
 import GQLRunCache
 public import GQLRunJSON
 
-/// The optimistic layer that the answer to a request replaces.
+/// The optimistic layer that the response to a request replaces.
 enum OptimisticLayerKey: RequestContextKey {
   typealias Value = OptimisticLayer
 }
 
 extension PipelineRunner {
-  /// The results of a mutation whose outcome is shown before it is known.
+  /// Executes a mutation and shows its expected result until the server has answered.
   ///
-  /// `data` lies above the cache when this returns. It goes at the moment the server's answer is
-  /// written, and without a trace when the mutation fails, is answered without data, or nobody reads
-  /// on.
+  /// When this returns, `data` is an optimistic layer above the cache. It is removed in the same
+  /// step in which the response is written. It is also removed if the mutation fails, if the
+  /// response has no data, or if the caller stops reading.
   ///
   /// - Parameters:
   ///   - request: A mutation with its ``GraphQLRequest/operation``.
-  ///   - data: What the server will probably answer: complete for the mutation's selection, with
-  ///     `__typename` and key fields.
-  /// - Throws: ``CacheError`` with code `invalidData` that names the first field that is missing;
-  ///   ``ChainError`` when there is no store or no operation.
+  ///   - data: The expected `data`: complete for the mutation's selection set, with `__typename`
+  ///     and key fields.
+  /// - Returns: The results of the mutation.
+  /// - Throws: ``CacheError`` with code `invalidData` that names the first missing field;
+  ///   ``ChainError`` if there is no store or no operation.
   public func execute(
     _ request: GraphQLRequest, optimistic data: JSONValue
   ) throws -> ResponseStream {
@@ -46,7 +47,7 @@ extension PipelineRunner {
   }
 }
 
-/// A layer that goes with the last who waits for its answer.
+/// Removes its layer when the last reader of the response is gone.
 private final class PendingLayer: Sendable {
   let layer: OptimisticLayer
   private let store: any RecordStore
