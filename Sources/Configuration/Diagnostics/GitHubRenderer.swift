@@ -1,6 +1,6 @@
 import GQLRunSupport
 
-/// Workflow commands that GitHub shows beside the line.
+/// Renders diagnostics as workflow commands, which GitHub shows at the source line.
 ///
 /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 struct GitHubRenderer {
@@ -20,7 +20,7 @@ struct GitHubRenderer {
 }
 
 extension PipelineDiagnostic {
-  /// The finding as a command that GitHub shows beside the line, under another title than its code.
+  /// The diagnostic as a workflow command, with a title other than its code.
   public func githubCommand(title: String) -> String {
     GitHubRenderer(title: title).render(self)
   }

@@ -1,7 +1,7 @@
 import GQLRunSupport
 
-/// The layout of a modern compiler: the message, the place, the line, what is meant, and what would
-/// work.
+/// Renders diagnostics like a compiler: message, source location, the source line with an
+/// underline, and the hint.
 struct HumanRenderer {
   let source: SourceText
   let colors: Bool

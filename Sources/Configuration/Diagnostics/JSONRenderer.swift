@@ -1,6 +1,6 @@
 import GQLRunJSON
 
-/// One JSON array with an object per diagnostic, for editors and scripts.
+/// Renders diagnostics as one JSON array with an object per diagnostic, for editors and scripts.
 struct JSONRenderer {
   func render(_ diagnostics: [PipelineDiagnostic]) -> String {
     guard !diagnostics.isEmpty else { return "[]\n" }

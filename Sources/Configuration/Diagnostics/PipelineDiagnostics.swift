@@ -1,5 +1,6 @@
-/// Everything that was found about a pipeline file and those it extends, in the order of the files.
+/// All diagnostics of a file and those it extends, in the order of the files.
 public struct PipelineDiagnostics: Error, Sendable {
+  /// The errors and warnings.
   public internal(set) var all: [PipelineDiagnostic]
   /// The lines of the files, for excerpts, with literal secrets masked.
   let sources: [SourceText]
@@ -20,10 +21,12 @@ public struct PipelineDiagnostics: Error, Sendable {
       ?? SourceText(file: diagnostic.place.file, lines: [])
   }
 
+  /// The errors only.
   public var errors: [PipelineDiagnostic] { all.filter { $0.severity == .error } }
+  /// The warnings only.
   public var warnings: [PipelineDiagnostic] { all.filter { $0.severity == .warning } }
 
-  /// "2 errors, 1 warning"; empty when nothing was found.
+  /// "2 errors, 1 warning"; empty without diagnostics.
   public var summary: String {
     [(errors.count, "error"), (warnings.count, "warning")]
       .filter { $0.0 > 0 }
@@ -33,13 +36,14 @@ public struct PipelineDiagnostics: Error, Sendable {
 }
 
 extension PipelineDiagnostics: CustomStringConvertible {
+  /// The diagnostics for people, without colors.
   public var description: String { rendered(as: .human()) }
 }
 
 extension PipelineDiagnostics {
-  /// How diagnostics are written.
+  /// An output format of diagnostics.
   public enum Format: Sendable, Hashable {
-    /// As a modern compiler does, for people; colours are ANSI escapes.
+    /// Like a compiler, for people; colors are ANSI escapes.
     case human(colors: Bool = false)
     /// One JSON array.
     case json
@@ -47,8 +51,8 @@ extension PipelineDiagnostics {
     case github
   }
 
-  /// The diagnostics in the given format, each line ended; empty when there are none, except for
-  /// JSON.
+  /// The diagnostics in a format, each line with its line end. Empty without diagnostics, except
+  /// for JSON.
   public func rendered(as format: Format) -> String {
     switch format {
     case .human(let colors):

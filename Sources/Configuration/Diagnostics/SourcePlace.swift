@@ -1,15 +1,21 @@
-/// A stretch of one line of a file: what a diagnostic points at, and where an option's value was
-/// written.
+/// A source location: a part of one line of a file.
 public struct SourcePlace: Sendable, Hashable {
-  /// The file as the user named it.
+  /// The path of the file, as the user wrote it.
   public var file: String
-  /// Counted from 1.
+  /// The line, from 1.
   public var line: Int
-  /// Counted from 1 in Unicode scalars.
+  /// The column, from 1, in Unicode scalars.
   public var column: Int
-  /// How much of the line is meant, in Unicode scalars; at least 1.
+  /// The length in Unicode scalars, at least 1.
   public var length: Int
 
+  /// Creates a source location.
+  ///
+  /// - Parameters:
+  ///   - file: The path of the file.
+  ///   - line: The line, from 1.
+  ///   - column: The column, from 1, in Unicode scalars.
+  ///   - length: The length in Unicode scalars; values below 1 become 1.
   public init(file: String, line: Int, column: Int, length: Int = 1) {
     self.file = file
     self.line = line
@@ -19,10 +25,12 @@ public struct SourcePlace: Sendable, Hashable {
 }
 
 extension SourcePlace: CustomStringConvertible {
+  /// File, line and column: `ci.pipeline.yaml:6:18`.
   public var description: String { "\(file):\(line):\(column)" }
 }
 
 extension SourcePlace: Comparable {
+  /// Orders locations by file, line and column.
   public static func < (lhs: SourcePlace, rhs: SourcePlace) -> Bool {
     (lhs.file, lhs.line, lhs.column) < (rhs.file, rhs.line, rhs.column)
   }

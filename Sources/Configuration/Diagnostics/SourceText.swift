@@ -1,17 +1,17 @@
 import GQLRunSupport
 
-/// The text of a pipeline file, by lines, for excerpts in diagnostics.
+/// The lines of a file, for excerpts in diagnostics.
 package struct SourceText: Sendable {
   package let file: String
-  /// The lines as they are in the file; secrets are masked in excerpts only.
+  /// The lines of the file, without masking.
   package let lines: [[Unicode.Scalar]]
-  /// Stretches that hold literal secrets and are masked in every excerpt.
+  /// The source locations of literal secrets, which every excerpt masks.
   package var secrets: [SourcePlace] = [] {
     didSet { maskSecrets() }
   }
-  /// The lines with secrets, masked. Made once: there may be as many diagnostics as secrets.
+  /// The lines with secrets, masked. Computed once: there may be as many diagnostics as secrets.
   private var maskedLines: [Int: [Unicode.Scalar]] = [:]
-  /// What messages call files of this kind.
+  /// The kind of file, for messages.
   package var kind = Kind.pipeline
 
   package enum Kind: Sendable {
@@ -26,7 +26,7 @@ package struct SourceText: Sendable {
       }
     }
 
-    /// What the first thing in such a file may be.
+    /// A hint about the beginning of a file of this kind.
     var beginning: String {
       switch self {
       case .pipeline: "a pipeline begins with `version: 1`"
@@ -42,7 +42,7 @@ package struct SourceText: Sendable {
     self.lines = lines
   }
 
-  /// Lines are counted as libyaml does: LF, CR, CRLF, NEL, LS and PS end one.
+  /// Creates a text. Lines end as in libyaml: with LF, CR, CRLF, NEL, LS or PS.
   package init(file: String, text: String) {
     self.file = file
     var lines: [[Unicode.Scalar]] = []
@@ -66,13 +66,13 @@ package struct SourceText: Sendable {
 
   struct Excerpt {
     var text: String
-    /// How many characters stand before the underline.
+    /// The number of characters before the underline.
     var offset: Int
     var length: Int
   }
 
-  /// The line of a place with the place's offset in it, cut to a readable width; `nil` outside the
-  /// file.
+  /// The line of a source location, cut to a readable width, with the offset of the location in it;
+  /// `nil` outside the file.
   func excerpt(at place: SourcePlace) -> Excerpt? {
     guard place.file == file, lines.indices.contains(place.line - 1) else { return nil }
     var line = maskedLines[place.line] ?? lines[place.line - 1]

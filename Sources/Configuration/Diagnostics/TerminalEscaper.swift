@@ -1,13 +1,13 @@
 import Foundation
 
-/// Escapes what a terminal would obey or hide, in text that comes in pieces.
+/// Escapes characters that a terminal would execute or hide, in text that arrives in pieces.
 ///
-/// These are escaped as `\u009b`: control characters other than tab and line ends, U+007F to U+009F, the marks
-/// that change the direction of text, the separators of lines and paragraphs, and bytes that are not UTF-8. In JSON
-/// text they can occur in strings only, so that its meaning stays. Text that does not go to a terminal is not
-/// escaped.
+/// Escaped as `\u009b` are control characters except tab and line ends, U+007F to U+009F, marks
+/// that change the text direction, line and paragraph separators, and bytes that are not UTF-8. In
+/// JSON text they only occur in strings, so escaping does not change its meaning. Only text for a
+/// terminal is escaped.
 package struct TerminalEscaper: Sendable {
-  /// The beginning of what the next piece continues: a character, or a carriage return.
+  /// The beginning of a character, or a carriage return, that the next piece continues.
   private var pending: [UInt8] = []
 
   package init() {}
@@ -66,7 +66,7 @@ package struct TerminalEscaper: Sendable {
     return result
   }
 
-  /// How many bytes the character has that begins with a byte.
+  /// The number of bytes of a character with this first byte.
   private static func length(_ byte: UInt8) -> Int? {
     switch byte {
     case 0xC2...0xDF: 2
@@ -81,7 +81,7 @@ package struct TerminalEscaper: Sendable {
     result += Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).utf8)
   }
 
-  /// Whether a terminal obeys the character, or shows the text around it otherwise than it is.
+  /// Whether a terminal executes the character, or displays other text differently because of it.
   package static func isHarmful(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0x09, 0x0A: false

@@ -13,7 +13,7 @@ struct Glob: Sendable, Hashable {
     segments = text.split(separator: "/", omittingEmptySubsequences: false).map { Array($0) }
   }
 
-  /// The patterns that `pattern` stands for, one for each choice of its braces; at most 1,000.
+  /// The patterns that the braces of `pattern` expand to; at most 1,000.
   static func alternatives(of pattern: String) -> [Glob] {
     var open = [Array(pattern)]
     var done: [Glob] = []
@@ -29,10 +29,10 @@ struct Glob: Sendable, Hashable {
     return done
   }
 
-  /// Whether it names one path and no other.
+  /// Whether it matches exactly one path.
   var isLiteral: Bool { !text.contains { "*?[".contains($0) } }
 
-  /// Takes time proportional to the product of the lengths.
+  /// Whether it matches a path. Takes time proportional to the product of the lengths.
   func matches(_ path: String) -> Bool {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { Array($0) }
     return Wildcards.match(segments.count, parts.count) {
@@ -43,7 +43,7 @@ struct Glob: Sendable, Hashable {
   }
 
   private static func matchesName(_ pattern: [Character], _ name: [Character]) -> Bool {
-    // A name that begins with a dot is hidden: it must be meant.
+    // A name that begins with a dot is hidden and must be matched explicitly.
     if name.first == ".", pattern.first != "." { return false }
     let tokens = tokens(of: pattern)
     return Wildcards.match(tokens.count, name.count) {
@@ -105,7 +105,7 @@ struct Glob: Sendable, Hashable {
     return ranges
   }
 
-  /// The first innermost-closed pair of braces and what stands between its commas.
+  /// The first innermost pair of braces, with the texts between its commas.
   private static func firstBraces(
     in text: [Character]
   ) -> (range: Range<Int>, choices: [ArraySlice<Character>])? {

@@ -2,51 +2,61 @@ import Foundation
 import GQLRunSupport
 public import HTTPTypes
 
-/// A project file: where the schema and the documents of a project are, and which endpoints it has.
+/// A project file: the schema, documents and endpoints of a project.
 ///
-/// Its names and keys are those of GraphQL Config, which editors and other tools read as well.
+/// Its names and keys are those of GraphQL Config, which editors and other tools read, too.
 /// https://the-guild.dev/graphql/config/docs/user/usage
 public struct ProjectFile: Sendable {
-  /// One project of the file; the file itself is one when it has no `projects`.
+  /// A project of the file. A file without `projects` is itself a project.
   public struct Project: Sendable {
-    /// `nil` for the file itself.
+    /// The name of the project; `nil` for the file itself.
     public var name: String?
-    /// Files, globs or URLs.
+    /// The schema: files, globs or URLs.
     public var schema: [Text]
-    /// Globs; one that begins with `!` takes files away.
+    /// The documents: globs; one that begins with `!` excludes files.
     public var documents: [Text]
-    /// In the order of the file.
+    /// The endpoints, in the order of the file.
     public var endpoints: [Endpoint]
   }
 
-  /// A text of the file with its place.
+  /// A text of the file with its source location.
   public struct Text: Sendable, Hashable {
+    /// The text.
     public var value: String
+    /// The source location.
     public var place: SourcePlace
 
-    /// Whether it names something on the network.
+    /// Whether the text is a URL.
     public var isURL: Bool { value.contains("://") }
   }
 
+  /// An endpoint of a project.
   public struct Endpoint: Sendable {
+    /// The name of the endpoint.
     public var name: String
+    /// The URL.
     public var url: Text
+    /// The header fields of every request.
     public var headers: HTTPFields
   }
 
-  /// The file as it was named or found.
+  /// The path of the file, as it was named or found.
   public var path: String
+  /// The projects, in the order of the file.
   public var projects: [Project]
-  /// Warnings only.
+  /// The diagnostics of the file; warnings only.
   public var warnings: PipelineDiagnostics
 
-  /// The names that are looked for in a folder, in this order.
+  /// The file names that ``find(from:)`` looks for in a folder, in this order.
   public static let names: [String] =
     ["graphql.config", ".graphqlrc"].flatMap { base in
       ["yml", "yaml", "json"].map { "\(base).\($0)" }
     } + [".graphqlrc"]
 
-  /// The project file of `folder`, or of the nearest folder above that has one.
+  /// Finds the project file of `folder`, or of the nearest folder above that has one.
+  ///
+  /// - Parameter folder: The path of a folder.
+  /// - Returns: The path of the file; `nil` if there is none.
   public static func find(from folder: String) -> String? {
     var folder = URL(fileURLWithPath: folder).standardizedFileURL.path
     while true {
@@ -65,7 +75,7 @@ public struct ProjectFile: Sendable {
 
   /// Reads a project file.
   ///
-  /// - Throws: All errors and warnings of the file.
+  /// - Throws: ``PipelineDiagnostics`` with all errors and warnings of the file.
   public static func load(
     path: String, environment: PipelineFileEnvironment = .process
   ) throws(PipelineDiagnostics) -> ProjectFile {
@@ -86,7 +96,7 @@ public struct ProjectFile: Sendable {
 
   /// Reads a project file from its bytes.
   ///
-  /// - Throws: All errors and warnings of the file.
+  /// - Throws: ``PipelineDiagnostics`` with all errors and warnings of the file.
   public static func load(
     _ bytes: [UInt8], file: String, environment: PipelineFileEnvironment
   ) throws(PipelineDiagnostics) -> ProjectFile {
@@ -101,20 +111,20 @@ public struct ProjectFile: Sendable {
 // MARK: Files
 
 extension ProjectFile {
-  /// The files that `patterns` name, as seen from the working directory, each once.
+  /// The files that match `patterns`, each once, as paths relative to the working directory.
   ///
-  /// Patterns are relative to the folder of the project file. A pattern that matches nothing is left to
-  /// the caller: it comes in `unmatched`.
+  /// - Parameter patterns: Patterns relative to the folder of the project file.
+  /// - Returns: The files, and the patterns that match none.
   public func files(_ patterns: [Text]) -> (files: [String], unmatched: [Text]) {
     let given = patterns.filter { !$0.isURL }
     let (files, unmatched) = Self.files(given.map(\.value), in: FilePath.folder(of: path))
     return (files, unmatched.map { given[$0] })
   }
 
-  /// The files that `patterns` name below `folder`, each once, and the positions of the patterns that
-  /// match nothing.
+  /// The files below `folder` that match `patterns`, each once, and the indices of the patterns
+  /// that match none.
   ///
-  /// A pattern that begins with `!` takes files away.
+  /// A pattern that begins with `!` excludes files.
   public static func files(
     _ patterns: [String], in folder: String
   ) -> (files: [String], unmatched: [Int]) {
@@ -147,7 +157,7 @@ extension ProjectFile {
     return (files, unmatched)
   }
 
-  /// The files below `folder`, sorted, without what tools keep there.
+  /// The files below `folder`, sorted, without the folders of tools.
   private static func tree(_ folder: String) -> [String] {
     var files: [String] = []
     var open = [""]
@@ -161,7 +171,7 @@ extension ProjectFile {
         switch attributes?[.type] as? FileAttributeType {
         case .typeDirectory: open.append(path)
         case .typeRegular: files.append(path)
-        // A link is followed to a file; one to a folder could lead in a circle.
+        // A link to a file is followed; a link to a folder could lead to a cycle.
         case .typeSymbolicLink:
           var isFolder: ObjCBool = false
           if FileManager.default.fileExists(atPath: "\(folder)/\(path)", isDirectory: &isFolder),

@@ -2,7 +2,7 @@ import GQLRunLanguage
 import GQLRunSupport
 import HTTPTypes
 
-/// Turns the bytes of a project file into projects, collecting everything that is wrong with it.
+/// Parses the bytes of a project file into projects, and collects all diagnostics.
 struct ProjectReader {
   let file: String
   let environment: PipelineFileEnvironment
@@ -70,7 +70,7 @@ struct ProjectReader {
       case "endpoints": project.endpoints += endpoints(member.value)
       case "extensions":
         guard case .mapping(let extensions) = member.value.content else { continue }
-        // What other tools keep under `extensions` is theirs.
+        // Other tools own the other keys of `extensions`.
         for own in extensions where own.key == "endpoints" {
           project.endpoints += endpoints(own.value)
         }

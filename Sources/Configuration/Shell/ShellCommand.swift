@@ -7,15 +7,15 @@ import GQLRunSupport
   import Musl
 #endif
 
-/// Runs a command of a pipeline file and takes what it prints.
+/// Runs a command of a pipeline file and returns its output.
 ///
-/// Foundation's `Process` waits for everything the command left running in the background; this
-/// waits for the shell alone, as `$(…)` does.
+/// Foundation's `Process` also waits for background processes of the command; this only waits for
+/// the shell, like `$(…)`.
 package enum ShellCommand {
   typealias Failure = PipelineFileEnvironment.Failure
 
-  /// The same as ``output(of:limit:within:)`` without a bound of time, and without holding up the
-  /// caller's thread. Cancelling the task kills the command and what it started.
+  /// The same as ``output(of:limit:within:)`` without a time limit and without blocking the
+  /// caller's thread. Cancelling the task kills the command and its child processes.
   package static func run(_ command: String, limit: Int) async throws -> String {
     let child = Child()
     do {
@@ -35,7 +35,7 @@ package enum ShellCommand {
     }
   }
 
-  /// A process that may have to be killed, by whoever holds this, until it has ended.
+  /// A process that its owner may kill until it has ended.
   private final class Child: Sendable {
     private struct State {
       var id: pid_t?
@@ -51,7 +51,7 @@ package enum ShellCommand {
       }
     }
 
-    /// From here on the number may belong to another process.
+    /// From here on, another process may have the process identifier.
     func ended() { state.withLock { $0.id = nil } }
 
     var wasKilled: Bool { state.withLock { $0.isKilled } }
@@ -64,10 +64,10 @@ package enum ShellCommand {
     }
   }
 
-  /// The standard output of `command`, run by `/bin/sh` with this process's environment, no input
-  /// and its own standard error.
+  /// The standard output of `command`, run by `/bin/sh` with this process's environment, without
+  /// input, and with this process's standard error.
   ///
-  /// - Parameter time: After so long the command, and what it started, is killed.
+  /// - Parameter time: The time limit, after which the command and its child processes are killed.
   static func output(
     of command: String, limit: Int, within time: Duration
   ) throws(Failure) -> String {
@@ -102,10 +102,10 @@ package enum ShellCommand {
     close(ends[1])
     handle?.started(child)
     let bytes = contents(of: ends[0], upTo: limit + 1)
-    // Whoever still writes is told that nobody reads.
+    // A process that still writes gets SIGPIPE.
     close(ends[0])
     if let handle {
-      // Its number is its own until it is waited for below.
+      // The process identifier stays reserved until the wait below.
       var information = siginfo_t()
       while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
       handle.ended()
@@ -121,8 +121,8 @@ package enum ShellCommand {
     return text
   }
 
-  /// - Parameter isGroup: Whether the command leads a group of processes, which can be killed
-  ///   together.
+  /// - Parameter isGroup: Whether the command leads a process group, which can be killed as a
+  ///   whole.
   private static func spawn(
     _ command: String, output: Int32, isGroup: Bool
   ) throws(Failure) -> pid_t {
@@ -148,7 +148,7 @@ package enum ShellCommand {
     return bytes
   }
 
-  /// The exit status, or `nil` for a command that was killed.
+  /// The exit status, or `nil` for a command that was killed by a signal.
   private static func wait(for child: pid_t) -> Int32? {
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 {

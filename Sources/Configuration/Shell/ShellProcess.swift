@@ -1,15 +1,15 @@
 package import Foundation
 
-/// Starts `/bin/sh` as a program expects to be started.
+/// Starts `/bin/sh` with default signal handling.
 package enum ShellProcess {
   /// Starts the shell with `words` as its arguments and the environment of this process.
   ///
-  /// It can be ended by signals, which this process may ignore and the threads of Swift's concurrency
-  /// block, and it inherits no files but standard input, output and error.
+  /// Signals can end it although this process may ignore them and the threads of Swift's
+  /// concurrency block them. It inherits no files but standard input, output and error.
   ///
   /// - Parameters:
-  ///   - actions: What is done about the standard files.
-  ///   - leadsGroup: Whether it leads a group of processes, which can be ended together.
+  ///   - actions: The actions for the standard files.
+  ///   - leadsGroup: Whether it leads a process group, which can be killed as a whole.
   /// - Returns: The process, or the error number of `posix_spawn(3)`.
   package static func start(
     _ words: [String], _ actions: inout posix_spawn_file_actions_t, leadsGroup: Bool
@@ -39,15 +39,16 @@ package enum ShellProcess {
     return (child, error)
   }
 
-  /// C strings to be freed, with `nil` behind them.
+  /// C strings that the caller frees, followed by `nil`.
   private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
     texts.map { text in strdup(text) } + [nil]
   }
 
-  /// Not every library marks its sockets and files to be closed: a plugin's program would keep a
-  /// connection or a listening port open after us.
+  /// Closes inherited descriptors. Not every library sets close-on-exec, so a plugin's program
+  /// would keep a connection or a listening port open after this process has ended.
   private static func closeOtherFiles(in actions: inout posix_spawn_file_actions_t) {
-    // A descriptor that is closed in the meantime is no error: glibc passes over those that are not open.
+    // A descriptor that was closed meanwhile is not an error: glibc ignores descriptors that are
+    // not open.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     for descriptor in names.compactMap({ Int32($0) }) where descriptor > 2 {
       posix_spawn_file_actions_addclose(&actions, descriptor)

@@ -1,15 +1,15 @@
 import Yams
 
-/// Turns the text of a YAML file into nodes with source locations, or into diagnostics.
+/// Parses the text of a YAML file into nodes with source locations, or into diagnostics.
 ///
-/// Only Yams' `compose` level is used: `load` expands aliases and types scalars by YAML 1.1.
+/// Uses only the `compose` level of Yams: `load` expands aliases and types scalars by YAML 1.1.
 package struct YAMLComposer {
   package let source: SourceText
   private let text: String
   package private(set) var findings: [PipelineDiagnostic] = []
-  /// How often the text was parsed; more than once only when keys are repeated.
+  /// The number of times the text was parsed; more than once only for repeated keys.
   package private(set) var compositions = 0
-  /// For each line, the column after its last character that is not blank.
+  /// For each line, the column after its last nonblank character.
   private let trimmedEnds: [Int]
 
   package init(_ text: String, source: SourceText) {
@@ -20,12 +20,13 @@ package struct YAMLComposer {
     }
   }
 
-  /// How many repeated keys are looked for one by one.
+  /// The most repeated keys that are found one by one.
   private static let mostRepetitions = 100
-  /// How many bytes are parsed again to find further repeated keys: a long file is parsed again once.
+  /// The most bytes that are parsed again to find further repeated keys; a long file is parsed
+  /// again once.
   private static let mostRepeatedBytes = 1 << 20
 
-  /// The root node, or `nil` with at least one finding.
+  /// The root node, or `nil` with at least one diagnostic.
   package mutating func compose() -> YAMLNode? {
     findings = YAMLGuard(source).findings
     guard findings.isEmpty else { return nil }
@@ -42,11 +43,11 @@ package struct YAMLComposer {
             hint: source.kind.beginning)
           return nil
         }
-        // Nodes hold their anchors weakly; the parser owns them.
+        // Nodes have weak references to their anchors; the parser owns them.
         return withExtendedLifetime(parser) { node(root, depth: 0) }
       } catch YamlError.duplicatedKeysInMapping(let names, let context) {
-        // A parser stops at the first mapping with repeated keys. One key is renamed in place and the text
-        // parsed again, so that the repetitions after it are found as well.
+        // A parser stops at the first mapping with repeated keys. One key is renamed in place and
+        // the text is parsed again, to find further repetitions.
         guard renamed.count < most else {
           for (name, mark) in renamed { reportRepeated([name], mark) }
           reportRepeated(names, context.mark)
@@ -132,7 +133,7 @@ extension YAMLComposer {
     return members
   }
 
-  /// Says so at the later of the two places, whichever the parser came upon first.
+  /// Reports a repeated key at the later of the two source locations, in either order of discovery.
   private mutating func reportRepeated(_ key: String, _ one: SourcePlace, _ other: SourcePlace) {
     report(
       "`\(key)` is given twice", max(one, other), .duplicateKey,
@@ -141,11 +142,10 @@ extension YAMLComposer {
 }
 
 extension YAMLComposer {
-  /// The private use character that stands for the first letter of a renamed key.
+  /// The first of the private use characters that replace the first letter of a renamed key.
   private static let firstStandIn: UInt32 = 0xF000
 
-  /// The text with one letter of the key at `mark` replaced, or `nil` when there is none to
-  /// replace.
+  /// The text with one letter of the key at `mark` replaced; `nil` if there is none to replace.
   private func renamingKey(at mark: Mark, in text: String, round: Int) -> String? {
     guard source.lines.indices.contains(mark.line - 1),
       let standIn = Unicode.Scalar(Self.firstStandIn + UInt32(round))
@@ -182,7 +182,7 @@ extension YAMLComposer {
     return index
   }
 
-  /// The key as written, when `key` is one that was renamed.
+  /// The key as written, if `key` was renamed.
   private func originalKey(_ key: String, at place: SourcePlace) -> String {
     guard let first = key.unicodeScalars.first,
       (Self.firstStandIn..<Self.firstStandIn + 100).contains(first.value)
@@ -227,7 +227,7 @@ extension YAMLComposer {
     return SourcePlace(file: source.file, line: line, column: column, length: length)
   }
 
-  /// The length of quoted text up to its closing quote; `nil` when that is on another line.
+  /// The length of quoted text up to its closing quote; `nil` if the quote is on another line.
   private func quotedLength(_ line: ArraySlice<Unicode.Scalar>) -> Int? {
     guard let quote = line.first else { return nil }
     var skip = false
@@ -243,22 +243,23 @@ extension YAMLComposer {
     return nil
   }
 
-  /// How much is left of a line from a mark on, without blanks at its end.
+  /// The length of a line from a mark on, without trailing blanks.
   private func trimmedLength(from mark: Mark) -> Int {
     max(1, trimmedEnds[mark.line - 1] - (mark.column - 1))
   }
 
-  /// The first key of a block mapping, or the dash of a block sequence.
+  /// The length of the first key of a block mapping, or of the dash of a block sequence.
   private func keyLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
     if line.first == "-" { return 1 }
     return max(1, line.prefix(Self.longestCollection).prefix { $0 != ":" }.count)
   }
 
-  /// How far the end of a collection is looked for, so that many collections on one line take time in
-  /// proportion to their number.
+  /// The most characters that are searched for the end of a collection, so that many collections on
+  /// one line take linear time.
   private static let longestCollection = 1000
 
-  /// A flow collection up to its end when that is near on the same line, else its opening bracket.
+  /// The length of a flow collection up to its end, if that is near and on the same line; otherwise
+  /// of its opening bracket.
   private func flowLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
     var depth = 0
     for (offset, scalar) in line.prefix(Self.longestCollection).enumerated() {

@@ -1,10 +1,9 @@
-/// Looks through YAML text for the parts of YAML that pipeline files do not have, before a YAML
-/// parser sees it.
+/// Finds YAML features that pipeline files do not support, before a YAML parser reads the text.
 ///
-/// Anchors and aliases let a small file grow without bound while it is parsed, tags change what a
-/// value is, and both hide from a reader what a line means. Everything found is reported with its
-/// place. The scan knows just enough YAML to tell an indicator from text: quotes, block scalars,
-/// comments, flow collections.
+/// Anchors and aliases let a small file grow without bound while it is parsed, tags change the type
+/// of a value, and both hide the meaning of a line from readers. Every finding is reported with its
+/// source location. The scanner knows only enough YAML to distinguish indicators from text: quotes,
+/// block scalars, comments, flow collections.
 struct YAMLGuard {
   static let maximumDepth = 64
 
@@ -13,7 +12,7 @@ struct YAMLGuard {
 
   private var flowDepth = 0
   private var openQuote: Unicode.Scalar?
-  /// The indentation of the line that opened a block scalar; deeper lines are its text.
+  /// The indentation of the line that opened a block scalar; lines with a larger one are its text.
   private var blockScalarIndent: Int?
   /// Whether a new node may begin at the next character.
   private var atNodeStart = true

@@ -1,7 +1,7 @@
 import GQLRunJSON
 
 extension YAMLNode {
-  /// The node as JSON. Plain scalars are read as YAML's JSON schema reads them; quoted ones are text.
+  /// The node as JSON. Plain scalars follow YAML's JSON schema; quoted ones are text.
   ///
   /// https://yaml.org/spec/1.2.2/#102-json-schema
   var json: JSONValue {

@@ -1,9 +1,9 @@
-/// A node of a pipeline file with the place where it stands.
+/// A node of a YAML file with its source location.
 ///
-/// Scalars are text and nothing else: what they mean is decided by whoever reads them.
+/// Scalars are text without a type; their reader decides what they mean.
 package struct YAMLNode: Sendable {
   package enum Content: Sendable {
-    /// `isPlain` is whether the text stands without quotes.
+    /// `isPlain` is whether the text is unquoted.
     case scalar(String, isPlain: Bool)
     case sequence([YAMLNode])
     case mapping([Member])
@@ -29,13 +29,13 @@ package struct YAMLNode: Sendable {
     self.place = place
   }
 
-  /// Whether nothing was written, or a plain `null` or `~`.
+  /// Whether the value is empty, or a plain `null` or `~`.
   package var isNull: Bool {
     guard case .scalar(let text, isPlain: true) = content else { return false }
     return text.isEmpty || text == "null" || text == "~"
   }
 
-  /// What stands here, with its article, for messages.
+  /// The kind of the node with its article, for messages: "a list".
   package var kind: String {
     switch content {
     case .scalar(let text, let isPlain):

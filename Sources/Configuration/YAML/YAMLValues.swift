@@ -1,14 +1,16 @@
 public import GQLRunJSON
 
-/// Variables and other values that people write as YAML.
+/// Parses variables and other values that people write as YAML.
 public enum YAMLValues {
-  /// The value that a YAML text denotes, as JSON.
+  /// The JSON value of a YAML text.
   ///
-  /// Scalars without quotes are numbers, booleans and nulls where JSON has such ones, nothing and `~` are
-  /// null, and all others are strings: `yes`, `010` and `2020-01-01` as well.
+  /// Unquoted scalars are numbers, booleans and nulls if they are so in JSON. An empty value and
+  /// `~` are null. All others are strings, including `yes`, `010` and `2020-01-01`.
   ///
-  /// - Parameter file: The name of the file, for messages.
-  /// - Throws: ``PipelineDiagnostics`` with every place that is wrong.
+  /// - Parameters:
+  ///   - text: The YAML text.
+  ///   - file: The name of the file, for messages.
+  /// - Throws: ``PipelineDiagnostics`` with all errors of the text.
   public static func value(
     of bytes: [UInt8], file: String
   ) throws(PipelineDiagnostics) -> JSONValue {
