@@ -1,6 +1,7 @@
-/// Mutual exclusion for asynchronous code: one task at a time, the others wait in the order in which they came.
+/// Mutual exclusion for asynchronous code: one task holds the mutex, the others wait in first-in,
+/// first-out order.
 ///
-/// Unlike ``Locked`` it may be held across an `await`. A task that is cancelled while it waits stops waiting.
+/// Unlike ``Locked`` it may be held across an `await`. Cancelling a waiting task ends its wait.
 package final class AsyncMutex: Sendable {
   private struct Waiter {
     var id: UInt64
@@ -15,17 +16,18 @@ package final class AsyncMutex: Sendable {
 
   private let state = Locked(State())
 
-  /// A mutex that is not held.
+  /// Creates a mutex that is not held.
   package init() {}
 
-  /// How many tasks wait.
+  /// The number of waiting tasks.
   package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-  /// Waits until this task holds the mutex.
+  /// Suspends until this task holds the mutex.
   ///
-  /// Each successful call is followed by one call of ``release()``.
+  /// Each successful call needs one call of ``release()``.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled, before or while it waits. The mutex is not held then.
+  /// - Throws: `CancellationError` if the task is cancelled before or while it waits. The mutex is
+  ///   not held then.
   package func acquire() async throws(CancellationError) {
     if Task.isCancelled { throw CancellationError() }
     let id: UInt64? = state.withLock { state in
@@ -45,7 +47,7 @@ package final class AsyncMutex: Sendable {
     if !isHolder { throw CancellationError() }
   }
 
-  /// Takes the mutex if no task holds it.
+  /// Acquires the mutex if no task holds it; returns whether it did.
   package func tryAcquire() -> Bool {
     state.withLock { state in
       defer { state.isHeld = true }
@@ -53,7 +55,7 @@ package final class AsyncMutex: Sendable {
     }
   }
 
-  /// Releases the mutex; the task that has waited longest holds it next.
+  /// Releases the mutex; the task that has waited longest acquires it.
   package func release() {
     let next: Waiter? = state.withLock { state in
       precondition(state.isHeld, "released a mutex that is not held")
@@ -70,7 +72,7 @@ package final class AsyncMutex: Sendable {
     let answer: Bool? = state.withLock { state in
       // The cancellation handler may have run before there was anything to remove.
       if Task.isCancelled { return false }
-      // The mutex may have been released since.
+      // The mutex may have been released meanwhile.
       guard state.isHeld else {
         state.isHeld = true
         return true

@@ -1,12 +1,13 @@
 package import Foundation
 
-/// Files that appear under their name only when they are complete.
+/// Writes files that appear under their name only when they are complete.
 package enum AtomicFile {
-  /// Replaces the file at `path`, or leaves it as it is.
+  /// Replaces the file at `path`, or fails without changing it.
   ///
-  /// Writes a file beside it, syncs it, renames it, and syncs the folder. The folder must exist.
+  /// Writes a temporary file in the same folder, syncs it, renames it, and syncs the folder. The
+  /// folder must exist.
   ///
-  /// - Parameter permissions: Those of the new file, before the process's mask is applied.
+  /// - Parameter permissions: The permissions of the new file, before the umask is applied.
   package static func write(
     _ bytes: [UInt8], to path: String, permissions: mode_t
   ) throws(SystemError) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Drawings in user units, which a page scales to its width.
+/// Drawings in user units; a page scales them to its width.
 package enum SVG {
   package static let width = 1000.0
 
@@ -21,7 +21,7 @@ package enum SVG {
       + HTML.escaped(text) + "</text>"
   }
 
-  /// The kind of text that can be read on a colour.
+  /// The class of text that is readable on a color.
   package static func ink(on color: Int) -> String {
     [0, 1, 6, 7].contains(color % 10) ? "onlight" : "ondark"
   }
@@ -47,7 +47,7 @@ package enum SVG {
       + "stroke-width=\"2.5\" stroke-linejoin=\"round\"/>"
   }
 
-  /// How wide a text is at most, in user units.
+  /// The largest width of a text, in user units.
   package static func widthOf(_ text: String) -> Double { Double(text.count) * 7.2 }
 
   /// A round number of at least `value`.
@@ -58,13 +58,13 @@ package enum SVG {
   }
 }
 
-/// Columns of several parts each, stacked, over a scale of five lines.
+/// A stacked column chart over a scale of five lines.
 package struct ColumnChart {
-  /// The parts of each column from the bottom up: values, and the numbers of their colours.
+  /// The parts of each column from the bottom up: values and color numbers.
   package var columns: [[(value: Double, color: Int)]]
   /// Texts below the columns, evenly spaced from the first to the last.
   package var labels: [String]
-  /// What the drawing shows, for readers who do not see it.
+  /// A description of the drawing for screen readers.
   package var title: String
 
   package init(columns: [[(value: Double, color: Int)]], labels: [String], title: String) {
@@ -73,9 +73,9 @@ package struct ColumnChart {
     self.title = title
   }
 
-  /// The drawing; `nil` when there is nothing above zero.
+  /// The drawing; `nil` if no value is above zero.
   ///
-  /// - Parameter text: The text of a value beside a line of the scale.
+  /// - Parameter text: Formats a value of the scale.
   package func svg(_ text: (Double) -> String) -> String? {
     let top = columns.map { $0.reduce(0) { $0 + $1.value } }.max() ?? 0
     guard top > 0 else { return nil }

@@ -2,14 +2,14 @@ import Foundation
 
 /// An exclusive lock between processes on a whole file, by `flock(2)`.
 ///
-/// Two instances for one file exclude each other within a process, too. The system releases the lock when the
-/// process ends, however it ends.
+/// Two instances for one file also exclude each other within a process. The system releases the
+/// lock when the process ends.
 package final class FileLock: Sendable {
-  /// The file that is locked.
+  /// The path of the locked file.
   package let path: String
   private let descriptor: Int32
 
-  /// Opens the file at `path`, which is made when it is missing, without locking it.
+  /// Opens the file at `path` without locking it; creates the file if it does not exist.
   package init(_ path: String) throws(SystemError) {
     self.path = path
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -19,14 +19,14 @@ package final class FileLock: Sendable {
   /// Closes the file, which releases the lock.
   deinit { close(descriptor) }
 
-  /// Takes the lock; `false` when another holds it.
+  /// Acquires the lock; `false` if it is held elsewhere.
   package func tryLock() throws(SystemError) -> Bool {
     try Self.tryLock(descriptor, path: path)
   }
 
-  /// Takes the lock of an open file until it is closed; `false` when another holds it.
+  /// Locks an open file until it is closed; `false` if the lock is held elsewhere.
   ///
-  /// - Parameter path: The name of the file, for messages.
+  /// - Parameter path: The path of the file, for messages.
   package static func tryLock(_ descriptor: Int32, path: String) throws(SystemError) -> Bool {
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       switch errno {
@@ -41,9 +41,9 @@ package final class FileLock: Sendable {
   /// Releases the lock.
   package func release() { _ = flock(descriptor, LOCK_UN) }
 
-  /// Waits for the lock without a limit of time.
+  /// Waits for the lock without a time limit.
   ///
-  /// - Parameter pause: Waits before the lock is tried again; an error that it throws ends the wait.
+  /// - Parameter pause: Called before each further try; an error that it throws ends the wait.
   package func lock(pause: () async throws -> Void) async throws {
     while try !tryLock() { try await pause() }
   }

@@ -1,4 +1,4 @@
-/// Paths as text.
+/// Operations on paths as text.
 package enum FilePath {
   /// The folder of `path`, without a slash at its end; `.` for a bare name.
   package static func folder(of path: String) -> String {
@@ -6,7 +6,7 @@ package enum FilePath {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// `path`, which is relative to `folder`, as seen from the working directory.
+  /// `path`, which is relative to `folder`, relative to the working directory.
   package static func resolve(_ path: String, in folder: String) -> String {
     if path.hasPrefix("/") || folder == "." { return path }
     let rest = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
@@ -15,7 +15,7 @@ package enum FilePath {
 }
 
 extension FilePath {
-  /// `path` without `.`, `..` and repeated slashes, as far as text tells.
+  /// `path` without `.`, `..` and repeated slashes. Does not access the file system.
   package static func normalized(_ path: String) -> String {
     var parts: [Substring] = []
     for part in path.split(separator: "/") where part != "." {

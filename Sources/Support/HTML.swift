@@ -1,4 +1,4 @@
-/// The parts of a page.
+/// Generates parts of HTML pages.
 package enum HTML {
   package static func escaped(_ text: String) -> String { QuotedText.markup(text) }
 
@@ -6,7 +6,7 @@ package enum HTML {
     "<section>\n<h2>\(escaped(title))</h2>\n\(content)\n</section>"
   }
 
-  /// A drawing or table that is moved sideways where the page is too narrow for it.
+  /// A drawing or table that scrolls horizontally if the page is too narrow for it.
   package static func wide(_ content: String) -> String { "<div class=wide>\(content)</div>" }
 
   package static func table(_ header: [String], _ rows: [[String]]) -> String {
@@ -17,7 +17,7 @@ package enum HTML {
     return wide("<table><thead><tr>\(head)</tr></thead><tbody>\(body.joined())</tbody></table>")
   }
 
-  /// A page without anything from elsewhere: no script, no font, no network.
+  /// A self-contained page: no script, no font, no network.
   ///
   /// - Parameters:
   ///   - title: Its title, as plain text.

@@ -8,22 +8,22 @@
   public import Synchronization
 #endif
 
-/// A value that is only reached while a lock is held.
+/// A value that is only accessible while a lock is held.
 ///
-/// The one lock of this package. Hold it for a few instructions, never across an `await`, and resume
-/// continuations after it was released.
+/// The only lock of this package. Hold it for a few instructions, never across an `await`, and
+/// resume continuations after it was released.
 ///
-/// It is `Mutex` of the standard library, whose lock is part of a library that the thread sanitizer cannot see:
-/// on Linux the sanitizer reports each use as a race. Builds with `-DGQLRUN_THREAD_SANITIZER` use
-/// `pthread_mutex_t`, which it knows.
+/// It is `Mutex` of the standard library, whose lock the thread sanitizer cannot instrument: on
+/// Linux it reports each use as a race. Builds with `-DGQLRUN_THREAD_SANITIZER` use
+/// `pthread_mutex_t`, which it supports.
 package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
   #if GQLRUN_THREAD_SANITIZER
     private let storage: PThreadStorage<Value>
 
-    /// A lock that guards `value`.
+    /// Creates a lock that guards `value`.
     package init(_ value: consuming sending Value) { storage = PThreadStorage(value) }
 
-    /// Runs `body` with the value while the lock is held.
+    /// Calls `body` with the value while the lock is held.
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -32,11 +32,11 @@ package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
   #else
     @usableFromInline let mutex: Mutex<Value>
 
-    /// A lock that guards `value`.
+    /// Creates a lock that guards `value`.
     @inlinable
     package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-    /// Runs `body` with the value while the lock is held.
+    /// Calls `body` with the value while the lock is held.
     @inlinable
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -47,7 +47,7 @@ package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
 }
 
 #if GQLRUN_THREAD_SANITIZER
-  /// `@unchecked Sendable`: the value is only reached while the mutex is held.
+  /// `@unchecked Sendable`: the value is only accessed while the mutex is held.
   private final class PThreadStorage<Value: ~Copyable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var value: Value

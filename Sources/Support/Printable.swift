@@ -1,6 +1,6 @@
-/// Makes text from outside safe for a terminal.
+/// Makes untrusted text safe for a terminal.
 package enum Printable {
-  /// `text` on one line, each unprintable scalar replaced by one U+FFFD, tabs by a space.
+  /// `text` on one line, with each unprintable scalar replaced by U+FFFD and tabs by a space.
   package static func line(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { isUnsafe($0.value) }) else { return text }
     var result = String.UnicodeScalarView()
@@ -10,7 +10,7 @@ package enum Printable {
     return String(result)
   }
 
-  /// `text` with its lines and tabs; other unprintable scalars are written as in Swift, `\u{1b}`.
+  /// `text` with its lines and tabs; other unprintable scalars are escaped as in Swift, `\u{1b}`.
   package static func lines(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

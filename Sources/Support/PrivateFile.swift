@@ -2,9 +2,9 @@ import Foundation
 
 /// Files that only their owner may read and write.
 package enum PrivateFile {
-  /// The bytes of a file, or `nil` when there is none.
+  /// The bytes of a file, or `nil` if it does not exist.
   ///
-  /// - Parameter limit: A file with more bytes is an error.
+  /// - Parameter limit: The largest size; a larger file is an error.
   package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -15,13 +15,14 @@ package enum PrivateFile {
     return try SystemIO.readAll(descriptor, path: path, limit: limit)
   }
 
-  /// Replaces a file, or leaves it as it is. Makes missing folders, for their owner only.
+  /// Replaces a file, or fails without changing it. Creates missing folders, accessible to their
+  /// owner only.
   package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
     try makeFolder(of: path)
     try AtomicFile.write(bytes, to: path, permissions: 0o600)
   }
 
-  /// Adds bytes at the end of a file in one piece, so that those of several writers do not mix.
+  /// Appends bytes to a file in one write, so that those of several writers do not mix.
   package static func append(_ bytes: [UInt8], to path: String) throws(SystemError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemError("write", path) }
@@ -30,7 +31,7 @@ package enum PrivateFile {
     guard code == 0 else { throw SystemError("write", path, code) }
   }
 
-  /// Makes the folder of `path` and those above it where they are missing.
+  /// Creates the folder of `path` and missing folders above it.
   package static func makeFolder(of path: String) throws(SystemError) {
     let folder = FilePath.folder(of: path)
     guard !FileManager.default.fileExists(atPath: folder) else { return }

@@ -1,7 +1,7 @@
-/// Text as other languages write it.
+/// Quotes text for other languages.
 ///
-/// Single scalars are replaced, also those that combine with the next into one `Character`: other languages do not
-/// combine them.
+/// Works on Unicode scalars, including those that combine with the next into one `Character`: other
+/// languages do not combine them.
 package enum QuotedText {
   /// One word of a POSIX shell, whatever the text contains.
   ///
@@ -16,7 +16,7 @@ package enum QuotedText {
   /// An SQL string literal.
   package static func sqlLiteral(_ text: String) -> String { doubled(text, "'") }
 
-  /// The text between two `quote`s, those in it doubled.
+  /// The text between two `quote`s, with those in it doubled.
   package static func doubled(_ text: String, _ quote: Unicode.Scalar) -> String {
     "\(quote)" + replacing(text) { $0 == quote ? "\(quote)\(quote)" : nil } + "\(quote)"
   }
@@ -28,12 +28,12 @@ package enum QuotedText {
       decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
-  /// Text of an HTML or XML document, between tags or in an attribute in quotes.
+  /// Text of an HTML or XML document, between tags or in a quoted attribute.
   ///
-  /// Characters that XML 1.0 does not have become U+FFFD.
+  /// Characters that XML 1.0 does not allow become U+FFFD.
   ///
-  /// - Parameter keepsLineBreaks: Whether line feeds and tabs stay as they are; in an attribute of XML they would
-  ///   be read as spaces.
+  /// - Parameter keepsLineBreaks: Whether line feeds and tabs are kept; in an XML attribute they
+  ///   would be read as spaces.
   package static func markup(_ text: String, keepsLineBreaks: Bool = true) -> String {
     replacing(text) { scalar in
       switch scalar {

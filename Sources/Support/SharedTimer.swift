@@ -1,13 +1,13 @@
 import Foundation
 
-/// Sleeps of any number of tasks with one timer.
+/// A timer that any number of sleeping tasks share.
 ///
-/// `Task.sleep` sets a timer of its own each time, and one that is cancelled keeps its memory until the
-/// time has come. Nearly every sleep of a chain is a limit of minutes that is cancelled after
-/// milliseconds: after a hundred thousand requests that were hundreds of megabytes. Here a sleep that is
-/// cancelled is gone.
+/// `Task.sleep` creates a timer each time, and a cancelled one keeps its memory until its time.
+/// Nearly every sleep of a chain is a limit of minutes that is cancelled after milliseconds: a
+/// hundred thousand requests would hold hundreds of megabytes. Here, a cancelled sleep is freed at
+/// once.
 ///
-/// Sendable: everything that changes is only touched while `lock` is held.
+/// Sendable: mutable state is only accessed while `lock` is held.
 package final class SharedTimer: @unchecked Sendable {
   package static let shared = SharedTimer()
 
@@ -28,7 +28,8 @@ package final class SharedTimer: @unchecked Sendable {
   private let clock = ContinuousClock()
   private let source: any DispatchSourceTimer
   private var sleepers: [ObjectIdentifier: Sleeper] = [:]
-  /// When the timer looks the next time; later than the first sleeper's end never, earlier sometimes.
+  /// The next time at which the timer fires: never later than the first sleeper's end, sometimes
+  /// earlier.
   private var nextLook: ContinuousClock.Instant?
 
   package init() {
@@ -37,10 +38,12 @@ package final class SharedTimer: @unchecked Sendable {
     source.activate()
   }
 
-  /// How many sleep.
+  /// The number of sleeping tasks.
   package var count: Int { lock.withLock { sleepers.count } }
 
-  /// Waits, unless the task is cancelled.
+  /// Suspends the task for a duration.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
   package func sleep(for duration: Duration) async throws {
     try Task.checkCancellation()
     guard duration > .zero else { return }
@@ -75,12 +78,12 @@ package final class SharedTimer: @unchecked Sendable {
     }
   }
 
-  /// With the lock held.
+  /// Schedules the timer no later than `moment`. Called with the lock held.
   private func lookNoLater(than moment: ContinuousClock.Instant) {
     if let nextLook, nextLook <= moment { return }
     nextLook = moment
     let (seconds, attoseconds) = (moment - clock.now).components
-    // After a day it looks again.
+    // Sleeps of more than a day need several firings.
     let nanoseconds = min(max(seconds, 0), 86_400) * 1_000_000_000 + attoseconds / 1_000_000_000
     source.schedule(deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0))))
   }
@@ -106,7 +109,7 @@ package final class SharedTimer: @unchecked Sendable {
     for continuation in due { continuation.resume() }
   }
 
-  /// `@unchecked Sendable`: a sleeper is only touched while the timer's lock is held.
+  /// `@unchecked Sendable`: a sleeper is only accessed while the timer's lock is held.
   private struct Unchecked: @unchecked Sendable {
     let value: Sleeper
 

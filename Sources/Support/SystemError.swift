@@ -1,15 +1,20 @@
 import Foundation
 
-/// A system call on a file that failed.
+/// The error of a failed system call on a file.
 package struct SystemError: Error, Sendable, CustomStringConvertible {
-  /// What was being done: "read", "lock".
+  /// The verb of the failed action: "read", "lock".
   package var action: String
-  /// The file.
+  /// The path of the file.
   package var path: String
   /// The error number, `errno(3)`.
   package var code: Int32
 
-  /// - Parameter code: The error number; that of the last system call by default.
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - action: The verb of the failed action.
+  ///   - path: The path of the file.
+  ///   - code: The error number; that of the last system call by default.
   package init(_ action: String, _ path: String, _ code: Int32 = errno) {
     self.action = action
     self.path = path

@@ -33,7 +33,7 @@ package enum SystemIO {
 
   /// The bytes up to the end of the file; more than `limit` are an error.
   ///
-  /// - Parameter path: The name of the file, for messages.
+  /// - Parameter path: The path of the file, for messages.
   package static func readAll(
     _ descriptor: Int32, path: String, limit: Int
   ) throws(SystemError) -> [UInt8] {

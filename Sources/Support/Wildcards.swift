@@ -1,13 +1,13 @@
-/// Matching with wildcards that stand for any number of elements.
+/// Matches patterns with wildcards for any number of elements.
 package enum Wildcards {
-  /// Whether a pattern matches the whole of a text, both given by the numbers of their elements.
+  /// Whether a pattern matches the whole text; both are given by their numbers of elements.
   ///
-  /// Takes time proportional to the product of both counts at most: after a mismatch, only the last wildcard is
-  /// extended.
+  /// Takes time proportional to the product of both counts at most: after a mismatch, only the last
+  /// wildcard is extended.
   ///
   /// - Parameters:
-  ///   - isWildcard: Whether an element of the pattern stands for any number of elements of the text.
-  ///   - accepts: Whether an element of the pattern that is no wildcard matches an element of the text.
+  ///   - isWildcard: Whether an element of the pattern matches any number of elements of the text.
+  ///   - accepts: Whether another element of the pattern matches an element of the text.
   @inlinable
   package static func match(
     _ patternCount: Int, _ textCount: Int, isWildcard: (_ part: Int) -> Bool,
