@@ -1,4 +1,4 @@
-// What users of the library need beside the client: `import GQLRun` is the only import.
+// `import GQLRun` is the only import that users of the library need.
 @_exported public import GQLRunCache
 @_exported public import GQLRunJSON
 @_exported public import GQLRunLanguage

@@ -4,8 +4,8 @@ import HTTPTypes
 import Synchronization
 import Tracing
 
-/// A transport that reports each request as a client span and as metrics of HTTP clients, and sends the
-/// context of the trace along.
+/// A transport that reports each request as a client span and as HTTP client metrics, and
+/// propagates the trace context.
 ///
 /// https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client
 struct ObservedTransport: HTTPTransport {
@@ -36,7 +36,7 @@ struct ObservedTransport: HTTPTransport {
       let body = response.body
       response.body = HTTPBody {
         do {
-          // An iterator of a body holds no state of its own.
+          // The iterator of a body has no state of its own.
           var iterator = body.makeAsyncIterator()
           let chunk = try await iterator.next()
           if chunk == nil { exchange.end() }
@@ -54,7 +54,7 @@ struct ObservedTransport: HTTPTransport {
   }
 }
 
-/// The span and the figures of one request.
+/// The span and the metrics of one request.
 private final class ExchangeObservation: Sendable {
   private struct State {
     var status: Int?
@@ -76,7 +76,7 @@ private final class ExchangeObservation: Sendable {
     bodySize = request.body?.count ?? 0
     let head = request.head
     let (address, port) = Self.server(head)
-    // Without the query, which may hold the document, its variables and keys.
+    // Without the query, which may contain the document, its variables and keys.
     let url =
       "\(head.scheme ?? "")://\(head.authority ?? "")\((head.path ?? "/").prefix { $0 != "?" })"
     attributes = [
@@ -93,7 +93,7 @@ private final class ExchangeObservation: Sendable {
     }
   }
 
-  /// The response, or its body, was dropped.
+  /// The response, or its body, was released.
   deinit { end() }
 
   /// https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2
@@ -139,7 +139,7 @@ private final class ExchangeObservation: Sendable {
   }
 }
 
-/// Writes the context of a trace into header fields.
+/// Writes the trace context into header fields.
 private struct FieldInjector: Injector {
   func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
     if let name = HTTPField.Name(key) { fields[name] = value }

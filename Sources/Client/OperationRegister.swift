@@ -1,12 +1,12 @@
 public import GQLRunPipeline
 import Synchronization
 
-/// The running operations of a client, so that shutting down can cancel them and wait for their end.
+/// The operations in flight, so that a shutdown can cancel them and wait for their end.
 final class OperationRegister: Sendable {
   private struct State {
     var closing: Task<Void, any Error>?
     var nextID = 0
-    /// Cancels an operation; `nil` for one that is only waited for.
+    /// Cancels an operation; `nil` for one that a shutdown only waits for.
     var running: [Int: (@Sendable () -> Void)?] = [:]
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
@@ -15,7 +15,7 @@ final class OperationRegister: Sendable {
 
   /// Runs `body` in a task that ``close(_:)`` cancels.
   ///
-  /// - Throws: What `body` throws; a `ChainError` with code `client_shut_down` after a shutdown.
+  /// - Throws: The errors of `body`; `ChainError` with code `client_shut_down` after a shutdown.
   func run<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -50,7 +50,8 @@ final class OperationRegister: Sendable {
     ResponseStream(pull: { [self] in try await run { try await stream.next() } })
   }
 
-  /// Cancels what is running, waits for its end, and calls `body` once, however often this is called.
+  /// Cancels the operations in flight, waits for their end, and calls `body` once, even if it is
+  /// called several times.
   func close(_ body: @escaping @Sendable () async throws -> Void) async throws {
     let (closing, cancels) = state.withLock { state in
       let cancels = state.closing == nil ? Array(state.running.values) : []
@@ -88,7 +89,7 @@ final class OperationRegister: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Returns when nothing is running.
+  /// Suspends until no operation is in flight.
   private func idle() async {
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in

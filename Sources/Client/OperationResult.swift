@@ -4,46 +4,47 @@ public import GQLRunJSON
 public import GQLRunPipeline
 public import HTTPTypes
 
-/// One result of an operation: its data as a type of the program, and what the server or the cache said
-/// beside it.
+/// A result of an operation: its decoded data, with the errors, source and metadata of the
+/// response.
 public struct OperationResult<Value: Sendable>: Sendable {
-  /// The data; `nil` when the response has none, or none that the type can hold because of its errors.
+  /// The data; `nil` if the response has none, or if its errors left nulls that the type cannot
+  /// represent.
   public var data: Value?
-  /// The response as the pipeline delivered it, with timing, attempt and the changed records.
+  /// The response as the pipeline delivered it, with timing, attempt and changed records.
   public var response: GraphQLResponse
 
-  /// The errors that the server reported; empty when there are none.
+  /// The GraphQL errors of the response; empty if there are none.
   public var errors: [GraphQLError] { response.errors }
   /// Whether the server or the cache answered.
   public var source: GraphQLResponse.Source { response.source }
-  /// The age of the first stale field of a cached result; `nil` when all of it is fresh.
+  /// The age of the first stale field of a cached result; `nil` if all fields are fresh.
   public var staleness: Staleness? { response.staleness }
   /// The `extensions` of the response.
   public var extensions: JSONObject? { response.extensions }
-  /// Status and header of the HTTP response; `nil` for a result from the cache.
+  /// Status and header fields of the HTTP response; `nil` for a result of the cache.
   public var http: HTTPResponse? { response.http }
 }
 
-/// What happens to a response that has errors.
+/// How a client handles a response with GraphQL errors.
 ///
 /// https://spec.graphql.org/September2025/#sec-Errors
 public enum GraphQLErrorHandling: Sendable, Hashable {
-  /// Delivers the result with its errors and with the data that there is.
+  /// Delivers the result with its errors and partial data.
   ///
-  /// Data that the type cannot hold because an error left a null in it is `nil`.
+  /// The data is `nil` if an error left a null that the type cannot represent.
   case partial
   /// Throws the first `GraphQLError` instead of delivering the result.
   case firstError
 }
 
 extension OperationResult where Value: Decodable {
-  /// Decodes the data of a response from its text.
+  /// Decodes the data of a response from its JSON text.
   ///
-  /// `JSONValue`, `[UInt8]` and `Data` receive the text itself: as JSON with every number as the server
-  /// wrote it, or as bytes.
+  /// `JSONValue`, `[UInt8]` and `Data` get the text itself: as JSON with every number as the server
+  /// sent it, or as bytes.
   ///
-  /// - Throws: The first error of the response, under ``GraphQLErrorHandling/firstError``; a `ChainError`
-  ///   with code `undecodable_data` when the data is not of the type.
+  /// - Throws: The first error of the response, with ``GraphQLErrorHandling/firstError``;
+  ///   `ChainError` with code `undecodable_data` if the data does not match the type.
   init(
     _ response: GraphQLResponse, label: String, decoder: JSONDecoder,
     onErrors: GraphQLErrorHandling
@@ -74,13 +75,13 @@ extension OperationResult where Value: Decodable {
 }
 
 extension ChainError.Code {
-  /// The data of a response is not of the type that the program asked for.
+  /// The data of a response does not match the type that the program decodes.
   public static let undecodableData = Self(rawValue: "undecodable_data")
 }
 
 extension DecodingError {
-  /// Whether the value is missing because of an error of the response: a null at the path of the error, or
-  /// at one of its ancestors, to which the null was propagated.
+  /// Whether an error of the response explains the missing value: a null at the path of the error,
+  /// or at an ancestor that the null was propagated to.
   fileprivate func isExplained(by errors: [GraphQLError]) -> Bool {
     guard case .valueNotFound(_, let context) = self else { return false }
     return errors.contains { error in
@@ -98,8 +99,9 @@ extension DecodingError {
 extension JSONValue: Decodable {
   /// Decodes any JSON value.
   ///
-  /// Inside another type a number is decoded as an integer of 64 bits or a `Decimal` of 38 digits, and the
-  /// members of an object have no order. Fetch a whole result as `JSONValue` for its exact text.
+  /// Inside another type, a number is decoded as a 64-bit integer or a `Decimal` of 38 digits, and
+  /// the members of an object have no order. Fetch a whole result as `JSONValue` for its exact
+  /// text.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {

@@ -1,9 +1,9 @@
 public import GQLRunCache
 import GQLRunPipeline
 
-/// The results of one operation: two under `cache-and-network` when the cache has an answer, else one.
+/// The results of an operation: two with `cache-and-network` on a cache hit, otherwise one.
 ///
-/// The operation begins when the first result is read. Read it with one iterator.
+/// The operation starts when the first result is read. Use only one iterator.
 public struct OperationResults<Value: Decodable & Sendable>: AsyncSequence, Sendable {
   /// A result of the operation.
   public typealias Element = OperationResult<Value>
@@ -11,17 +11,18 @@ public struct OperationResults<Value: Decodable & Sendable>: AsyncSequence, Send
   let begin: @Sendable () throws -> ResponseStream
   let convert: @Sendable (GraphQLResponse) throws -> OperationResult<Value>
 
-  /// Reads the results, from the first.
+  /// Creates an iterator.
   public func makeAsyncIterator() -> Iterator { Iterator(results: self) }
 
-  /// Reads results one after the other.
+  /// Iterates over the results of an operation.
   public struct Iterator: AsyncIteratorProtocol {
     let results: OperationResults
     var stream: ResponseStream?
 
-    /// The next result, or `nil` at the end.
+    /// Returns the next result, or `nil` at the end.
     ///
-    /// - Throws: What prevented the operation or the result, see ``PipelineClient/fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
+    /// - Throws: The errors of
+    ///   ``PipelineClient/fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
     public mutating func next() async throws -> OperationResult<Value>? {
       let stream = try self.stream ?? results.begin()
       self.stream = stream
@@ -30,44 +31,45 @@ public struct OperationResults<Value: Decodable & Sendable>: AsyncSequence, Send
   }
 }
 
-/// What a watched query reports.
+/// An element of a watched query.
 public enum OperationUpdate<Value: Sendable>: Sendable {
   /// A result: of the pipeline, or of the cache after a change.
   case result(OperationResult<Value>)
-  /// The cache no longer has all of the data.
+  /// The cache no longer has all the data.
   case missing(CacheMiss)
-  /// The pipeline delivered no result, or one that could not be decoded. The watch continues.
+  /// The pipeline failed, or a result could not be decoded. The watch continues.
   case failure(any Error)
 
-  /// The result, if this is one.
+  /// The result; `nil` for another element.
   public var result: OperationResult<Value>? {
     if case .result(let result) = self { result } else { nil }
   }
 }
 
-/// The results of a query, now and whenever the cache changes.
+/// The results of a query: its first result, and a new one after every change of the cache.
 ///
-/// Ends when its task is cancelled or the client is shut down. Dropping the iterator ends it, too.
+/// The sequence ends when its task is cancelled, the client is shut down, or the iterator is
+/// released.
 public struct OperationUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable {
-  /// What the query reports.
+  /// A result, a cache miss, or an error.
   public typealias Element = OperationUpdate<Value>
 
   let begin: @Sendable () throws -> OperationWatch
   let convert: @Sendable (GraphQLResponse) throws -> OperationResult<Value>
   let operations: OperationRegister
 
-  /// Starts a watch of its own.
+  /// Starts a watch; each iterator has its own request.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: self) }
 
-  /// Reads updates one after the other.
+  /// Iterates over the updates of a query.
   public struct Iterator: AsyncIteratorProtocol {
     let updates: OperationUpdates
     var watch: OperationWatch.Iterator?
 
-    /// The next update, or `nil` at the end.
+    /// Returns the next update, or `nil` at the end.
     ///
-    /// - Throws: Before the first update only: when the document is no query, its variables are wrong, or
-    ///   the client has no store.
+    /// - Throws: Only before the first update: if the document is not a query, its variables are
+    ///   invalid, or the client has no store.
     public mutating func next() async throws -> OperationUpdate<Value>? {
       let watch = try self.watch ?? updates.begin().makeAsyncIterator()
       self.watch = watch

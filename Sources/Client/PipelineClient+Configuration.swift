@@ -7,7 +7,7 @@ public import Logging
 public import Tracing
 
 extension PipelineClient {
-  /// What a client takes from its program instead of from the pipeline file.
+  /// Settings of a client that the program provides, in place of the pipeline file.
   ///
   /// ```swift
   /// var configuration = PipelineClient.Configuration()
@@ -16,50 +16,52 @@ extension PipelineClient {
   /// let client = try await PipelineClient(file: "shop.pipeline.yaml", configuration: configuration)
   /// ```
   public struct Configuration: Sendable {
-    /// Clock, randomness, log, environment variables and further services of the plugins.
+    /// The services of the plugins: clock, random numbers, logger, environment variables and
+    /// others.
     ///
-    /// A transport or a store in it replaces the one that the client would open. The client closes
-    /// only what it opened itself.
+    /// A transport or a store in it replaces the one that the client would open. The client only
+    /// closes what it has opened itself.
     public var services = Services()
     /// The plugins that a pipeline file can name; the built-in ones by default.
     public var registry = PluginRegistry.builtIn
     /// The variables, files and commands that a pipeline file can use; those of the process by default.
     public var environment = PipelineFileEnvironment.process
-    /// The key rules of operations; by default those of the pipeline and of its schema.
+    /// The key rules of operations; `nil`, the default, uses those of the pipeline and its schema.
     public var keys: KeyRules?
-    /// What is known about types; by default what the pipeline's schema says.
+    /// Facts about types; `nil`, the default, uses the pipeline's schema.
     public var facts: TypeFacts?
-    /// Receives the metrics; by default the factory that the process was bootstrapped with.
+    /// Receives the metrics; by default the bootstrapped factory of the process.
     public var metrics: any MetricsFactory = MetricsSystem.factory
-    /// Receives the spans; by default the tracer that the process was bootstrapped with.
+    /// Receives the spans; by default the bootstrapped tracer of the process.
     public var tracer: any Tracer = InstrumentationSystem.tracer
-    /// Keeps requests and responses, for HTTP archives and curl commands; `nil`, the default, keeps none.
+    /// Records requests and responses, for HTTP archives and curl commands; `nil`, the default,
+    /// records none.
     public var recorder: ExchangeRecorder?
     /// The header field `User-Agent` of requests that have none.
     public var userAgent = "gqlrun"
-    /// Decodes data into the types of the program: set its date strategy here.
+    /// Decodes data into the program's types. Set its date strategy here.
     public var decoder = JSONDecoder()
     /// Counts the bytes and connections of the transport.
     package var meter: ConnectionMeter?
-    /// Whether the client closes a store that it was given.
+    /// Whether the client closes a store that the program provides.
     package var closesStore = false
 
-    /// A configuration that changes nothing.
+    /// Creates the default configuration.
     public init() {}
 
-    /// The log of the client and of its plugins; nothing is logged by default.
+    /// The logger of the client and its plugins; discards everything by default.
     public var logger: Logger {
       get { services.logger }
       set { services.logger = newValue }
     }
 
-    /// The store, instead of the pipeline's. Its owner closes it.
+    /// The store, in place of the pipeline's. The program closes it.
     public var store: (any RecordStore)? {
       get { services.store }
       set { services.store = newValue }
     }
 
-    /// The transport, instead of the client's own. Its owner shuts it down.
+    /// The transport, in place of the client's own. The program shuts it down.
     public var transport: (any HTTPTransport)? {
       get { services.transport }
       set { services.transport = newValue }

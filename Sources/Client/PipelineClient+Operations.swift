@@ -4,7 +4,7 @@ import GQLRunLanguage
 public import GQLRunPipeline
 
 extension PipelineClient {
-  /// Runs an operation and returns its result; of two results, the server's.
+  /// Executes an operation and returns its last result.
   ///
   /// ```swift
   /// let result = try await client.fetch(
@@ -13,17 +13,18 @@ extension PipelineClient {
   /// ```
   ///
   /// - Parameters:
-  ///   - document: The text of the GraphQL document. It is parsed once, however often it is fetched.
+  ///   - document: The text of the GraphQL document. It is parsed once and reused.
   ///   - variables: The variables, checked against their declared types before anything is sent.
-  ///   - operationName: The operation to run, when the document has several.
-  ///   - cachePolicy: When to read the cache and when to use the network; by default the policy of the
-  ///     pipeline's `cache-read`.
-  ///   - onErrors: What happens to a response with errors; by default the result has its errors and the
-  ///     data that there is.
-  ///   - type: The type of the data: one of the program's own, or `JSONValue`, the default, `Data` or
+  ///   - operationName: The name of the operation to execute; needed if the document has several.
+  ///   - cachePolicy: How the operation uses cache and network; `nil`, the default, uses the policy
+  ///     of the pipeline's `cache-read`.
+  ///   - onErrors: How GraphQL errors are handled; by default the result has the errors and the
+  ///     partial data.
+  ///   - type: The type of the data: a type of the program, `JSONValue` (the default), `Data` or
   ///     `[UInt8]`.
-  /// - Throws: `GraphQLSyntaxError` and `CacheError` for documents and variables that cannot be used,
-  ///   `ChainError` when the pipeline delivers no result, `GraphQLError` under
+  /// - Returns: The result; with `cache-and-network`, that of the server.
+  /// - Throws: `GraphQLSyntaxError` and `CacheError` for invalid documents and variables,
+  ///   `ChainError` if the pipeline delivers no result, `GraphQLError` with
   ///   ``GraphQLErrorHandling/firstError``.
   public func fetch<Value: Decodable & Sendable>(
     _ document: String, variables: JSONObject = [:], operationName: String? = nil,
@@ -36,11 +37,11 @@ extension PipelineClient {
     return try await last(of: runner.execute(request), request, onErrors)
   }
 
-  /// The results of an operation: under `cache-and-network` the cached one, if there is one, and the
-  /// server's.
+  /// Executes an operation and returns all its results: with `cache-and-network`, the default, the
+  /// cached one, if there is one, and the server's.
   ///
-  /// The parameters and errors are those of
-  /// ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
+  /// Parameters and errors are those of
+  /// ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``. The iterator throws the errors.
   public func results<Value: Decodable & Sendable>(
     _ document: String, variables: JSONObject = [:], operationName: String? = nil,
     cachePolicy: CachePolicy? = .cacheAndNetwork, onErrors: GraphQLErrorHandling = .partial,
@@ -55,13 +56,16 @@ extension PipelineClient {
       }, convert: converting(operationName, onErrors))
   }
 
-  /// Watches a query: its result now, as the cache policy says, and a further one whenever a field that
-  /// the answer depends on has changed in the store.
+  /// Watches a query: returns its first result, and a new one whenever a field that the result
+  /// depends on has changed in the store.
+  ///
+  /// The other parameters are those of
+  /// ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
   ///
   /// - Parameters:
-  ///   - refetches: Whether the network is asked when the data is no longer complete. `false` by default.
-  ///   - cachePolicy: What comes first; `cache-only` never uses the network.
-  /// The other parameters are those of ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
+  ///   - refetches: Whether the network is used when the cache no longer has all the data. `false`
+  ///     by default.
+  ///   - cachePolicy: Decides about the first result; `cache-only` never uses the network.
   public func watch<Value: Decodable & Sendable>(
     _ document: String, variables: JSONObject = [:], operationName: String? = nil,
     cachePolicy: CachePolicy? = nil, refetches: Bool = false,
@@ -76,16 +80,19 @@ extension PipelineClient {
       }, convert: converting(operationName, onErrors), operations: operations)
   }
 
-  /// Runs a mutation, and shows its expected outcome until the server has answered.
+  /// Executes a mutation, and shows its expected result until the server has answered.
+  ///
+  /// The other parameters are those of
+  /// ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
   ///
   /// - Parameters:
   ///   - mutation: The text of the GraphQL document.
-  ///   - optimistic: What the server will probably answer, complete for the mutation's selection, with
-  ///     `__typename` and key fields; readers and watchers of the store see it at once. It disappears when
-  ///     the answer is written, or the mutation fails. `nil`, the default, shows nothing.
-  /// The other parameters are those of ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
-  /// - Throws: What `fetch` throws, and `CacheError` with code `invalidData` when `optimistic` is not
-  ///   complete.
+  ///   - optimistic: The expected data, complete for the mutation's selection set, with
+  ///     `__typename` and key fields. Readers and watchers of the store get it at once. It is
+  ///     removed when the response is written or the mutation fails. `nil`, the default, shows
+  ///     nothing.
+  /// - Throws: The errors of `fetch`, and `CacheError` with code `invalidData` if `optimistic` is
+  ///   incomplete.
   public func perform<Value: Decodable & Sendable>(
     _ mutation: String, variables: JSONObject = [:], operationName: String? = nil,
     optimistic: JSONValue? = nil, onErrors: GraphQLErrorHandling = .partial,
@@ -104,12 +111,15 @@ extension PipelineClient {
     return try await last(of: stream, request, onErrors)
   }
 
-  /// The results of a request that the program has made itself, with header fields or context values.
+  /// Executes a request that the program has built itself, with header fields or context values.
+  ///
+  /// - Returns: The results; the request starts when the first one is read.
   public func execute(_ request: GraphQLRequest) -> ResponseStream { runner.execute(request) }
 
-  /// An operation for ``transaction(_:)``, with the key rules of the pipeline.
+  /// Prepares an operation for ``transaction(_:)``, with the key rules of the pipeline.
   ///
-  /// - Throws: `GraphQLSyntaxError`, and `CacheError` with code `invalidOperation` or `invalidVariables`.
+  /// - Throws: `GraphQLSyntaxError`, and `CacheError` with code `invalidOperation` or
+  ///   `invalidVariables`.
   public func prepare(
     _ document: String, variables: JSONObject = [:], operationName: String? = nil
   ) throws -> PreparedOperation {

@@ -3,7 +3,7 @@ import GQLRunPipeline
 import GQLRunPlugins
 
 extension PipelineClient {
-  /// Edits the store: what `body` writes becomes visible when it returns, and nothing when it throws.
+  /// Edits the store. The changes become visible when `body` returns; none do if it throws.
   ///
   /// ```swift
   /// try await client.transaction { transaction in
@@ -11,11 +11,11 @@ extension PipelineClient {
   /// }
   /// ```
   ///
-  /// Other writers wait meanwhile, so `body` must not write in any other way, and must not shut the client
-  /// down.
+  /// Other writers wait meanwhile, so `body` must neither write to the store in another way nor
+  /// shut the client down.
   ///
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws, and `ChainError` when the client has no store.
+  /// - Returns: The result of `body`.
+  /// - Throws: The errors of `body`, and `ChainError` if the client has no store.
   @discardableResult
   public func transaction<Result: Sendable>(
     _ body: (StoreTransaction) async throws -> Result
@@ -24,29 +24,29 @@ extension PipelineClient {
     return try await operations.hold { try await store.transaction(body) }
   }
 
-  /// Looks for what other processes have written to the store's file, and tells watchers of it.
+  /// Checks for changes by other processes in the store's file, and notifies watchers.
   ///
-  /// Costs some microseconds when nothing has changed. Does nothing for a store in memory.
+  /// Costs some microseconds without changes. Does nothing for a store in memory.
   ///
-  /// - Returns: Whether others have written.
+  /// - Returns: Whether other processes have written.
   @discardableResult
   public func refresh() async throws -> Bool {
     let store = try store(to: "refresh the cache")
     return try await operations.hold { try await (store as? SQLiteStore)?.refresh() ?? false }
   }
 
-  /// Removes all records, and what was shown optimistically. Responses to earlier requests are not
-  /// stored any more.
+  /// Removes all records and optimistic layers. Responses to requests in flight are not stored.
   public func clear() async throws {
     let store = try store(to: "clear the cache")
     try await operations.hold { try await store.clear() }
   }
 
-  /// Logs out: removes the tokens of the pipeline's plugins, those in files too, and all records.
+  /// Logs out: removes the tokens of the pipeline's plugins, including those in files, and all
+  /// records.
   ///
-  /// - Returns: What was removed, for a message.
-  /// - Throws: When a file cannot be removed or the store cannot be cleared; the rest is removed all the
-  ///   same.
+  /// - Returns: Descriptions of what was removed, for a message.
+  /// - Throws: An error if a file cannot be removed or the store cannot be cleared; everything else
+  ///   is removed nevertheless.
   @discardableResult
   public func logOut() async throws -> [String] {
     try await operations.hold { try await runner.signOut() }

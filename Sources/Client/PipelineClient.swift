@@ -6,8 +6,7 @@ import GQLRunPlugins
 public import HTTPTypes
 public import ServiceLifecycle
 
-/// Runs GraphQL operations through a pipeline, with the store, the transport and the tokens that the
-/// pipeline names.
+/// Executes GraphQL operations with the store, transport and tokens of a pipeline.
 ///
 /// ```swift
 /// let client = try await PipelineClient(file: "countries.pipeline.yaml")
@@ -18,18 +17,18 @@ public import ServiceLifecycle
 /// try await client.shutdown()
 /// ```
 ///
-/// One client serves any number of concurrent operations. They share the store, the connections and what
-/// plugins keep: tokens, budgets. ``shutdown()`` closes what the client opened; a
+/// One client executes any number of concurrent operations. They share the store, the connections
+/// and the state of plugins: tokens, budgets. ``shutdown()`` closes what the client has opened; a
 /// `ServiceGroup` calls it through ``run()``.
 public final class PipelineClient: Service, Sendable {
-  /// The pipeline that requests pass.
+  /// The pipeline of the client's requests.
   public let pipeline: Pipeline
-  /// The store of the pipeline; `nil` when it names none, or when a store that is not `required` cannot
-  /// be used now.
+  /// The store of the pipeline; `nil` if it has none, or if a store that is not `required` cannot
+  /// be opened.
   public let store: (any RecordStore)?
-  /// Runs the requests.
+  /// Executes the requests.
   let runner: PipelineRunner
-  /// What the plugins of the pipeline use; for a runner that works beside the client, such as a batch.
+  /// The services of the pipeline's plugins, for a runner next to the client, such as a batch.
   public var services: Services { runner.services }
   let operations = OperationRegister()
   let prepared: PreparedOperations
@@ -37,21 +36,21 @@ public final class PipelineClient: Service, Sendable {
   private let transport: AsyncHTTPTransport?
   private let ownStore: SQLiteStore?
 
-  /// A client for a pipeline file.
+  /// Creates a client for a pipeline file.
   ///
   /// - Parameters:
   ///   - file: The path of the file. Paths in the file are relative to its directory.
-  ///   - configuration: What replaces parts of the file.
-  /// - Throws: `PipelineDiagnostics` with every error of the file; `CacheError` when the store cannot be
-  ///   opened and is `required`, or its directory does not exist; an error of the schema that the file
-  ///   names.
+  ///   - configuration: Settings in place of those of the file.
+  /// - Throws: `PipelineDiagnostics` with all errors of the file; `CacheError` if the store cannot
+  ///   be opened and is `required`, or if its directory does not exist; an error of the schema that
+  ///   the file names.
   public convenience init(file: String, configuration: Configuration = .init()) async throws {
     let loaded = try await Self.load(file, configuration)
     if !loaded.warnings.warnings.isEmpty { configuration.logger.warning("\(loaded.warnings)") }
     try await self.init(loaded.pipeline, configuration: configuration)
   }
 
-  /// Reads a file, and runs the commands that it names, outside the caller's actor.
+  /// Reads a file, and runs its commands, outside the caller's actor.
   @concurrent private static func load(
     _ file: String, _ configuration: Configuration
   ) async throws -> PipelineFile.Loaded {
@@ -59,13 +58,13 @@ public final class PipelineClient: Service, Sendable {
       path: file, registry: configuration.registry, environment: configuration.environment)
   }
 
-  /// A client for an endpoint and the default pipeline: a memory cache of 256 MiB, three retries, and
-  /// five minutes for an operation.
+  /// Creates a client for an endpoint with the default pipeline: a memory cache of 256 MiB, three
+  /// retries, and a time limit of five minutes per operation.
   ///
   /// - Parameters:
   ///   - endpoint: The absolute URL of the endpoint, `http` or `https`.
-  ///   - headers: Header fields sent with every request.
-  ///   - configuration: What replaces parts of the pipeline.
+  ///   - headers: The header fields of every request.
+  ///   - configuration: Settings in place of those of the pipeline.
   /// - Throws: `Endpoint.InvalidURL`.
   public convenience init(
     endpoint: String, headers: HTTPFields = [:], configuration: Configuration = .init()
@@ -79,10 +78,13 @@ public final class PipelineClient: Service, Sendable {
     try await self.init(pipeline, configuration: configuration)
   }
 
-  /// A client for a pipeline that was loaded or put together before.
+  /// Creates a client for a pipeline that was loaded or created before.
   ///
-  /// - Throws: `CacheError` when the store cannot be opened and is `required`, or its directory does not
-  ///   exist; an error of the schema that the pipeline names.
+  /// - Parameters:
+  ///   - pipeline: The pipeline.
+  ///   - configuration: Settings in place of those of the pipeline.
+  /// - Throws: `CacheError` if the store cannot be opened and is `required`, or if its directory
+  ///   does not exist; an error of the schema that the pipeline names.
   public init(_ pipeline: Pipeline, configuration: Configuration = .init()) async throws {
     prepared = try await PreparedOperations.forOperations(of: pipeline, configuration)
     self.pipeline = pipeline
@@ -118,7 +120,7 @@ public final class PipelineClient: Service, Sendable {
     }
   }
 
-  /// The pipeline of clients that are made for an endpoint, which replaces the one in the text.
+  /// The pipeline of clients for an endpoint, which replaces the one in the text.
   ///
   /// The same chain as `pipelines/default.pipeline.yaml`.
   private static let defaultPipeline = """
@@ -138,17 +140,17 @@ public final class PipelineClient: Service, Sendable {
     """
 }
 
-// MARK: Ending
+// MARK: Shutdown
 
 extension PipelineClient {
-  /// Ends the client: refuses new operations, cancels those that are running, waits until they have
-  /// ended, then closes the connections and the database file.
+  /// Shuts the client down: refuses new operations, cancels those in flight, waits for their end,
+  /// then closes the connections and the database file.
   ///
-  /// Operations that it cancels throw a `ChainError` with code `client_shut_down`, as do those that begin
-  /// afterwards; watches end. A store or transport that the program supplied stays open. Transactions are
-  /// not cancelled but waited for, so do not call this inside one. Further calls wait for the first.
+  /// Cancelled and later operations throw `ChainError` with code `client_shut_down`; watches end. A
+  /// store or transport of the program stays open. Transactions are not cancelled: the shutdown
+  /// waits for them, so do not call this inside one. Further calls wait for the first.
   ///
-  /// - Throws: `CacheError` when the database file cannot be closed.
+  /// - Throws: `CacheError` if the database file cannot be closed.
   public func shutdown() async throws {
     try await operations.close { [transport, ownStore] in
       await transport?.shutdown()
@@ -156,9 +158,9 @@ extension PipelineClient {
     }
   }
 
-  /// Runs `body`, then shuts the client down, also when `body` throws.
+  /// Runs `body`, then shuts the client down, even if `body` throws.
   ///
-  /// - Returns: What `body` returns.
+  /// - Returns: The result of `body`.
   public func shutdown<Result>(
     after body: (PipelineClient) async throws -> Result
   ) async throws -> Result {
@@ -173,7 +175,7 @@ extension PipelineClient {
     return result
   }
 
-  /// Serves until the service group shuts down gracefully or the task is cancelled, then calls
+  /// Suspends until the service group shuts down gracefully or the task is cancelled, then calls
   /// ``shutdown()``.
   public func run() async throws {
     // Throws when the task is cancelled, which ends the service like a graceful shutdown.

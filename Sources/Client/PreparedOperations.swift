@@ -4,7 +4,7 @@ package import GQLRunLanguage
 import GQLRunPipeline
 import Synchronization
 
-/// Prepares operations from their documents, and keeps those used last, so that a document is parsed once.
+/// Prepares operations, and caches the most recently used documents so that each is parsed once.
 final class PreparedOperations: Sendable {
   private struct Key: Hashable {
     var document: String
@@ -16,14 +16,15 @@ final class PreparedOperations: Sendable {
     var uses = 0
   }
 
-  /// How many documents are kept; of more, the one unused for longest is parsed again when it is needed.
+  /// The most documents in the cache; beyond, the least recently used one is parsed again when
+  /// needed.
   static let capacity = 256
 
   private let state = Mutex(State())
   private let keys: KeyRules
   private let facts: TypeFacts?
 
-  /// How many documents are kept now.
+  /// The number of documents in the cache.
   var count: Int { state.withLock { $0.templates.count } }
 
   init(keys: KeyRules, facts: TypeFacts? = nil) {
@@ -31,9 +32,9 @@ final class PreparedOperations: Sendable {
     self.facts = facts
   }
 
-  /// Prepares operations with the keys and the schema of `pipeline`.
+  /// Creates a cache with the keys and the schema of `pipeline`.
   ///
-  /// - Throws: When the schema cannot be read.
+  /// - Throws: An error if the schema cannot be read.
   @concurrent static func forOperations(
     of pipeline: Pipeline, _ configuration: PipelineClient.Configuration
   ) async throws -> PreparedOperations {
@@ -53,9 +54,9 @@ final class PreparedOperations: Sendable {
     return PreparedOperations(keys: keys, facts: TypeFacts(schema))
   }
 
-  /// The operation of `document` that `name` names, or its only one.
+  /// The operation of `document` with the given name, or its only one.
   ///
-  /// - Throws: `GraphQLSyntaxError` when the document cannot be parsed; `CacheError` with code
+  /// - Throws: `GraphQLSyntaxError` if the document cannot be parsed; `CacheError` with code
   ///   `invalidOperation` or `invalidVariables`.
   func operation(
     _ document: String, _ name: String?, _ variables: JSONObject
@@ -82,7 +83,7 @@ final class PreparedOperations: Sendable {
 }
 
 extension Schema {
-  /// Reads type definitions, or the JSON of an introspection query.
+  /// Parses type definitions, or the JSON result of an introspection query.
   init(file bytes: [UInt8]) throws {
     let start = bytes.first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }
     // Type definitions do not begin with a brace.

@@ -3,7 +3,7 @@ import GQLRunCache
 import GQLRunPipeline
 import Logging
 
-/// Opens the store that a pipeline names.
+/// Opens the store of a pipeline.
 struct StoreOpening: Sendable {
   private let configuration: StoreConfiguration
   private let ageGranularity: Int
@@ -15,10 +15,11 @@ struct StoreOpening: Sendable {
     self.logger = logger
   }
 
-  /// The store; `nil` when the pipeline has none, or when its file cannot be used now and is not
+  /// The store; `nil` if the pipeline has none, or if its file cannot be opened and is not
   /// `required`.
   ///
-  /// - Throws: `CacheError`, also when the directory of the file does not exist: a mistake in the pipeline.
+  /// - Throws: `CacheError`; also if the directory of the file does not exist, which is a mistake
+  ///   in the pipeline.
   @concurrent func open() async throws -> (any RecordStore)? {
     switch configuration.kind {
     case .none: nil

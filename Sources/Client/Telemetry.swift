@@ -4,12 +4,13 @@ import GQLRunPipeline
 import Synchronization
 import Tracing
 
-/// Where a client reports what its operations do.
+/// Reports the operations of a client as metrics and spans.
 ///
-/// Names follow OpenTelemetry's conventions where these have one:
+/// Names follow OpenTelemetry's conventions where these define one:
 /// https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/ and
-/// https://opentelemetry.io/docs/specs/semconv/http/http-metrics/. Nothing that a document, a variable, a
-/// header field, a body or a query string holds is ever reported.
+/// https://opentelemetry.io/docs/specs/semconv/http/http-metrics/. The contents of documents,
+/// variables, header fields, bodies and query strings are never reported, except type and name of
+/// the operation.
 ///
 /// | metric | unit | attributes |
 /// |---|---|---|
@@ -25,7 +26,7 @@ struct Telemetry: Sendable {
   private let metrics: any MetricsFactory
   let tracer: any Tracer
 
-  /// - Returns: `nil` when neither receiver keeps anything.
+  /// - Returns: `nil` if neither metrics nor spans are collected.
   init?(metrics: any MetricsFactory, tracer: any Tracer) {
     if metrics is NOOPMetricsHandler, tracer is NoOpTracer { return nil }
     self.metrics = metrics
@@ -49,7 +50,7 @@ struct Telemetry: Sendable {
       .recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
   }
 
-  /// The value of `error.type`: a code, never a message, which may repeat what a server said.
+  /// The value of `error.type`: a code, never a message, which may contain text of the server.
   static func type(of error: any Error) -> String {
     switch error {
     case let error as ChainError: error.code.rawValue
@@ -59,7 +60,7 @@ struct Telemetry: Sendable {
     }
   }
 
-  /// The results of an operation, reported as they are read.
+  /// The results of an operation, which are reported as they are read.
   func observing(
     _ stream: ResponseStream, of operation: ObservedOperation, clock: ServiceClock
   ) -> ResponseStream {
@@ -80,7 +81,7 @@ struct Telemetry: Sendable {
   }
 }
 
-/// The span and the figures of one operation.
+/// The span and the metrics of one operation.
 final class OperationObservation: Sendable {
   private struct State {
     var span: (any Span)?
@@ -88,11 +89,11 @@ final class OperationObservation: Sendable {
     var errorType: String?
     var hasResult = false
     var hasEnded = false
-    /// How often each URL was requested.
+    /// The number of requests per URL.
     var requests: [String: Int] = [:]
   }
 
-  /// The operation that the current task works for.
+  /// The operation that the current task belongs to.
   @TaskLocal static var current: OperationObservation?
 
   private let operation: ObservedOperation
@@ -106,7 +107,7 @@ final class OperationObservation: Sendable {
     self.clock = clock
   }
 
-  /// Nobody read the results to their end.
+  /// The results were not read to their end.
   deinit { end() }
 
   private var attributes: Telemetry.Attributes {
@@ -114,7 +115,7 @@ final class OperationObservation: Sendable {
       + (operation.request.operationName.map { [("graphql.operation.name", $0)] } ?? [])
   }
 
-  /// Starts the span, when this is the first call.
+  /// Starts the span on the first call.
   func begin() -> InstrumentationContext {
     if let span = state.withLock({ $0.span }) { return span.context }
     let attributes = attributes
@@ -131,7 +132,7 @@ final class OperationObservation: Sendable {
   func note(_ response: GraphQLResponse) {
     let isFirst = state.withLock { state in
       defer { state.hasResult = true }
-      // A later result replaces what an earlier one said.
+      // A later result replaces the error type of an earlier one.
       state.errorType = response.errors.isEmpty ? nil : "graphql_error"
       return !state.hasResult
     }
@@ -157,7 +158,7 @@ final class OperationObservation: Sendable {
       "graphql.client.cache.answers", attributes + [("graphql.cache.answer", answer)])
   }
 
-  /// How often `url` was requested before for this operation.
+  /// The number of earlier requests to `url` in this operation.
   func resendCount(of url: String) -> Int {
     state.withLock { state in
       defer { state.requests[url, default: 0] += 1 }
@@ -173,7 +174,7 @@ final class OperationObservation: Sendable {
       return state
     }
     guard let ended, let span = ended.span else { return }
-    // Neither a result nor a hit: the cache was asked in vain.
+    // Neither a result nor a hit: the cache read was a miss.
     if error != nil, !ended.hasResult, operation.readsCacheFirst { count(answer: "miss") }
     var attributes = attributes
     telemetry.count("graphql.client.attempts", operation.attempts(), attributes)
