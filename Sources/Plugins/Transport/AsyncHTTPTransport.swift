@@ -7,28 +7,31 @@ import NIOHTTPCompression
 
 /// Sends HTTP requests with async-http-client: streamed, pooled, HTTP/1.1 and HTTP/2.
 ///
-/// Redirects are not followed: its way of following them turns POST into GET and takes secret fields
-/// along. Its limits of time are not used: one ends with the head of the response, the other counts
-/// the time in which we are busy with what came; ``Exchange`` keeps ours. What comes goes from its event
-/// loop straight to the reader (``Reception``), without a task in between.
+/// Does not use the library's redirects, which turn POST into GET and forward secret header fields.
+/// Does not use the library's timeouts either: one ends with the head of the response, the other
+/// includes the time in which this program processes data; ``Exchange`` enforces the limits
+/// instead. Received data goes from the event loop to the reader (``Reception``) without a task in
+/// between.
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients
   private let register: ExchangeRegister
   private let clock: ServiceClock
   private let userAgent: String
 
-  /// A transport with its own pool of connections; ``shutdown()`` closes them.
+  /// Creates a transport with its own connection pool; ``shutdown()`` closes it.
   ///
-  /// - Parameter userAgent: The field `User-Agent` of requests that bring none.
+  /// - Parameter userAgent: The field `User-Agent` of requests that have none.
   public init(
     clock: ServiceClock = ServiceClock(ContinuousClock()), userAgent: String = "gqlrun"
   ) {
     self.init(clock: clock, userAgent: userAgent, meter: nil)
   }
 
+  /// Creates a transport with its own connection pool.
+  ///
   /// - Parameters:
   ///   - meter: Counts bytes and connections.
-  ///   - traces: Whether each request is a span of the tracer that the process was bootstrapped with.
+  ///   - traces: Whether each request is a span of the process's bootstrapped tracer.
   package init(
     clock: ServiceClock = ServiceClock(ContinuousClock()), userAgent: String = "gqlrun",
     meter: ConnectionMeter?, traces: Bool = true
@@ -40,6 +43,7 @@ public struct AsyncHTTPTransport: HTTPTransport {
     self.userAgent = userAgent
   }
 
+  /// The event loops of the network.
   public var executors: [any TaskExecutor] {
     HTTPClient.defaultEventLoopGroup.makeIterator().map { LoopExecutor($0) }
   }
@@ -47,6 +51,12 @@ public struct AsyncHTTPTransport: HTTPTransport {
   /// Closes all connections. The transport cannot be used afterwards.
   public func shutdown() async { await clients.shutdown() }
 
+  /// Sends a request, and returns when the head of its response has arrived.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - limits: The limits of the exchange; they also apply to the body.
+  /// - Throws: ``ChainError`` of the layer `transport`, with ``ChainError/delivery`` set.
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
@@ -88,8 +98,8 @@ public struct AsyncHTTPTransport: HTTPTransport {
   }
 }
 
-/// The cause of a failure that may only mean that the server closed an idle connection as the
-/// request went out on it.
+/// The cause of a failure that may only mean that the server closed an idle connection while the
+/// request was sent on it.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
 struct KeptConnectionClosed: Error, CustomStringConvertible {
@@ -97,8 +107,10 @@ struct KeptConnectionClosed: Error, CustomStringConvertible {
 }
 
 extension ByteBuffer: BodyChunk {
+  /// The number of bytes.
   public var count: Int { readableBytes }
 
+  /// Calls `body` with the bytes. The pointer is only valid during the call.
   public func withUnsafeBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result {

@@ -3,13 +3,14 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Looks at a certificate that was refused, to say why: the TLS library only says that it was.
+/// Inspects a rejected certificate to find the reason; the TLS library only reports the rejection.
 ///
-/// One handshake more, in which nothing is sent and which is never completed.
+/// Starts a further handshake, in which no data is sent and which is never completed.
 enum CertificateProbe {
-  /// What is wrong with the certificate's time; `nil` when that is right, or the server shows none.
+  /// The problem with the certificate's validity period; `nil` if there is none, or the server
+  /// sends no certificate.
   ///
-  /// - Parameter name: The name that is asked for, when it is not the host's.
+  /// - Parameter name: The server name for SNI, if it differs from the host.
   static func complaint(
     host: String, name: String?, port: Int, connect: TimeAmount, now: Double
   ) async -> String? {
@@ -33,7 +34,7 @@ enum CertificateProbe {
           try channel.pipeline.syncOperations.addHandler(handler)
         }
       }
-    // A server that says nothing is not waited for.
+    // A server that does not answer is not waited for.
     let timeout = loop.scheduleTask(in: connect) { seen.succeed([]) }
     defer { timeout.cancel() }
     guard let channel = try? await bootstrap.connect(host: host, port: port).get() else {

@@ -5,8 +5,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPCompression
 
-/// One client per combination of what async-http-client keeps per client, and the lines that requests
-/// take through them.
+/// The HTTP clients, one per combination of settings that async-http-client has per client, and the
+/// cached origins (``Line``) of requests.
 final class Clients: Sendable {
   private struct Key: Hashable {
     var connect: Duration
@@ -20,7 +20,7 @@ final class Clients: Sendable {
     var clients: [Key: HTTPClient] = [:]
     var isShutDown = false
     var peers: [String: Peer] = [:]
-    /// The last that were used, the newest first.
+    /// The most recently used origins, the newest first.
     var lines: [Line] = []
   }
 
@@ -28,18 +28,18 @@ final class Clients: Sendable {
   private let meter: ConnectionMeter?
   private let traces: Bool
   private let names = FieldNames()
-  /// More servers than that at a time, and their lines are found anew.
+  /// The most cached origins.
   private static let mostLines = 16
 
   /// - Parameters:
   ///   - meter: Counts bytes and connections.
-  ///   - traces: Whether each request is a span of the tracer that the process was bootstrapped with.
+  ///   - traces: Whether each request is a span of the process's bootstrapped tracer.
   init(meter: ConnectionMeter?, traces: Bool) {
     self.meter = meter
     self.traces = traces
   }
 
-  /// The line that a request takes; `nil` after the shutdown.
+  /// The cached client, proxy and URL parts for a request; `nil` after the shutdown.
   func line(for head: HTTPRequest, _ limits: HTTPLimits) throws -> Line? {
     try state.withLock { state in
       guard !state.isShutDown else { return nil }
@@ -81,15 +81,16 @@ final class Clients: Sendable {
     configuration.httpVersion = connection.usesHTTP2 ? .automatic : .http1Only
     passage.setting.apply(to: &configuration)
     if connection.decompresses {
-      // The size is measured by the exchange, too; here it stops a bomb before it is unpacked.
+      // The exchange limits the size, too; this limit stops a decompression bomb before it is
+      // decompressed.
       configuration.decompression = .enabled(
         limit: limits.decompressionRatio.map { .ratio($0) } ?? .size(limits.bodyBytes.bytes))
     }
-    // A refused connection is told at once; waiting is the business of max-retry.
+    // A refused connection fails at once; `max-retry` decides about retries.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
       connection.maximumPerHost
-    // The HTTP client calls a tracer for every request, even one that keeps nothing.
+    // The HTTP client calls its tracer for every request, even one that discards everything.
     if let tracer = configuration.tracing.tracer, !traces || "\(type(of: tracer))" == "NoOpTracer" {
       configuration.tracing.tracer = nil
     }

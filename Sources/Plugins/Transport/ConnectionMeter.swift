@@ -2,12 +2,12 @@ package import GQLRunPipeline
 import GQLRunSupport
 import NIOCore
 
-/// Watches the connections of a transport: when each was made, and how much came over them.
+/// Measures the connections of a transport: when each was opened, and the bytes it received.
 package final class ConnectionMeter: Sendable {
   private struct Seen {
     var count = 0
     var receivedBytes = 0
-    /// When connections were made that no request was told of yet, in order.
+    /// The times of opened connections that no request has taken yet, in order.
     var waiting: [Duration] = []
   }
 
@@ -16,26 +16,26 @@ package final class ConnectionMeter: Sendable {
 
   package init(clock: ServiceClock = ServiceClock(ContinuousClock())) { self.clock = clock }
 
-  /// How many connections were made.
+  /// The number of opened connections.
   package var count: Int { seen.withLock(\.count) }
 
-  /// Bytes as they came over the network: with heads, compressed, and encrypted where TLS is used.
+  /// The received bytes as on the network: with heads, compressed, and encrypted with TLS.
   package var receivedBytes: Int { seen.withLock(\.receivedBytes) }
 
-  /// When a connection was made between two times; each connection is told once, so that of many
-  /// requests at a time only as many have waited for one as were made.
+  /// Takes the time at which a connection was opened in a time range. Each connection is taken
+  /// once, so that among concurrent requests only as many have waited as connections were opened.
   package func takeConnection(from start: Duration, to end: Duration) -> Duration? {
     seen.withLock { seen in
       seen.waiting.firstIndex { $0 >= start && $0 <= end }.map { seen.waiting.remove(at: $0) }
     }
   }
 
-  /// To be called with a connection that has just been made.
+  /// Measures a connection that was just opened.
   func watch(_ channel: any Channel) -> EventLoopFuture<Void> {
     let now = clock.now()
     seen.withLock { seen in
       seen.count += 1
-      // Nobody asks any more for connections of requests that failed.
+      // Requests that failed never take the times of their connections.
       if seen.waiting.count == 10_000 { seen.waiting.removeFirst() }
       seen.waiting.append(now)
     }
@@ -47,7 +47,7 @@ package final class ConnectionMeter: Sendable {
   }
 }
 
-/// Counts what comes in, before anything unpacks it.
+/// Counts received bytes before they are decrypted and decompressed.
 private final class WireCounter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer

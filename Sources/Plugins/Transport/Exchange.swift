@@ -5,14 +5,15 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// One request and its response, under limits of time and size.
+/// A request and its response, with limits of time and size.
 ///
-/// The total time always counts; silence counts only while somebody reads: a server is not slow when we
-/// are. Dropping an exchange whose body was not read to its end closes the connection.
+/// The total time always counts. Silence of the server only counts while the reader waits: a slow
+/// reader is not a slow server. Releasing an exchange before the end of its body closes the
+/// connection.
 final class Exchange: Sendable {
   private struct Progress: Sendable {
     var keepsConnection = true
-    /// The length of the body where it is known before.
+    /// The announced length of the body; 0 if unknown.
     var announced = 0
     var received = 0
     var hasEnded = false
@@ -49,13 +50,14 @@ final class Exchange: Sendable {
       reception.begin(line.client, request, on: ticket)
       switch try await reception.next() {
       case .head(let head):
-        // The next check may be due only after the longer silence that was allowed before the head.
+        // The next check may only be due after the longer idle time that is allowed before the
+        // head.
         if reception.silenceShortensWithHead { register.look(within: limits.idle) }
         return (try checked(head), head.version.major == 2 ? "HTTP/2" : "HTTP/1.1")
       case .expired(.total): throw failures.noHeadInTime()
       case .expired(.silence): throw failures.noHead(for: reception.silence)
       case .failed(let error): throw error
-      // Never before a head.
+      // Neither occurs before a head.
       case .piece, .end: throw HTTPClientError.remoteConnectionClosed
       }
     } catch {
@@ -119,14 +121,14 @@ final class Exchange: Sendable {
     let fewest = limits.minimumThroughput.bytes
     guard fewest > 0 else { return }
     let waited = reception.waited
-    // As long as a server may be silent, it may also be slow.
+    // A server may be slow for as long as it may be silent.
     guard waited > limits.idle else { return }
     guard Double(received) >= Double(fewest) * (waited / .seconds(1)) else {
       throw failures.tooSlow(received: received)
     }
   }
 
-  /// Gives the connection back, or up.
+  /// Returns the connection to the pool, or closes it.
   private func end() {
     let isFirst = progress.withLock { progress in
       defer { progress.hasEnded = true }

@@ -3,13 +3,12 @@ import GQLRunSupport
 import NIOCore
 import NIOPosix
 
-/// The exchanges that are under way, for what they share: event loops, and one watch over their limits
-/// of time.
+/// The exchanges in flight, with what they share: event loops and one timer for their time limits.
 final class ExchangeRegister: Sendable {
-  /// The place of an exchange among the others.
+  /// The registration of an exchange.
   struct Ticket: Sendable {
     let loop: any EventLoop
-    /// Whether it is the loop of the thread that asked for it.
+    /// Whether it is the event loop of the calling thread.
     let isOwn: Bool
     fileprivate let number: Int
     fileprivate let loopIndex: Int
@@ -17,7 +16,7 @@ final class ExchangeRegister: Sendable {
 
   private let watch: Watch
   private let loops: [any EventLoop]
-  /// How many exchanges use each loop.
+  /// The number of exchanges on each event loop.
   private let uses: Locked<[Int]>
 
   init(clock: ServiceClock, loops: [any EventLoop]) {
@@ -26,9 +25,10 @@ final class ExchangeRegister: Sendable {
     uses = Locked(loops.map { _ in 0 })
   }
 
-  /// Watches over an exchange until it is removed. It gets the loop that its task runs on; for a task of
-  /// the pool, the one that has the least to do, and of several always the same, so that one request after
-  /// the other finds its connection there.
+  /// Enforces the limits of an exchange until it is removed, and assigns an event loop.
+  ///
+  /// A task on an event loop gets that loop. Other tasks get the least busy one, and among equals
+  /// always the same, so that consecutive requests find their connection there.
   func add(_ reception: Reception) -> Ticket {
     let current = MultiThreadedEventLoopGroup.currentEventLoop
       .flatMap { current in loops.firstIndex { $0 === current } }
@@ -42,7 +42,7 @@ final class ExchangeRegister: Sendable {
       loopIndex: index)
   }
 
-  /// Checks the limits of time again within `rest` at the latest.
+  /// Checks the time limits again within `rest`.
   func look(within rest: Duration) { watch.look(within: rest) }
 
   func remove(_ ticket: Ticket) {

@@ -1,11 +1,12 @@
 import NIOCore
 import NIOHTTP2
 
-/// Tells streams that a server gave up with its connection from those it cancelled.
+/// Distinguishes streams that a closing server never processed from streams that it cancelled.
 ///
-/// After GOAWAY the HTTP/2 library ends the streams that the server did not begin with the code CANCEL,
-/// which a server could also have sent for a stream that it did begin. Only in the second case does a
-/// RST_STREAM arrive. The first is reported as REFUSED_STREAM, which means the same: nothing was done.
+/// After GOAWAY, the HTTP/2 library ends unprocessed streams with the code CANCEL, which a server
+/// could also have sent for a stream that it has processed. Only in the second case does an
+/// RST_STREAM arrive. The first is reported as REFUSED_STREAM, which has the same meaning: nothing
+/// was executed.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9113#section-6.8
 final class GoAwayHandler: ChannelInboundHandler {

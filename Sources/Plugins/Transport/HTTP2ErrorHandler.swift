@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP2
 
-/// Ends all streams of an HTTP/2 connection as soon as the server breaks the rules of the protocol.
+/// Ends all streams of an HTTP/2 connection when the server violates the protocol.
 ///
-/// The HTTP/2 library reports such an error and sends GOAWAY, but leaves the connection and its streams open,
-/// so requests would wait for the limit of silence. This handler is between the library's handler and the
-/// multiplexer of the client: it fails each open stream with the error, tells the client's pool by a GOAWAY
-/// frame not to use the connection again, and closes it.
+/// The HTTP/2 library reports such an error and sends GOAWAY, but leaves the connection and its
+/// streams open, so requests would wait for the idle timeout. This handler is between the library's
+/// handler and the client's multiplexer: it fails each open stream with the error, passes a GOAWAY
+/// frame to the client's pool so that the connection is not reused, and closes it.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9113#section-5.4.1
 final class HTTP2ErrorHandler: ChannelInboundHandler {
@@ -34,7 +34,8 @@ final class HTTP2ErrorHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // An error of one stream leaves the others alone, and one of the socket closes the connection anyway.
+    // A stream error does not affect other streams, and a socket error closes the connection
+    // anyway.
     guard error is any NIOHTTP2Error, !(error is NIOHTTP2Errors.StreamError), !hasFailed else {
       return context.fireErrorCaught(error)
     }

@@ -6,15 +6,14 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The way of requests to one server: found once, and taken by all that follow.
+/// Cached client, proxy and URL parts for one origin.
 ///
-/// Whether a proxy is used, which client knows the connections, how the URL is taken apart: none of it
-/// changes from one request to the next.
+/// Proxy, client and URL parts are the same for all requests to one origin.
 final class Line: Sendable {
   private struct Prepared: Sendable {
     var method: HTTPRequest.Method
     var path: String
-    /// Without fields and body.
+    /// The request without header fields and body.
     var request: HTTPClient.Request
   }
 
@@ -40,7 +39,7 @@ final class Line: Sendable {
     authority = head.authority
   }
 
-  /// Whether a request belongs here.
+  /// Whether a request has this origin and these settings.
   func leads(_ head: HTTPRequest, _ limits: HTTPLimits) -> Bool {
     authority == head.authority && scheme == head.scheme && self.limits.connect == limits.connect
       && self.limits.bodyBytes == limits.bodyBytes
@@ -48,7 +47,7 @@ final class Line: Sendable {
       && self.limits.connection == limits.connection
   }
 
-  /// The request as the client sends it.
+  /// The request for async-http-client.
   func outgoing(_ request: HTTPRequestMessage, userAgent: String) throws -> HTTPClient.Request {
     let (method, path) = (request.head.method, request.head.path ?? "/")
     var outgoing: HTTPClient.Request
@@ -66,23 +65,23 @@ final class Line: Sendable {
   }
 }
 
-/// The other end of connections.
+/// The peer of connections.
 final class Peer: Sendable {
   private let keeps = Atomic(false)
 
-  /// Whether a connection was left open after the last answer.
+  /// Whether a connection stayed open after the last response.
   var keepsConnection: Bool { keeps.load(ordering: .relaxed) }
 
   func note(connectionIsKept: Bool) { keeps.store(connectionIsKept, ordering: .relaxed) }
 }
 
-/// The names of fields that servers send, checked once: nearly all responses have the same.
+/// A cache of parsed field names: nearly all responses have the same ones.
 final class FieldNames: Sendable {
   private let known = Locked<[String: HTTPField.Name]>([:])
-  /// A server that invents names has no more of them kept.
+  /// The most cached names, so that a server cannot fill the memory with invented ones.
   private static let most = 256
 
-  /// The fields of a response; those that can be none are left out.
+  /// The header fields of a response without invalid ones.
   func fields(of headers: HTTPHeaders) -> HTTPFields {
     var fields = HTTPFields()
     fields.reserveCapacity(headers.count)

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Runs tasks on an event loop: those that mostly wait for the network go on where its answers come in,
-/// and no other thread is woken for each step.
+/// Runs tasks on an event loop: tasks that mostly wait for the network continue on the thread that
+/// receives their data, and no other thread is woken.
 final class LoopExecutor: TaskExecutor {
   private let loop: any EventLoop
 

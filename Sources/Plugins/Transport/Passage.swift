@@ -5,15 +5,15 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// How a request gets to its server: directly, through a tunnel, or handed to a proxy that passes it on.
+/// The route of a request to its server: direct, through a tunnel, or forwarded by a proxy.
 struct Passage: Sendable {
-  /// What belongs to the client and its connections.
+  /// The settings of a client and its connections.
   struct Setting: Sendable, Hashable {
     /// The proxy that opens a tunnel.
     var tunnel: HTTPProxy?
-    /// The name that is asked for in TLS, and the host that is connected to.
+    /// The server name for TLS, and the host to connect to.
     var certificate: Certificate?
-    /// Whether a proxy passes requests on, and is told to whom in each of them.
+    /// Whether a proxy forwards the requests, which then contain their full URL.
     var isPassedOn = false
 
     struct Certificate: Sendable, Hashable {
@@ -23,9 +23,9 @@ struct Passage: Sendable {
   }
 
   private(set) var setting = Setting()
-  /// The proxy, whichever way it is used.
+  /// The proxy, in either mode; `nil` without one.
   let proxy: HTTPProxy?
-  /// The other end of the connection.
+  /// The peer of the connection.
   let peer: String
   private let origin: String
 
@@ -48,7 +48,7 @@ struct Passage: Sendable {
     }
   }
 
-  /// The fields of a request as the client sends them.
+  /// The header fields of a request for the client.
   func headers(_ head: HTTPRequest, userAgent: String, decompresses: Bool) -> HTTPHeaders {
     var headers = HTTPHeaders()
     headers.reserveCapacity(head.headerFields.count + 4)
@@ -73,7 +73,7 @@ struct Passage: Sendable {
     return headers
   }
 
-  /// A request as the client sends it, without fields and body.
+  /// A request for the client, without header fields and body.
   func request(_ method: HTTPRequest.Method, _ path: String) throws -> HTTPClient.Request {
     do {
       return try HTTPClient.Request(url: url(path), method: HTTPMethod(rawValue: method.rawValue))
@@ -84,7 +84,7 @@ struct Passage: Sendable {
   }
 
   private func url(_ path: String) -> String {
-    // ``AbsoluteFormHandler`` takes the first slash away.
+    // ``AbsoluteFormHandler`` removes the first slash.
     if setting.isPassedOn { return "\(peer)/\(origin)\(path)" }
     guard let certificate = setting.certificate else { return origin + path }
     let port = URL(string: origin)?.port.map { ":\($0)" } ?? ""
@@ -117,9 +117,9 @@ extension Passage.Setting {
   }
 }
 
-/// Writes the whole address into the request line, which is how a proxy is told whom a request is for.
+/// Writes the absolute URL into the request line, for proxies that forward requests.
 ///
-/// The client only sends paths, so ``Passage`` puts the address into the path.
+/// The client only sends paths, so ``Passage`` puts the URL into the path.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
 private final class AbsoluteFormHandler: ChannelOutboundHandler {

@@ -4,19 +4,19 @@ import GQLRunSupport
 import NIOCore
 import NIOHTTP1
 
-/// What the network brings of one response, from its event loop to the task that reads it.
+/// Passes one response from its event loop to the task that reads it.
 ///
-/// Nothing is started for it: the network puts things here and wakes the reader, who takes them and
-/// waits again. At most two pieces of the body wait; then the network does.
+/// No task is started: the network appends data and wakes the reader. At most two pieces of the
+/// body are buffered; then the connection stops reading.
 final class Reception: HTTPClientResponseDelegate {
   typealias Response = Void
 
-  /// Why an exchange was ended before its time.
+  /// The time limit that ended an exchange.
   enum Expiry {
     case total, silence
   }
 
-  /// What a reader finds.
+  /// An item for the reader.
   enum Item {
     case head(HTTPResponseHead)
     case piece(ByteBuffer)
@@ -29,17 +29,17 @@ final class Reception: HTTPClientResponseDelegate {
     var head: HTTPResponseHead?
     var hasHead = false
     var pieces: [ByteBuffer] = []
-    /// Fulfilled when there is room for the next piece.
+    /// Fulfilled when there is space for the next piece.
     var room: EventLoopPromise<Void>?
     var end: Result<Void, any Error>?
     var expiry: Expiry?
     var isCancelled = false
     var reader: CheckedContinuation<Void, Never>?
-    /// Whether the reader waits on a thread of its own, which costs something to wake.
+    /// Whether the reader waits on another thread, which is costly to wake.
     var readsElsewhere = false
     /// Whether the reader is about to be woken.
     var isWaking = false
-    /// Since when the reader waits, and how long it did for the body in all.
+    /// The time at which the reader started to wait, and the total time it waited for the body.
     var waitingSince: Duration?
     var waited = Duration.zero
     var task: HTTPClient.Task<Void>?
@@ -56,16 +56,16 @@ final class Reception: HTTPClientResponseDelegate {
     deadline = clock.now() + limits.total
   }
 
-  /// The time spent waiting for the body.
+  /// The total time that the reader waited for the body.
   var waited: Duration { state.withLock { $0.waited } }
 
   var isOverdue: Bool { clock.now() >= deadline }
 }
 
-// MARK: The reader
+// MARK: Reading
 
 extension Reception {
-  /// Sends the request. To be called once, before anything is read.
+  /// Sends the request. Call it once, before the first read.
   func begin(
     _ client: HTTPClient, _ request: HTTPClient.Request, on ticket: ExchangeRegister.Ticket
   ) {
@@ -76,7 +76,7 @@ extension Reception {
     }
     let task = client.execute(
       request: request, delegate: self, eventLoop: .delegate(on: ticket.loop))
-    // Of a client that was shut down there is no other news.
+    // A client that was shut down only reports this failure.
     task.futureResult.whenFailure { self.fail($0) }
     let isTooLate = state.withLock { state in
       guard !state.isCancelled else { return true }
@@ -86,7 +86,7 @@ extension Reception {
     if isTooLate { task.cancel() }
   }
 
-  /// The next that came, as soon as it does.
+  /// The next item, as soon as it arrives.
   func next() async throws -> Item {
     while true {
       if let item = try take() { return item }
@@ -131,7 +131,7 @@ extension Reception {
     if isThere { continuation.resume() }
   }
 
-  /// Gives the response up: nobody reads on. Without effect after its end.
+  /// Abandons the response. Has no effect after its end.
   func abandon() {
     let (task, reader, room) = state.withLock { state in
       state.isCancelled = true
@@ -150,7 +150,7 @@ extension Reception {
   }
 }
 
-// MARK: The network
+// MARK: Receiving
 
 extension Reception {
   func didReceiveHead(
@@ -190,8 +190,8 @@ extension Reception {
     }?.resume()
   }
 
-  /// Notes what came, and wakes the reader. One on another thread is woken when the loop has handed out
-  /// all that came with it: head, body and end of a short response are one way to it, and not three.
+  /// Records an item and wakes the reader. A reader on another thread is woken after the loop has
+  /// delivered all data at hand: head, body and end of a short response wake it once.
   private func wake(on loop: any EventLoop, _ note: (inout State) -> Void) {
     let (reader, isFirst) = state.withLock {
       state -> (CheckedContinuation<Void, Never>?, Bool) in
@@ -215,8 +215,8 @@ extension Reception {
 // MARK: Time
 
 extension Reception {
-  /// Ends the exchange if it is over its time. Returns how long there is nothing to do; `nil` when it
-  /// is over.
+  /// Ends the exchange if a time limit has passed. Returns the time until the next check; `nil`
+  /// after the end.
   func nextLook() -> Duration? {
     let now = clock.now()
     let (pause, task, reader) = state.withLock {
@@ -239,15 +239,15 @@ extension Reception {
     return pause
   }
 
-  /// How long nothing may come. Before the head, the time to connect is part of it; that has its own
-  /// limit, which tells more.
+  /// The longest time without data. Before the head it includes the time to connect, which has its
+  /// own limit with a better message.
   private func silence(_ hasHead: Bool) -> Duration {
     hasHead ? limits.idle : max(limits.idle, limits.connect + .seconds(1))
   }
 
-  /// Whether the body may be silent for a shorter time than the head.
+  /// Whether the limit for the body is shorter than the limit for the head.
   var silenceShortensWithHead: Bool { silence(true) < silence(false) }
 
-  /// How long nothing may come now.
+  /// The longest time without data in the current state.
   var silence: Duration { silence(state.withLock { $0.hasHead }) }
 }

@@ -2,7 +2,7 @@ import Foundation
 import GQLRunPipeline
 import HTTPTypes
 
-/// Which redirects are followed, and with what.
+/// Decides which redirects are followed, and which header fields are sent.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9110#section-15.4
 struct RedirectPolicy: Sendable, Hashable {
@@ -16,14 +16,15 @@ struct RedirectPolicy: Sendable, Hashable {
   var maximum = 3
 
   enum Decision {
-    /// The response is what it is; no redirect, or none that is to be followed.
+    /// Not a redirect, or not one to follow: the response is delivered.
     case deliver
     case follow(HTTPRequestMessage)
-    /// A redirect that must not be followed; the text says why, behind "…, which".
+    /// A redirect that must not be followed. The text is the reason, after "…, which".
     case refuse(String)
   }
 
-  /// - Parameter secrets: The secrets of the run. A field that holds one is not sent to another origin.
+  /// - Parameter secrets: The secrets of the run. A field that contains one is not sent to another
+  ///   origin.
   func decision(
     on head: HTTPResponse, to request: HTTPRequestMessage, hops: Int, secrets: KnownSecrets
   ) -> Decision {
@@ -75,7 +76,7 @@ struct RedirectPolicy: Sendable, Hashable {
       let url = URL(string: location, relativeTo: URL(string: base))?.absoluteURL,
       let scheme = url.scheme?.lowercased()
     else { return nil }
-    // Taken apart as every other address is, so that both agree on what an origin is.
+    // Parsed like every other URL, so that origins compare equal.
     guard scheme == "http" || scheme == "https" else { return (scheme, "", "") }
     guard let endpoint = try? Endpoint(url: url.absoluteString) else { return nil }
     return (endpoint.scheme, endpoint.authority, endpoint.path)

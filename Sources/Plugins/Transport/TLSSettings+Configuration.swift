@@ -2,12 +2,12 @@ import GQLRunPipeline
 import NIOSSL
 
 extension TLSSettings {
-  /// A file of the settings that cannot be used.
+  /// The error for a file of the settings that cannot be used.
   struct UnusableFile: Error {
     var message: String
   }
 
-  /// The settings as the TLS library takes them.
+  /// The settings for the TLS library.
   func configuration() throws(UnusableFile) -> TLSConfiguration {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = minimumVersion == .tls13 ? .tlsv13 : .tlsv12

@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import NIOSOCKS
 
-/// What goes wrong at a proxy.
+/// Maps the errors of proxies.
 extension TransportFailures {
   func connection(_ error: NIOConnectionError, to proxy: HTTPProxy) -> ChainError {
     if error.connectionErrors.isEmpty, let cause = error.dnsAError ?? error.dnsAAAAError {
@@ -25,7 +25,7 @@ extension TransportFailures {
         + "from variables such as HTTPS_PROXY", .notSent)
   }
 
-  /// What a proxy did instead of opening a tunnel; `nil` for other errors.
+  /// The error of a proxy that opened no tunnel; `nil` for other errors.
   func client(_ error: HTTPClientError, through proxy: HTTPProxy) -> ChainError? {
     switch error {
     case .proxyAuthenticationRequired: return wantsCredentials(proxy)
@@ -54,13 +54,13 @@ extension TransportFailures {
         + "into its URL, http://user:password@\(proxy)", .notSent)
   }
 
-  /// The answer of a proxy that was to pass the request on, when it is about the proxy; else `nil`.
+  /// The error in the response of a forwarding proxy; `nil` if the response is not about the proxy.
   func refusal(by response: HTTPResponse) -> ChainError? {
     guard passage.setting.isPassedOn, let proxy, response.status.code == 407 else { return nil }
     return wantsCredentials(proxy)
   }
 
-  /// An error of the conversation with a SOCKS proxy; `nil` for others.
+  /// The error of the SOCKS handshake; `nil` for other errors.
   func socks(_ error: any Error) -> ChainError? {
     guard let proxy, proxy.kind == .socks5 else { return nil }
     switch error {

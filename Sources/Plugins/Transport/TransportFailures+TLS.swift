@@ -5,13 +5,13 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 
-/// The cause of a failure that wants a closer look at the server's certificate.
+/// The cause of a failure that needs an inspection of the server's certificate.
 struct CertificateRefused: Error, CustomStringConvertible {
   var description: String { "the server's certificate was refused" }
 }
 
 extension TransportFailures {
-  /// An error of TLS; `nil` for others.
+  /// Maps a TLS error; `nil` for other errors.
   func secure(_ error: any Error) -> ChainError? {
     switch error {
     case let error as NIOSSLError: return handshake("\(error)")
@@ -69,11 +69,11 @@ extension TransportFailures {
     insecure(file.message)
   }
 
-  /// A failure with what a second look at the certificate shows.
+  /// A failure with the result of the certificate's inspection.
   func explained(_ error: ChainError) async -> ChainError {
     var explained = error
     explained.cause = nil
-    // Through a tunnel there is no second look.
+    // There is no inspection through a tunnel.
     guard proxy == nil, let (host, port) = address,
       let complaint = await CertificateProbe.complaint(
         host: host, name: limits.connection.tls.serverName, port: port,
@@ -95,7 +95,8 @@ extension TransportFailures {
 // MARK: HTTP/2
 
 extension TransportFailures {
-  /// An error of an HTTP/2 connection or stream before the head of a response; `nil` for others.
+  /// Maps an error of an HTTP/2 connection or stream before the head of a response; `nil` for
+  /// others.
   func multiplexed(_ error: any Error) -> ChainError? {
     switch error {
     case let error as NIOHTTP2Errors.StreamClosed where error.errorCode == .refusedStream:

@@ -9,7 +9,7 @@ import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 
-/// What the network's errors mean: one message, one code, and how far the request got.
+/// Maps network errors to ``ChainError``: message, code, and how far the request got.
 struct TransportFailures: Sendable {
   let request: HTTPRequestMessage
   let limits: HTTPLimits
@@ -33,7 +33,7 @@ struct TransportFailures: Sendable {
 // MARK: Before the head
 
 extension TransportFailures {
-  /// An error that came instead of the head of a response.
+  /// Maps an error that occurred before the head of the response.
   func beforeHead(_ error: any Error) -> any Error {
     switch error {
     case is CancellationError, is ChainError: return error
@@ -43,7 +43,8 @@ extension TransportFailures {
     case let error as IOError: return system(error)
     case ChannelError.connectTimeout: return client(.connectTimeout)
     case is ChannelError:
-      // The usual end of a kept connection that closed as the request went out on it.
+      // A pooled connection usually ends this way if it was closed while the request was sent on
+      // it.
       return client(.remoteConnectionClosed)
     case is NIOHTTPDecoderError:
       return failure(
@@ -105,10 +106,9 @@ extension TransportFailures {
   }
 
   private func system(_ error: IOError) -> ChainError {
-    // Only a connection that does not stand yet can be refused; the other errors also end those
-    // that do.
+    // Only a new connection can be refused; the other errors also end open ones.
     if error.errnoCode == ECONNREFUSED {
-      // One that is named by its address.
+      // A proxy that is given by its IP address.
       if let proxy { return refused(by: proxy, Self.reason(error)) }
       return failure(
         .connectionFailed,
@@ -169,7 +169,7 @@ extension TransportFailures {
 // MARK: In the body
 
 extension TransportFailures {
-  /// An error in the middle of a body.
+  /// Maps an error within a body.
   func inBody(_ error: any Error, received: Int) -> any Error {
     switch error {
     case is CancellationError, is ChainError: return error

@@ -1,16 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Sends head and body of a request in one go.
+/// Sends head and body of a request in one write.
 ///
-/// The client flushes each part by itself, which is two or three system calls and packets for a short
-/// request, and as many wake-ups of the server. A part that nothing follows at once goes out when the
-/// event loop has done what it is at.
+/// The client flushes each part by itself: two or three system calls and packets for a short
+/// request, and as many wake-ups of the server. A part without an immediate successor is flushed at
+/// the end of the event loop's current tick.
 final class WholeRequestHandler: ChannelOutboundHandler {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
 
-  /// Whether a request has begun whose end was not written.
+  /// Whether a request has started whose end was not written yet.
   private var isOpen = false
   private var holdsFlush = false
 
