@@ -2,7 +2,7 @@ import Foundation
 import GQLRunJSON
 import GQLRunPipeline
 
-/// A command that prints a token: as it is, as JSON, or as kubectl's credential plugins do.
+/// A command that prints a token: as plain text, as JSON, or like kubectl's credential plugins.
 ///
 /// https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
 struct CommandTokenSource: TokenSource {

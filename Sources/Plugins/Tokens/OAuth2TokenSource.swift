@@ -4,7 +4,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import HTTPTypes
 
-/// Tokens of an OAuth 2 server, for a client itself or by a refresh token.
+/// Requests tokens from an OAuth 2 server, with client credentials or a refresh token.
 ///
 /// https://www.rfc-editor.org/rfc/rfc6749
 struct OAuth2TokenSource: TokenSource {
@@ -24,7 +24,7 @@ struct OAuth2TokenSource: TokenSource {
   let authentication: ClientAuthentication
   let scope: String?
   let audience: String?
-  /// The refresh token to begin with, unless the store has a newer one.
+  /// The first refresh token; the store may have a newer one.
   let refreshToken: SecretString?
   let store: TokenStore?
   let skew: Duration
@@ -57,7 +57,7 @@ struct OAuth2TokenSource: TokenSource {
     }
     return try await store.whileLocked(services.clock) {
       if let waiting = await unsaved.contents {
-        // Tokens that could not be kept the last time. Used only when they are.
+        // Tokens that could not be saved before. They are only used after they are saved.
         try keep(waiting, in: store)
         await unsaved.set(nil)
       }
@@ -65,7 +65,7 @@ struct OAuth2TokenSource: TokenSource {
       if let token = token(kept, services), token.value != refused?.value,
         token.isGood(at: services.clock.now(), skew: skew)
       {
-        // Another process renewed it.
+        // Another process has renewed it.
         return token
       }
       let answer = try await request(kept, services)
@@ -91,16 +91,16 @@ struct OAuth2TokenSource: TokenSource {
     }
   }
 
-  /// Renewed tokens that are not in the store yet: the old ones are of no use any more.
+  /// Renewed tokens that are not in the store yet; the old ones are no longer valid.
   private actor Unsaved {
     private(set) var contents: TokenStore.Contents?
 
     func set(_ contents: TokenStore.Contents?) { self.contents = contents }
   }
 
-  /// A kept token, with what is left of its life.
+  /// A stored token with its remaining lifetime.
   ///
-  /// The clock may have been set since: more than its whole life cannot be left.
+  /// The clock may have been set meanwhile, so the remainder is at most the whole lifetime.
   private func token(_ kept: TokenStore.Contents, _ services: Services) -> Token? {
     guard let value = kept.accessToken, origin(kept) != nil || grant == .clientCredentials
     else { return nil }
@@ -110,7 +110,7 @@ struct OAuth2TokenSource: TokenSource {
     return Token(value, end: services.clock.now() + left, lifetime: .seconds(min(lifetime, 1e9)))
   }
 
-  /// The hash of the given refresh token, when the kept one descends from it.
+  /// The hash of the configured refresh token, if the stored one descends from it.
   private func origin(_ kept: TokenStore.Contents) -> String? {
     guard let given = refreshToken else { return kept.origin ?? "" }
     let hash = DocumentHash.sha256(given.reveal())
@@ -118,7 +118,7 @@ struct OAuth2TokenSource: TokenSource {
   }
 }
 
-// MARK: The exchange
+// MARK: The token request
 
 extension OAuth2TokenSource {
   private struct Answer: Sendable {
@@ -170,7 +170,7 @@ extension OAuth2TokenSource {
     let token = Token(
       SecretString(text), end: lifetime.map { services.clock.now() + .seconds($0) },
       lifetime: lifetime.map { .seconds($0) })
-    // A server that sends no other refresh token means that the old one stays.
+    // A response without a refresh token means that the old one remains valid.
     let next = value?["refresh_token"]?.stringValue.map { SecretString($0) } ?? used
     services.secrets.insert(contentsOf: [token.value, next].compactMap { $0 })
     return Answer(

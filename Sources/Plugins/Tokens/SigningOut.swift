@@ -1,21 +1,21 @@
 import GQLRunCache
 public import GQLRunPipeline
 
-/// What keeps credentials that signing out must remove.
+/// Stores credentials that signing out must remove.
 protocol KeepsCredentials: Sendable {
-  /// Forgets them, here and in files; says what was forgotten.
+  /// Removes the credentials, in memory and in files. Returns a description of what was removed.
   func forgetCredentials(_ services: Services) async throws -> String
 }
 
 extension PipelineRunner {
-  /// Signs out: forgets the tokens of the pipeline's plugins, those in files too, and everything in
-  /// the store.
+  /// Signs out: removes the tokens of the pipeline's plugins, including those in files, and all
+  /// records.
   ///
-  /// Operations that are under way may still bring records; end them first.
+  /// Requests in flight may still write records; end them first.
   ///
-  /// - Returns: What was removed, for people.
-  /// - Throws: When a file cannot be removed, or the store cannot be cleared. Everything else is
-  ///   removed all the same.
+  /// - Returns: Descriptions of what was removed, for people.
+  /// - Throws: An error if a file cannot be removed or the store cannot be cleared. Everything else
+  ///   is removed nevertheless.
   @discardableResult
   public func signOut() async throws -> [String] {
     var removed: [String] = []

@@ -4,9 +4,9 @@ import GQLRunSupport
 /// A bearer token.
 struct Token: Sendable, Hashable {
   var value: SecretString
-  /// When it stops being taken, on the services' clock, which does not jump; `nil` when nobody said.
+  /// The time at which it expires, on the services' monotonic clock; `nil` if unknown.
   var end: Duration?
-  /// How long it was good for when it was issued, as far as that is known.
+  /// The lifetime when it was issued; `nil` if unknown.
   var lifetime: Duration?
 
   init(_ value: SecretString, end: Duration? = nil, lifetime: Duration? = nil) {
@@ -15,32 +15,32 @@ struct Token: Sendable, Hashable {
     self.lifetime = lifetime
   }
 
-  /// Whether it can be sent: it does not end within `skew`, or, when it lives less than twice that
-  /// long, within half its life.
+  /// Whether it can be sent: it does not expire within `skew`, or within half its lifetime if that
+  /// is shorter.
   func isGood(at now: Duration, skew: Duration) -> Bool {
     guard let end else { return true }
     return end - now > min(skew, (lifetime ?? skew * 2) / 2)
   }
 }
 
-/// Where tokens come from.
+/// A source of tokens.
 protocol TokenSource: Sendable {
-  /// What a user is told where the token comes from; holds no secrets.
+  /// The source in messages, without secrets.
   var label: String { get }
 
-  /// Whether the token is read anew for every request, because that costs nothing.
+  /// Whether the token is read anew for every request, because that is cheap.
   var isReadEachTime: Bool { get }
 
-  /// Whether signing out leaves nothing of the token.
+  /// Whether signing out removes the token completely.
   var isOurs: Bool { get }
 
-  /// A token to use now.
+  /// Returns a token to use now.
   ///
-  /// - Parameter refused: The token that the server did not take, or that has ended. A source that
-  ///   has no other returns it.
+  /// - Parameter refused: The token that the server rejected or that has expired. A source without
+  ///   another token returns it.
   func token(replacing refused: Token?, _ services: Services) async throws -> Token
 
-  /// Forgets what is kept outside of this process.
+  /// Removes what is stored outside of this process.
   func forget(_ services: Services) async throws
 }
 
@@ -51,14 +51,14 @@ extension TokenSource {
   func forget(_ services: Services) async throws {}
 }
 
-/// Why there is no token.
+/// The error of a token source that has no token.
 struct TokenFailure: Error, Sendable {
   var message: String
-  /// Whether nobody ever gave one, rather than that it could not be renewed.
+  /// Whether there never was a token, as opposed to a failed renewal.
   var isMissing = false
 }
 
-/// A variable of the environment.
+/// Reads the token from an environment variable.
 struct EnvironmentTokenSource: TokenSource {
   let name: String
 
@@ -73,7 +73,7 @@ struct EnvironmentTokenSource: TokenSource {
   }
 }
 
-/// A file that somebody else keeps current; its text without surrounding white space.
+/// Reads the token from a file that another program maintains, without surrounding white space.
 struct FileTokenSource: TokenSource {
   let path: String
 

@@ -1,19 +1,19 @@
 import GQLRunPipeline
 
-/// Keeps the token of one credential, and renews it once for all who need it.
+/// Holds the token of one credential, and renews it once for all concurrent requests.
 actor TokenKeeper {
   private let source: any TokenSource
   private let skew: Duration
-  /// How long a renewal may take.
+  /// Time limit for a renewal.
   private let timeout: Duration
   private var current: Token?
-  /// A token that took the place of a refused one and was not taken by the server yet.
+  /// A renewed token that the server has not accepted yet.
   private var unproven: (value: SecretString, since: Duration)?
   private let flights = SingleFlight<String, Token>()
-  /// The last renewal that failed, and how many did.
+  /// The last failed renewal, and the number of failed ones.
   private var failure: (count: Int, error: any Error)?
 
-  /// How soon after a renewal a refused token is not worth another one.
+  /// The time after a renewal in which a rejected token does not cause another renewal.
   static let settlingTime = Duration.seconds(10)
 
   init(source: any TokenSource, skew: Duration, timeout: Duration) {
@@ -24,10 +24,10 @@ actor TokenKeeper {
 
   nonisolated var label: String { source.label }
 
-  /// How many renewals have failed so far.
+  /// The number of failed renewals so far.
   var failures: Int { failure?.count ?? 0 }
 
-  /// A token to send now; renewed first when it is about to end.
+  /// Returns a token to send; renews it first if it expires soon.
   func token(_ services: Services, _ error: @Sendable (any Error) -> ChainError) async throws
     -> Token
   {
@@ -36,12 +36,12 @@ actor TokenKeeper {
     return try await renew(services, isRefused: false, error)
   }
 
-  /// A token to send after the server did not take `refused`; `nil` when there is no other.
+  /// Returns a token to send after the server has rejected `refused`; `nil` if there is no other.
   ///
-  /// Somebody whose token was renewed in the meantime gets the new one at once, and somebody whose
-  /// renewal has failed in the meantime that failure.
+  /// If the token was renewed meanwhile, returns the new one at once; if a renewal has failed
+  /// meanwhile, throws its error.
   ///
-  /// - Parameter failures: How many renewals had failed when the refused request went out.
+  /// - Parameter failures: The number of failed renewals when the rejected request was sent.
   func token(
     after refused: SecretString, failures: Int, _ services: Services,
     _ error: @Sendable (any Error) -> ChainError
@@ -61,7 +61,7 @@ actor TokenKeeper {
     return token.value == refused ? nil : token
   }
 
-  /// The server took the token.
+  /// Records that the server has accepted the token.
   func noteAccepted(_ token: SecretString) {
     if unproven?.value == token { unproven = nil }
   }
@@ -110,7 +110,7 @@ actor TokenKeeper {
   private func fetch(
     replacing replaced: Token?, _ services: Services, isRefused: Bool
   ) async throws -> Token {
-    // Another flight may have landed before this one began.
+    // Another renewal may have finished before this one started.
     if let current, current.value != replaced?.value { return current }
     let (source, timeout) = (source, timeout)
     let bound = TimeBound(
@@ -121,7 +121,7 @@ actor TokenKeeper {
           + "token-refresh", delivery: .notSent))
     var token = try await bound.run { try await source.token(replacing: replaced, services) }
     let now = services.clock.now()
-    // New, and ended by our clock: the clocks differ, so the server is the one to say when.
+    // A new token that has expired by the local clock: the clocks differ, so the server decides.
     if let end = token.end, end <= now { token.end = nil }
     if isRefused, token.value != current?.value { unproven = (token.value, now) }
     current = token

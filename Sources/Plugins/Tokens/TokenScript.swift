@@ -1,20 +1,23 @@
 public import GQLRunPipeline
 
-/// Tokens that a test hands out, in the place of every source of tokens.
+/// The tokens of a test, in place of every token source.
 ///
 /// ```swift
 /// services[TokenScript.self] = TokenScript(["old", "new"])
 /// ```
 public actor TokenScript: ServiceKey {
+  /// The service of this key.
   public typealias Value = TokenScript
 
   private let tokens: [String]
   private var given = 0
 
-  /// - Parameter tokens: Given one after the other; the last one again and again.
+  /// Creates a source of fixed tokens.
+  ///
+  /// - Parameter tokens: Returned one after the other; the last one is repeated.
   public init(_ tokens: [String]) { self.tokens = tokens }
 
-  /// How often a token was fetched after the first; `nil` when none was.
+  /// The number of token renewals; `nil` if no token was used.
   public var renewals: Int? { given > 0 ? given - 1 : nil }
 
   fileprivate func next() throws -> Token {

@@ -3,25 +3,25 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 
-/// The file in which the tokens of one credential outlive the program.
+/// The file that stores the tokens of one credential between runs.
 ///
-/// Readable by its owner only, and replaced as a whole. Whoever renews holds the lock beside it, so
-/// that of several processes one renews and the others find its tokens.
+/// Only its owner can read it, and it is replaced atomically. A renewal holds the lock file next to
+/// it, so that one of several processes renews and the others read its tokens.
 struct TokenStore: Sendable {
   struct Contents: Sendable, Hashable {
     var accessToken: SecretString?
-    /// In seconds since 1970, by the clock of whoever wrote.
+    /// In seconds since 1970, by the writer's clock.
     var issuedAt: Double?
     /// In seconds.
     var lifetime: Double?
     var refreshToken: SecretString?
-    /// The hash of the refresh token that the user gave and that this one descends from.
+    /// The hash of the configured refresh token that this one descends from.
     var origin: String?
   }
 
   let path: String
 
-  /// How often a process that waits for the lock tries again.
+  /// The interval between tries to acquire the lock.
   static let lockInterval = Duration.milliseconds(20)
 
   func whileLocked<Value: Sendable>(
@@ -35,7 +35,7 @@ struct TokenStore: Sendable {
     return try await work()
   }
 
-  /// What was kept; nothing when there is no file.
+  /// The stored tokens; empty if there is no file.
   func read() throws -> Contents {
     guard let bytes = try PrivateFile.read(path, limit: 1 << 20) else { return Contents() }
     guard let object = (try? JSONValue(parsing: bytes))?.objectValue,
@@ -61,7 +61,8 @@ struct TokenStore: Sendable {
     try PrivateFile.write(JSONValue.object(object).jsonBytes(pretty: true), to: path)
   }
 
-  /// Removes the tokens, while no other process renews them. The lock stays: another process may wait for it.
+  /// Removes the tokens while no other process renews them. The lock file stays, because another
+  /// process may wait for it.
   func clear(_ clock: ServiceClock) async throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
     try await whileLocked(clock) {
