@@ -2,17 +2,16 @@ import Foundation
 import GQLRunPipeline
 import HTTPTypes
 
-/// Hides what is secret in a body by the names in it, as its content type has them: the members of JSON,
-/// or the parameters of a form.
+/// Hides secret values in a body by their names: those of JSON members, or of form parameters.
 ///
-/// What is not hidden stays byte for byte, and a body that was cut off can be shown, too.
+/// All other bytes do not change, and truncated bodies are supported.
 struct BodyRedactor: Sendable {
   /// For bodies that are not forms.
   let json: JSONRedactor
   private let isForm: Bool
 
   /// - Parameters:
-  ///   - fields: The fields that the body came with.
+  ///   - fields: The header fields of the body.
   ///   - names: Names of further JSON members.
   init(_ fields: HTTPFields, names: [String] = []) {
     json = JSONRedactor(names: names)
@@ -25,7 +24,7 @@ struct BodyRedactor: Sendable {
     return redact(bytes, found: &found)
   }
 
-  /// The same; adds the texts that were hidden to `found`.
+  /// The same; appends the hidden texts to `found`.
   func redact(_ bytes: some Collection<UInt8>, found: inout [SecretString]) -> [UInt8] {
     isForm
       ? Self.form(Array(bytes), found: &found) : json.redact(Array(bytes), found: &found)

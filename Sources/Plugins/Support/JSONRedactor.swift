@@ -1,14 +1,14 @@
 import GQLRunJSON
 import GQLRunPipeline
 
-/// Hides the values of secret members of JSON texts, by ``SecretNames`` and further names, without needing the text to be whole or right.
+/// Hides the values of secret members in JSON text, by ``SecretNames`` and further names.
 ///
-/// Works on the text itself: what is left of it stays byte for byte, and a text that was cut off can
-/// be shown, too.
+/// Works on the bytes of the text: all others do not change, and truncated or invalid text is
+/// supported.
 struct JSONRedactor: Sendable {
   private let names: Set<String>
 
-  /// - Parameter names: Further names. Compared without regard to case, `_` and `-`.
+  /// - Parameter names: Further names; case, `_` and `-` are ignored.
   init(names: [String]) {
     self.names = Set(names.map { SecretNames.plain($0) })
   }
@@ -23,7 +23,7 @@ struct JSONRedactor: Sendable {
     return redact(bytes, found: &found)
   }
 
-  /// The same; adds the texts that were hidden to `found`.
+  /// The same; appends the hidden texts to `found`.
   func redact(_ bytes: [UInt8], found: inout [SecretString]) -> [UInt8] {
     var result: [UInt8] = []
     var place = 0
@@ -56,7 +56,7 @@ struct JSONRedactor: Sendable {
     return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
   }
 
-  /// The place behind the string that begins at `place`.
+  /// The index after the string that begins at `place`.
   private static func endOfString(_ bytes: [UInt8], _ place: Int) -> Int {
     var place = place + 1
     while place < bytes.count {
@@ -69,7 +69,7 @@ struct JSONRedactor: Sendable {
     return bytes.count
   }
 
-  /// Where the value begins, when the string that ends at `place` is a key.
+  /// The index of the value, if the string that ends at `place` is a key.
   private static func valueAfterColon(_ bytes: [UInt8], _ place: Int) -> Int? {
     var place = place
     while place < bytes.count, isSpace(bytes[place]) { place += 1 }
@@ -90,7 +90,7 @@ struct JSONRedactor: Sendable {
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        // The end of what holds the member, after a number or a word.
+        // The end of the enclosing container, after a number or a literal.
         if depth == 0 { return place }
         depth -= 1
         if depth == 0 { return place + 1 }

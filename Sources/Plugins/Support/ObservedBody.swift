@@ -1,11 +1,11 @@
 import GQLRunPipeline
 
 extension HTTPResponseMessage {
-  /// The same response, whose body is watched as its reader takes it.
+  /// The same response, with its body observed as it is read.
   ///
   /// - Parameters:
-  ///   - limit: How many bytes are kept for the watcher.
-  ///   - onEnd: Called once: when the body has ended, or when its reader has given up.
+  ///   - limit: The number of bytes that are kept for the observer.
+  ///   - onEnd: Called once: at the end of the body, or when its reader stops.
   func observed(
     keeping limit: Int, onEnd: @escaping @Sendable (ObservedBytes) throws -> Void
   ) -> HTTPResponseMessage {
@@ -24,22 +24,22 @@ extension HTTPResponseMessage {
   }
 }
 
-/// What was seen of a body.
+/// The observed part of a body.
 struct ObservedBytes: Sendable {
   /// The first bytes.
   var bytes: [UInt8] = []
-  /// How many there were.
+  /// The number of bytes read.
   var count = 0
   /// Whether the body was read to its end.
   var isWhole = false
 
-  /// Whether all bytes there were are kept.
+  /// Whether `bytes` is the whole body.
   var isComplete: Bool { isWhole && bytes.count == count }
 }
 
-/// Keeps the beginning of a body, and tells about it when the body is read or let go of.
+/// Keeps the beginning of a body, and reports it when the body has been read or is released.
 ///
-/// Sendable: a body is read by one task at a time, and let go of by the last that holds it.
+/// Sendable: one task at a time reads a body, and its last owner releases it.
 private final class BodyObserver: @unchecked Sendable {
   private let limit: Int
   private let onEnd: @Sendable (ObservedBytes) throws -> Void

@@ -3,7 +3,8 @@ import GQLRunLanguage
 import GQLRunPipeline
 
 extension GraphQLRequest {
-  /// The prepared operation of this request; made from its document when the caller brought none.
+  /// The prepared operation of this request; prepared from its document if the caller has not done
+  /// so.
   func preparedOperation(_ context: ChainContext) throws -> PreparedOperation {
     if let operation { return operation }
     do {

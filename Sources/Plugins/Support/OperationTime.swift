@@ -1,10 +1,10 @@
 import GQLRunPipeline
 import GQLRunSupport
 
-/// How long an operation may take in all its attempts, as far as its plugins know.
+/// The time limit of an operation over all its attempts.
 ///
-/// The first plugin that needs it puts it into the request, and retries carry it along. The one that
-/// bounds the operation may stand below the one that waits between attempts, so it is shared.
+/// The first plugin that needs it adds it to the request, and retries keep it. The plugin that sets
+/// the limit may be below the one that delays retries, so the value is shared.
 final class OperationTime: Sendable {
   private enum Key: RequestContextKey {
     typealias Value = OperationTime
@@ -13,12 +13,12 @@ final class OperationTime: Sendable {
   private let start: Duration
   private let end = Locked<Duration?>(nil)
 
-  /// When the operation must have ended, on the services' clock.
+  /// The deadline of the operation, on the services' clock; `nil` without one.
   var deadline: Duration? { end.withLock { $0 } }
 
   private init(start: Duration) { self.start = start }
 
-  /// Bounds the operation, counted from its start. The earliest bound holds.
+  /// Limits the operation, counted from its start. The earliest deadline applies.
   func bound(_ total: Duration) -> Duration {
     end.withLock { deadline in
       let end = min(deadline ?? start + total, start + total)
@@ -27,7 +27,7 @@ final class OperationTime: Sendable {
     }
   }
 
-  /// The time of a request's operation, which begins now if nobody asked before.
+  /// The time limit of a request's operation; the operation starts now if it has none yet.
   static func of(_ request: inout GraphQLRequest, _ clock: ServiceClock) -> OperationTime {
     if let time = request.context[Key.self] { return time }
     let time = OperationTime(start: clock.now())

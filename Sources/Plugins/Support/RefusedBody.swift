@@ -2,10 +2,10 @@ import GQLRunJSON
 import GQLRunPipeline
 
 extension ChainError {
-  /// The GraphQL errors in the body of a response that was not accepted, as far as it was kept.
+  /// The GraphQL errors in the kept part of a rejected response's body.
   ///
-  /// The body of a refusal is not trusted as a result, but what it says about persisted queries and
-  /// credentials is heard.
+  /// The body is not trusted as a result, but its errors about persisted queries and credentials
+  /// are used.
   var refusedErrors: [GraphQLError] {
     guard let prefix = http?.bodyPrefix,
       let errors = (try? JSONValue(parsing: prefix))?["errors"]?.arrayValue
@@ -13,8 +13,8 @@ extension ChainError {
     return errors.map { GraphQLError($0) }
   }
 
-  /// Whether the errors of the body are about the request as such: none has a place in the document
-  /// or in the data, or a code.
+  /// Whether the errors of the body are about the whole request: none has a location, a path or a
+  /// code.
   var refusesRequest: Bool {
     let errors = refusedErrors
     return !errors.isEmpty

@@ -3,17 +3,17 @@ package import GQLRunJSON
 package import GQLRunPipeline
 package import HTTPTypes
 
-/// What may still be sent to one server with one credential, by a fixed rate and by what the server
-/// says.
+/// The requests that may still be sent to one server with one credential, by a fixed rate and by
+/// the server's rate limit.
 ///
-/// Sendable: `state` is reached with `lock` held only.
+/// Sendable: `state` is only accessed with `lock` held.
 package final class RequestBudget: @unchecked Sendable {
-  /// Whose way of counting is understood.
+  /// The kind of server whose rate limit is supported.
   package enum Kind: String, Sendable, CaseIterable {
     case headers, github, shopify
   }
 
-  /// A fixed rate: one request every `interval`, after a pause `burst` at once.
+  /// A fixed rate: one request every `interval`, and `burst` at once after a pause.
   package struct Rate: Sendable, Hashable {
     package var interval: Duration
     package var burst: Int
@@ -24,12 +24,12 @@ package final class RequestBudget: @unchecked Sendable {
     }
   }
 
-  /// How much of the server's account is left to others: a number, or a share of all there is.
+  /// The part of the server's rate limit that is left to other clients: a number, or a share.
   package enum Reserve: Sendable, Hashable {
     case count(Int)
     case share(Double)
 
-    /// - Parameter all: How much there is when the account is full; `nil` when the server does not say.
+    /// - Parameter all: The full rate limit; `nil` if the server does not report it.
     fileprivate func amount(of all: Double?) -> Double {
       switch self {
       case .count(let count): Double(count)
@@ -39,34 +39,33 @@ package final class RequestBudget: @unchecked Sendable {
   }
 
   package enum Admission: Sendable, Equatable {
-    /// The request is counted, and is sent after the delay.
+    /// The request is counted, and may be sent after the delay.
     case granted(after: Duration, cost: Double)
-    /// Look again after the delay.
+    /// Ask again after the delay.
     case later(Duration)
-    /// The delay, and why.
+    /// The delay is too long; with the reason.
     case tooLong(Duration, String)
   }
 
   fileprivate struct State {
-    /// Nothing is sent before.
+    /// The time before which nothing is sent.
     var closedUntil: Duration?
-    /// When the next request of a rate is due, if requests come evenly.
+    /// The time at which the next request of a rate is due, if requests come evenly.
     var due: [Rate: Duration] = [:]
-    /// What is left until the account is filled up again.
+    /// The remainder of a rate limit that is reset at one time.
     var window: (left: Double, reset: Duration, all: Double?)?
-    /// What is left of an account that fills up steadily.
+    /// The remainder of a rate limit that is refilled continuously.
     var bucket: (left: Double, since: Duration, perSecond: Double, most: Double)?
-    /// What operations cost the last time.
+    /// The last known cost of each operation.
     var costs: [String: Double] = [:]
-    /// What the requests under way are expected to cost.
+    /// The expected cost of the requests in flight.
     var underway = 0.0
   }
 
   private let lock = NSLock()
   private var state = State()
 
-  /// The budget of a server and a credential: one for all requests and pipelines of `services`, whoever
-  /// holds them back.
+  /// The budget of a server and a credential, shared by all requests and pipelines of `services`.
   ///
   /// - Parameter origin: Scheme and authority: `https://example.com`.
   package static func shared(
@@ -75,17 +74,19 @@ package final class RequestBudget: @unchecked Sendable {
     services.shared.value(RequestBudget.self, named: "\(origin) \(credential)") { RequestBudget() }
   }
 
+  /// Decides whether a request may be sent.
+  ///
   /// - Parameters:
-  ///   - reserve: How much of the server's account is not used.
-  ///   - until: Until when somebody waits.
+  ///   - reserve: The part of the server's rate limit that is not used.
+  ///   - until: The latest time that the caller waits until.
   package func admit(
     _ label: String, _ rate: Rate?, reserve: Reserve, now: Duration, until: Duration
   ) -> Admission {
     lock.withLock { state.admit(label, rate, reserve, now, until) }
   }
 
-  /// What the server says is left, and how much there is when its account is full; `nil` when it has not
-  /// said so.
+  /// The remainder and the size of the server's rate limit; `nil` if the server has not reported
+  /// them.
   package func left(now: Duration) -> (left: Double, all: Double?)? {
     lock.withLock {
       if let window = state.window, window.reset > now { return (max(window.left, 0), window.all) }
@@ -95,14 +96,14 @@ package final class RequestBudget: @unchecked Sendable {
     }
   }
 
-  /// A request has been answered, or has failed.
+  /// Records that a request was answered or has failed.
   package func noteEnd(cost: Double) {
     lock.withLock { state.underway = max(state.underway - cost, 0) }
   }
 
-  /// Heeds the fields of a response: `Retry-After` of a refusal, and what is left.
+  /// Evaluates the header fields of a response: `Retry-After` of a rejection, and the remainder.
   ///
-  /// - Parameter time: In seconds since 1970, for dates when the server does not say its own.
+  /// - Parameter time: The time of day in seconds since 1970, for servers that do not send `Date`.
   package func note(_ head: HTTPResponse, now: Duration, time: Double) {
     let account = RateFields(head, time: time)
     lock.withLock {
@@ -110,13 +111,13 @@ package final class RequestBudget: @unchecked Sendable {
         state.closedUntil = max(state.closedUntil ?? .zero, now + pause)
       }
       if let left = account.left, let reset = account.reset {
-        // The request answered just now is still among those under way.
+        // The request that was just answered still counts as in flight.
         state.window = (left, now + reset, account.all)
       }
     }
   }
 
-  /// Heeds what a response says about costs.
+  /// Evaluates the costs in a response.
   package func note(
     _ response: JSONValue, _ kind: Kind, label: String, now: Duration, time: Double
   ) {
@@ -156,7 +157,7 @@ package final class RequestBudget: @unchecked Sendable {
 }
 
 extension RequestBudget.State {
-  /// The last entries are forgotten when there are more operations than this.
+  /// Above this number of operations, all known costs are discarded.
   private static let maximumCosts = 10_000
 
   fileprivate mutating func admit(
@@ -180,7 +181,7 @@ extension RequestBudget.State {
     }
     if let full = bucket {
       let left = min(full.left + (now - full.since).inSeconds * full.perSecond, full.most)
-      // What costs more than there ever is, is for the server to refuse.
+      // A request that costs more than the full limit is left to the server to reject.
       let needed = min(cost + reserve.amount(of: full.most), full.most)
       guard left >= needed else {
         return wait(
@@ -217,22 +218,22 @@ extension Duration {
   }
 }
 
-/// What the fields of a response say about rates.
+/// The header fields of a response about rate limits.
 private struct RateFields {
-  /// How long the server wants to be left alone.
+  /// The delay that the server asks for.
   var pause: Duration?
-  /// How much is left, and until when.
+  /// The remainder, and the time until its reset.
   var left: Double?
   var reset: Duration?
-  /// How much there is when it is filled up.
+  /// The full rate limit.
   var all: Double?
 
-  /// The longest time that is believed; a field is text from outside.
+  /// The longest accepted time; a header field is untrusted text.
   private static let longest = 86_400.0
 
   init(_ head: HTTPResponse, time: Double) {
     let fields = head.headerFields
-    // By the server's own clock, as far as it tells.
+    // By the server's own clock, if it sends one.
     let now =
       fields[.date].flatMap { RetryAfter.date($0)?.timeIntervalSince1970 } ?? time
     if [403, 429, 503].contains(head.status.code), let value = fields[.retryAfter] {
@@ -245,7 +246,7 @@ private struct RateFields {
     if let left = number("X-RateLimit-Remaining"), let reset = number("X-RateLimit-Reset") {
       self.left = left
       all = number("X-RateLimit-Limit")
-      // A moment, or how long from now: no server counts years ahead.
+      // A point in time, or a duration from now: no server reports years ahead.
       self.reset = Self.delay(reset > 1e8 ? reset - now : reset)
     } else if let left = number("RateLimit-Remaining"), let reset = number("RateLimit-Reset") {
       self.left = left

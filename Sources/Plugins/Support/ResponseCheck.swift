@@ -1,14 +1,14 @@
 import GQLRunPipeline
 import HTTPTypes
 
-/// Whether a response can be read as GraphQL, by its status and content type.
+/// Checks by status and content type whether a response can be parsed as GraphQL.
 ///
 /// https://graphql.github.io/graphql-over-http/draft/#sec-Processing-a-response
 enum ResponseCheck {
-  /// How many bytes of a refused body are kept for the message.
+  /// The number of bytes of a rejected body that are kept for the message.
   static let keptBytes = 1024
 
-  /// What most servers write, which needs no closer look.
+  /// The values of most servers, which need no further check.
   private static let usual = [
     "application/json", "application/json; charset=utf-8", "application/graphql-response+json",
     "application/graphql-response+json; charset=utf-8",
@@ -19,18 +19,18 @@ enum ResponseCheck {
   private static func mediaType(_ fields: HTTPFields) -> String? {
     guard let text = fields.only(.contentType) else { return nil }
     let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
-    // As nearly every server writes it.
+    // The form that nearly every server uses.
     let isPlain = type.allSatisfy { (0x21...0x7E).contains($0) && !(0x41...0x5A).contains($0) }
     if isPlain { return String(Substring(type)) }
     return Substring(type).lowercased().filter { !$0.isWhitespace }
   }
 
-  /// Whether a body is meant for people, by its type.
+  /// Whether a body is text for people, by its type.
   static func isPlainText(_ fields: HTTPFields) -> Bool {
     ["text/plain", "text/html"].contains(mediaType(fields))
   }
 
-  /// Refuses what says of itself that it is not JSON. A server that says nothing is believed.
+  /// Rejects a response whose content type is not JSON. A response without one is accepted.
   static func requireJSON(_ response: HTTPResponseMessage, place: String) async throws {
     let coding = response.head.headerFields.only(.contentEncoding)
     guard coding.map({ ["gzip", "deflate", "identity", ""].contains($0) }) ?? true else {
@@ -56,11 +56,12 @@ enum ResponseCheck {
     return phrase.isEmpty ? "\(head.status.code)" : "\(head.status.code) \(phrase)"
   }
 
-  /// The error for a response that is not read any further, with the first line of its body.
+  /// The error for a response that is not parsed, with the first line of its body.
   static func refusal(
     _ response: HTTPResponseMessage, _ code: ChainError.Code, _ message: String, _ place: String
   ) async throws -> ChainError {
-    // A secret that begins in what is kept is read to its end, in its longest spelling, and hidden whole.
+    // A secret that begins in the kept part is read to its end, in its longest encoding, and hidden
+    // as a whole.
     let more = (response.secrets.map { $0.reveal().utf8.count }.max() ?? 0) * 6
     let beginning = try await beginning(of: response.body, keptBytes + more)
     let shown = SecretHiding(response.secrets).text(String(decoding: beginning, as: UTF8.self))
@@ -74,7 +75,7 @@ enum ResponseCheck {
       delivery: .answered)
   }
 
-  /// The first bytes of a body, as far as they come. The rest is left unread, which closes the
+  /// The first bytes of a body, as far as they arrive. The rest stays unread, which closes the
   /// connection.
   private static func beginning(of body: HTTPBody, _ count: Int) async throws -> [UInt8] {
     var bytes: [UInt8] = []
@@ -86,14 +87,15 @@ enum ResponseCheck {
     } catch let error as CancellationError {
       throw error
     } catch {
-      // What the status says is worth more than how its explanation broke off.
+      // The status matters more than the failure to read its explanation.
     }
     return bytes
   }
 }
 
 extension HTTPFields {
-  /// What the subscript returns. Most fields come once, and to look for one of them makes no index.
+  /// The value of a field, as the subscript returns it. Most fields occur once; this builds no
+  /// index.
   func only(_ name: HTTPField.Name) -> String? {
     var found: String?
     for field in self where field.name == name {

@@ -1,13 +1,14 @@
 import GQLRunSupport
 
-/// Keeps retries a small share of all requests, so that a server in trouble is not given more work.
+/// Limits retries to a small share of all requests, so that a failing server does not get more
+/// load.
 ///
-/// Every operation adds `share` of a retry; the first few retries are free, so that somebody who runs
-/// one operation has them all. With every request failing, the load stays below `1 + share` once
-/// there are `freeRetries / share` operations.
+/// Every operation adds `share` of a retry; the first few retries are free, so that a single
+/// operation can use them. If every request fails, the load stays below `1 + share` after
+/// `freeRetries / share` operations.
 final class RetryBudget: Sendable {
   static let freeRetries = 10
-  /// Above so many operations the older half counts no more.
+  /// Beyond this number of operations, the older half is no longer counted.
   private static let window = 1_000
 
   private let share: Double
@@ -25,7 +26,7 @@ final class RetryBudget: Sendable {
     }
   }
 
-  /// Takes a retry, if there is one.
+  /// Takes a retry from the budget; `false` if there is none.
   func takeRetry() -> Bool {
     counts.withLock { counts in
       let next = counts.retries + 1

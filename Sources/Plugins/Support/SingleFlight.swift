@@ -1,7 +1,7 @@
-/// Does a piece of work once for everybody who wants its result at the same time.
+/// Runs a piece of work once for all concurrent callers that need its result.
 ///
-/// The work belongs to nobody: whoever is cancelled leaves, and the work goes on for the others. It
-/// is cancelled when the last one has left.
+/// The work has its own task: a cancelled caller leaves, and the work continues for the others. It
+/// is cancelled when the last caller has left.
 actor SingleFlight<Key: Hashable & Sendable, Value: Sendable> {
   private struct Flight {
     var number: Int
@@ -12,7 +12,7 @@ actor SingleFlight<Key: Hashable & Sendable, Value: Sendable> {
   private var flights: [Key: Flight] = [:]
   private var nextNumber = 0
 
-  /// The result of `work`, or of the same work that is under way already. Its error goes to all.
+  /// The result of `work`, or of the same work that is already running. All callers get its error.
   func value(
     for key: Key, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {

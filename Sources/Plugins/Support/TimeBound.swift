@@ -1,16 +1,16 @@
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Ends work that is not done at its deadline.
+/// Cancels work that has not finished at its deadline.
 struct TimeBound: Sendable {
-  /// On the clock.
+  /// The deadline on the clock.
   let deadline: Duration
   let clock: ServiceClock
   let watch: Watch
-  /// What is thrown then; made when it comes to that.
+  /// Creates the error for a missed deadline; called only when it is needed.
   private let makeError: @Sendable () -> ChainError
 
-  /// - Parameter watch: Shared by whoever bounds much; a new one when not given.
+  /// - Parameter watch: A shared timer, for callers with many deadlines; a new one by default.
   init(
     deadline: Duration, clock: ServiceClock, watch: Watch? = nil,
     error: @escaping @Sendable @autoclosure () -> ChainError
@@ -26,7 +26,7 @@ struct TimeBound: Sendable {
   ) async throws -> Value {
     guard clock.now() < deadline else {
       var error = makeError()
-      // A retry that comes too late is not begun.
+      // A retry after the deadline is not started.
       error.delivery = .notSent
       throw error
     }
@@ -38,8 +38,8 @@ struct TimeBound: Sendable {
       return nil
     }
     defer { watch.remove(number) }
-    // A task of its own can be ended while this one goes on; a child runs where its parent does, and this
-    // one begins at once, without a place in a queue.
+    // A separate task can be cancelled while this one continues. A child task runs where its parent
+    // does, and this one starts at once, without being enqueued.
     return try await withThrowingTaskGroup(of: Value.self) { group in
       group.addImmediateTask {
         defer { alarm.ring(isOver: false) }
@@ -59,8 +59,8 @@ struct TimeBound: Sendable {
   }
 }
 
-/// Wakes the one who waits: because the work is done, its time is over, or the waiting task was
-/// cancelled. The first ring counts.
+/// Wakes the waiting task: when the work is done, the deadline has passed, or the task was
+/// cancelled. The first wake-up counts.
 private final class Alarm: Sendable {
   private struct State {
     var hasRung = false
@@ -70,7 +70,7 @@ private final class Alarm: Sendable {
 
   private let state = Locked(State())
 
-  /// Whether the time was over before the work was done.
+  /// Whether the deadline passed before the work was done.
   var isOver: Bool { state.withLock { $0.isOver } }
 
   func ring(isOver: Bool) {

@@ -1,20 +1,20 @@
 import GQLRunPipeline
 import GQLRunSupport
 
-/// Looks after what must not take too long: one sleeping task for all of it.
+/// A timer that checks any number of time limits with one sleeping task.
 ///
-/// The task sleeps until the next limit is due. It is there while something is looked after, and mostly
-/// outlasts it: whatever comes and goes in time neither starts nor ends it.
+/// The task sleeps until the next limit is due. It exists while there are limits, and outlives most
+/// of them: limits that come and go in time neither start nor end it.
 final class Watch: Sendable {
-  /// Ends something if it is over its time. Returns how long there is nothing to do; `nil` when there
-  /// will be nothing any more.
+  /// Checks a limit, and ends what has exceeded it. Returns the time until the next check; `nil` if
+  /// no further check is needed.
   typealias Look = @Sendable () -> Duration?
 
   private struct State {
     var looks: [Int: Look] = [:]
     var number = 0
     var task: Task<Void, Never>?
-    /// When the task looks the next time.
+    /// The time of the next check.
     var nextLook = Duration.zero
   }
 
@@ -25,7 +25,7 @@ final class Watch: Sendable {
 
   deinit { state.withLock { $0.task }?.cancel() }
 
-  /// Looks after something until it is removed.
+  /// Adds a limit; returns its number.
   func add(_ look: @escaping Look) -> Int {
     let due = clock.now() + (look() ?? .zero)
     return state.withLock { state in
@@ -40,7 +40,7 @@ final class Watch: Sendable {
     }
   }
 
-  /// Looks again within `rest` at the latest: a limit has become shorter than it was at the last look.
+  /// Checks again within `rest`, because a limit became shorter since the last check.
   func look(within rest: Duration) {
     let due = clock.now() + rest
     state.withLock { state in
@@ -52,7 +52,7 @@ final class Watch: Sendable {
   }
 
   func remove(_ number: Int) {
-    // Destroyed outside of the lock: whatever it holds may come here, too.
+    // Destroyed after the lock is released: its deinitializer may use this timer, too.
     _ = state.withLock { $0.looks.removeValue(forKey: number) }
   }
 
@@ -85,9 +85,9 @@ final class Watch: Sendable {
         }
       }
       let outcome = state.withLock { state -> Outcome in
-        // Another task took the place of this one.
+        // Another task has replaced this one.
         if Task.isCancelled { return .over }
-        // Whatever came in the meantime counts on this task.
+        // Limits that were added meanwhile depend on this task.
         if state.number != number { return .again }
         guard let pause else {
           state.task = nil
