@@ -3,13 +3,13 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 
-/// A recording: a file with a line of JSON for each exchange, in the order in which they ended.
+/// A recording: a file with one JSON line per exchange, in the order in which they ended.
 ///
-/// Equal requests are answered in the order in which they were recorded; the last answer repeats.
+/// Equal requests are answered in recorded order; the last answer is repeated.
 ///
-/// Sendable: what changes is reached with `lock` held only.
+/// Sendable: mutable state is only accessed with `lock` held.
 final class Cassette: @unchecked Sendable {
-  /// Why a recording cannot answer.
+  /// The error of a recording that cannot answer a request.
   struct Failure: Error, Sendable, CustomStringConvertible {
     var message: String
 
@@ -22,12 +22,12 @@ final class Cassette: @unchecked Sendable {
 
   private let path: String
   private let lock = NSLock()
-  /// Whether the file is begun anew with the first exchange.
+  /// Whether the first exchange replaces the file.
   private var isNew: Bool
   private var isLoaded = false
   private var answers: [String: [RecordedAnswer]] = [:]
   private var given: [String: Int] = [:]
-  /// The bodies of the requests there are, by operation; for messages.
+  /// The recorded requests by operation, for messages.
   private var questions: [String: [RecordedQuestion]] = [:]
 
   init(path: String, isNew: Bool) {
@@ -35,7 +35,7 @@ final class Cassette: @unchecked Sendable {
     self.isNew = isNew
   }
 
-  /// The next answer to a question, or `nil` when the recording has none.
+  /// The next answer to a request; `nil` if the recording has none.
   func answer(to question: RecordedQuestion) throws -> RecordedAnswer? {
     try lock.withLock {
       try load()
@@ -46,7 +46,7 @@ final class Cassette: @unchecked Sendable {
     }
   }
 
-  /// Why there is no answer.
+  /// The reason why there is no answer.
   func missing(_ question: RecordedQuestion) throws -> Failure {
     try lock.withLock {
       try load()
@@ -69,7 +69,7 @@ final class Cassette: @unchecked Sendable {
     }
   }
 
-  /// Adds an exchange.
+  /// Appends an exchange.
   func add(_ question: RecordedQuestion, _ answer: RecordedAnswer) throws {
     var line = JSONObject()
     line["operation"] = .string(question.operation)
@@ -85,7 +85,7 @@ final class Cassette: @unchecked Sendable {
         try PrivateFile.append(bytes, to: path)
       }
       note(question, answer)
-      // It was just given, by the server.
+      // The server has just answered this request.
       given[question.key, default: 0] += 1
     }
   }

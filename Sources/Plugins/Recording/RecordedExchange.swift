@@ -3,13 +3,13 @@ import GQLRunJSON
 import GQLRunPipeline
 import HTTPTypes
 
-/// A request as a recording has it: what was asked, without who asked.
+/// A request in a recording: its content, without credentials.
 struct RecordedQuestion: Sendable {
   var operation: String
   /// The method, and the GraphQL request with its secrets hidden.
   var method: String
   var body: JSONValue
-  /// Equal for requests that are one to the recording.
+  /// Equal for requests that the recording treats as the same.
   var key: String
 
   init(
@@ -23,7 +23,7 @@ struct RecordedQuestion: Sendable {
     } else if let value = try? JSONValue(parsing: bytes) {
       body = value
     } else {
-      // Not JSON: somebody's own format, told apart by its hash.
+      // Not JSON: a custom format, identified by its hash.
       body = .object([
         "sha256": .string(DocumentHash.sha256(String(decoding: bytes, as: UTF8.self)))
       ])
@@ -61,13 +61,13 @@ struct RecordedQuestion: Sendable {
   }
 }
 
-/// A response as a recording has it.
+/// A response in a recording.
 struct RecordedAnswer: Sendable {
   var status: Int
   var fields: [(name: String, value: String)]
   var body: [UInt8]
 
-  /// Fields that hold no secrets and do not speak about how the body was sent.
+  /// Header fields without secrets that do not describe the transfer of the body.
   private static let keptFields = [
     "content-type", "retry-after", "x-ratelimit-limit", "x-ratelimit-remaining",
     "x-ratelimit-reset", "date",
@@ -111,7 +111,7 @@ struct RecordedAnswer: Sendable {
     }
   }
 
-  /// JSON stands in the recording as JSON when nothing is lost by it, else as text or in base64.
+  /// A JSON body is recorded as JSON if that loses nothing, otherwise as text or base64.
   var json: JSONValue {
     var object = JSONObject()
     object["status"] = .number(JSONNumber(status))
@@ -130,7 +130,7 @@ struct RecordedAnswer: Sendable {
 }
 
 extension JSONRedactor {
-  /// The same value with hidden members replaced.
+  /// The same value with secret members hidden.
   func redacted(_ value: JSONValue) -> JSONValue {
     (try? JSONValue(parsing: redact(value.jsonBytes()))) ?? value
   }
