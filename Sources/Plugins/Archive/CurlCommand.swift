@@ -4,14 +4,16 @@ import GQLRunSupport
 import HTTPTypes
 
 extension HTTPRequestMessage {
-  /// A curl command that sends the same request, for a POSIX shell.
+  /// A curl command for a POSIX shell that sends the same request.
   ///
-  /// Secret values of fields are left to variables: `"Authorization: $AUTHORIZATION"`. In the URL and the body
-  /// they are replaced by `•••`. What is secret is the rule of ``KnownSecrets``: what the names of fields,
-  /// parameters and members say, and the values of these fields wherever else they occur.
+  /// Secret header fields become shell variables: `"Authorization: $AUTHORIZATION"`. In the URL and
+  /// the body, secrets are replaced by `•••`. Secret are the values of header fields, parameters
+  /// and members with secret names, and their other occurrences; see ``KnownSecrets``.
   public var curlCommand: String { curlCommand(hiding: KnownSecrets()) }
 
-  /// The same with further secrets hidden: those of a run.
+  /// The same command, with the secrets of a run hidden, too.
+  ///
+  /// - Parameter known: The secrets of the run.
   public func curlCommand(hiding known: KnownSecrets) -> String {
     let redactor = BodyRedactor(head.headerFields)
     var found = secrets
@@ -36,8 +38,8 @@ extension HTTPRequestMessage {
     return parts.joined(separator: " \\\n  ")
   }
 
-  /// The URL without the values of parameters that are not those of GraphQL over HTTP, and without secret
-  /// members of those.
+  /// The URL without the values of parameters other than those of GraphQL over HTTP, and without
+  /// secret members of those.
   var shownURL: String {
     let path = head.path ?? "/"
     let address = "\(head.scheme ?? "http")://\(head.authority ?? "")"
@@ -68,7 +70,7 @@ extension HTTPRequestMessage {
   }
 }
 
-/// Text in a POSIX shell.
+/// Generates text for a POSIX shell.
 enum ShellText {
   /// `X-Api-Key` → `X_API_KEY`
   static func variable(_ name: String) -> String {

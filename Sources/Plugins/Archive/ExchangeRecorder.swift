@@ -2,16 +2,22 @@ import Foundation
 public import GQLRunPipeline
 import HTTPTypes
 
-/// A transport that keeps what goes through it, for ``curl`` commands and HTTP archives.
+/// A transport that records its exchanges, for ``curl`` commands and HTTP archives.
 public struct RecordingTransport: HTTPTransport {
   private let base: any HTTPTransport
   private let recorder: ExchangeRecorder
 
+  /// Creates a transport.
+  ///
+  /// - Parameters:
+  ///   - base: The transport that sends the requests.
+  ///   - recorder: Records the exchanges.
   public init(_ base: any HTTPTransport, recorder: ExchangeRecorder) {
     self.base = base
     self.recorder = recorder
   }
 
+  /// Sends a request with the base transport, and records it.
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
@@ -24,7 +30,7 @@ public struct RecordingTransport: HTTPTransport {
         head: response.head,
         body: HTTPBody {
           do {
-            // An iterator holds no state of its own.
+            // The iterator of a body has no state of its own.
             var iterator = body.makeAsyncIterator()
             let chunk = try await iterator.next()
             await recorder.note(chunk, of: number)
@@ -41,9 +47,9 @@ public struct RecordingTransport: HTTPTransport {
   }
 }
 
-/// The exchanges of a run, in the order in which they began.
+/// Records the exchanges of a run, in the order in which they started.
 public actor ExchangeRecorder {
-  /// One request and what came of it.
+  /// A request with its response.
   struct Exchange: Sendable {
     var request: HTTPRequestMessage
     /// In seconds since 1970.
@@ -51,7 +57,7 @@ public actor ExchangeRecorder {
     var wait: Duration?
     var total: Duration?
     var head: HTTPResponse?
-    /// The version of HTTP that was spoken; asked for when nothing was answered.
+    /// The version of HTTP of the response; the requested one without a response.
     var version = "HTTP/1.1"
     /// The beginning of the body.
     var body: [UInt8] = []
@@ -64,14 +70,16 @@ public actor ExchangeRecorder {
   private let clock: ServiceClock
   private let secondsSince1970: @Sendable () -> Double
   private let keptBytes: Int
-  /// What is hidden in the archive. Share it with the services of the run: what they receive during the run,
-  /// such as renewed tokens, is hidden in all exchanges.
+  /// The secrets that the archive hides. Share it with the services of the run, so that secrets
+  /// received during the run, such as renewed tokens, are hidden in all exchanges.
   public nonisolated let secrets: KnownSecrets
   private let onRequest: @Sendable (HTTPRequestMessage) -> Void
 
+  /// Creates a recorder.
+  ///
   /// - Parameters:
-  ///   - keptBytes: How much of each body is kept; 0 keeps none.
-  ///   - secrets: What the run knows to be secret; see ``Services/secrets``.
+  ///   - keptBytes: The number of bytes of each body that are kept; 0 keeps none.
+  ///   - secrets: The secrets of the run; see ``Services/secrets``.
   ///   - onRequest: Called with each request before it is sent.
   public init(
     keptBytes: Int = 1 << 20, clock: ServiceClock = ServiceClock(ContinuousClock()),

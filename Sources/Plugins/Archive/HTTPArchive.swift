@@ -4,11 +4,16 @@ import GQLRunPipeline
 import HTTPTypes
 
 extension ExchangeRecorder {
-  /// The exchanges as an HTTP archive, with secrets hidden: the values of fields, of form parameters and of
-  /// JSON members whose names say that they are secret, these values wherever else they occur in any of
-  /// the exchanges, and the secrets that the run knows.
+  /// The exchanges as an HTTP archive, with secrets hidden.
+  ///
+  /// Hidden are the values of header fields, form parameters and JSON members with secret names,
+  /// their other occurrences in all exchanges, and the known secrets of the run.
   ///
   /// http://www.softwareishard.com/blog/har-12-spec/
+  ///
+  /// - Parameters:
+  ///   - creator: The name of the program, for the archive's `creator`.
+  ///   - version: The version of the program.
   public func archive(creator: String, version: String) -> JSONValue {
     let hiding = secrets.hiding(with: exchanges.flatMap { $0.secrets })
     return .object([
@@ -22,7 +27,7 @@ extension ExchangeRecorder {
 }
 
 extension ExchangeRecorder.Exchange {
-  /// The values that the names of the exchange's fields, parameters and members say are secret.
+  /// The values of the exchange's header fields, parameters and members with secret names.
   fileprivate var secrets: [SecretString] {
     var found = request.secrets + (head?.headerFields.secrets ?? [])
     if let body = request.body {
@@ -71,7 +76,7 @@ private struct HTTPArchive {
     return request
   }
 
-  /// Without an answer the status is 0, as browsers have it.
+  /// Without a response, the status is 0, as in browsers.
   private var response: JSONObject {
     let fields = exchange.head?.headerFields ?? [:]
     var content: JSONObject = [
@@ -91,7 +96,7 @@ private struct HTTPArchive {
     ]
   }
 
-  /// The query of a URL may hold keys.
+  /// The query of a URL may contain keys.
   private func redirect(_ fields: HTTPFields) -> String {
     fields[.location].map { hiding.text(String($0.prefix { $0 != "?" && $0 != "#" })) } ?? ""
   }
