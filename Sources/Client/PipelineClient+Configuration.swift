@@ -13,7 +13,8 @@ extension PipelineClient {
   /// var configuration = PipelineClient.Configuration()
   /// configuration.logger = Logger(label: "shop")
   /// configuration.store = MemoryStore()
-  /// let client = try await PipelineClient(file: "shop.pipeline.yaml", configuration: configuration)
+  /// let client = try await PipelineClient(
+  ///   file: "shop.pipeline.yaml", configuration: configuration)
   /// ```
   public struct Configuration: Sendable {
     /// The services of the plugins: clock, random numbers, logger, environment variables and
@@ -24,7 +25,8 @@ extension PipelineClient {
     public var services = Services()
     /// The plugins that a pipeline file can name; the built-in ones by default.
     public var registry = PluginRegistry.builtIn
-    /// The variables, files and commands that a pipeline file can use; those of the process by default.
+    /// The variables, files and commands that a pipeline file can use; by default those of the
+    /// process.
     public var environment = PipelineFileEnvironment.process
     /// The key rules of operations; `nil`, the default, uses those of the pipeline and its schema.
     public var keys: KeyRules?

@@ -59,13 +59,19 @@ extension PipelineClient {
   /// Watches a query: returns its first result, and a new one whenever a field that the result
   /// depends on has changed in the store.
   ///
-  /// The other parameters are those of
-  /// ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
-  ///
   /// - Parameters:
+  ///   - document: The text of the GraphQL document, with a query.
+  ///   - variables: The variables, checked against their declared types.
+  ///   - operationName: The name of the operation to watch; needed if the document has several.
+  ///   - cachePolicy: Decides about the first result; `cache-only` never uses the network. `nil`,
+  ///     the default, uses the policy of the pipeline's `cache-read`.
   ///   - refetches: Whether the network is used when the cache no longer has all the data. `false`
   ///     by default.
-  ///   - cachePolicy: Decides about the first result; `cache-only` never uses the network.
+  ///   - onErrors: How GraphQL errors are handled; by default the result has the errors and the
+  ///     partial data.
+  ///   - type: The type of the data: a type of the program, `JSONValue` (the default), `Data` or
+  ///     `[UInt8]`.
+  /// - Returns: The updates; the watch starts when they are iterated, and throws its errors there.
   public func watch<Value: Decodable & Sendable>(
     _ document: String, variables: JSONObject = [:], operationName: String? = nil,
     cachePolicy: CachePolicy? = nil, refetches: Bool = false,
@@ -82,15 +88,19 @@ extension PipelineClient {
 
   /// Executes a mutation, and shows its expected result until the server has answered.
   ///
-  /// The other parameters are those of
-  /// ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
-  ///
   /// - Parameters:
-  ///   - mutation: The text of the GraphQL document.
+  ///   - mutation: The text of the GraphQL document, with a mutation.
+  ///   - variables: The variables, checked against their declared types before anything is sent.
+  ///   - operationName: The name of the operation to execute; needed if the document has several.
   ///   - optimistic: The expected data, complete for the mutation's selection set, with
   ///     `__typename` and key fields. Readers and watchers of the store get it at once. It is
   ///     removed when the response is written or the mutation fails. `nil`, the default, shows
   ///     nothing.
+  ///   - onErrors: How GraphQL errors are handled; by default the result has the errors and the
+  ///     partial data.
+  ///   - type: The type of the data: a type of the program, `JSONValue` (the default), `Data` or
+  ///     `[UInt8]`.
+  /// - Returns: The result.
   /// - Throws: The errors of `fetch`, and `CacheError` with code `invalidData` if `optimistic` is
   ///   incomplete.
   public func perform<Value: Decodable & Sendable>(

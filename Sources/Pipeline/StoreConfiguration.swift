@@ -10,7 +10,10 @@ public struct StoreConfiguration: Sendable, Hashable {
   public var kind: Kind
   /// The path of the database file of a SQLite store.
   public var path: String?
-  /// The size above which the least recently used records are evicted; `nil` has no limit.
+  /// The size above which old records are evicted; `nil` has no limit.
+  ///
+  /// A memory store evicts the least recently used records first, a SQLite store the least recently
+  /// received ones.
   public var maximumSize: ByteSize?
   /// The size of a SQLite store's memory tier; `nil` has no memory tier.
   public var memory: ByteSize?

@@ -112,7 +112,7 @@ extension PipelineDiagnostic {
     case needs = "B005"
     /// An input that cannot be read.
     case input = "B006"
-    /// A path that matches nothing in the operation, or an invalid condition.
+    /// An invalid path or condition, or a path that the operation's data does not have.
     case path = "B007"
   }
 }

@@ -15,7 +15,7 @@ public struct SourcePlace: Sendable, Hashable {
   ///   - file: The path of the file.
   ///   - line: The line, from 1.
   ///   - column: The column, from 1, in Unicode scalars.
-  ///   - length: The length in Unicode scalars; values below 1 become 1.
+  ///   - length: The length in Unicode scalars, at least 1.
   public init(file: String, line: Int, column: Int, length: Int = 1) {
     self.file = file
     self.line = line

@@ -8,8 +8,9 @@ public enum YAMLValues {
   /// `~` are null. All others are strings, including `yes`, `010` and `2020-01-01`.
   ///
   /// - Parameters:
-  ///   - text: The YAML text.
+  ///   - bytes: The YAML text in UTF-8.
   ///   - file: The name of the file, for messages.
+  /// - Returns: The value.
   /// - Throws: ``PipelineDiagnostics`` with all errors of the text.
   public static func value(
     of bytes: [UInt8], file: String

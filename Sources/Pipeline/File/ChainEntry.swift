@@ -5,7 +5,7 @@ struct ChainEntry {
   static let mostEntries = 1000
   /// The keys that change an inherited chain.
   static let changes = ["insert", "replace", "remove"]
-  /// The keys that may stand beside a plugin.
+  /// The keys that are allowed next to a plugin.
   static let neighbours = ["id", "when"]
 
   let members: [YAMLNode.Member]

@@ -18,7 +18,12 @@ public enum PipelineFile {
 
   /// Reads a pipeline from a file.
   ///
-  /// - Throws: ``PipelineDiagnostics`` with all errors and warnings of the file.
+  /// - Parameters:
+  ///   - path: The path of the file. Paths in the file are relative to its folder.
+  ///   - registry: The plugins that the file can name.
+  ///   - environment: The variables, files and commands that the file can use.
+  /// - Returns: The pipeline with the warnings about its file.
+  /// - Throws: `PipelineDiagnostics` with all errors and warnings of the file.
   public static func load(
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process
   ) throws(PipelineDiagnostics) -> Loaded {
@@ -27,8 +32,13 @@ public enum PipelineFile {
 
   /// Reads a pipeline from the bytes of a file.
   ///
-  /// - Parameter file: The path of the file. Paths in the file are relative to its folder.
-  /// - Throws: ``PipelineDiagnostics`` with all errors and warnings of the file.
+  /// - Parameters:
+  ///   - bytes: The contents of the file.
+  ///   - file: The path of the file. Paths in the file are relative to its folder.
+  ///   - registry: The plugins that the file can name.
+  ///   - environment: The variables, files and commands that the file can use.
+  /// - Returns: The pipeline with the warnings about its file.
+  /// - Throws: `PipelineDiagnostics` with all errors and warnings of the file.
   public static func load(
     _ bytes: [UInt8], file: String, registry: PluginRegistry,
     environment: PipelineFileEnvironment
@@ -48,8 +58,12 @@ public enum PipelineFile {
   /// Returns all errors and warnings of a file. Runs no commands: options with `${exec:…}` count as
   /// valid.
   ///
-  /// - Parameter readSchema: Reads the schema that the file names. With it, the rules of the file
-  ///   (`keys`, `fields`, `types`) are checked against the schema.
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - registry: The plugins that the file can name.
+  ///   - environment: The variables and files that the file can use.
+  ///   - readSchema: Reads the schema that the file names. With it, the rules of the file (`keys`,
+  ///     `fields`, `types`) are checked against the schema.
   public static func check(
     path: String, registry: PluginRegistry, environment: PipelineFileEnvironment = .process,
     readSchema: ((_ path: String) throws -> Schema)? = nil

@@ -2,7 +2,7 @@ public import GQLRunCache
 
 /// The JSON text of a result's `data`, in memory or in a file.
 ///
-/// The parser and the cache return ``ResultBody``; interceptors that answer requests themselves can
+/// The parser and the cache return `ResultBody`; interceptors that answer requests themselves can
 /// return `[UInt8]`.
 public protocol ResultData: Sendable {
   /// The number of bytes.

@@ -15,7 +15,7 @@ public enum WatchEvent: Sendable {
 /// The results of a query: first as its cache policy defines, then after every change of the cache.
 ///
 /// A new element follows when a field that the result depends on has changed, and the result with
-/// it; see ``StoreWatch``. Results after a change are read from the cache and do not pass the
+/// it; see `StoreWatch`. Results after a change are read from the cache and do not pass the
 /// interceptors. The request of the watch itself delivers one element per result, with source,
 /// errors and extensions. A slow reader gets the newest state of the cache. Cancelling the reading
 /// task, or releasing the iterator, ends the sequence and cancels the request in flight.

@@ -18,7 +18,7 @@ extension PipelineRunner {
   ///   - data: The expected `data`: complete for the mutation's selection set, with `__typename`
   ///     and key fields.
   /// - Returns: The results of the mutation.
-  /// - Throws: ``CacheError`` with code `invalidData` that names the first missing field;
+  /// - Throws: `CacheError` with code `invalidData` that names the first missing field;
   ///   ``ChainError`` if there is no store or no operation.
   public func execute(
     _ request: GraphQLRequest, optimistic data: JSONValue

@@ -8,7 +8,7 @@ extension HTTPRequestMessage {
   ///
   /// Secret header fields become shell variables: `"Authorization: $AUTHORIZATION"`. In the URL and
   /// the body, secrets are replaced by `•••`. Secret are the values of header fields, parameters
-  /// and members with secret names, and their other occurrences; see ``KnownSecrets``.
+  /// and members with secret names, and their other occurrences; see `KnownSecrets`.
   public var curlCommand: String { curlCommand(hiding: KnownSecrets()) }
 
   /// The same command, with the secrets of a run hidden, too.

@@ -2,7 +2,7 @@ import Foundation
 public import GQLRunPipeline
 import HTTPTypes
 
-/// A transport that records its exchanges, for ``curl`` commands and HTTP archives.
+/// A transport that records its exchanges, for curl commands and HTTP archives.
 public struct RecordingTransport: HTTPTransport {
   private let base: any HTTPTransport
   private let recorder: ExchangeRecorder
@@ -79,7 +79,7 @@ public actor ExchangeRecorder {
   ///
   /// - Parameters:
   ///   - keptBytes: The number of bytes of each body that are kept; 0 keeps none.
-  ///   - secrets: The secrets of the run; see ``Services/secrets``.
+  ///   - secrets: The secrets of the run; see `Services.secrets`.
   ///   - onRequest: Called with each request before it is sent.
   public init(
     keptBytes: Int = 1 << 20, clock: ServiceClock = ServiceClock(ContinuousClock()),

@@ -1,12 +1,12 @@
 import Foundation
 import GQLRunPipeline
 
-/// A child process with lines going in and coming out.
+/// A child process that reads and writes lines.
 ///
-/// Three threads serve it: one writes, one reads its output, one its messages. The one that reads the
-/// output also waits for the process, so that none is left behind.
+/// It has three threads: one writes its input, one reads its output, one reads its standard error.
+/// The thread that reads the output also waits for the process, so that it leaves no zombie.
 ///
-/// Sendable: `process` is reached with `lock` held only; everything else never changes.
+/// Sendable: `process` is only accessed with `lock` held; everything else is immutable.
 final class ExecChild: @unchecked Sendable {
   struct CannotStart: Error {
     var reason: String
@@ -16,20 +16,20 @@ final class ExecChild: @unchecked Sendable {
   static let longestLine = 64 << 20
 
   private let lock = NSLock()
-  /// `nil` once it has been waited for, when its number may belong to another process.
+  /// `nil` after the wait, when another process may have the process identifier.
   private var process: pid_t?
   private let input: FileDescriptor
   private let writing = DispatchQueue(label: "gqlrun.exec.input")
 
   /// - Parameters:
-  ///   - onLine: Told of each line of its output.
-  ///   - onMessage: Told of each line of its messages (standard error).
-  ///   - onEnd: Told once how it ended: "ended with status 3".
+  ///   - onLine: Called with each line of its output.
+  ///   - onMessage: Called with each line of its standard error.
+  ///   - onEnd: Called once with the reason of its end: "ended with status 3".
   init(
     _ command: [String], folder: String, onLine: @escaping @Sendable ([UInt8]) -> Void,
     onMessage: @escaping @Sendable (String) -> Void, onEnd: @escaping @Sendable (String) -> Void
   ) throws(CannotStart) {
-    // A socket, since writing to it can be told not to raise a signal when nobody reads.
+    // A socket, because its writes can be made not to raise SIGPIPE.
     let inside = try Self.pair { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, $0) }
     let output = try Self.pair { pipe($0) }
     let messages = try Self.pair { pipe($0) }
@@ -57,7 +57,7 @@ final class ExecChild: @unchecked Sendable {
     }
   }
 
-  /// Sends a line; one that nobody reads is lost.
+  /// Sends a line; it is lost if the process does not read it.
   func send(_ line: [UInt8]) {
     writing.async { [input] in
       line.withUnsafeBytes { bytes in
@@ -73,7 +73,7 @@ final class ExecChild: @unchecked Sendable {
     }
   }
 
-  /// Ends the process and what it started: its input ends, and they are killed.
+  /// Closes the input of the process, and kills it with its child processes.
   func end() {
     input.shutdown()
     lock.withLock {
@@ -81,9 +81,9 @@ final class ExecChild: @unchecked Sendable {
     }
   }
 
-  /// How the process ended.
+  /// Waits for the end of the process; returns its reason.
   private func wait() -> String {
-    // It may have closed its output only; what cannot answer any more is of no use.
+    // It may only have closed its output; it is killed because it can no longer answer.
     end()
     let number = lock.withLock { process } ?? 0
     var information = siginfo_t()
@@ -106,9 +106,9 @@ final class ExecChild: @unchecked Sendable {
 // MARK: Descriptors and threads
 
 extension ExecChild {
-  /// A descriptor that is closed once, by whoever is last.
+  /// A descriptor that its last owner closes, once.
   ///
-  /// Sendable: `isOpen` is reached with `lock` held only.
+  /// Sendable: `isOpen` is only accessed with `lock` held.
   private final class FileDescriptor: @unchecked Sendable {
     let number: Int32
     private let lock = NSLock()
@@ -176,8 +176,8 @@ extension ExecChild {
     posix_spawn_file_actions_adddup2(&actions, input, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_adddup2(&actions, messages, 2)
-    // The shell goes to the folder and becomes the program; it reads neither of its words. A group of its
-    // own, so that what it starts can be ended with it.
+    // The shell changes to the folder and executes the program without interpreting its words. It
+    // has its own process group, so that its child processes can be killed with it.
     let words = ["-c", "cd -- \"$0\" && exec \"$@\"", folder] + command
     let (child, error) = ShellProcess.start(words, &actions, leadsGroup: true)
     guard error == 0 else {

@@ -26,7 +26,7 @@ struct ExecGraphQL: GraphQLInterceptor {
         response.data = made.data
         response.errors = made.errors
         response.extensions = made.extensions
-        // What the program made up is not what the server said.
+        // A result of the program is not a response of the server.
         await response.pendingWrite?.rollback()
         response.pendingWrite = nil
       }
@@ -139,7 +139,7 @@ struct ExecHTTP: HTTPInterceptor {
     ]
   }
 
-  /// Fields of one name stand as one, as HTTP has it.
+  /// Header fields with the same name are combined, as in HTTP.
   private static func object(_ fields: HTTPFields) -> JSONValue {
     var object = JSONObject()
     for field in fields where object[field.name.rawName] == nil {
@@ -168,7 +168,7 @@ struct ExecHTTP: HTTPInterceptor {
 }
 
 extension ExecCaller {
-  /// The fields in a member of a reply; what cannot be sent is an error.
+  /// The header fields in a member of a reply; throws if one is invalid.
   func fields(
     _ reply: JSONObject, _ member: String, _ context: ChainContext
   ) throws -> [(HTTPField.Name, String)] {

@@ -1,8 +1,9 @@
 import GQLRunJSON
 public import GQLRunPipeline
 
-/// Hands requests and results to a program that was written in any language.
+/// The plugin `exec`: passes requests and results to a program in any language.
 public struct ExecPlugin: Plugin {
+  /// The name, options, placement and documentation of the plugin.
   public static let description = PluginDescription(
     name: "exec",
     summary: "Asks a program of your own, which runs all the time and speaks JSON line by line",
@@ -31,6 +32,12 @@ public struct ExecPlugin: Plugin {
       "exec: { command: [./audit.sh], events: [request, response], timeout: 1s }",
     ])
 
+  /// Creates the interceptors of an entry; the first request starts the program.
+  ///
+  /// - Parameters:
+  ///   - options: The parsed options of the entry.
+  ///   - environment: The pipeline's name and folder, the entry's identifier, and variables.
+  /// - Throws: `PluginOptionError` for invalid options.
   public static func make(
     options: PluginOptions, environment: PluginEnvironment
   ) throws(PluginOptionError) -> PluginInstance {
@@ -59,21 +66,21 @@ public struct ExecPlugin: Plugin {
   }
 }
 
-/// Calls a program for one entry of a chain.
+/// Calls the program of an entry.
 struct ExecCaller: Sendable {
-  /// Started by the first question; lives as long as the pipeline.
+  /// Started by the first call; lives as long as the pipeline.
   let program: ExecProgram
   let timeout: Duration
   let asksForRequests: Bool
   let asksForResponses: Bool
 
-  /// What the program wants to be done.
+  /// The decision of the program.
   enum Answer {
     case `continue`(JSONObject)
     case answer(JSONObject)
   }
 
-  /// - Parameter delivery: How far the request has got when this is asked.
+  /// - Parameter delivery: How far the request has got at the time of the call.
   func ask(
     _ message: JSONObject, _ context: ChainContext, _ delivery: ChainError.Delivery
   ) async throws -> Answer {
@@ -109,6 +116,6 @@ struct ExecCaller: Sendable {
 }
 
 extension ChainError.Code {
-  /// A program of the user that did not answer, or refused.
+  /// The user's program did not answer, or rejected the request.
   public static let execFailed = Self(rawValue: "exec_failed")
 }

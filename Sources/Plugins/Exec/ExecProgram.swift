@@ -3,11 +3,12 @@ import GQLRunJSON
 import GQLRunPipeline
 import Logging
 
-/// A program that runs as long as its pipeline is used, and answers lines of JSON with lines of JSON.
+/// A program that runs as long as its pipeline, and answers JSON lines with JSON lines.
 ///
-/// Each question has an `id`, which its answer repeats; answers may come in any order. The program is
-/// started by the first question. When it ends, says something that is no answer, or takes too long, it
-/// is ended, everybody who waits is told, and the next question starts it again, up to a bound.
+/// Each request line has an `id`, which the answer repeats; answers may come in any order. The
+/// first request starts the program. If it ends, sends an invalid answer, or exceeds its time
+/// limit, it is killed, all waiting callers get an error, and the next request restarts it, up to a
+/// limit.
 actor ExecProgram {
   struct Settings: Sendable {
     /// The program and its arguments.
@@ -15,12 +16,12 @@ actor ExecProgram {
     var folder: String
     var stage: String
     var options: JSONValue
-    /// How often it is started again within a minute.
+    /// The most restarts within a minute.
     var restarts: Int
   }
 
   struct Failure: Error, Sendable {
-    /// Behind the program's name: "ended with status 3".
+    /// The reason, after the program's name: "ended with status 3".
     var reason: String
     var isCancellation = false
   }
@@ -31,9 +32,9 @@ actor ExecProgram {
   private var generation = 0
   private var nextID = 1
   private var waiting: [Int: CheckedContinuation<JSONObject, any Error>] = [:]
-  /// How it ended the last time.
+  /// The reason of its last end.
   private var lastEnd = "ended"
-  /// When it was started, on the caller's clock, within the last minute.
+  /// The times of its starts within the last minute, on the caller's clock.
   private var starts: [Duration] = []
 
   init(_ settings: Settings) {
@@ -43,7 +44,7 @@ actor ExecProgram {
 
   deinit { child?.end() }
 
-  /// Asks, and waits for the answer.
+  /// Sends a request and waits for the answer.
   func call(
     _ message: JSONObject, timeout: Duration, _ services: Services
   ) async throws(Failure) -> JSONObject {
@@ -79,7 +80,7 @@ actor ExecProgram {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-        // It may have ended before anybody waited.
+        // It may have ended before this call waited.
         guard self.child === child else {
           return continuation.resume(throwing: Failure(reason: lastEnd))
         }
@@ -96,7 +97,7 @@ actor ExecProgram {
   }
 }
 
-// MARK: The program's life
+// MARK: Start and end
 
 extension ExecProgram {
   private func running(_ now: Duration, _ logger: Logger) throws(Failure) -> ExecChild {
@@ -138,7 +139,7 @@ extension ExecProgram {
         "said something that is no answer (a JSON object with an \"id\" on one line) and was ended: "
           + String(decoding: line.prefix(80), as: UTF8.self))
     }
-    // Nobody waits any more for an answer that comes too late.
+    // The caller of a late answer no longer waits.
     waiting.removeValue(forKey: id)?.resume(returning: object)
   }
 

@@ -9,8 +9,8 @@ import NIOHTTPCompression
 ///
 /// Does not use the library's redirects, which turn POST into GET and forward secret header fields.
 /// Does not use the library's timeouts either: one ends with the head of the response, the other
-/// includes the time in which this program processes data; ``Exchange`` enforces the limits
-/// instead. Received data goes from the event loop to the reader (``Reception``) without a task in
+/// includes the time in which this program processes data; `Exchange` enforces the limits
+/// instead. Received data goes from the event loop to the reader (`Reception`) without a task in
 /// between.
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients
@@ -20,7 +20,9 @@ public struct AsyncHTTPTransport: HTTPTransport {
 
   /// Creates a transport with its own connection pool; ``shutdown()`` closes it.
   ///
-  /// - Parameter userAgent: The field `User-Agent` of requests that have none.
+  /// - Parameters:
+  ///   - clock: The clock of the time limits.
+  ///   - userAgent: The field `User-Agent` of requests that have none.
   public init(
     clock: ServiceClock = ServiceClock(ContinuousClock()), userAgent: String = "gqlrun"
   ) {
@@ -56,7 +58,7 @@ public struct AsyncHTTPTransport: HTTPTransport {
   /// - Parameters:
   ///   - request: The request.
   ///   - limits: The limits of the exchange; they also apply to the body.
-  /// - Throws: ``ChainError`` of the layer `transport`, with ``ChainError/delivery`` set.
+  /// - Throws: `ChainError` of the layer `transport`, with its `delivery` set.
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
