@@ -186,6 +186,25 @@ struct OutputCheckTests {
     }
   }
 
+  @Test("shards replace each other's reports, and those of a run without shards")
+  func shards() async throws {
+    try await DemoServer.withServer { server in
+      var yaml = Self.open.replacing("state: { file: state.json }\n", with: "")
+      yaml = yaml.replacing("    bookmark: { last: last(id) }\n", with: "")
+      let manifest = try Bench.load(yaml, in: place, url: server.url)
+      _ = try await Bench.run(manifest)
+      var done = 0
+      for shard in ["1/2", "2/2"] {
+        var options = RunOptions()
+        options.shard = try #require(Shard(shard))
+        done += try await Bench.run(manifest, options).counters.done
+      }
+      #expect(done == 3)
+      try place.write("mine", to: "r.json")
+      await #expect(throws: OutputProblems.self) { _ = try await Bench.run(manifest) }
+    }
+  }
+
   @Test("earlier outputs are replaced, run after run, also after one that was stopped or killed")
   func again() async throws {
     try await DemoServer.withServer { server in

@@ -106,6 +106,25 @@ struct RunSettingsTests {
     #expect(none.status == 64 && none.errors.contains("the project file"), "\(none)")
   }
 
+  @Test("explain and graph show the default of GQL_URL that a file gives")
+  func defaultEndpoint() async throws {
+    let folder = try Folder()
+    let url = "http://default.example/graphql"
+    try folder.write(
+      "version: 1\nendpoint: { url: \"${env:GQL_URL:-\(url)}\" }\nchain: [fetch, response-code, parse]\n",
+      to: "p.pipeline.yaml")
+    for command in [
+      ["pipeline", "explain", "germany.graphql", "-p", "p.pipeline.yaml"],
+      ["pipeline", "graph", "p.pipeline.yaml"],
+    ] {
+      let unset = try await Program.run(command, in: folder, environment: ["GQL_URL": ""])
+      #expect(unset.output.contains(url), "\(unset)")
+      let set = try await Program.run(
+        command, in: folder, environment: ["GQL_URL": "http://set.example/"])
+      #expect(set.output.contains("http://set.example/"), "\(set)")
+    }
+  }
+
   @Test("a path from a variable is relative to the working directory, and a default to the file")
   func pathFromVariable() async throws {
     let folder = try Folder()

@@ -24,6 +24,13 @@ public struct JournalFolder {
     "\(folder)/\(name)\(shard.map { ".\($0.label)" } ?? "").outputs.json"
   }
 
+  /// The ledgers of all shards of the manifest, and of its runs without shards.
+  func ledgerPaths() -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
+      .filter { $0.hasPrefix(name + ".") && $0.hasSuffix(".outputs.json") }
+      .sorted().map { "\(folder)/\($0)" }
+  }
+
   /// The paths of the existing journals, newest last.
   public func all() -> [String] {
     let suffix = shard.map { ".\($0.label).journal" } ?? ".journal"

@@ -198,6 +198,9 @@ struct OutputCheck {
           ledger.knows(output.path) || isStateFile(output.path)
         } else if output.path.hasSuffix(".part") {
           ledger.owns(output.path) || ledger.knows(String(output.path.dropLast(5)))
+        } else if !output.isSink {
+          // The shards of a manifest, and its runs without shards, replace each other's reports.
+          ledger.owns(output.path) || ledger.siblings().contains { $0.owns(output.path) }
         } else {
           ledger.owns(output.path)
         }

@@ -20,6 +20,7 @@ struct OutputLedger {
   }
 
   private let path: String
+  private let folder: JournalFolder
   private let base: OutputPath
   private(set) var entries: [String: Entry] = [:]
 
@@ -28,12 +29,18 @@ struct OutputLedger {
   /// - Throws: ``JournalError`` if the file is not a ledger.
   init(_ manifest: Manifest, shard: Shard? = nil) throws {
     let folder = JournalFolder(manifest, shard: shard)
-    path = folder.ledgerPath
-    base = OutputPath(folder: manifest.folder)
-    guard let data = FileManager.default.contents(atPath: path) else {
+    try self.init(
+      path: folder.ledgerPath, folder: folder, base: OutputPath(folder: manifest.folder))
+    if !FileManager.default.fileExists(atPath: path) {
       entries = try Self.older(folder, manifest, base)
-      return
     }
+  }
+
+  private init(path: String, folder: JournalFolder, base: OutputPath) throws {
+    self.path = path
+    self.folder = folder
+    self.base = base
+    guard let data = FileManager.default.contents(atPath: path) else { return }
     guard let outputs = (try? JSONValue(parsing: [UInt8](data)))?["outputs"]?.objectValue else {
       throw JournalError(
         "\(path) is not the list of earlier outputs that gqlrun keeps there; remove it")
@@ -61,6 +68,12 @@ struct OutputLedger {
     return Dictionary(
       (try journal.sinks().keys + reports).map { (base.relative($0), Entry(isPending: true)) },
       uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The ledgers of the other shards of the manifest and of its runs without shards; unreadable ones are left out.
+  func siblings() -> [OutputLedger] {
+    folder.ledgerPaths().filter { $0 != path }
+      .compactMap { try? OutputLedger(path: $0, folder: folder, base: base) }
   }
 
   /// Whether the manifest wrote this output before, even if the file has changed since.

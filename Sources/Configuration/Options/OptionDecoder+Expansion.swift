@@ -28,7 +28,8 @@ extension OptionDecoder {
       case .variable(let name, let fallback):
         let value = environment.variable(name)
         if value.map({ !$0.isEmpty }) ?? false { outside.insert(parts.count) }
-        guard let text = value.flatMap({ $0.isEmpty ? fallback ?? $0 : $0 }) ?? fallback else {
+        let other = fallback ?? environment.lastResort(name)
+        guard let text = value.flatMap({ $0.isEmpty ? other ?? $0 : $0 }) ?? other else {
           report(
             .expansion, "the variable `\(name)` is not set", place,
             "set it, or give a default: ${env:\(name):-…}")

@@ -13,6 +13,8 @@ public struct PipelineFileEnvironment: Sendable {
   public var execute: (@Sendable (_ command: String) throws -> String)?
   /// Whether `${exec:…}` stands for itself where no command is run; see ``withPlaceholders``.
   package var showsPlaceholders = false
+  /// The value of a variable that is not set, and has no default in the file either.
+  package var lastResort: @Sendable (_ name: String) -> String? = { _ in nil }
 
   public init(
     variable: @escaping @Sendable (_ name: String) -> String? = { _ in nil },
@@ -39,7 +41,9 @@ public struct PipelineFileEnvironment: Sendable {
 
   /// The same, without running commands.
   public var withoutCommands: PipelineFileEnvironment {
-    PipelineFileEnvironment(variable: variable, readFile: readFile, execute: nil)
+    var environment = self
+    environment.execute = nil
+    return environment
   }
 
   /// The same for looking at a file: no command is run, and `${exec:…}` stands for itself in text. Options that

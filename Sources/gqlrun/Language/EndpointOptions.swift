@@ -48,11 +48,10 @@ struct EndpointOptions: ParsableArguments {
     let project = usesProject && isSilent ? try Project.endpoint(isQuiet: isQuiet) : nil
     let fallback = project?.url.value ?? fallback
     let fallbackFields = project?.headers ?? [:]
-    let given = PipelineFileEnvironment.gqlrun(endpoint: endpoint)
-    let isFallback = endpoint == nil && (given.variable("GQL_URL") ?? "").isEmpty
-    let environment =
-      isFallback && fallback != nil ? PipelineFileEnvironment.gqlrun(endpoint: fallback) : given
-    let url = environment.variable("GQL_URL") ?? ""
+    let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint, fallback: fallback)
+    let given = environment.variable("GQL_URL") ?? ""
+    let isFallback = given.isEmpty
+    let url = isFallback ? fallback ?? "" : given
     if let endpoint {
       try Self.check(endpoint, "--endpoint")
     } else if pipeline == nil {
