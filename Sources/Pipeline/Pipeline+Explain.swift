@@ -82,7 +82,7 @@ extension Pipeline {
 
   /// The request at the end of the GraphQL stage, as far as its interceptors can preview it.
   private func previewed(_ request: GraphQLRequest) -> GraphQLRequest {
-    entries.filter { $0.condition.holds(for: request) }.flatMap(\.instance.parts)
+    entries.filter { $0.condition.holds(for: request) }.flatMap(\.parts)
       .reduce(request) { request, part in
         guard case .graphQL(let interceptor as any RequestPreviewing) = part else { return request }
         return interceptor.preview(of: request)
@@ -111,27 +111,24 @@ extension Pipeline {
   ) -> String {
     guard meets else { return "not for this operation: when \(entry.condition)" }
     var parts: [String] = []
-    if let description = entry.description {
-      if description.name != entry.id { parts.append(description.name) }
-      parts.append(
-        "\(description.kind.rawValue), \(description.stages.map(\.rawValue).joined(separator: " and "))"
-      )
+    if let name = entry.pluginName, let placement = entry.placement {
+      if name != entry.id { parts.append(name) }
+      parts.append("\(placement.kind.rawValue), \(placement.stageText)")
     }
     if entry.condition != .always { parts.append("when \(entry.condition)") }
-    let roles = entry.description?.roles ?? []
     let reads =
       request.operationType == .query
       && [.cacheFirst, .cacheOnly, .cacheAndNetwork].contains(policy)
-    if roles.contains(.cacheRead) {
+    if entry.traits.contains(.readsCache) {
       parts.append(
         reads
           ? "asked"
           : policy == .networkFirst && request.operationType == .query
             ? "asked when the network fails" : "not asked under \(policy)")
-    } else if roles.contains(.cacheWrite), !policy.writesCache {
+    } else if entry.traits.contains(.writesCache), !policy.writesCache {
       parts.append("not asked under \(policy)")
     } else if policy == .cacheOnly, request.operationType == .query,
-      !roles.isDisjoint(with: [.fetch, .responseCode, .parse])
+      entry.traits.intersects([.fetches, .checksStatus, .parses])
     {
       parts.append("not reached under cache-only")
     }

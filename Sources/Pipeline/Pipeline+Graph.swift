@@ -55,26 +55,24 @@ private struct Drawing {
     var last = "caller"
     for (index, entry) in pipeline.entries.enumerated() {
       let id = "entry\(index)"
-      let description = entry.description
       var label = entry.id
-      if let name = description?.name, name != entry.id { label += " (\(name))" }
+      if let name = entry.pluginName, name != entry.id { label += " (\(name))" }
       if entry.condition != .always { label += ", when \(entry.condition)" }
       add(
-        Node(id: id, label: Printable.line(label), isWrap: description?.kind == .wrap),
-        to: description?.stages.first?.rawValue ?? "code")
-      let roles = description?.roles ?? []
-      if roles.contains(.fetch) {
+        Node(id: id, label: Printable.line(label), isWrap: entry.placement?.kind == .wrap),
+        to: entry.placement?.stages.first?.rawValue ?? "code")
+      if entry.traits.contains(.fetches) {
         edges.append(Edge(from: last, to: id))
         edges.append(Edge(from: id, to: "server", label: "request"))
         last = "server"
         continue
       }
       edges.append(Edge(from: last, to: id))
-      if roles.contains(.cacheRead), store != nil {
+      if entry.traits.contains(.readsCache), store != nil {
         edges.append(Edge(from: "store", to: id, isDotted: true))
         edges.append(Edge(from: id, to: "caller", label: "hit", isDotted: true))
       }
-      if roles.contains(.cacheWrite), store != nil {
+      if entry.traits.contains(.writesCache), store != nil {
         edges.append(Edge(from: id, to: "store", isDotted: true))
       }
       last = id

@@ -21,11 +21,9 @@ extension Pipeline {
 
   private static func rows(_ entry: PipelineEntry) -> [String] {
     var head = "  - \(entry.id)"
-    if let description = entry.description {
-      if description.name != entry.id { head += " (\(description.name))" }
-      head +=
-        "  [\(description.kind.rawValue), "
-        + "\(description.stages.map(\.rawValue).joined(separator: " and "))]"
+    if let name = entry.pluginName, let placement = entry.placement {
+      if name != entry.id { head += " (\(name))" }
+      head += "  [\(placement.kind.rawValue), \(placement.stageText)]"
     }
     if entry.condition != .always { head += "  when \(entry.condition)" }
     return [head]

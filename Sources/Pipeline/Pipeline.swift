@@ -64,11 +64,19 @@ public struct Pipeline: Sendable {
   public var allAges: AgeRules {
     var ages = ages
     for entry in entries {
-      for case .cacheRead(let interceptor) in entry.instance.parts {
+      for case .cacheRead(let interceptor) in entry.parts {
         ages.maxAge = interceptor.maxAge ?? ages.maxAge
       }
     }
     return ages
+  }
+
+  /// How much older than its max age data may be that the cache read still uses; `nil` is not at all.
+  public var maxStale: Duration? {
+    for entry in entries {
+      for case .cacheRead(let interceptor) in entry.parts { return interceptor.maxStale }
+    }
+    return nil
   }
 }
 
@@ -76,31 +84,58 @@ public struct Pipeline: Sendable {
 public struct PipelineEntry: Sendable {
   /// The identifier, unique in its chain; the plugin's name unless the file gives another.
   public var id: String
-  /// The interceptors of the entry.
-  public var instance: PluginInstance
-  /// Selects the operations that the entry applies to.
+  public var parts: [ChainPart]
+  /// The operations that the entry is for.
   public var condition: OperationCondition
-  /// The description of the plugin; `nil` for an entry created in code.
-  public var description: PluginDescription?
-  /// The options of the plugin; `nil` for an entry created in code.
+  /// The plugin that made the parts; `nil` for interceptors that code puts into a chain.
+  public let plugin: (any Plugin)?
+  /// The plugin's traits; none without a plugin.
+  public let traits: PluginTraits
+  /// The plugin's placement.
+  public let placement: Placement?
+  /// The programs that it starts when it is used.
+  public let programs: [String]
+  /// The options as the file writes them; `nil` for an entry that code makes.
   public var options: PluginOptions?
 
-  /// Creates an entry.
+  /// An entry of interceptors.
+  public init(id: String, _ parts: ChainPart..., when condition: OperationCondition = .always) {
+    self.init(id: id, parts, when: condition, plugin: nil, options: nil)
+  }
+
+  /// An entry of a plugin that code configures.
   ///
   /// - Parameters:
-  ///   - id: The identifier, unique in its chain.
-  ///   - instance: The interceptors of the entry.
-  ///   - condition: Selects the operations that the entry applies to; all by default.
-  ///   - description: The description of the plugin.
-  ///   - options: The options of the plugin, for output.
+  ///   - id: Unique in its chain; the plugin's name by default.
+  ///   - folder: The folder that a plugin's relative paths belong to.
+  ///   - variable: The value of an environment variable.
+  /// - Throws: ``OptionError`` for options that do not go together or cannot be used.
   public init(
-    id: String, _ instance: PluginInstance, when condition: OperationCondition = .always,
-    description: PluginDescription? = nil, options: PluginOptions? = nil
+    id: String? = nil, _ plugin: some Plugin, when condition: OperationCondition = .always,
+    folder: String = ".",
+    variable: @escaping @Sendable (String) -> String? = Services.environment
+  ) throws(OptionError) {
+    let id = id ?? type(of: plugin).name
+    try plugin.validateAll()
+    let parts = try plugin.parts(
+      PluginEnvironment(entryID: id, folder: folder, variable: variable))
+    self.init(id: id, parts, when: condition, plugin: plugin, options: nil)
+  }
+
+  init(
+    id: String, _ parts: [ChainPart], when condition: OperationCondition, plugin: (any Plugin)?,
+    options: PluginOptions?
   ) {
     self.id = id
-    self.instance = instance
+    self.parts = parts
     self.condition = condition
-    self.description = description
+    self.plugin = plugin
+    traits = plugin?.traits ?? []
+    placement = plugin?.placement
+    programs = plugin?.programs ?? []
     self.options = options
   }
+
+  /// The name of the plugin, or `nil` without one.
+  public var pluginName: String? { plugin.map { type(of: $0).name } }
 }

@@ -180,7 +180,7 @@ extension ManifestLoader {
     }
     let pipeline = manifest.pipeline
     if manifest.rate != nil,
-      let entry = pipeline.entries.first(where: { $0.description?.name == "rate-limit" })
+      let entry = pipeline.entries.first(where: { $0.traits.contains(.limitsRate) })
     {
       report(
         .wrongValue, "requests are limited twice: here, and by `\(entry.id)` of the pipeline",
@@ -188,7 +188,7 @@ extension ManifestLoader {
     }
     guard manifest.keepsInCache else { return }
     let hasWrite = pipeline.entries.contains {
-      $0.instance.parts.contains { if case .cacheWrite = $0 { true } else { false } }
+      $0.parts.contains { if case .cacheWrite = $0 { true } else { false } }
     }
     if pipeline.store.kind != .sqlite || !hasWrite {
       report(

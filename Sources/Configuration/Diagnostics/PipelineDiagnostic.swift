@@ -60,59 +60,71 @@ public struct PipelineDiagnostic: Error, Sendable, Hashable {
 }
 
 extension PipelineDiagnostic {
-  /// The number under which a check is documented.
-  public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// The text is not YAML, or uses a YAML feature that pipeline files do not support.
-    case unreadable = "P000"
+  /// The identifier under which a check is documented: `P010`.
+  ///
+  /// A plugin of your own gives its rules a code of its own kind: `"ACME1"`.
+  public struct Code: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    public init(stringLiteral value: String) {
+      self.init(rawValue: value)
+    }
+
+    /// The text is not YAML, or uses a part of YAML that pipeline files do not have.
+    public static let unreadable: Code = "P000"
     /// An unknown key or plugin.
-    case unknownName = "P001"
-    /// A key that occurs twice.
-    case duplicateKey = "P002"
+    public static let unknownName: Code = "P001"
+    /// A key that was already given.
+    public static let duplicateKey: Code = "P002"
     /// A wrong type, a missing unit, a value out of range, or a required value that is missing.
-    case wrongValue = "P003"
+    public static let wrongValue: Code = "P003"
     /// A plugin among those of another stage.
-    case stageOrder = "P009"
-    /// Not exactly one plugin fetches.
-    case fetch = "P010"
+    public static let stageOrder: Code = "P009"
+    /// Not exactly one plugin that fetches.
+    public static let fetch: Code = "P010"
     /// Parsing is missing, repeated, or above the fetch.
-    case parse = "P011"
-    /// A cache write without a store, or at a position where no records exist yet.
-    case cacheWrite = "P012"
-    /// A cache read after the network, or of a cache that nothing writes.
-    case cacheRead = "P013"
-    /// Persisted queries at a position where they cannot work.
-    case persistedQueries = "P014"
-    /// A plugin may restart the chain, and no plugin limits the number of attempts.
-    case restarts = "P015"
-    /// A status check that is not between fetch and parse.
-    case responseCode = "P016"
-    /// Credentials at a position where the server's rejection does not reach their plugin.
-    case credentials = "P017"
-    /// Header fields are logged before later plugins change them.
-    case loggingPlace = "P018"
+    public static let parse: Code = "P011"
+    /// A cache write without a store, or before there is anything to write.
+    public static let cacheWrite: Code = "P012"
+    /// A cache read after the network, or of a cache that nothing fills.
+    public static let cacheRead: Code = "P013"
+    /// Persisted queries where they cannot work.
+    public static let persistedQueries: Code = "P014"
+    /// Something may start the chain again, and nothing bounds how often.
+    public static let restarts: Code = "P015"
+    /// Status check not between fetch and parse.
+    public static let responseCode: Code = "P016"
+    /// Credentials where a refusal of the server does not reach them.
+    public static let credentials: Code = "P017"
+    /// Headers are logged before later plugins change them.
+    public static let loggingPlace: Code = "P018"
     /// A secret written literally in the file.
-    case literalSecret = "P019"
-    /// Mutations are retried without an idempotency key.
-    case retriedMutations = "P020"
-    /// A rule that names a part of the schema that does not exist.
-    case schemaRule = "P021"
-    /// An expansion of a variable, file or command that does not exist.
-    case expansion = "P030"
+    public static let literalSecret: Code = "P019"
+    /// Mutations are retried, and nothing tells the server that it is the same one.
+    public static let retriedMutations: Code = "P020"
+    /// A rule that names what the schema does not have.
+    public static let schemaRule: Code = "P021"
+    /// Something to expand that is not there.
+    public static let expansion: Code = "P030"
     /// A test names an entry that the chain does not have.
-    case unknownStage = "P031"
+    public static let unknownStage: Code = "P031"
     /// A document of a batch that cannot be used.
-    case document = "B001"
-    /// A variable of a batch, or a row with values of the wrong type.
-    case variable = "B002"
+    public static let document: Code = "B001"
+    /// A variable of a batch, or a row that does not fit it.
+    public static let variable: Code = "B002"
     /// A template with an unknown name.
-    case template = "B003"
-    /// An output outside the manifest's folder.
-    case output = "B004"
-    /// Operations that depend on each other in a cycle, or on an unknown operation.
-    case needs = "B005"
+    public static let template: Code = "B003"
+    /// An output outside of the manifest's folder.
+    public static let output: Code = "B004"
+    /// Operations that need each other, or one that is not there.
+    public static let needs: Code = "B005"
     /// An input that cannot be read.
-    case input = "B006"
-    /// An invalid path or condition, or a path that the operation's data does not have.
-    case path = "B007"
+    public static let input: Code = "B006"
+    /// A path that leads nowhere, or a condition that cannot be read.
+    public static let path: Code = "B007"
   }
 }

@@ -26,20 +26,27 @@ public struct PluginOptions: Sendable {
     return values.first { $0.name == name }?.value
   }
 
-  /// Where an option was written; the plugin's place when it was not. A dotted name reaches into
-  /// objects.
+  /// The source location of an option, or the plugin's when the file does not give it.
+  ///
+  /// - Parameter path: The option's name; a dotted path reaches into groups, maps and, by index,
+  ///   lists: `rules.0.message`.
   public func place(of path: String) -> SourcePlace {
-    var options = self
-    var place = place
-    for name in path.split(separator: ".") {
-      guard let value = options.values.first(where: { $0.name == name })?.value else {
-        return place
-      }
-      place = value.place
-      guard case .object(let inner) = value.content else { return place }
-      options = inner
+    var rest = path.split(separator: ".").map(String.init)[...]
+    guard let name = rest.popFirst(), var value = values.first(where: { $0.name == name })?.value
+    else { return place }
+    while let name = rest.popFirst() {
+      let inner: OptionValue? =
+        switch value.content {
+        case .object(let options): options.values.first { $0.name == name }?.value
+        case .list(let elements):
+          Int(name).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+        case .map(let entries): entries.first { $0.name == name }?.value
+        default: nil
+        }
+      guard let inner, !inner.isDefault else { break }
+      value = inner
     }
-    return place
+    return value.place
   }
 
   /// Whether any value would have needed a command that was not to be run.

@@ -23,6 +23,11 @@ public struct Template: Sendable, Hashable {
     parts.compactMap { if case .context(let name, nil) = $0 { name } else { nil } }
   }
 
+  /// Whether the text is the same for every request.
+  public var isConstant: Bool {
+    parts.allSatisfy { if case .text = $0 { true } else { false } }
+  }
+
   /// The text with its places filled.
   ///
   /// - Throws: ``MissingValue`` for a value that is neither there nor has a default.

@@ -52,8 +52,7 @@ public struct ChainError: Error, Sendable {
 }
 
 extension ChainError {
-  /// The part of a chain in which an error occurred.
-  public enum Layer: String, Sendable, Hashable {
+  public enum Layer: String, Sendable, Hashable, CaseIterable {
     /// The request itself, before anything was sent.
     case request
     /// The network, or the HTTP response.

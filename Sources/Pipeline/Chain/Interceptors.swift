@@ -56,7 +56,10 @@ public protocol CacheInterceptor: Sendable {
   /// The default max age, for data without a rule in the pipeline; `nil` never expires.
   var maxAge: Duration? { get }
 
-  /// Looks up the result of a request.
+  /// How much older than its max age data may be and still be used; `nil` is not at all.
+  var maxStale: Duration? { get }
+
+  /// Looks for the result of a request.
   func read(_ request: GraphQLRequest, context: ChainContext) async throws -> CacheReadOutcome
 
   /// Returns the target for the records of a response; `nil` stores nothing.
@@ -83,7 +86,8 @@ extension CacheInterceptor {
   /// `nil`: data without a rule never expires.
   public var maxAge: Duration? { nil }
 
-  /// Returns a miss.
+  public var maxStale: Duration? { nil }
+
   public func read(
     _ request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheReadOutcome {

@@ -36,7 +36,7 @@ final class Route: Sendable {
     var below: [Stop<any HTTPInterceptor>] = []
     var fetch: Stop<any HTTPInterceptor>?
     for entry in entries where isOn(entry) {
-      for part in entry.instance.parts {
+      for part in entry.parts {
         switch part {
         case .graphQL(let interceptor):
           links.append(.graphQL(.init(id: entry.id, interceptor: interceptor)))
@@ -44,7 +44,7 @@ final class Route: Sendable {
           links.append(.cacheRead(.init(id: entry.id, interceptor: interceptor)))
         case .http(let interceptor):
           let stop = Stop(id: entry.id, interceptor: interceptor)
-          if fetch != nil || entry.description?.kind == .step {
+          if fetch != nil || entry.placement?.kind == .step {
             below.insert(stop, at: 0)
           } else {
             http.append(stop)

@@ -4,12 +4,31 @@ struct ChainDraft {
   /// The source location of the plugin's name.
   var place: SourcePlace
   var id: String
-  var plugin: any Plugin.Type
-  var description: PluginDescription
+  /// The plugin with its options; those that could not be read have their defaults.
+  var plugin: any Plugin
+  /// The options as the file writes them.
   var options: PluginOptions
   var condition: OperationCondition
   /// Whether the options were read without errors.
   var isSound: Bool
-  /// Whether the options contain `${exec:…}`.
-  var hasCommands = false
+  /// Whether the options hold `${exec:…}`.
+  var hasCommands: Bool
+  let traits: PluginTraits
+  let placement: Placement
+
+  init(
+    name: String, place: SourcePlace, id: String, plugin: any Plugin, options: PluginOptions,
+    condition: OperationCondition, isSound: Bool, hasCommands: Bool
+  ) {
+    self.name = name
+    self.place = place
+    self.id = id
+    self.plugin = plugin
+    self.options = options
+    self.condition = condition
+    self.isSound = isSound
+    self.hasCommands = hasCommands
+    traits = plugin.traits
+    placement = plugin.placement
+  }
 }

@@ -1,292 +1,193 @@
-/// The rules about which plugins a chain needs and how they stand to each other.
+/// Checks the placements of a chain's plugins against their traits.
+///
+/// The rules themselves are the plugins': see ``Placement``. Three hold for every chain: plugins of a
+/// stage are together (P009), something answers (P010), and restarts are bounded (P015).
 struct ChainRules {
   let drafts: [ChainDraft]
-  let store: StoreConfiguration
-  /// Whether some type or field has a `max_age`.
-  let hasAges: Bool
-  /// Whether there are entries that name no known plugin, so that nothing can be said to be
-  /// missing.
+  let features: Set<PipelineFeature>
+  /// Whether entries name unknown plugins, so that no plugin can be said to be missing.
   let hasUnknown: Bool
-  /// Where the chain begins.
+  /// The source location of the key `chain`.
   let place: SourcePlace
   private(set) var findings: [PipelineDiagnostic] = []
 
   init(
-    _ drafts: [ChainDraft], store: StoreConfiguration, hasAges: Bool = false, hasUnknown: Bool,
-    place: SourcePlace
+    _ drafts: [ChainDraft], features: Set<PipelineFeature>, hasUnknown: Bool, place: SourcePlace
   ) {
     self.drafts = drafts
-    self.store = store
-    self.hasAges = hasAges
+    self.features = features
     self.hasUnknown = hasUnknown
     self.place = place
   }
 
   mutating func check() {
-    checkFetch()
-    checkParse()
-    checkStages()
-    checkCacheRead()
-    checkCacheWrite()
-    checkPersistedQueries()
-    checkResponseCode()
-    checkLogging()
-    checkRestarts()
-    checkCredentials()
-    checkRetriedMutations()
+    for index in drafts.indices { check(index) }
+    checkAnswer()
   }
 }
 
 extension ChainRules {
-  func indices(_ role: PluginRole) -> [Int] {
-    drafts.indices.filter { drafts[$0].description.roles.contains(role) }
+  /// All rules about one entry. Of those with one code that want it moved, the first is reported.
+  private mutating func check(_ index: Int) {
+    let placement = drafts[index].placement
+    for rule in placement.rules {
+      guard case .once(let traits) = rule.condition, let other = first(traits), other < index
+      else { continue }
+      report(
+        rule, index, "a chain \(rule.text) once, and \(named(other)) does already", rule.remedy)
+      return
+    }
+    var moved: Set<Move> = []
+    for rule in placement.rules { check(rule, index, &moved) }
+    if let code = placement.stageCode { checkStage(index, code, &moved) }
+    checkRestarts(index)
   }
 
-  func first(_ role: PluginRole) -> Int? { indices(role).first }
+  /// A reported wish to move an entry up or down.
+  private struct Move: Hashable {
+    var code: PipelineDiagnostic.Code
+    var isUp: Bool
+  }
+
+  private mutating func check(_ rule: PlacementRule, _ index: Int, _ moved: inout Set<Move>) {
+    switch rule.condition {
+    case .once: break
+    case .above(let traits, let moving):
+      guard let other = first(traits), index > other else { return }
+      let target = moving.flatMap { first($0) } ?? other
+      guard index > target, moved.insert(Move(code: rule.code, isUp: true)).inserted else { return }
+      report(
+        rule, index, "\(quoted(index)) is below \(named(other)), \(rule.text)",
+        "move it above \(quoted(target))")
+    case .below(let traits):
+      guard let other = first(traits), index < other,
+        moved.insert(Move(code: rule.code, isUp: false)).inserted
+      else { return }
+      report(
+        rule, index, "\(quoted(index)) is above \(named(other)), \(rule.text)",
+        "move it below \(quoted(other))")
+    case .belowAll(let traits):
+      guard let other = drafts.lastIndex(where: { $0.traits.intersects(traits) }), index < other
+      else { return }
+      report(
+        rule, index, "\(quoted(index)) is above \(named(other)), \(rule.text)",
+        filled(rule.remedy, quoted(index), quoted(other)))
+    case .present(let traits, let atChain, let feature):
+      guard !hasUnknown, first(traits) == nil, feature.map(features.contains) ?? true else {
+        return
+      }
+      let name = atChain ? named(index) : quoted(index)
+      report(
+        rule, index, filled(rule.text, name), filled(rule.remedy, quoted(index)),
+        at: atChain ? place : nil)
+    case .feature(let feature):
+      guard !features.contains(feature) else { return }
+      report(rule, index, filled(rule.text, quoted(index)), filled(rule.remedy, quoted(index)))
+    }
+  }
+
+  /// A plugin that only surrounds is among those of its stage.
+  private mutating func checkStage(
+    _ index: Int, _ code: PipelineDiagnostic.Code, _ moved: inout Set<Move>
+  ) {
+    guard let (stage, other, isUp) = stageMove(index),
+      moved.insert(Move(code: code, isUp: isUp)).inserted
+    else { return }
+    let side = isUp ? "above" : "below"
+    report(
+      code, index,
+      "\(quoted(index)) works in the \(stage.rawValue) stage and belongs \(side) \(named(other))",
+      "move it \(side) \(quoted(other))")
+  }
+
+  /// Above or below which entry one belongs that is not among those of its stage.
+  private func stageMove(_ index: Int) -> (PluginStage, other: Int, isUp: Bool)? {
+    let placement = drafts[index].placement
+    let fetch = first(.fetches)
+    if placement.stages.contains(.graphQL) {
+      guard let http = drafts.firstIndex(where: \.placement.isBelowCache), index > http else {
+        return nil
+      }
+      guard placement.stages.contains(.http) else { return (.graphQL, http, true) }
+      return fetch.flatMap { index > $0 ? (.graphQL, $0, true) : nil }
+    }
+    guard placement.stages == [.http], placement.kind == .wrap else { return nil }
+    if let fetch, index > fetch { return (.http, fetch, true) }
+    guard let read = first(.readsCache), index < read, read < fetch ?? .max else { return nil }
+    return (.http, read, false)
+  }
+
+  /// P015, for plugins without a rule of their own about what bounds restarts.
+  private mutating func checkRestarts(_ index: Int) {
+    guard drafts[index].traits.contains(.restarts) else { return }
+    guard let bound = first(.boundsRestarts) else {
+      guard !hasUnknown else { return }
+      return report(
+        .restarts, index,
+        "\(quoted(index)) may start the chain again, and nothing bounds how often",
+        "add `- max-retry` above it")
+    }
+    let hasOwnRule = drafts[index].placement.rules.contains {
+      if case .below(let traits) = $0.condition { traits.contains(.boundsRestarts) } else { false }
+    }
+    guard index < bound, !hasOwnRule else { return }
+    report(
+      .restarts, index,
+      "\(quoted(index)) may start the chain again, and \(named(bound)) is below it",
+      "move \(quoted(bound)) above \(quoted(index))")
+  }
+
+  /// P010: something answers, unless a plugin has already been found to lack a fetch.
+  private mutating func checkAnswer() {
+    guard !hasUnknown, first([.fetches, .answers, .cacheOnly]) == nil,
+      !findings.contains(where: { $0.code == .fetch })
+    else { return }
+    findings.append(
+      PipelineDiagnostic(
+        .fetch, "no plugin of this chain fetches", at: place,
+        hint: "add `- fetch`, and `- parse` below it"))
+  }
+}
+
+extension ChainRules {
+  private func first(_ traits: PluginTraits) -> Int? {
+    drafts.firstIndex { $0.traits.intersects(traits) }
+  }
+
+  /// The first entry with a trait of the first set that any entry has a trait of.
+  private func first(_ alternatives: [PluginTraits]) -> Int? {
+    alternatives.lazy.compactMap { first($0) }.first
+  }
+
+  private func quoted(_ index: Int) -> String { "`\(drafts[index].name)`" }
 
   /// "`fetch` (line 12)", with the file where that is not the one of the chain.
-  func named(_ index: Int) -> String {
+  private func named(_ index: Int) -> String {
     let target = drafts[index].place
     let file = target.file == place.file ? "" : " of \(target.file)"
-    return "`\(drafts[index].name)` (line \(target.line)\(file))"
+    return "\(quoted(index)) (line \(target.line)\(file))"
   }
 
-  mutating func report(
-    _ code: PipelineDiagnostic.Code, _ index: Int, _ message: String, _ hint: String,
-    severity: PipelineDiagnostic.Severity = .error
+  private func filled(_ text: String, _ own: String, _ other: String = "") -> String {
+    text.replacing("{self}", with: own).replacing("{other}", with: other)
+  }
+
+  private func filled(_ text: String?, _ own: String, _ other: String = "") -> String? {
+    text.map { filled($0, own, other) }
+  }
+
+  private mutating func report(
+    _ rule: PlacementRule, _ index: Int, _ message: String, _ hint: String?,
+    at place: SourcePlace? = nil
   ) {
     findings.append(
       PipelineDiagnostic(
-        code, message, severity: severity, at: drafts[index].place, hint: hint))
+        rule.code, message, severity: rule.severity, at: place ?? drafts[index].place, hint: hint))
   }
 
-  private mutating func reportMissing(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ hint: String
+  private mutating func report(
+    _ code: PipelineDiagnostic.Code, _ index: Int, _ message: String, _ hint: String
   ) {
-    guard !hasUnknown else { return }
-    findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
-  }
-
-  /// What answers: the fetch, or a plugin that replays.
-  private var answering: Int? { first(.fetch) ?? replaying }
-
-  /// A plugin that answers by itself whatever comes.
-  private var replaying: Int? {
-    indices(.replay).first { index in
-      guard let mode = option("mode", of: index) else { return true }
-      guard case .string(let word) = mode else { return false }
-      return word == "replay"
-    }
-  }
-
-  /// The value of an option, or `nil` when the plugin has none of this name.
-  func option(_ name: String, of index: Int) -> OptionValue.Content? {
-    drafts[index].options.values.first { $0.name == name }?.value.content
-  }
-
-  private var isCacheOnly: Bool {
-    indices(.cacheRead).contains { index in
-      let policy = drafts[index].options.values.first { $0.name == "policy" }?.value
-      guard case .string(let name)? = policy?.content else { return false }
-      return CachePolicy(name: name) == .cacheOnly
-    }
-  }
-}
-
-extension ChainRules {
-  /// P010
-  private mutating func checkFetch() {
-    let fetches = indices(.fetch)
-    for index in fetches.dropFirst() {
-      report(
-        .fetch, index, "a chain fetches once, and \(named(fetches[0])) does already",
-        "remove one of them")
-    }
-    if fetches.isEmpty, replaying == nil, !isCacheOnly {
-      if let recording = first(.replay) {
-        return reportMissing(
-          .fetch, "no plugin of this chain fetches what \(named(recording)) is to record",
-          "add `- fetch` below it, or answer from the recording alone: `mode: replay`")
-      }
-      reportMissing(
-        .fetch, "no plugin of this chain fetches", "add `- fetch`, and `- parse` below it")
-    }
-  }
-
-  /// P011
-  private mutating func checkParse() {
-    let parsers = indices(.parse)
-    for index in parsers.dropFirst() {
-      report(
-        .parse, index, "a chain parses once, and \(named(parsers[0])) does already",
-        "remove one of them")
-    }
-    if let fetch = first(.fetch) {
-      for index in parsers.prefix(1) where index < fetch {
-        report(
-          .parse, index,
-          "`\(drafts[index].name)` stands above \(named(fetch)), which brings what it parses",
-          "move it below `\(drafts[fetch].name)`")
-      }
-    }
-    if parsers.isEmpty, let answering {
-      reportMissing(
-        .parse, "nothing parses what \(named(answering)) brings",
-        "add `- parse` below `\(drafts[answering].name)`")
-    }
-  }
-
-  /// P009
-  private mutating func checkStages() {
-    let fetch = first(.fetch)
-    let firstHTTP = drafts.indices.first {
-      !stages($0).contains(.graphQL) && !stages($0).contains(.cache)
-    }
-    for index in drafts.indices where !hasOwnPlaceRule(index) {
-      let isWrap = drafts[index].description.kind == .wrap
-      if stages(index).contains(.graphQL), let firstHTTP, index > firstHTTP {
-        if stages(index).contains(.http), index < fetch ?? .max { continue }
-        let target = stages(index).contains(.http) ? fetch ?? firstHTTP : firstHTTP
-        reportStage(index, .graphQL, "above", target)
-      } else if stages(index) == [.http], isWrap {
-        if let fetch, index > fetch { reportStage(index, .http, "above", fetch) }
-        if let read = first(.cacheRead), index < read, read < fetch ?? .max {
-          reportStage(index, .http, "below", read)
-        }
-      }
-    }
-  }
-
-  /// Whether another rule says where the plugin belongs, and says it better.
-  private func hasOwnPlaceRule(_ index: Int) -> Bool {
-    !drafts[index].description.roles.isDisjoint(with: [.persistedQueries, .authenticates])
-  }
-
-  private func stages(_ index: Int) -> [PluginStage] { drafts[index].description.stages }
-
-  private mutating func reportStage(
-    _ index: Int, _ stage: PluginStage, _ side: String, _ other: Int
-  ) {
-    report(
-      .stageOrder, index,
-      "`\(drafts[index].name)` works in the \(stage.rawValue) stage "
-        + "and belongs \(side) \(named(other))",
-      "move it \(side) `\(drafts[other].name)`")
-  }
-
-  /// P013
-  private mutating func checkCacheRead() {
-    let reads = indices(.cacheRead)
-    for index in reads.dropFirst() {
-      report(
-        .cacheRead, index, "a chain reads the cache once, and \(named(reads[0])) does already",
-        "remove one of them")
-    }
-    guard let read = reads.first else { return }
-    let name = drafts[read].name
-    let given = drafts[read].options.values.map(\.name)
-    if given.contains("max_stale"), !given.contains("max_age"), !hasAges {
-      report(
-        .cacheRead, read,
-        "`max_stale` of `\(name)` has nothing to add to: no rule gives a `max_age`",
-        "add `max_age` to `\(name)`, or to `types` or `fields`", severity: .warning)
-    }
-    if let fetch = first(.fetch), read > fetch {
-      report(
-        .cacheRead, read,
-        "`\(name)` stands below \(named(fetch)), so every request would go to the network",
-        "move it above `\(drafts[fetch].name)`")
-    }
-    if store.kind == .none {
-      report(
-        .cacheRead, read, "`\(name)` has no store to read",
-        "add `store: { kind: memory }` to the file")
-    } else if store.kind == .memory, first(.cacheWrite) == nil, !hasUnknown {
-      report(
-        .cacheRead, read, "nothing ever fills the store that `\(name)` reads",
-        "add `- cache-write` below the parser", severity: .warning)
-    }
-  }
-
-  /// P012
-  private mutating func checkCacheWrite() {
-    let writes = indices(.cacheWrite)
-    for index in writes.dropFirst() {
-      report(
-        .cacheWrite, index, "a chain writes the cache once, and \(named(writes[0])) does already",
-        "remove one of them")
-    }
-    guard let write = writes.first else { return }
-    let name = drafts[write].name
-    if store.kind == .none {
-      report(
-        .cacheWrite, write, "`\(name)` has no store to write to",
-        "add `store: { kind: memory }` to the file")
-    }
-    if let parse = first(.parse), write < parse {
-      report(
-        .cacheWrite, write,
-        "`\(name)` stands above \(named(parse)), before there is anything to write",
-        "move it below `\(drafts[parse].name)`")
-    }
-  }
-
-  /// P014
-  private mutating func checkPersistedQueries() {
-    for index in indices(.persistedQueries) {
-      let name = drafts[index].name
-      if let read = first(.cacheRead), index < read {
-        report(
-          .persistedQueries, index,
-          "`\(name)` stands above \(named(read)), "
-            + "where its second attempt would read the cache again",
-          "move it below `\(drafts[read].name)`")
-      }
-      guard let fetch = first(.fetch), index > fetch else { continue }
-      if let parse = first(.parse), index > parse {
-        report(
-          .persistedQueries, index,
-          "`\(name)` stands below \(named(parse)), its place in Apollo iOS 1.x; "
-            + "here it surrounds the network",
-          "move it above `\(drafts[fetch].name)`")
-      } else {
-        report(
-          .persistedQueries, index,
-          "`\(name)` stands below \(named(fetch)), too late to change what is sent",
-          "move it above `\(drafts[fetch].name)`")
-      }
-    }
-  }
-
-  /// P016
-  private mutating func checkResponseCode() {
-    for index in indices(.responseCode) {
-      let name = drafts[index].name
-      if let answering, index < answering {
-        report(
-          .responseCode, index,
-          "`\(name)` stands above \(named(answering)), before there is a response",
-          "move it below `\(drafts[answering].name)`")
-      } else if let parse = first(.parse), index > parse {
-        report(
-          .responseCode, index,
-          "`\(name)` stands below \(named(parse)), when the response is parsed already",
-          "move it above `\(drafts[parse].name)`")
-      }
-    }
-  }
-
-  /// P018
-  private mutating func checkLogging() {
-    for index in indices(.logsHeaders) {
-      let headers = drafts[index].options.values.first { $0.name == "headers" }?.value
-      guard case .bool(true)? = headers?.content,
-        let changing = indices(.changesHeaders).last(where: { $0 > index })
-      else { continue }
-      report(
-        .loggingPlace, index,
-        "`\(drafts[index].name)` shows headers before \(named(changing)) changes them",
-        "add another `\(drafts[index].name)` below `\(drafts[changing].name)`", severity: .warning)
-    }
+    findings.append(PipelineDiagnostic(code, message, at: drafts[index].place, hint: hint))
   }
 }

@@ -77,9 +77,10 @@ extension PipelineFile {
       "tests", .list(.object(testOptions)), "What `gqlrun pipeline test` runs; see the guide"),
   ]
 
-  /// The type of max ages, in whole seconds: records store the second in which they were received.
-  public static let maxAge = OptionType.duration(
-    in: .zero...(.seconds(1_000_000 * 3600)), wholeSeconds: true)
+  /// The ages that data may reach before it is stale. In whole seconds: records keep the second in
+  /// which they were received.
+  public static let ageRange: ClosedRange<Duration> = .zero ... .seconds(1_000_000 * 3600)
+  static let maxAge = OptionType.duration(in: ageRange, wholeSeconds: true)
 
   /// The options of `when`.
   static let conditionOptions: [OptionDescription] = [

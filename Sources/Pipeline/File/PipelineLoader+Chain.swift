@@ -58,7 +58,8 @@ extension PipelineLoader {
       return nil
     }
     let members = entry.members
-    guard let plugin = registry[named.key] else {
+    guard let plugin = registry[named.key], let description = registry.description(of: named.key)
+    else {
       decoder.findings.append(
         PipelineDiagnostic(
           .unknownName, "there is no plugin `\(named.key)`", at: named.keyPlace,
@@ -66,7 +67,6 @@ extension PipelineLoader {
           notes: [.init("plugins", registry.names.joined(separator: ", "))]))
       return nil
     }
-    let description = plugin.description
     for member in members
     where member.key != named.key && !ChainEntry.neighbours.contains(member.key) {
       reportNeighbour(member, of: description)
@@ -76,16 +76,22 @@ extension PipelineLoader {
     let options = decoder.options(
       named.value, table: description.options,
       owner: .init(subject: "`\(named.key)`", noun: "option"), place: named.keyPlace)
-    let isSound = decoder.findings.count == errorsBefore
+    let (configured, errors) = plugin.read(from: options)
+    for error in errors { report(error, named.key, options) }
     return ChainDraft(
       name: named.key, place: named.keyPlace,
-      id: id(members.first { $0.key == "id" }, named, &ids), plugin: plugin,
-      description: description, options: options,
-      condition: condition(members.first { $0.key == "when" }), isSound: isSound,
+      id: id(members.first { $0.key == "id" }, named, &ids), plugin: configured, options: options,
+      condition: condition(members.first { $0.key == "when" }),
+      isSound: decoder.findings.count == errorsBefore,
       hasCommands: decoder.programs.count > programsBefore)
   }
 
-  /// Reports a key next to a plugin that is not allowed there.
+  private mutating func report(_ error: OptionError, _ name: String, _ options: PluginOptions) {
+    report(
+      .wrongValue, "`\(name)`: \(error.message)", options.place(of: error.option), error.remedy)
+  }
+
+  /// A key that stands beside a plugin and does not belong there.
   private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: PluginDescription) {
     if registry[member.key] != nil {
       report(
@@ -150,54 +156,49 @@ extension PipelineLoader {
 }
 
 extension PipelineLoader {
-  /// The entries with their interceptors; entries with invalid or unknown options are left out.
+  /// The entries with their interceptors; those whose options are wrong or unknown are left out.
   mutating func entries(_ drafts: [ChainDraft], name: String?) -> [PipelineEntry] {
-    let firstHTTP = drafts.firstIndex {
-      !$0.description.stages.contains(.graphQL) && !$0.description.stages.contains(.cache)
-    }
+    let firstHTTP = drafts.firstIndex(where: \.placement.isBelowCache)
     return drafts.indices.compactMap { index in
       let draft = drafts[index]
       guard draft.isSound else { return nil }
       // If the options are unknown, only the description can be shown.
       let opaque = PipelineEntry(
-        id: draft.id, PluginInstance([]), when: draft.condition, description: draft.description,
-        options: draft.options)
+        id: draft.id, [], when: draft.condition, plugin: draft.plugin, options: draft.options)
       guard !draft.options.isUnresolved else {
         return self.environment.showsPlaceholders ? opaque : nil
       }
       let environment = PluginEnvironment(
         pipelineName: name, entryID: draft.id, folder: FilePath.folder(of: draft.place.file),
         variable: environment.variable)
-      do throws(PluginOptionError) {
-        var instance = try draft.plugin.make(options: draft.options, environment: environment)
-        if let firstHTTP, index > firstHTTP, draft.description.stages.contains(.http) {
-          keepHTTPParts(of: &instance, draft, below: drafts[firstHTTP])
+      do throws(OptionError) {
+        try draft.plugin.validateAll()
+        var parts = try draft.plugin.parts(environment)
+        if let firstHTTP, index > firstHTTP, draft.placement.stages.contains(.http) {
+          keepHTTPParts(&parts, draft, below: drafts[firstHTTP])
         }
         return PipelineEntry(
-          id: draft.id, instance, when: draft.condition, description: draft.description,
-          options: draft.options)
+          id: draft.id, parts, when: draft.condition, plugin: draft.plugin, options: draft.options)
       } catch {
-        // The option may only be invalid because it contains a placeholder.
+        // The option may be wrong because it has a placeholder.
         if self.environment.showsPlaceholders, draft.hasCommands { return opaque }
-        report(
-          .wrongValue, "`\(draft.name)`: \(error.message)", draft.options.place(of: error.option),
-          error.remedy)
+        report(error, draft.name, draft.options)
         return nil
       }
     }
   }
 
-  /// A plugin with both stages among those of the HTTP stage only takes part in the HTTP stage.
+  /// A plugin of both stages among those of the HTTP stage takes part in that one only.
   private mutating func keepHTTPParts(
-    of instance: inout PluginInstance, _ draft: ChainDraft, below first: ChainDraft
+    _ parts: inout [ChainPart], _ draft: ChainDraft, below first: ChainDraft
   ) {
-    let others = instance.parts.filter { if case .graphQL = $0 { false } else { true } }
+    let others = parts.filter { if case .graphQL = $0 { false } else { true } }
     let isReported = decoder.findings.contains { $0.place == draft.place && $0.code == .stageOrder }
-    if others.isEmpty, !instance.parts.isEmpty, !isReported {
+    if others.isEmpty, !parts.isEmpty, !isReported {
       report(
         .stageOrder, "`\(draft.name)`, with these options, works in the GraphQL stage", draft.place,
         "move it above `\(first.name)` (line \(first.place.line))")
     }
-    instance.parts = others
+    parts = others
   }
 }

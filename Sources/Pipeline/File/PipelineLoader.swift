@@ -76,18 +76,15 @@ extension PipelineLoader {
     let ages = AgeRules(types: typeRules(options), fields: addFieldRules(options, to: &keys))
     let drafts = drafts(chain, root)
     if let chain, let drafts {
+      var features: Set<PipelineFeature> = []
+      if store.kind != .none { features.insert(.store) }
+      if store.kind == .memory { features.insert(.memoryStore) }
+      if !ages.isEmpty { features.insert(.ages) }
+      if settings.contains(where: { $0.key == "endpoint" }) { features.insert(.endpoint) }
       var rules = ChainRules(
-        drafts.known, store: store, hasAges: !ages.isEmpty, hasUnknown: drafts.hasUnknown,
-        place: chain.keyPlace)
+        drafts.known, features: features, hasUnknown: drafts.hasUnknown, place: chain.keyPlace)
       rules.check()
       decoder.findings += rules.findings
-      if let fetch = drafts.known.first(where: { $0.description.roles.contains(.fetch) }),
-        !settings.contains(where: { $0.key == "endpoint" })
-      {
-        report(
-          .wrongValue, "`\(fetch.name)` needs the key `endpoint`", fetch.place,
-          "add `endpoint: { url: … }` to the file")
-      }
     }
     var pipeline = Pipeline(
       name: options.string(ifGiven: "name"), endpoint: endpoint,
@@ -102,7 +99,7 @@ extension PipelineLoader {
     pipeline.programs =
       decoder.programs
       + pipeline.entries.flatMap { entry in
-        entry.instance.programs.map {
+        entry.programs.map {
           FileProgram(
             origin: entry.id, command: hiding.text($0), place: entry.options?.place ?? root.place)
         }

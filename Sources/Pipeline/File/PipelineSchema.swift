@@ -34,7 +34,10 @@ private enum PipelineSchema {
     var properties = JSONObject()
     for description in registry.descriptions {
       var plugin = object(description.options)
-      plugin["description"] = .string(description.summary)
+      let documentation = description.documentation
+      plugin["description"] = .string(
+        "\(description.summary). \(documentation.use) \(documentation.position) "
+          + "Example: - \(documentation.example)")
       if !description.options.contains(where: \.isRequired) {
         // `- fetch:` without a value.
         plugin["type"] = ["object", "null"]

@@ -1,21 +1,85 @@
-/// A plugin: a name, a table of options, and a way to make interceptors from options.
+/// A plugin: its options, its position in a chain, and the interceptors made from them.
 ///
-/// One file with one conforming type, and one line in a registry, is all there is to adding one.
-public protocol Plugin: Sendable {
-  static var description: PluginDescription { get }
+/// ```swift
+/// struct TenantPlugin: Plugin {
+///   static let summary = "Sends the tenant of a request in a field"
+///   @Option("HTTP field that carries the tenant") var field = HTTPField.Name("X-Tenant")!
+///   @Option("Tenants that a request may name") var allowed: [String]
+///
+///   var placement: Placement { .wrap(.graphQL) }
+///
+///   func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+///     [.graphQL(TenantInterceptor(field: field, allowed: Set(allowed)))]
+///   }
+/// }
+/// ```
+/// Its options are properties (``Configurable``); parsing, defaults, bounds, diagnostics,
+/// documentation and the JSON Schema of pipeline files come from their declarations.
+public protocol Plugin: Configurable {
+  /// The name in a chain, in kebab case. By default the type's name without `Plugin`: `MaxRetryPlugin`
+  /// is `max-retry`.
+  static var name: String { get }
+  /// What it does, in one sentence without a full stop.
+  static var summary: String { get }
+  /// Prose about its use, with an example.
+  static var documentation: PluginDocumentation { get }
 
-  /// Makes the interceptors for one entry of a chain.
+  /// What it does with these options that other plugins are placed by. By default nothing.
+  var traits: PluginTraits { get }
+  /// Where it belongs in a chain with these options.
+  var placement: Placement { get }
+  /// The programs that its interceptors start, as messages show them: `python3 sign.py`.
   ///
-  /// Called when a pipeline is assembled: no network, no clock. The options are complete and within
-  /// the bounds of the table; what the table cannot say is checked here.
+  /// `gqlrun` starts none of a file that its user has not trusted. By default there are none.
+  var programs: [String] { get }
+
+  /// Makes the interceptors of one entry of a chain.
   ///
-  /// - Throws: ``PluginOptionError`` for options that do not go together.
-  static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance
+  /// Called when a pipeline is assembled: no network, no clock. The interceptors hold plain values.
+  ///
+  /// - Throws: ``OptionError`` for options that cannot be used, such as a file that is missing.
+  func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart]
 }
 
-/// What a plugin may know about the pipeline it is made for.
+extension Plugin {
+  public static var name: String {
+    let type = String(describing: Self.self)
+    return (type.hasSuffix("Plugin") ? String(type.dropLast(6)) : type).kebabCase
+  }
+
+  public var traits: PluginTraits { [] }
+
+  public var programs: [String] { [] }
+}
+
+/// Prose about a plugin, for `gqlrun plugins`, docs/plugins.md and editors.
+public struct PluginDocumentation: Sendable, Hashable {
+  /// When to use it.
+  public var use: String
+  /// Where in a chain it belongs and why.
+  public var position: String
+  /// An entry of a chain, without the leading dash.
+  public var example: String
+  /// What happens to a request in the example.
+  public var narration: String
+  /// Further entries.
+  public var moreExamples: [String]
+
+  public init(
+    use: String, position: String, example: String, narration: String, moreExamples: [String] = []
+  ) {
+    self.use = use
+    self.position = position
+    self.example = example
+    self.narration = narration
+    self.moreExamples = moreExamples
+  }
+
+  /// All entries.
+  public var examples: [String] { [example] + moreExamples }
+}
+
+/// The pipeline that a plugin's interceptors are made for.
 public struct PluginEnvironment: Sendable {
   /// The name of the pipeline, or `nil`.
   public var pipelineName: String?
@@ -34,21 +98,5 @@ public struct PluginEnvironment: Sendable {
     self.entryID = entryID
     self.folder = folder
     self.variable = variable
-  }
-}
-
-/// Options that are each fine and do not go together.
-public struct PluginOptionError: Error, Sendable, Hashable {
-  /// The option to point at; a dotted name reaches into objects.
-  public var option: String
-  /// What is wrong. Does not repeat values, which may be secret.
-  public var message: String
-  /// What would work.
-  public var remedy: String?
-
-  public init(option: String, _ message: String, remedy: String? = nil) {
-    self.option = option
-    self.message = message
-    self.remedy = remedy
   }
 }

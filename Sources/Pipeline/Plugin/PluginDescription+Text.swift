@@ -1,15 +1,16 @@
 extension PluginDescription {
-  /// The description as `gqlrun plugins show` prints it.
+  /// The description as `gqlrun plugins NAME` prints it.
   public var text: String {
     var lines = [
-      "\(name) — \(summary)", "",
-      "\(kind.rawValue), stage \(stages.map(\.rawValue).joined(separator: " and "))",
+      "\(name) — \(summary)", "", "\(placement.kind.rawValue), stage \(placement.stageText)",
     ]
+    lines += ["", documentation.use, "", documentation.position]
     if !options.isEmpty {
       lines += ["", "options:"] + Self.rows(options, indent: "  ")
     }
-    if !examples.isEmpty {
-      lines += ["", "examples:"] + examples.map { "  - \($0)" }
+    lines += ["", "example:", "  - \(documentation.example)", "", documentation.narration]
+    if !documentation.moreExamples.isEmpty {
+      lines += ["", "more examples:"] + documentation.moreExamples.map { "  - \($0)" }
     }
     return lines.map { $0 + "\n" }.joined()
   }

@@ -2,7 +2,7 @@ import GQLRunSupport
 
 /// The plugins that pipeline files may name.
 public struct PluginRegistry: Sendable {
-  private var plugins: [any Plugin.Type] = []
+  private var plugins: [(type: any Plugin.Type, description: PluginDescription)] = []
 
   /// An empty registry.
   public init() {}
@@ -14,20 +14,25 @@ public struct PluginRegistry: Sendable {
 
   /// Adds a plugin.
   ///
-  /// A name that is taken, or a description with problems, is a mistake in the program and stops
-  /// it.
+  /// - Precondition: No plugin has its name, and its declarations are sound
+  ///   (``PluginDescription/problems``).
   public mutating func register(_ plugin: any Plugin.Type) {
-    let description = plugin.description
+    let description = PluginDescription(plugin)
     precondition(
-      self[description.name] == nil, "there already is a plugin `\(description.name)`")
+      self[description.name] == nil, "there is already a plugin `\(description.name)`")
     let problems = description.problems
     precondition(problems.isEmpty, problems.joined(separator: "; "))
-    plugins.append(plugin)
+    plugins.append((plugin, description))
   }
 
-  /// The plugin of a name.
+  /// The plugin with a name.
   public subscript(name: String) -> (any Plugin.Type)? {
-    plugins.first { $0.description.name == name }
+    plugins.first { $0.description.name == name }?.type
+  }
+
+  /// The description of the plugin with a name.
+  public func description(of name: String) -> PluginDescription? {
+    plugins.first { $0.description.name == name }?.description
   }
 
   /// All names, sorted.

@@ -19,7 +19,7 @@ extension Pipeline {
       let id = entries[index].id
       // An entry with interceptors in several stages is counted in the first of them.
       var isCounted = false
-      pipeline.entries[index].instance.parts = entries[index].instance.parts.map { part in
+      pipeline.entries[index].parts = entries[index].parts.map { part in
         switch part {
         case .fetch(let base): return .fetch(CountedHTTP(base: base, id: id, passes: passes))
         case .errorTap: return part

@@ -7,32 +7,33 @@ import Logging
 
 /// Writes who did what and when: one line of JSON for every operation that succeeds.
 public struct AuditPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "audit",
-    summary: "Writes a line of JSON for every operation that succeeds: what, who and when",
-    kind: .wrap, stages: [.graphQL],
-    options: [
-      OptionDescription(
-        "file", .path, "The file that lines are added to; standard error when not given"),
-      OptionDescription("user", .string, default: "user", "The context value that names the user"),
-      OptionDescription(
-        "tenant", .string, default: "tenant", "The context value that names the tenant"),
-      OptionDescription(
-        "values", .list(.string), "Names of further context values to write"),
-      OptionDescription(
-        "required", .bool, default: "true",
-        "Whether an operation fails when its line cannot be written"),
-    ],
-    examples: ["audit: { file: audit.ndjson }", "audit: { values: [correlation_id] }"])
+  public static let summary =
+    "Writes a line of JSON for every operation that succeeds: what, who and when"
+  public static let documentation = PluginDocumentation(
+    use: "Use it where every change must be traceable to a user.",
+    position: "Put it above the cache read, so that answers from the cache are recorded too.",
+    example: "audit: { file: audit.ndjson }",
+    narration:
+      "An operation that succeeds appends one line with its name, type, user, tenant, source and "
+      + "time to audit.ndjson. When the line cannot be written, the operation is not sent at all.",
+    moreExamples: ["audit: { values: [correlation_id] }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    .graphQL(
-      AuditInterceptor(
-        file: options.string(ifGiven: "file"), user: options.string("user"),
-        tenant: options.string("tenant"), values: options.strings("values"),
-        isRequired: options.bool("required")))
+  @Option("File that lines are appended to; standard error by default") var file: OptionPath?
+  @Option("Context value that names the user") var user = "user"
+  @Option("Context value that names the tenant") var tenant = "tenant"
+  @Option("Names of further context values to write") var values: [String] = []
+  @Option("Whether an operation fails when its line cannot be written") var required = true
+
+  public init() {}
+
+  public var placement: Placement { .wrap(.graphQL) }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [
+      .graphQL(
+        AuditInterceptor(
+          file: file?.path, user: user, tenant: tenant, values: values, isRequired: required))
+    ]
   }
 }
 

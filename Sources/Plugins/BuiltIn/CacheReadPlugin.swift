@@ -4,36 +4,61 @@ import Logging
 
 /// Answers from the cache, as the policy says.
 public struct CacheReadPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "cache-read",
-    summary: "Answers operations from the cache, as the policy says",
-    kind: .step, stages: [.cache], roles: [.cacheRead],
-    options: [
-      OptionDescription(
-        "policy", .choice(CachePolicy.names), default: "cache-first",
-        "When the cache is asked, and when the network; requests may say otherwise"),
-      OptionDescription(
-        "max_age", PipelineFile.maxAge,
-        "How long data are fresh after they were received, where no rule of `types` or `fields` says; "
-          + "without it, for ever"),
-      OptionDescription(
-        "max_stale", PipelineFile.maxAge,
-        "How much older than that data may be and still be used; by default not at all, and after a "
-          + "failure of the network (`network-first`) without limit"),
-    ],
-    examples: [
-      "cache-read", "cache-read: { policy: network-first }",
-      "cache-read: { policy: cache-first, max_age: 5m, max_stale: 1h }",
-    ])
+  public static let summary = "Answers operations from the cache, as the fetch policy says"
+  public static let documentation = PluginDocumentation(
+    use: "Use it wherever the same data is needed more than once.",
+    position:
+      "It belongs above everything that sends requests; `cache-write` below the parser fills the "
+      + "store that it reads. Plugins above it see answers from the cache, those below do not.",
+    example: "cache-read: { policy: cache-first, max_age: 5m, max_stale: 1h }",
+    narration:
+      "A query whose fields are all in the store, none older than five minutes, is answered "
+      + "without the network. Data up to an hour older than that is still used and marked as "
+      + "stale. Any other query goes on to the server.",
+    moreExamples: ["cache-read", "cache-read: { policy: network-first }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    .cacheRead(
-      CacheReadInterceptor(
-        policy: CachePolicy(name: options.string("policy")),
-        maxAge: options.duration(ifGiven: "max_age"),
-        maxStale: options.duration(ifGiven: "max_stale")))
+  @Option("When the cache is read, and when the network is used; requests may override it")
+  var policy = CachePolicy.cacheFirst
+  @Option(
+    "How long data is fresh after it was received, unless `types` or `fields` has a rule; unlimited "
+      + "by default")
+  var maxAge: RecordAge?
+  @Option(
+    "How much older than max_age data may be and still be used; not at all by default, and without "
+      + "limit after a network failure (`network-first`)")
+  var maxStale: RecordAge?
+
+  public init() {}
+
+  public var traits: PluginTraits {
+    policy == .cacheOnly ? [.readsCache, .cacheOnly] : .readsCache
+  }
+
+  public var placement: Placement {
+    var rules: [PlacementRule] = [
+      .once(.readsCache, .cacheRead, "reads the cache"),
+      .above(.fetches, .cacheRead, "so every request would go to the network"),
+      .requires(
+        .store, .cacheRead, "{self} has no store to read",
+        remedy: "add `store: { kind: memory }` to the file"),
+      .requires(
+        .writesCache, with: .memoryStore, .cacheRead,
+        "nothing ever fills the store that {self} reads",
+        remedy: "add `- cache-write` below the parser", severity: .warning),
+    ]
+    if maxStale != nil, maxAge == nil {
+      rules.append(
+        .requires(
+          .ages, .cacheRead,
+          "`max_stale` of {self} has nothing to add to: no rule gives a `max_age`",
+          remedy: "add `max_age` to {self}, or to `types` or `fields`", severity: .warning))
+    }
+    return .step(.cache, rules: rules)
+  }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [.cacheRead(CacheReadInterceptor(
+          policy: policy, maxAge: maxAge?.duration, maxStale: maxStale?.duration))]
   }
 }
 

@@ -19,34 +19,45 @@ public enum CorrelationID {
 
 /// One id for an operation, in its requests, its log lines and its results.
 public struct CorrelationIDPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "correlation-id",
-    summary: "Gives each operation an id that stands in its requests, log lines and results",
-    kind: .wrap, stages: [.graphQL],
-    options: [
-      OptionDescription(
-        "header", .string, default: "X-Correlation-ID",
-        "The field that carries the id; empty sends none"),
-      OptionDescription(
-        "idempotency_key", .bool, default: "false",
-        "Whether mutations carry the id as Idempotency-Key, too, the same in every attempt"),
-    ],
-    examples: [
-      "correlation-id", "correlation-id: { header: X-Request-ID, idempotency_key: true }",
-    ])
+  public static let summary =
+    "Gives each operation an id that is in its requests, log lines and results"
+  public static let documentation = PluginDocumentation(
+    use:
+      "Use it to find one operation in the logs of client and server, or to let a server recognize "
+      + "a mutation that is sent again.",
+    position:
+      "Put it above `logging`, whose lines then carry the id, and above `max-retry`, so that all "
+      + "attempts have the same one.",
+    example: "correlation-id: { header: X-Request-ID, idempotency_key: true }",
+    narration:
+      "Every attempt of an operation carries one random id in X-Request-ID, and a mutation carries "
+      + "it as Idempotency-Key too. An id that the caller gives as the context value "
+      + "correlation_id is used instead.",
+    moreExamples: ["correlation-id"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    let header = options.string("header")
-    let name = HTTPField.Name(header)
-    if name == nil, !header.isEmpty {
-      throw PluginOptionError(
-        option: "header", "`\(header)` is not the name of an HTTP field",
-        remedy: "use letters, digits and hyphens")
+  /// An entry that sends idempotency keys, for remedies of other plugins.
+  static let entryWithKeys = "correlation-id: { idempotency_key: true }"
+
+  @Option("HTTP field that carries the id; empty sends none") var header = "X-Correlation-ID"
+  @Option("Whether mutations carry the id as Idempotency-Key too, the same in every attempt")
+  var idempotencyKey = false
+
+  public init() {}
+
+  public var traits: PluginTraits { idempotencyKey ? .sendsIdempotencyKeys : [] }
+
+  public var placement: Placement { .wrap(.graphQL) }
+
+  public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+    var name: HTTPField.Name?
+    if !header.isEmpty {
+      name = HTTPField.Name(header)
+      if name == nil {
+        throw $header.error(
+          "`\(header)` is not the name of an HTTP field", remedy: "use letters, digits and hyphens")
+      }
     }
-    return .graphQL(
-      CorrelationIDInterceptor(header: name, sendsKeys: options.bool("idempotency_key")))
+    return [.graphQL(CorrelationIDInterceptor(header: name, sendsKeys: idempotencyKey))]
   }
 }
 

@@ -6,15 +6,24 @@ import Logging
 
 /// Lets identical queries that are under way at the same time share one answer.
 public struct DeduplicatePlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "deduplicate",
-    summary: "Lets identical queries that are under way at the same time share one answer",
-    kind: .wrap, stages: [.graphQL], examples: ["deduplicate"])
+  public static let summary =
+    "Lets identical queries that are in flight at the same time share one answer"
+  public static let documentation = PluginDocumentation(
+    use: "Use it where several parts of a program ask for the same data at the same time.",
+    position:
+      "Put it above `cache-read` and below plugins that add context to requests: only queries with "
+      + "equal text, variables, headers and context values share an answer.",
+    example: "deduplicate",
+    narration:
+      "The first of five equal queries is sent. The other four wait for its answer and receive "
+      + "it. Mutations and subscriptions are never shared.")
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    .graphQL(DeduplicateInterceptor(flights: SharedAnswers()))
+  public init() {}
+
+  public var placement: Placement { .wrap(.graphQL) }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [.graphQL(DeduplicateInterceptor(flights: SharedAnswers()))]
   }
 }
 

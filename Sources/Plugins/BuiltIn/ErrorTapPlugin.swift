@@ -4,55 +4,76 @@ import Logging
 
 /// Sees every error just before the caller does: logs it, and maps it by rules.
 public struct ErrorTapPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "error-tap",
-    summary: "Logs every error of whatever origin just before the caller sees it, and maps it",
-    kind: .wrap, stages: [.graphQL],
-    options: [
-      OptionDescription(
-        "log", .bool, default: "true",
-        "Whether errors are logged: those that end an operation, and those in its results"),
-      OptionDescription(
-        "level", .choice(Logger.Level.allCases.map(\.rawValue)), default: "error",
-        "The level of the lines"),
-      OptionDescription("rules", .list(.object(rule)), "The first one that fits decides"),
-    ],
-    examples: [
+  public static let summary =
+    "Logs every error just before the caller receives it, and replaces it by rules"
+  public static let documentation = PluginDocumentation(
+    use:
+      "Use it to log errors in one place whatever their origin, and to turn expected failures into "
+      + "results.",
+    position:
+      "Put it at the top: it sees the error that the caller would receive, after all retries.",
+    example: "error-tap: { rules: [{ statuses: [404], then: recover, data: '{\"user\": null}' }] }",
+    narration:
+      "A response with status 404 becomes a result with a null user. Every other error is logged "
+      + "and reaches the caller unchanged.",
+    moreExamples: [
       "error-tap",
-      "error-tap: { rules: [{ statuses: [404], then: recover, data: '{\"user\": null}' }] }",
       "error-tap: { rules: [{ codes: [cache_miss], then: replace, message: not there yet }] }",
     ])
 
-  private static let rule: [OptionDescription] = [
-    OptionDescription(
-      "codes", .list(.string), "The codes it is for, such as cache_miss; any when not given"),
-    OptionDescription(
-      "layers",
-      .list(.choice(["request", "transport", "graphQL", "cache", "chain"])),
-      "The layers it is for; any when not given"),
-    OptionDescription(
-      "statuses", .list(.int(in: 100...599)), "The HTTP statuses it is for; any when not given"),
-    OptionDescription(
-      "operations", .list(.string), "The operations it is for; any when not given"),
-    OptionDescription(
-      "then", .choice(["rethrow", "replace", "recover", "suppress"]), required: true,
-      "What becomes of the error"),
-    OptionDescription("message", .string, "What the error says that replaces it"),
-    OptionDescription("code", .string, "The code of the error that replaces it"),
-    OptionDescription(
-      "data", .string, "The data, as JSON, of the result that recovers from it; null by default"),
-  ]
+  @Option("Whether errors are logged: those that end an operation, and those in its results")
+  var log = true
+  @Option("Level of the lines") var level = Logger.Level.error
+  @Option("The first rule that applies decides") var rules: [Rule] = []
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    var rules: [ErrorRule] = []
-    for options in options.objects("rules") { rules.append(try ErrorRule(options)) }
-    let level =
-      options.bool("log") ? Logger.Level(rawValue: options.string("level")) ?? .error : nil
-    let tap = RuledErrorTap(level: level, rules: rules)
-    guard let level else { return .errorTap(tap) }
-    return PluginInstance([.graphQL(ErrorLog(level: level)), .errorTap(tap)])
+  struct Rule: OptionSection {
+    @Option("Codes that it applies to, such as cache_miss; any by default") var codes: [String]?
+    @Option("Layers that it applies to; any by default") var layers: [ChainError.Layer]?
+    @Option(100...599, "HTTP statuses that it applies to; any by default") var statuses: [Int]?
+    @Option("Operations that it applies to; any by default") var operations: [String]?
+    @Option("What happens to the error") var then: Action
+    @Option("Message of the error that replaces it") var message: String?
+    @Option("Code of the error that replaces it") var code: String?
+    @Option("Data, as JSON, of the result that replaces it; null by default") var data: String?
+
+    enum Action: String, CaseIterable, ExpressibleByOption {
+      case rethrow, replace, recover, suppress
+    }
+
+    func validate() throws(OptionError) { _ = try outcome() }
+
+    fileprivate func outcome() throws(OptionError) -> ErrorRule.Outcome {
+      switch then {
+      case .rethrow: return .rethrow
+      case .suppress: return .suppress
+      case .replace:
+        guard let message else {
+          throw $then.error(
+            "a rule that replaces errors needs a `message`",
+            remedy: "write `then: replace, message: …`")
+        }
+        return .replace(message: message, code: code)
+      case .recover:
+        do {
+          return .recover(try JSONValue(parsing: data ?? "null").jsonBytes())
+        } catch {
+          throw $data.error(
+            "the `data` of a rule is not JSON: \(error.message)",
+            remedy: "write it in single quotes: data: '{\"user\": null}'")
+        }
+      }
+    }
+  }
+
+  public init() {}
+
+  public var placement: Placement { .wrap(.graphQL) }
+
+  public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+    let level = log ? level : nil
+    let rules = try rules.map { rule throws(OptionError) in try ErrorRule(rule) }
+    let tap = ChainPart.errorTap(RuledErrorTap(level: level, rules: rules))
+    return level.map { [.graphQL(ErrorLog(level: $0)), tap] } ?? [tap]
   }
 }
 
@@ -66,42 +87,23 @@ private struct ErrorRule: Sendable {
   }
 
   let codes: Set<String>?
-  let layers: Set<String>?
+  let layers: Set<ChainError.Layer>?
   let statuses: Set<Int>?
   let operations: Set<String>?
   let outcome: Outcome
 
-  init(_ options: PluginOptions) throws(PluginOptionError) {
-    codes = options["codes"].map { _ in Set(options.strings("codes")) }
-    layers = options["layers"].map { _ in Set(options.strings("layers")) }
-    statuses = options["statuses"].map { _ in Set(options.ints("statuses")) }
-    operations = options["operations"].map { _ in Set(options.strings("operations")) }
-    switch options.string("then") {
-    case "replace":
-      guard let message = options.string(ifGiven: "message") else {
-        throw PluginOptionError(
-          option: "rules", "a rule that replaces errors needs a `message`",
-          remedy: "write `then: replace, message: …`")
-      }
-      outcome = .replace(message: message, code: options.string(ifGiven: "code"))
-    case "recover":
-      do {
-        let data = try JSONValue(parsing: options.string(ifGiven: "data") ?? "null")
-        outcome = .recover(data.jsonBytes())
-      } catch {
-        throw PluginOptionError(
-          option: "rules", "the `data` of a rule is not JSON: \(error.message)",
-          remedy: "write it in single quotes: data: '{\"user\": null}'")
-      }
-    case "suppress": outcome = .suppress
-    default: outcome = .rethrow
-    }
+  init(_ rule: ErrorTapPlugin.Rule) throws(OptionError) {
+    codes = rule.codes.map { Set($0) }
+    layers = rule.layers.map { Set($0) }
+    statuses = rule.statuses.map { Set($0) }
+    operations = rule.operations.map { Set($0) }
+    outcome = try rule.outcome()
   }
 
   func fits(_ error: any Error, _ request: GraphQLRequest) -> Bool {
     let failure = error as? ChainError
     if let codes, !(failure.map { codes.contains($0.code.rawValue) } ?? false) { return false }
-    if let layers, !(failure.map { layers.contains($0.layer.rawValue) } ?? false) { return false }
+    if let layers, !(failure.map { layers.contains($0.layer) } ?? false) { return false }
     if let statuses, !(failure?.http.map { statuses.contains($0.status) } ?? false) { return false }
     if let operations, !(request.operationName.map(operations.contains) ?? false) { return false }
     return true

@@ -5,153 +5,170 @@ import Logging
 
 /// Sends requests over the network.
 public struct FetchPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "fetch",
-    summary: "Sends the request over the network and hands the response on as it arrives",
-    kind: .step, stages: [.http], roles: [.fetch],
-    options: [
-      OptionDescription(
-        "timeout", .duration(in: .milliseconds(1)...(.seconds(86_400))), default: "5m",
-        "The longest time from sending the request to the last byte of the body"),
-      OptionDescription(
-        "connect_timeout", .duration(in: .milliseconds(1)...(.seconds(3_600))), default: "10s",
-        "The longest time until a connection stands"),
-      OptionDescription(
-        "idle_timeout", .duration(in: .milliseconds(1)...(.seconds(3_600))), default: "30s",
-        "The longest silence of the server"),
-      OptionDescription(
-        "max_body", .size(in: ByteSize(bytes: 1)...ByteSize(bytes: 1 << 50)), default: "1GiB",
-        "The largest body, after decompression"),
-      OptionDescription(
-        "max_ratio", .int(in: 1...1_000_000),
-        "How many times larger a body may become by decompression; any number when not given"),
-      OptionDescription(
-        "max_headers", .size(in: ByteSize(bytes: 256)...ByteSize(bytes: 2 << 20)),
-        default: "64KiB", "The largest header of a response, in all its fields"),
-      OptionDescription(
-        "min_throughput", .size(in: ByteSize(bytes: 0)...ByteSize(bytes: 1 << 40)),
-        default: "0B",
-        "The fewest bytes per second of a body that takes longer than idle_timeout; 0B takes any"),
-      OptionDescription(
-        "redirects", .choice(RedirectPolicy.Reach.allCases.map(\.rawValue)), default: "none",
-        "Which redirects are followed; those of a POST only with 307 and 308, none from https to "
-          + "http, and secret fields are not sent to another origin"),
-      OptionDescription(
-        "max_redirects", .int(in: 1...20), default: "3", "How many redirects follow one another"),
-      OptionDescription("tls", .object(tls), default: "{}", "What secure connections ask for"),
-      OptionDescription(
-        "proxy", .string, default: "environment",
-        "The proxy, as http://host:port or socks5h://host:port; `environment` takes https_proxy, "
-          + "http_proxy, all_proxy and no_proxy as curl does, `none` takes no proxy. Secure "
-          + "connections are tunnelled (CONNECT), plain requests handed to an HTTP proxy as they are; "
-          + "the way to the proxy itself is not encrypted"),
-      OptionDescription(
-        "no_proxy", .list(.string),
-        "Hosts that are asked without a proxy, with their subdomains, and addresses or ranges such as "
-          + "10.0.0.0/8; * stands for all"),
-      OptionDescription(
-        "http2", .bool, default: "true", "Whether HTTP/2 is spoken where the server offers it"),
-      OptionDescription(
-        "max_connections", .int(in: 1...10_000), default: "256",
-        "The most connections to one server that speaks HTTP/1.1"),
-      OptionDescription(
-        "keep_alive", .duration(in: .milliseconds(1)...(.seconds(3_600))), default: "60s",
-        "How long a connection without work is kept"),
-      OptionDescription(
-        "decompress", .bool, default: "true", "Whether compressed bodies are asked for and unpacked"
-      ),
-    ],
-    examples: [
-      "fetch", "fetch: { timeout: 30s, max_body: 8GiB }",
+  public static let summary =
+    "Sends the request over the network and receives the response as it arrives"
+  public static let documentation = PluginDocumentation(
+    use: "Every chain that reaches a server has one.",
+    position:
+      "It is the innermost plugin: everything that changes requests belongs above it, and "
+      + "`response-code` and `parse` below it.",
+    example: "fetch: { timeout: 30s, max_body: 8GiB }",
+    narration:
+      "The request is sent over a connection that is kept for the next one. When the body has not "
+      + "arrived completely after 30 seconds, or is larger than 8 GiB after decompression, the "
+      + "exchange fails.",
+    moreExamples: [
+      "fetch",
       "fetch: { tls: { ca_file: company-ca.pem }, proxy: \"http://proxy.example.com:3128\" }",
     ])
 
-  private static let tls: [OptionDescription] = [
-    OptionDescription(
-      "ca_file", .path, "The certificates of trusted authorities (PEM), instead of the system's"),
-    OptionDescription(
-      "client_certificate", .path, "The certificate chain that is shown to the server (PEM)"),
-    OptionDescription("client_key", .path, "The key of that certificate (PEM)"),
-    OptionDescription(
-      "server_name", .string,
-      "The name that is asked for and must stand in the server's certificate, in the place of the "
-        + "URL's host"),
-    OptionDescription(
-      "min_version", .choice(TLSSettings.Version.allCases.map(\.rawValue)), default: "1.2",
-      "The oldest version of TLS that is spoken"),
-  ]
+  @Option(
+    .milliseconds(1) ... .seconds(86_400),
+    "Longest time from sending the request to the last byte of the body")
+  var timeout = Duration.seconds(300)
+  @Option(.milliseconds(1) ... .seconds(3_600), "Time limit for connecting")
+  var connectTimeout = Duration.seconds(10)
+  @Option(.milliseconds(1) ... .seconds(3_600), "Longest time without a byte from the server")
+  var idleTimeout = Duration.seconds(30)
+  @Option(
+    ByteSize(bytes: 1)...ByteSize(bytes: 1 << 50), "Size limit of a body, after decompression")
+  var maxBody = ByteSize.gibibytes(1)
+  @Option(
+    1...1_000_000, "Largest factor by which decompression may enlarge a body; unlimited by default")
+  var maxRatio: Int?
+  @Option(
+    ByteSize(bytes: 256)...ByteSize(bytes: 2 << 20),
+    "Size limit of the header fields of a response together")
+  var maxHeaders = ByteSize.kibibytes(64)
+  @Option(
+    ByteSize(bytes: 0)...ByteSize(bytes: 1 << 40),
+    "Least bytes per second of a body that takes longer than idle_timeout; 0B for no limit")
+  var minThroughput = ByteSize(bytes: 0)
+  @Option(
+    "Redirects that are followed; of a POST only 307 and 308, none from https to http, and secret "
+      + "fields are not sent to another origin")
+  var redirects = RedirectPolicy.Reach.none
+  @Option(1...20, "How many redirects may follow one another") var maxRedirects = 3
+  @Option("Requirements for TLS connections") var tls = TLS()
+  @Option(
+    "Proxy, as http://host:port or socks5h://host:port; `environment` uses https_proxy, http_proxy, "
+      + "all_proxy and no_proxy as curl does, `none` uses no proxy. TLS connections are tunnelled "
+      + "(CONNECT), plain requests are sent to an HTTP proxy; the connection to the proxy itself is "
+      + "not encrypted")
+  var proxy = "environment"
+  @Option(
+    "Hosts that are reached without a proxy, with their subdomains, and addresses or ranges such as "
+      + "10.0.0.0/8; * for all")
+  var noProxy: [String] = []
+  @Option("Whether HTTP/2 is used where the server offers it") var http2 = true
+  @Option(1...10_000, "Most connections to one server that uses HTTP/1.1")
+  var maxConnections = 256
+  @Option(.milliseconds(1) ... .seconds(3_600), "How long an idle connection is kept")
+  var keepAlive = Duration.seconds(60)
+  @Option("Whether compressed bodies are requested and decompressed") var decompress = true
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
+  struct TLS: OptionSection {
+    @Option("Certificates of trusted authorities (PEM), instead of the system's")
+    var caFile: OptionPath?
+    @Option("Certificate chain of this client (PEM)") var clientCertificate: OptionPath?
+    @Option("Key of that certificate (PEM)") var clientKey: OptionPath?
+    @Option(
+      "Name that is requested and that the server's certificate must have, instead of the URL's host"
+    )
+    var serverName: String?
+    @Option("Oldest version of TLS that is accepted") var minVersion = TLSSettings.Version.tls12
+
+    func validate() throws(OptionError) {
+      if let serverName, serverName.isEmpty || !serverName.utf8.allSatisfy(Self.isHostCharacter) {
+        throw $serverName.error(
+          "this is not the name of a host",
+          remedy: "write the name that is in the certificate, such as api.example.com")
+      }
+      if (clientCertificate == nil) != (clientKey == nil) {
+        let message = "a certificate of this client needs its key, and a key its certificate"
+        let remedy = "give both client_certificate and client_key"
+        throw clientKey == nil
+          ? $clientCertificate.error(message, remedy: remedy)
+          : $clientKey.error(message, remedy: remedy)
+      }
+    }
+
+    var settings: TLSSettings {
+      var settings = TLSSettings()
+      settings.authorityFile = caFile?.path
+      settings.certificateFile = clientCertificate?.path
+      settings.keyFile = clientKey?.path
+      settings.serverName = serverName
+      settings.minimumVersion = minVersion
+      return settings
+    }
+
+    private static func isHostCharacter(_ byte: UInt8) -> Bool {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+  }
+
+  public init() {}
+
+  public var traits: PluginTraits { .fetches }
+
+  public var placement: Placement {
+    .step(
+      .http,
+      rules: [
+        .once(.fetches, .fetch, "fetches"),
+        .requires(
+          .parses, atChain: true, .parse, "nothing parses the responses of {self}",
+          remedy: "add `- parse` below {self}"),
+        .requires(
+          .endpoint, .wrongValue, "{self} needs the key `endpoint`",
+          remedy: "add `endpoint: { url: … }` to the file"),
+      ])
+  }
+
+  public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     var limits = HTTPLimits()
-    limits.total = options.duration("timeout")
-    limits.connect = options.duration("connect_timeout")
-    limits.idle = options.duration("idle_timeout")
-    limits.bodyBytes = options.size("max_body")
-    limits.decompressionRatio = options.int(ifGiven: "max_ratio")
-    limits.headerBytes = options.size("max_headers")
-    limits.minimumThroughput = options.size("min_throughput")
-    limits.connection.tls = try tls(options.object("tls"))
-    limits.connection.proxies = try proxies(options, environment)
-    limits.connection.usesHTTP2 = options.bool("http2")
-    limits.connection.maximumPerHost = options.int("max_connections")
-    limits.connection.keepAlive = options.duration("keep_alive")
-    limits.connection.decompresses = options.bool("decompress")
-    let redirects = RedirectPolicy(
-      reach: options.choice("redirects"), maximum: options.int("max_redirects"))
-    return .fetch(FetchInterceptor(limits: limits, redirects: redirects))
+    limits.total = timeout
+    limits.connect = connectTimeout
+    limits.idle = idleTimeout
+    limits.bodyBytes = maxBody
+    limits.decompressionRatio = maxRatio
+    limits.headerBytes = maxHeaders
+    limits.minimumThroughput = minThroughput
+    limits.connection.tls = tls.settings
+    limits.connection.proxies = try proxies(environment)
+    limits.connection.usesHTTP2 = http2
+    limits.connection.maximumPerHost = maxConnections
+    limits.connection.keepAlive = keepAlive
+    limits.connection.decompresses = decompress
+    return [
+      .fetch(
+        FetchInterceptor(
+          limits: limits, redirects: RedirectPolicy(reach: redirects, maximum: maxRedirects)))
+    ]
   }
 
-  private static func tls(_ options: PluginOptions) throws(PluginOptionError) -> TLSSettings {
-    var tls = TLSSettings()
-    tls.authorityFile = options.string(ifGiven: "ca_file")
-    tls.certificateFile = options.string(ifGiven: "client_certificate")
-    tls.keyFile = options.string(ifGiven: "client_key")
-    tls.minimumVersion = options.choice("min_version")
-    tls.serverName = options.string(ifGiven: "server_name")
-    if let name = tls.serverName, !name.utf8.allSatisfy(isHostCharacter) || name.isEmpty {
-      throw PluginOptionError(
-        option: "tls.server_name", "this is no name of a host",
-        remedy: "write the name that stands in the certificate, such as api.example.com")
-    }
-    if (tls.certificateFile == nil) != (tls.keyFile == nil) {
-      throw PluginOptionError(
-        option: tls.keyFile == nil ? "tls.client_certificate" : "tls.client_key",
-        "a certificate of this client needs its key, and a key its certificate",
-        remedy: "give both client_certificate and client_key")
-    }
-    return tls
-  }
-
-  private static func isHostCharacter(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-      UInt8(ascii: "_"):
-      true
-    default: false
-    }
-  }
-
-  private static func proxies(
-    _ options: PluginOptions, _ environment: PluginEnvironment
-  ) throws(PluginOptionError) -> HTTPProxies {
-    let given = options.string(ifGiven: "proxy") ?? "none"
+  private func proxies(_ environment: PluginEnvironment) throws(OptionError) -> HTTPProxies {
     do throws(HTTPProxy.InvalidURL) {
       var proxies = HTTPProxies()
-      switch given {
+      switch proxy {
       case "none": break
       case "environment": proxies = try HTTPProxies(environment: environment.variable)
       default:
-        let proxy = try HTTPProxy(url: given)
+        let proxy = try HTTPProxy(url: proxy)
         proxies = HTTPProxies(http: proxy, https: proxy)
       }
-      proxies.exceptions += options.strings("no_proxy")
+      proxies.exceptions += noProxy
       return proxies
     } catch {
-      throw PluginOptionError(
-        option: "proxy", "no proxy can be used: \(error.reason)",
+      throw $proxy.error(
+        "no proxy can be used: \(error.reason)",
         remedy: "write http://host:port, socks5h://host:port, `environment` or `none`")
     }
   }

@@ -3,58 +3,61 @@ import HTTPTypes
 
 /// Sets, adds, defaults and removes the fields of HTTP requests.
 public struct HeadersPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "headers",
-    summary: "Sets, adds, defaults and removes the fields of HTTP requests",
-    kind: .wrap, stages: [.http], roles: [.changesHeaders],
-    options: [
-      OptionDescription(
-        "set", .map(.template), secrecy: .secretHeaders,
-        "Fields that replace those of the same name"),
-      OptionDescription(
-        "add", .map(.template), secrecy: .secretHeaders,
-        "Fields that stand beside those of the same name"),
-      OptionDescription(
-        "default", .map(.template), secrecy: .secretHeaders,
-        "Fields that are sent unless there is one of the same name"),
-      OptionDescription("remove", .list(.string), "Names of fields that are not sent"),
-    ],
-    examples: [
-      #"headers: { set: { X-Client: "gqlrun" }, remove: [Accept-Language] }"#,
-      #"headers: { default: { X-Tenant: "${context:tenant:-none}" } }"#,
-    ])
+  public static let summary = "Sets, adds, defaults and removes the fields of HTTP requests"
+  public static let documentation = PluginDocumentation(
+    use:
+      "Use it for fields that depend on the request's context, and to remove fields. Fields that "
+      + "are the same for every request belong in `headers` of `endpoint`.",
+    position:
+      "It belongs between the cache read and the fetch. A `logging` that shows headers belongs "
+      + "below it.",
+    example: #"headers: { default: { X-Tenant: "${context:tenant:-none}" } }"#,
+    narration:
+      "A request that has no field X-Tenant gets one with the context value tenant, or `none` "
+      + "when the request's context has no such value.",
+    moreExamples: [#"headers: { set: { X-Client: "gqlrun" }, remove: [Accept-Language] }"#])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    try .http(
-      HeadersInterceptor(
-        removed: options.strings("remove").map { name throws(PluginOptionError) in
-          try field(name, "remove")
-        },
-        set: fields(options, "set"), added: fields(options, "add"),
-        defaults: fields(options, "default")))
+  @Option("Fields that replace those of the same name", secrecy: .secretHeaders)
+  var set = OptionMap<Template>()
+  @Option("Fields that are added to those of the same name", secrecy: .secretHeaders)
+  var add = OptionMap<Template>()
+  @Option("Fields that are sent unless there is one of the same name", secrecy: .secretHeaders)
+  var `default` = OptionMap<Template>()
+  @Option("Names of fields that are not sent") var remove: [HTTPField.Name] = []
+
+  public init() {}
+
+  public var traits: PluginTraits {
+    // A constant would be the same for all mutations.
+    let sendsKeys = [set, add, `default`].contains {
+      $0.entries.contains { $0.name.lowercased() == "idempotency-key" && !$0.value.isConstant }
+    }
+    return sendsKeys ? [.changesHeaders, .sendsIdempotencyKeys] : .changesHeaders
   }
 
-  private static func fields(
-    _ options: PluginOptions, _ option: String
-  ) throws(PluginOptionError) -> [HeadersInterceptor.Field] {
-    var fields: [HeadersInterceptor.Field] = []
-    for (name, value) in options.templateMap(option) {
-      fields.append(.init(name: try field(name, "\(option).\(name)"), value: value))
-    }
-    return fields
+  public var placement: Placement { .wrap(.http) }
+
+  public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+    [
+      .http(
+        HeadersInterceptor(
+          removed: remove, set: try fields($set), added: try fields($add),
+          defaults: try fields($default)))
+    ]
   }
 
-  private static func field(
-    _ name: String, _ option: String
-  ) throws(PluginOptionError) -> HTTPField.Name {
-    guard let field = HTTPField.Name(name) else {
-      throw PluginOptionError(
-        option: option, "`\(name)` is not the name of an HTTP field",
-        remedy: "use letters, digits and hyphens")
+  private func fields(
+    _ option: Option<OptionMap<Template>>
+  ) throws(OptionError) -> [HeadersInterceptor.Field] {
+    try option.wrappedValue.entries.map { entry throws(OptionError) in
+      guard let name = HTTPField.Name(entry.name) else {
+        throw OptionError(
+          option: "\(option.name).\(entry.name)",
+          "`\(entry.name)` is not the name of an HTTP field",
+          remedy: "use letters, digits and hyphens")
+      }
+      return .init(name: name, value: entry.value)
     }
-    return field
   }
 }
 

@@ -4,47 +4,52 @@ import Logging
 
 /// One line when an operation goes out, one when it comes back.
 public struct LoggingPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "logging",
-    summary: "Logs operations on their way out and back, and HTTP exchanges where asked to",
-    kind: .wrap, stages: [.graphQL, .http], roles: [.logsHeaders],
-    options: [
-      OptionDescription(
-        "level", .choice(Logger.Level.allCases.map(\.rawValue)), default: "info",
-        "The level of the lines; errors are logged as errors whatever it is"),
-      OptionDescription(
-        "headers", .bool, default: "false",
-        "Whether the fields of requests and responses are logged, with their secrets hidden"),
-      OptionDescription(
-        "body", .bool, default: "false",
-        "Whether the bodies of requests and responses are logged, with their secrets hidden"),
-      OptionDescription(
-        "max_body", .size(in: ByteSize(bytes: 1)...(.mebibytes(16))), default: "4KiB",
-        "How much of a body is logged"),
-      OptionDescription(
-        "redact", .list(.string),
-        "Names of further members of JSON objects whose values are not logged"),
-    ],
-    examples: [
-      "logging", "logging: { level: debug, headers: true }",
-      "logging: { body: true, max_body: 1KiB, redact: [email] }",
-    ])
+  public static let summary =
+    "Logs operations on their path to the server and back, and HTTP exchanges on request"
+  public static let documentation = PluginDocumentation(
+    use: "Use it in every pipeline: one line for each operation and one for each result.",
+    position:
+      "Put it at the top to see operations as the caller does. To see requests as they are sent, "
+      + "put a second one directly above `fetch`: the headers that it shows are those at its "
+      + "position.",
+    example: "logging: { level: debug, headers: true }",
+    narration:
+      "A query produces the line `→ User`, then the HTTP request with its header fields, the "
+      + "response with its own, and `← User [server] 12 ms`. Tokens and cookies are shown as •••.",
+    moreExamples: ["logging", "logging: { body: true, max_body: 1KiB, redact: [email] }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    let level = Logger.Level(rawValue: options.string("level")) ?? .info
-    var parts: [PluginInstance.Part] = [.graphQL(OperationLog(level: level))]
-    let showsHeaders = options.bool("headers")
-    let bodies =
-      options.bool("body")
-      ? BodyView(
-        limit: options.size("max_body").bytes,
-        redacted: options.strings("redact")) : nil
-    if showsHeaders || bodies != nil {
-      parts.append(.http(ExchangeLog(level: level, showsHeaders: showsHeaders, bodies: bodies)))
-    }
-    return PluginInstance(parts)
+  @Option("Level of the lines; errors are always logged as errors") var level = Logger.Level.info
+  @Option("Whether the header fields of requests and responses are logged, with secrets hidden")
+  var headers = false
+  @Option("Whether the bodies of requests and responses are logged, with secrets hidden")
+  var body = false
+  @Option(ByteSize(bytes: 1)...(.mebibytes(16)), "How much of a body is logged")
+  var maxBody = ByteSize.kibibytes(4)
+  @Option("Names of further members of JSON objects whose values are not logged")
+  var redact: [String] = []
+
+  public init() {}
+
+  public var traits: PluginTraits { headers ? .showsHeaders : [] }
+
+  public var placement: Placement {
+    .wrap(
+      .graphQL, .http,
+      rules: headers
+        ? [
+          .belowAll(
+            .changesHeaders, .loggingPlace, "which changes the headers that it shows",
+            remedy: "add another {self} below {other}")
+        ] : [])
+  }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    let operations = ChainPart.graphQL(OperationLog(level: level))
+    guard headers || body else { return [operations] }
+    let bodies = body ? BodyView(limit: maxBody.bytes, redacted: redact) : nil
+    return [
+      operations, .http(ExchangeLog(level: level, showsHeaders: headers, bodies: bodies)),
+    ]
   }
 }
 

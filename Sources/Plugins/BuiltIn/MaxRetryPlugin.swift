@@ -4,71 +4,88 @@ import Logging
 
 /// Retries what may succeed the next time, and bounds the retries that other plugins ask for.
 public struct MaxRetryPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "max-retry",
-    summary: "Retries failures that may pass, and bounds every retry of the chain",
-    kind: .wrap, stages: [.graphQL], roles: [.boundsRestarts],
-    options: [
-      OptionDescription(
-        "max_retries", .int(in: 0...24), default: "3", "How many attempts may follow the first"),
-      OptionDescription(
-        "on", .list(.choice(["network", "429", "502", "503", "504"])),
-        default: "[network, 429, 502, 503, 504]", "What is retried without being asked"),
-      OptionDescription(
-        "backoff",
-        .object([
-          OptionDescription(
-            "base", .duration(in: .zero...(.seconds(3_600))), default: "300ms",
-            "The delay before the first retry"),
-          OptionDescription(
-            "factor", .double(in: 1...10), default: "2", "What each delay grows by"),
-          OptionDescription(
-            "max", .duration(in: .zero...(.seconds(3_600))), default: "20s", "The longest delay"),
-          OptionDescription(
-            "jitter", .choice(["none", "full", "equal"]), default: "equal",
-            "How much of a delay is left to chance: nothing, all, or half of it"),
-        ]), default: "{}", "How long to wait before a retry"),
-      OptionDescription(
-        "respect_retry_after", .bool, default: "true",
-        "Whether the server's Retry-After is waited for when it is longer"),
-      OptionDescription(
-        "retry_after_max", .duration(in: .zero...(.seconds(86_400))), default: "60s",
-        "The longest Retry-After that is waited for; a longer one ends the retries"),
-      OptionDescription(
-        "budget", .percentage, default: "10%",
-        "The share of operations that may be retried when many are run; the first ten retries are "
-          + "free"),
-      OptionDescription(
-        "mutations", .choice(["unsent", "always"]), default: "unsent",
-        "Whether mutations are retried only when they surely were not sent, or always"),
-    ],
-    examples: [
-      "max-retry: { max_retries: 5, backoff: { base: 1s, max: 1m } }",
-      "max-retry: { on: [network], respect_retry_after: false }",
-    ])
+  public static let summary = "Retries transient failures, and bounds every retry of the chain"
+  public static let documentation = PluginDocumentation(
+    use:
+      "Use it for servers that are overloaded or unreachable for a moment, and with every plugin "
+      + "that starts the chain again, such as `apq` and `token-refresh`.",
+    position:
+      "It belongs above all plugins that start the chain again, whose retries it bounds, and "
+      + "above the cache read.",
+    example: "max-retry: { max_retries: 5, backoff: { base: 1s, max: 1m } }",
+    narration:
+      "A query that the server refuses with 503 is sent again after about 1, 2, 4, 8 and 16 "
+      + "seconds; the sixth failure is the caller's. A Retry-After of the server that is longer "
+      + "is waited for. A mutation is sent again only when it was surely not sent before.",
+    moreExamples: ["max-retry: { on: [network], respect_retry_after: false }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    let backoff = options.object("backoff")
-    return .graphQL(
-      MaxRetryInterceptor(
-        maxRetries: options.int("max_retries"),
-        triggers: Set(options.strings("on")),
-        backoff: Backoff(
-          base: backoff.duration("base"), factor: backoff.double("factor"),
-          max: backoff.duration("max"),
-          jitter: Backoff.Jitter(rawValue: backoff.string("jitter")) ?? .equal),
-        respectsRetryAfter: options.bool("respect_retry_after"),
-        retryAfterMax: options.duration("retry_after_max"),
-        budget: RetryBudget(share: options.percentage("budget")),
-        retriesMutations: options.string("mutations") == "always"))
+  @Option(0...24, "How many attempts may follow the first") var maxRetries = 3
+  @Option("Failures that are retried without a plugin asking for it") var on = Trigger.allCases
+  @Option("Delays between attempts") var backoff = BackoffOptions()
+  @Option("Whether a longer Retry-After of the server is waited for") var respectRetryAfter = true
+  @Option(
+    .zero ... .seconds(86_400),
+    "Longest Retry-After that is waited for; a longer one ends the retries")
+  var retryAfterMax = Duration.seconds(60)
+  @Option(
+    "Share of operations that may be retried when many are run; the first ten retries are free")
+  var budget = Percentage(fraction: 0.1)
+  @Option("Whether mutations are retried only when they surely were not sent, or always")
+  var mutations = Mutations.unsent
+
+  enum Trigger: String, CaseIterable, ExpressibleByOption {
+    case network
+    case tooManyRequests = "429"
+    case badGateway = "502"
+    case unavailable = "503"
+    case gatewayTimeout = "504"
+  }
+
+  enum Mutations: String, CaseIterable, ExpressibleByOption { case unsent, always }
+
+  struct BackoffOptions: OptionSection {
+    @Option(.zero ... .seconds(3_600), "Delay before the first retry")
+    var base = Duration.milliseconds(300)
+    @Option(1...10, "Factor by which each delay exceeds the one before") var factor = 2.0
+    @Option(.zero ... .seconds(3_600), "Longest delay") var max = Duration.seconds(20)
+    @Option("How much of a delay is random: nothing, all, or half of it")
+    var jitter = Backoff.Jitter.equal
+  }
+
+  public init() {}
+
+  public var traits: PluginTraits {
+    mutations == .always ? [.boundsRestarts, .repeatsMutations] : .boundsRestarts
+  }
+
+  public var placement: Placement {
+    .wrap(
+      .graphQL,
+      rules: mutations == .always
+        ? [
+          .requires(
+            .sendsIdempotencyKeys, .retriedMutations,
+            "{self} sends mutations again, and no server can recognize a repeated one",
+            remedy: "add `- \(CorrelationIDPlugin.entryWithKeys)`, or leave out `mutations`")
+        ] : [])
+  }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [
+      .graphQL(
+        MaxRetryInterceptor(
+          maxRetries: maxRetries, triggers: Set(on.map(\.rawValue)),
+          backoff: Backoff(
+            base: backoff.base, factor: backoff.factor, max: backoff.max, jitter: backoff.jitter),
+          respectsRetryAfter: respectRetryAfter, retryAfterMax: retryAfterMax,
+          budget: RetryBudget(share: budget.fraction), retriesMutations: mutations == .always))
+    ]
   }
 }
 
 /// How long to wait before a retry: `min(base * factor^n, max)` before retry `n`, counted from 0, with jitter.
 struct Backoff: Sendable {
-  enum Jitter: String, Sendable {
+  enum Jitter: String, CaseIterable, ExpressibleByOption {
     case none, full, equal
   }
 

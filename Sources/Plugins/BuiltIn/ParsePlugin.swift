@@ -6,32 +6,49 @@ import Logging
 
 /// Reads responses as they arrive: into records and into the result.
 public struct ParsePlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "parse",
-    summary: "Reads JSON responses as they arrive, into records and into the result, in one pass",
-    kind: .step, stages: [.parsing], roles: [.parse],
-    options: [
-      OptionDescription(
-        "max_depth", .int(in: 1...2_000), default: "512", "How deep objects and lists may nest"),
-      OptionDescription(
-        "max_string", .size(in: ByteSize(bytes: 1)...ByteSize(bytes: 1 << 30)), default: "16MiB",
-        "The longest string, and the largest custom scalar"),
-      OptionDescription(
-        "check_shape", .bool, default: "false",
-        "Whether responses are held against the pipeline's schema: a null or a value it forbids is an "
-          + "error"),
-    ],
-    examples: ["parse", "parse: { max_string: 64MiB }", "parse: { check_shape: true }"])
+  public static let summary =
+    "Reads JSON responses as they arrive, into records and into the result, in one pass"
+  public static let documentation = PluginDocumentation(
+    use: "Every chain that receives responses has one.",
+    position:
+      "It belongs below `fetch` and `response-code`, and above `cache-write`, which receives its "
+      + "records.",
+    example: "parse: { max_string: 64MiB }",
+    narration:
+      "The response is normalized while it arrives, so that a body of any size needs little "
+      + "memory. A string longer than 64 MiB ends the operation with an error, and nothing is "
+      + "written.",
+    moreExamples: ["parse", "parse: { check_shape: true }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    let bytes = options.size("max_string").bytes
-    return .parsing(
-      ParseInterceptor(
-        limits: ResponseLimits(
-          json: JSONLimits(maxDepth: Int32(options.int("max_depth")), maxStringBytes: bytes),
-          maxOpaqueBytes: bytes), checksShape: options.bool("check_shape")))
+  @Option(1...2_000, "How deep objects and lists may nest") var maxDepth = 512
+  @Option(
+    ByteSize(bytes: 1)...ByteSize(bytes: 1 << 30), "Longest string, and largest custom scalar")
+  var maxString = ByteSize.mebibytes(16)
+  @Option(
+    "Whether responses are checked against the pipeline's schema: a null or a value that it forbids "
+      + "is an error")
+  var checkShape = false
+
+  public init() {}
+
+  public var traits: PluginTraits { .parses }
+
+  public var placement: Placement {
+    .step(
+      .parsing,
+      rules: [
+        .once(.parses, .parse, "parses"), .below(.fetches, .parse, "which receives what it parses"),
+      ])
+  }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [
+      .parsing(
+        ParseInterceptor(
+          limits: ResponseLimits(
+            json: JSONLimits(maxDepth: Int32(maxDepth), maxStringBytes: maxString.bytes),
+            maxOpaqueBytes: maxString.bytes), checksShape: checkShape))
+    ]
   }
 }
 

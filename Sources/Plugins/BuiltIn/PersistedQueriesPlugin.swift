@@ -9,76 +9,92 @@ import Logging
 ///
 /// https://www.apollographql.com/docs/apollo-server/performance/apq
 public struct PersistedQueriesPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "apq",
-    summary:
-      "Sends the hash of a document first, and the document only when the server does not know it",
-    kind: .wrap, stages: [.graphQL], roles: [.persistedQueries, .restarts],
-    options: [
-      OptionDescription(
-        "query_method", .choice(Endpoint.Method.allCases.map(\.rawValue)), default: "POST",
-        "How queries are sent by their hash; mutations are always sent by POST"),
-      OptionDescription(
-        "retry_method", .choice(Endpoint.Method.allCases.map(\.rawValue)), default: "POST",
-        "How queries are sent when the server did not know the hash"),
-      OptionDescription(
-        "manifest", .path,
-        "The operation manifest of the server; its ids are sent as hashes"),
-      OptionDescription(
-        "persisted_only", .bool, default: "false",
-        "Whether documents are never sent, so that what the server does not know fails"),
-      OptionDescription(
-        "style", .choice(PersistedQueryStyle.allCases.map(\.rawValue)), default: "extensions",
-        "Where the hash stands: in extensions.persistedQuery, or in documentId"),
-    ],
-    examples: [
-      "apq", "apq: { query_method: GET }",
-      "apq: { manifest: operations.json, persisted_only: true }",
-    ])
+  public static let name = "apq"
+  public static let summary =
+    "Sends the hash of a document first, and the document only when the server does not know it"
+  public static let documentation = PluginDocumentation(
+    use:
+      "Use it for servers with automatic persisted queries, to send less and to let caches between "
+      + "client and server answer GET requests; or with an operation manifest, for servers that "
+      + "accept registered operations only.",
+    position:
+      "It belongs between the cache read and the HTTP stage, and below `max-retry`: a hash that "
+      + "the server does not know starts the chain again.",
+    example: "apq: { query_method: GET }",
+    narration:
+      "A query is sent as a GET request with its hash. A server that does not know the hash "
+      + "answers PersistedQueryNotFound; the query is then sent again by POST, with the document, "
+      + "and the server knows it from then on.",
+    moreExamples: ["apq", "apq: { manifest: operations.json, persisted_only: true }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    let isOnly = options.bool("persisted_only")
-    let style: PersistedQueryStyle = options.choice("style")
-    if style == .documentId, !isOnly {
-      throw PluginOptionError(
-        option: "style", "a server cannot ask for a document that is named by `documentId`",
-        remedy: "add `persisted_only: true`")
-    }
-    return .graphQL(
-      PersistedQueriesInterceptor(
-        queryMethod: options.choice("query_method"), retryMethod: options.choice("retry_method"),
-        ids: try options.string(ifGiven: "manifest").map {
-          path throws(PluginOptionError) in try ids(path)
-        }, isOnly: isOnly, style: style))
+  @Option("HTTP method of queries that are sent by their hash; mutations are always sent by POST")
+  var queryMethod = Endpoint.Method.post
+  @Option("HTTP method of queries whose hash the server did not know")
+  var retryMethod = Endpoint.Method.post
+  @Option("Operation manifest of the server; its ids are sent as hashes") var manifest: OptionPath?
+  @Option("Whether documents are never sent, so that an operation the server does not know fails")
+  var persistedOnly = false
+  @Option("Member that carries the hash: extensions.persistedQuery, or documentId")
+  var style = PersistedQueryStyle.extensions
+
+  public init() {}
+
+  public var traits: PluginTraits { persistedOnly ? [] : .restarts }
+
+  public var placement: Placement {
+    var placement = Placement.wrap(
+      .graphQL,
+      rules: [
+        .below(
+          .readsCache, .persistedQueries, "where its second attempt would read the cache again"),
+        .above(
+          .parses, moving: .fetches, .persistedQueries,
+          "its position in Apollo iOS 1.x; here it surrounds the network"),
+        .above(.fetches, .persistedQueries, "too late to change what is sent"),
+      ])
+    placement.stageCode = nil
+    return placement
   }
 
-  /// The largest operation manifest that is read, in bytes.
+  public func validate() throws(OptionError) {
+    guard style == .documentId, !persistedOnly else { return }
+    throw $style.error(
+      "a server cannot ask for a document that is named by `documentId`",
+      remedy: "add `persisted_only: true`")
+  }
+
+  public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+    [
+      .graphQL(
+        PersistedQueriesInterceptor(
+          queryMethod: queryMethod, retryMethod: retryMethod, ids: try ids(), isOnly: persistedOnly,
+          style: style))
+    ]
+  }
+
+  /// The largest manifest that is read, in bytes.
   private static let maximumManifest = 64 << 20
 
-  private static func ids(
-    _ path: String
-  ) throws(PluginOptionError) -> PersistedQueriesInterceptor.Manifest {
+  private func ids() throws(OptionError) -> PersistedQueriesInterceptor.Manifest? {
+    guard let manifest else { return nil }
     do {
-      guard let bytes = try PrivateFile.read(path, limit: maximumManifest) else {
-        throw PluginOptionError(
-          option: "manifest", "there is no such file",
-          remedy: "make it with `gqlrun operations manifest`")
+      guard let bytes = try PrivateFile.read(manifest.path, limit: Self.maximumManifest) else {
+        throw $manifest.error(
+          "there is no such file", remedy: "make it with `gqlrun operations manifest build`")
       }
       return .init(try OperationManifest(JSONValue(parsing: bytes)))
-    } catch let error as PluginOptionError {
+    } catch let error as OptionError {
       throw error
     } catch {
-      throw PluginOptionError(
-        option: "manifest", "the operation manifest cannot be used: \(error)",
-        remedy: "make it with `gqlrun operations manifest`")
+      throw $manifest.error(
+        "the operation manifest cannot be used: \(error)",
+        remedy: "make it with `gqlrun operations manifest build`")
     }
   }
 }
 
 /// How a request names its document.
-enum PersistedQueryStyle: String, CaseIterable {
+enum PersistedQueryStyle: String, CaseIterable, ExpressibleByOption {
   case extensions
   case documentId = "document-id"
 }

@@ -5,48 +5,48 @@ import Logging
 
 /// Sends no more than a server takes: at a fixed rate, and as the server's own accounts say.
 public struct RateLimitPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "rate-limit",
-    summary: "Holds requests back to a fixed rate, and to what the server says is left",
-    kind: .wrap, stages: [.http],
-    options: [
-      OptionDescription(
-        "requests", .int(in: 1...1_000_000), "How many requests may begin in the time `per`"),
-      OptionDescription(
-        "per", .duration(in: .milliseconds(1)...(.seconds(86_400))), default: "1s",
-        "The time that `requests` is counted in"),
-      OptionDescription(
-        "burst", .int(in: 1...1_000_000), default: "1",
-        "How many requests may begin at once after a pause"),
-      OptionDescription(
-        "budget", .choice(RequestBudget.Kind.allCases.map(\.rawValue)), default: "headers",
-        "Whose account of what is left is heeded: header fields alone, or also GitHub's `rateLimit` "
-          + "in the data or Shopify's `cost` in the extensions"),
-      OptionDescription(
-        "reserve", .int(in: 0...1_000_000), default: "0",
-        "How much of the server's budget is left for others"),
-      OptionDescription(
-        "max_wait", .duration(in: .zero...(.seconds(86_400))), default: "5m",
-        "The longest a request is held back; when it would be longer, the operation fails"),
-      OptionDescription(
-        "credential", .string, default: "",
-        "Whose budget it is; entries with one name and one server share it"),
-    ],
-    examples: [
-      "rate-limit: { requests: 10, per: 1s, burst: 5 }", "rate-limit: { budget: shopify }",
-    ])
+  public static let summary =
+    "Delays requests to keep a fixed rate, and to stay within the server's rate limit"
+  public static let documentation = PluginDocumentation(
+    use: "Use it for servers that limit how many requests a client may send.",
+    position:
+      "It belongs between the cache read and the fetch, so that answers from the cache cost "
+      + "nothing and every attempt counts.",
+    example: "rate-limit: { requests: 10, per: 1s, burst: 5 }",
+    narration:
+      "After a pause, five requests start at once; then one every 100 ms. A response that says "
+      + "that the limit is exhausted delays the following requests until the server accepts "
+      + "them again.",
+    moreExamples: ["rate-limit: { budget: shopify }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    let rate = options.int(ifGiven: "requests").map {
-      RequestBudget.Rate(
-        interval: options.duration("per") / $0, burst: options.int("burst"))
-    }
-    return .http(
-      RateLimitInterceptor(
-        rate: rate, kind: options.choice("budget"), reserve: options.int("reserve"),
-        maxWait: options.duration("max_wait"), credential: options.string("credential")))
+  @Option(1...1_000_000, "How many requests may start in the time `per`") var requests: Int?
+  @Option(.milliseconds(1) ... .seconds(86_400), "Time that `requests` is counted in")
+  var per = Duration.seconds(1)
+  @Option(1...1_000_000, "How many requests may start at once after a pause") var burst = 1
+  @Option(
+    "Where the server reports what is left: in header fields alone, or also in GitHub's `rateLimit` "
+      + "or Shopify's `cost`")
+  var budget = RequestBudget.Kind.headers
+  @Option(0...1_000_000, "How much of the server's budget is left for other clients") var reserve =
+    0
+  @Option(
+    .zero ... .seconds(86_400), "Longest delay of a request; a longer one fails the operation")
+  var maxWait = Duration.seconds(300)
+  @Option("Whose budget it is; entries with one name and one server share it") var credential = ""
+
+  public init() {}
+
+  public var traits: PluginTraits { .limitsRate }
+
+  public var placement: Placement { .wrap(.http) }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [
+      .http(
+        RateLimitInterceptor(
+          rate: requests.map { RequestBudget.Rate(interval: per / $0, burst: burst) },
+          kind: budget, reserve: reserve, maxWait: maxWait, credential: credential))
+    ]
   }
 }
 

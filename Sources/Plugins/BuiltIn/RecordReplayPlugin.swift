@@ -4,47 +4,66 @@ import Logging
 
 /// Writes exchanges into a file, or answers from one.
 public struct RecordReplayPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "record-replay",
-    summary: "Records HTTP exchanges in a file that people can read, or answers from one",
-    kind: .wrap, stages: [.http], roles: [.replay],
-    options: [
-      OptionDescription(
-        "file", .path, required: true, "The recording: a line of JSON per exchange"),
-      OptionDescription(
-        "mode", .choice(RecordReplayInterceptor.Mode.allCases.map(\.rawValue)), default: "replay",
-        "Answer from the file alone; send everything and begin the file anew; or send and record "
-          + "only what the file does not have"),
-      OptionDescription(
-        "redact", .list(.string),
-        "Names of further members of JSON objects whose values are not recorded"),
-      OptionDescription(
-        "max_body", .size(in: ByteSize(bytes: 1)...(.gibibytes(1))), default: "16MiB",
-        "The largest body that is recorded; a larger one is an error"),
-    ],
-    examples: [
-      "record-replay: { file: api.cassette.ndjson }",
-      "record-replay: { file: api.cassette.ndjson, mode: \"${env:RECORD:-replay}\" }",
-    ])
+  public static let summary = "Records HTTP exchanges in a readable file, or answers from one"
+  public static let documentation = PluginDocumentation(
+    use: "Use it for tests that run without a server, and to capture what a server answers.",
+    position:
+      "It belongs between the cache read and the fetch. Plugins below it act only on requests that "
+      + "are really sent. In the mode `replay` a chain needs no fetch.",
+    example: #"record-replay: { file: api.cassette.ndjson, mode: "${env:RECORD:-replay}" }"#,
+    narration:
+      "Requests are answered from api.cassette.ndjson, and one that is not in it fails. With the "
+      + "environment variable RECORD=record, requests go to the server and the file is written "
+      + "anew, without tokens and cookies.",
+    moreExamples: ["record-replay: { file: api.cassette.ndjson }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    .http(
-      RecordReplayInterceptor(
-        file: options.string("file"), mode: options.choice("mode"),
-        redacted: options.strings("redact"),
-        maxBody: options.size("max_body").bytes))
+  @Option("The recording: a line of JSON for each exchange") var file: OptionPath
+  @Option(
+    "Answer from the file alone; send every request and write the file anew; or send and record "
+      + "only what the file does not have")
+  var mode = Mode.replay
+  @Option("Names of further members of JSON objects whose values are not recorded")
+  var redact: [String] = []
+  @Option(
+    ByteSize(bytes: 1)...(.gibibytes(1)), "Largest body that is recorded; a larger one is an error")
+  var maxBody = ByteSize.mebibytes(16)
+
+  enum Mode: String, CaseIterable, ExpressibleByOption { case replay, record, auto }
+
+  public init() {}
+
+  public var traits: PluginTraits { mode == .replay ? .answers : [] }
+
+  public var placement: Placement {
+    .wrap(
+      .http,
+      rules: mode == .replay
+        ? [
+          .requires(
+            [.parses, .fetches], atChain: true, .parse, "nothing parses the responses of {self}",
+            remedy: "add `- parse` below {self}")
+        ]
+        : [
+          .requires(
+            [.fetches, .answers, .cacheOnly], atChain: true, .fetch,
+            "no plugin of this chain fetches what {self} is to record",
+            remedy: "add `- fetch` below it, or answer from the recording alone: `mode: replay`")
+        ])
+  }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [
+      .http(
+        RecordReplayInterceptor(
+          file: file.path, mode: mode, redacted: redact,
+          maxBody: maxBody.bytes))
+    ]
   }
 }
 
 private struct RecordReplayInterceptor: HTTPInterceptor {
-  enum Mode: String, Sendable, CaseIterable {
-    case replay, record, auto
-  }
-
   let file: String
-  let mode: Mode
+  let mode: RecordReplayPlugin.Mode
   /// Names of further members that are not recorded.
   let redacted: [String]
   let maxBody: Int

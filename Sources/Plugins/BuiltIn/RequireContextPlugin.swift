@@ -3,39 +3,40 @@ import HTTPTypes
 
 /// Refuses operations that do not say for whom they are.
 public struct RequireContextPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "require-context",
-    summary: "Fails before the network when a value of the request's context is missing",
-    kind: .wrap, stages: [.graphQL],
-    options: [
-      OptionDescription("values", .list(.string), "The names of the values that must be there"),
-      OptionDescription(
-        "headers", .map(.string),
-        "Fields to send, each with the name of the value it carries; these must be there, too"),
-    ],
-    examples: [
-      "require-context: { values: [user] }",
-      "require-context: { headers: { X-User-ID: user, X-Tenant-ID: tenant } }",
-    ])
+  public static let summary =
+    "Fails before the network when a value of the request's context is missing"
+  public static let documentation = PluginDocumentation(
+    use: "Use it where every request must name, for example, its user or tenant.",
+    position: "Put it near the top: a request without the values then reaches no other plugin.",
+    example: "require-context: { headers: { X-User-ID: user, X-Tenant-ID: tenant } }",
+    narration:
+      "A request whose context has the values user and tenant is sent with both header fields. "
+      + "One without them fails, and nothing is sent; `--context user=ada` sets one.",
+    moreExamples: ["require-context: { values: [user] }"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    var fields: [RequireContextInterceptor.Field] = []
-    for (name, value) in options.stringMap("headers") {
-      guard let field = HTTPField.Name(name) else {
-        throw PluginOptionError(
-          option: "headers", "`\(name)` is not the name of an HTTP field",
+  @Option("Names of the values that are required") var values: [String] = []
+  @Option("HTTP fields to send, each with the name of its context value, which is required too")
+  var headers = OptionMap<String>()
+
+  public init() {}
+
+  public var placement: Placement { .wrap(.graphQL) }
+
+  public func validate() throws(OptionError) {
+    guard values.isEmpty, headers.entries.isEmpty else { return }
+    throw $values.error("no value is required", remedy: "name one: `values: [user]`")
+  }
+
+  public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+    let fields = try headers.entries.map { entry throws(OptionError) in
+      guard let name = HTTPField.Name(entry.name) else {
+        throw $headers.error(
+          "`\(entry.name)` is not the name of an HTTP field",
           remedy: "use letters, digits and hyphens")
       }
-      fields.append(.init(name: field, value: value))
+      return RequireContextInterceptor.Field(name: name, value: entry.value)
     }
-    let values = options.strings("values")
-    guard !(values + fields.map(\.value)).isEmpty else {
-      throw PluginOptionError(
-        option: "values", "no value is required", remedy: "name one: `values: [user]`")
-    }
-    return .graphQL(RequireContextInterceptor(values: values, fields: fields))
+    return [.graphQL(RequireContextInterceptor(values: values, fields: fields))]
   }
 }
 

@@ -3,21 +3,36 @@ import HTTPTypes
 
 /// Refuses responses by their status.
 public struct ResponseCodePlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "response-code",
-    summary: "Refuses responses whose status is not a success, unless their body is GraphQL's own",
-    kind: .step, stages: [.http], roles: [.responseCode],
-    options: [
-      OptionDescription(
-        "accept", .list(.int(in: 100...599)),
-        "Further statuses whose body is read as a GraphQL response")
-    ],
-    examples: ["response-code", "response-code: { accept: [400] }"])
+  public static let summary =
+    "Refuses responses whose status is not a success, unless their body is a GraphQL response"
+  public static let documentation = PluginDocumentation(
+    use: "Every chain that fetches should have one: without it, an HTML error page is parsed.",
+    position: "It belongs between `fetch`, whose responses it checks, and `parse`.",
+    example: "response-code: { accept: [400] }",
+    narration:
+      "A response with status 502 fails the operation, with the status and the start of the body "
+      + "in the message. A response with status 400 is parsed, as is any with the content type "
+      + "application/graphql-response+json.",
+    moreExamples: ["response-code"])
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    .http(ResponseCodeInterceptor(accepted: Set(options.ints("accept"))))
+  @Option(100...599, "Further statuses whose body is parsed as a GraphQL response")
+  var accept: [Int] = []
+
+  public init() {}
+
+  public var traits: PluginTraits { .checksStatus }
+
+  public var placement: Placement {
+    .step(
+      .http,
+      rules: [
+        .below(.fetches, or: .answers, .responseCode, "before there is a response"),
+        .above(.parses, .responseCode, "when the response has already been parsed"),
+      ])
+  }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [.http(ResponseCodeInterceptor(accepted: Set(accept)))]
   }
 }
 

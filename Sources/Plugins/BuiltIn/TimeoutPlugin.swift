@@ -4,22 +4,29 @@ import GQLRunSupport
 
 /// Bounds the time of an operation, retries and body included.
 public struct TimeoutPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "timeout",
-    summary:
-      "Bounds the time of an operation in all, with its retries and the last byte of its body",
-    kind: .wrap, stages: [.graphQL],
-    options: [
-      OptionDescription(
-        "total", .duration(in: .milliseconds(1)...(.seconds(86_400))), default: "5m",
-        "The longest time from the first attempt until the last result")
-    ],
-    examples: ["timeout: { total: 30s }"])
+  public static let summary =
+    "Limits the duration of an operation, including its retries and the last byte of its body"
+  public static let documentation = PluginDocumentation(
+    use: "Use it where a caller must have an answer, or an error, by a certain time.",
+    position:
+      "Put it above `max-retry`, so that it covers all attempts. The time limit of a single "
+      + "exchange is an option of `fetch`.",
+    example: "timeout: { total: 30s }",
+    narration:
+      "An operation that has not ended after 30 seconds, however many attempts it made, fails "
+      + "with the code timed_out, and its request is cancelled.")
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    .graphQL(TimeoutInterceptor(total: options.duration("total")))
+  @Option(
+    .milliseconds(1) ... .seconds(86_400),
+    "Longest time from the start of the first attempt to the last result")
+  var total = Duration.seconds(300)
+
+  public init() {}
+
+  public var placement: Placement { .wrap(.graphQL) }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [.graphQL(TimeoutInterceptor(total: total))]
   }
 }
 

@@ -5,104 +5,136 @@ import Logging
 
 /// Sends a bearer token, and renews it before it ends or when the server refuses it.
 public struct TokenRefreshPlugin: Plugin {
-  public static let description = PluginDescription(
-    name: "token-refresh",
-    summary: "Sends a bearer token, renewed before it ends and when the server refuses it",
-    kind: .wrap, stages: [.graphQL], roles: [.authenticates, .restarts],
-    options: [
-      OptionDescription(
-        "credential", .string, default: "api",
-        "What the token is called; entries of one name share it. Without a source, the variable "
-          + "<CREDENTIAL>_TOKEN has it"),
-      OptionDescription("env", .string, "The environment variable that has the token"),
-      OptionDescription(
-        "file", .path, "The file that has the token; read for every request"),
-      OptionDescription(
-        "command", .string,
-        "A shell command that prints the token, or JSON with it, as kubectl's credential plugins do"
-      ),
-      OptionDescription("oauth2", .object(oauth2), "An OAuth 2 server that issues the token"),
-      OptionDescription(
-        "header", .string, default: "Authorization", "The field that carries the token"),
-      OptionDescription(
-        "scheme", .string, default: "Bearer", "The word before the token; may be empty"),
-      OptionDescription(
-        "statuses", .list(.int(in: 400...499)), default: "[401]",
-        "The HTTP statuses that mean that the token was refused"),
-      OptionDescription(
-        "codes", .list(.string), default: "[UNAUTHENTICATED]",
-        "The codes of GraphQL errors that mean it"),
-      OptionDescription(
-        "skew", .duration(in: .zero...(.seconds(3_600))), default: "60s",
-        "How long before its end a token is renewed; half its life at most"),
-      OptionDescription(
-        "timeout", .duration(in: .milliseconds(1)...(.seconds(600))), default: "30s",
-        "The longest time a renewal may take"),
-    ],
-    examples: [
+  public static let summary =
+    "Sends a bearer token, renewed before it expires and when the server refuses it"
+  public static let documentation = PluginDocumentation(
+    use: "Use it for servers that require a token, above all one that expires.",
+    position:
+      "It belongs below `max-retry`, which would count its retry, and above the HTTP stage, where "
+      + "a 401 reaches it.",
+    example: "token-refresh: { command: \"gh auth token\" }",
+    narration:
+      "The first request runs the command and sends its output as Authorization: Bearer …. When "
+      + "the server answers 401, the command runs again, once for all requests in flight, and "
+      + "each of them is sent again with the new token.",
+    moreExamples: [
       "token-refresh: { env: API_TOKEN }",
-      "token-refresh: { command: \"gh auth token\" }",
       #"token-refresh: { oauth2: { token_url: "https://login.example.com/token", client_id: ci, "#
         + #"client_secret: "${env:CI_SECRET}" } }"#,
     ])
 
-  private static let oauth2: [OptionDescription] = [
-    OptionDescription(
-      "token_url", .string, required: true, secrecy: .url, "The URL of the token endpoint"),
-    OptionDescription(
-      "grant", .choice(OAuth2TokenSource.Grant.allCases.map(\.rawValue)),
-      default: "client-credentials", "What the token is issued for"),
-    OptionDescription("client_id", .string, required: true, "The id of this client"),
-    OptionDescription("client_secret", .string, secrecy: .secret, "The secret of this client"),
-    OptionDescription(
-      "client_auth", .choice(OAuth2TokenSource.ClientAuthentication.allCases.map(\.rawValue)),
-      default: "basic", "How the secret is sent: as a header field, or in the body"),
-    OptionDescription("scope", .string, "The scopes to ask for, separated by spaces"),
-    OptionDescription("audience", .string, "The service the token is for"),
-    OptionDescription(
-      "refresh_token", .string, secrecy: .secret, "The refresh token to begin with"),
-    OptionDescription(
-      "store", .path, "The file that keeps the tokens; required for grant refresh-token"),
-  ]
+  @Option(
+    "Name of the token; entries with one name share it. Without a source, it is in the variable "
+      + "<CREDENTIAL>_TOKEN")
+  var credential = "api"
+  @Option("Environment variable that holds the token") var env: String?
+  @Option("File that holds the token; read for every request") var file: OptionPath?
+  @Option(
+    "Shell command that prints the token, or JSON with it, as kubectl's credential plugins do")
+  var command: String?
+  @Option("OAuth 2 server that issues the token") var oauth2: OAuth2?
+  @Option("HTTP field that carries the token") var header = HTTPField.Name.authorization
+  @Option("Word before the token; may be empty") var scheme = "Bearer"
+  @Option(400...499, "HTTP statuses by which the server refuses the token") var statuses = [401]
+  @Option("Codes of GraphQL errors by which the server refuses the token")
+  var codes = ["UNAUTHENTICATED"]
+  @Option(
+    .zero ... .seconds(3_600),
+    "How long before it expires a token is renewed; half its life at most")
+  var skew = Duration.seconds(60)
+  @Option(.milliseconds(1) ... .seconds(600), "Longest duration of a renewal")
+  var timeout = Duration.seconds(30)
 
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    let header = options.string("header")
-    guard let name = HTTPField.Name(header) else {
-      throw PluginOptionError(
-        option: "header", "`\(header)` is not the name of an HTTP field",
-        remedy: "use letters, digits and hyphens")
+  struct OAuth2: OptionSection {
+    @Option("URL of the token endpoint", secrecy: .url) var tokenURL: String
+    @Option("OAuth 2 grant") var grant = OAuth2TokenSource.Grant.clientCredentials
+    @Option("Id of this client") var clientID: String
+    @Option("Secret of this client") var clientSecret: SecretString?
+    @Option("How the secret is sent: in a header field, or in the body")
+    var clientAuth = OAuth2TokenSource.ClientAuthentication.basic
+    @Option("Scopes to request, separated by spaces") var scope: String?
+    @Option("Service that the token is for") var audience: String?
+    @Option("First refresh token") var refreshToken: SecretString?
+    @Option("File that keeps the tokens; required for the grant refresh-token")
+    var store: OptionPath?
+
+    func validate() throws(OptionError) {
+      _ = try endpoint()
+      guard grant == .refreshToken, store == nil else { return }
+      throw $grant.error(
+        "the server may replace the refresh token, and the new one would be lost",
+        remedy: "name a file that keeps it: `store: token.json`")
     }
-    let origin = try source(options)
-    var instance = PluginInstance.graphQL(
-      TokenInterceptor(
-        credential: options.string("credential"), source: origin,
-        skew: options.duration("skew"), timeout: options.duration("timeout"), header: name,
-        scheme: options.string("scheme"), statuses: Set(options.ints("statuses")),
-        codes: Set(options.strings("codes"))))
-    instance.programs = options.string(ifGiven: "command").map { [$0] } ?? []
-    return instance
+
+    func endpoint() throws(OptionError) -> Endpoint {
+      let endpoint: Endpoint
+      do throws(Endpoint.InvalidURL) {
+        endpoint = try Endpoint(url: tokenURL)
+      } catch {
+        throw $tokenURL.error("this is not the URL of a server: \(error.reason)")
+      }
+      guard endpoint.scheme == "https" || Self.isLocal(endpoint.authority) else {
+        throw $tokenURL.error("secrets would be sent without encryption", remedy: "use https")
+      }
+      return endpoint
+    }
+
+    private static func isLocal(_ authority: String) -> Bool {
+      let host = authority.hasPrefix("[") ? authority : String(authority.prefix { $0 != ":" })
+      return host == "localhost" || host.hasPrefix("127.") || host.hasPrefix("[::1]")
+    }
   }
 
-  private static func source(
-    _ options: PluginOptions
-  ) throws(PluginOptionError) -> any TokenSource {
-    let given = ["env", "file", "command", "oauth2"].filter { options[$0] != nil }
-    if given.count > 1 {
-      throw PluginOptionError(
-        option: given[1], "a token has one source, and `\(given[0])` is one already",
-        remedy: "remove one of them")
+  public init() {}
+
+  public var traits: PluginTraits { .restarts }
+
+  public var placement: Placement {
+    var placement = Placement.wrap(
+      .graphQL,
+      rules: [
+        .below(
+          .boundsRestarts, .credentials, "so its retry would be counted as one of the bounded ones"),
+        .above(
+          .checksStatus, moving: .fetches, .credentials, "where a 401 would never reach it"),
+        .above(.fetches, .credentials, "too late to send anything"),
+      ])
+    placement.stageCode = .credentials
+    return placement
+  }
+
+  public var programs: [String] { command.map { [$0] } ?? [] }
+
+  public func validate() throws(OptionError) {
+    let given = [
+      (env != nil, $env.error, "env"), (file != nil, $file.error, "file"),
+      (command != nil, $command.error, "command"), (oauth2 != nil, $oauth2.error, "oauth2"),
+    ].filter(\.0)
+    guard given.count > 1 else { return }
+    throw given[1].1(
+      "a token has one source, and `\(given[0].2)` is one already", "remove one of them")
+  }
+
+  public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+    [
+      .graphQL(
+        TokenInterceptor(
+          credential: credential, source: try source(), skew: skew, timeout: timeout,
+          header: header, scheme: scheme, statuses: Set(statuses), codes: Set(codes)))
+    ]
+  }
+
+  private func source() throws(OptionError) -> any TokenSource {
+    if let file { return FileTokenSource(path: file.path) }
+    if let command { return CommandTokenSource(command: command) }
+    guard let oauth2 else {
+      return EnvironmentTokenSource(name: env ?? Self.variable(of: credential))
     }
-    if let path = options.string(ifGiven: "file") { return FileTokenSource(path: path) }
-    if let command = options.string(ifGiven: "command") {
-      return CommandTokenSource(command: command)
-    }
-    if let oauth2 = options.object(ifGiven: "oauth2") {
-      return try source(oauth2, options)
-    }
-    return EnvironmentTokenSource(
-      name: options.string(ifGiven: "env") ?? variable(of: options.string("credential")))
+    return OAuth2TokenSource(
+      endpoint: try oauth2.endpoint(), grant: oauth2.grant, clientID: oauth2.clientID,
+      clientSecret: oauth2.clientSecret, authentication: oauth2.clientAuth, scope: oauth2.scope,
+      audience: oauth2.audience, refreshToken: oauth2.refreshToken,
+      store: oauth2.store.map { TokenStore(path: $0.path) }, skew: skew, timeout: timeout)
   }
 
   /// `api` → `API_TOKEN`
@@ -110,46 +142,9 @@ public struct TokenRefreshPlugin: Plugin {
     credential.uppercased().map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
       + "_TOKEN"
   }
-
-  private static func source(
-    _ oauth2: PluginOptions, _ options: PluginOptions
-  ) throws(PluginOptionError) -> OAuth2TokenSource {
-    let endpoint: Endpoint
-    do throws(Endpoint.InvalidURL) {
-      endpoint = try Endpoint(url: oauth2.string("token_url"))
-    } catch {
-      throw PluginOptionError(
-        option: "oauth2.token_url", "this is not the URL of a server: \(error.reason)")
-    }
-    guard endpoint.scheme == "https" || isLocal(endpoint.authority) else {
-      throw PluginOptionError(
-        option: "oauth2.token_url", "secrets would be sent in the clear", remedy: "use https")
-    }
-    let grant: OAuth2TokenSource.Grant = oauth2.choice("grant")
-    let store = oauth2.string(ifGiven: "store")
-    if grant == .refreshToken, store == nil {
-      throw PluginOptionError(
-        option: "oauth2.grant",
-        "the server may put another refresh token in the place of the one it was sent, and that "
-          + "would be lost", remedy: "name a file that keeps it: `store: token.json`")
-    }
-    return OAuth2TokenSource(
-      endpoint: endpoint, grant: grant, clientID: oauth2.string("client_id"),
-      clientSecret: oauth2.secret(ifGiven: "client_secret"),
-      authentication: oauth2.choice("client_auth"), scope: oauth2.string(ifGiven: "scope"),
-      audience: oauth2.string(ifGiven: "audience"),
-      refreshToken: oauth2.secret(ifGiven: "refresh_token"),
-      store: store.map { TokenStore(path: $0) }, skew: options.duration("skew"),
-      timeout: options.duration("timeout"))
-  }
-
-  private static func isLocal(_ authority: String) -> Bool {
-    let host = authority.hasPrefix("[") ? authority : String(authority.prefix { $0 != ":" })
-    return host == "localhost" || host.hasPrefix("127.") || host.hasPrefix("[::1]")
-  }
 }
 
-private struct TokenInterceptor: GraphQLInterceptor, KeepsCredentials {
+private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   let credential: String
   let source: any TokenSource
   let skew: Duration

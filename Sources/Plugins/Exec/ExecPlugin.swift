@@ -3,66 +3,65 @@ public import GQLRunPipeline
 
 /// The plugin `exec`: passes requests and results to a program in any language.
 public struct ExecPlugin: Plugin {
-  /// The name, options, placement and documentation of the plugin.
-  public static let description = PluginDescription(
-    name: "exec",
-    summary: "Asks a program of your own, which runs all the time and speaks JSON line by line",
-    kind: .wrap, stages: [.graphQL, .http], roles: [.changesHeaders],
-    options: [
-      OptionDescription(
-        "command", .list(.string), required: true,
-        "The program and its arguments, run in the folder of the pipeline file; no shell reads them"
-      ),
-      OptionDescription(
-        "stage", .choice(["graphql", "http"]), default: "graphql", "What it is asked about"),
-      OptionDescription(
-        "events", .list(.choice(["request", "response"])), default: "[request]",
-        "When it is asked: before a request goes on, and when a response came"),
-      OptionDescription(
-        "options", .json, "What the program is told when it starts, as a mapping of its own"),
-      OptionDescription(
-        "timeout", .duration(in: .milliseconds(1)...(.seconds(3_600))), default: "5s",
-        "The longest time for an answer; the program is ended when it takes longer"),
-      OptionDescription(
-        "restarts", .int(in: 0...1_000), default: "3",
-        "How often it is started again within a minute when it ends or cannot be understood"),
-    ],
-    examples: [
-      "exec: { command: [python3, sign.py], stage: http }",
-      "exec: { command: [./audit.sh], events: [request, response], timeout: 1s }",
-    ])
+  public static let summary =
+    "Passes requests and results to a program of your own, as lines of JSON"
+  public static let documentation = PluginDocumentation(
+    use: "Use it for a plugin in another language than Swift, or to try an idea quickly.",
+    position:
+      "With `stage: graphql` it belongs above the HTTP stage; with `stage: http` directly above "
+      + "the fetch when it signs requests, since it must see everything that is sent.",
+    example: "exec: { command: [python3, sign.py], stage: http }",
+    narration:
+      "The first request starts sign.py in the folder of the pipeline file. For each request it "
+      + "reads a line with method, URL, headers and body, and answers with a line that sets the "
+      + "header with the signature.",
+    moreExamples: ["exec: { command: [./audit.sh], events: [request, response], timeout: 1s }"])
 
-  /// Creates the interceptors of an entry; the first request starts the program.
-  ///
-  /// - Parameters:
-  ///   - options: The parsed options of the entry.
-  ///   - environment: The pipeline's name and folder, the entry's identifier, and variables.
-  /// - Throws: `PluginOptionError` for invalid options.
-  public static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    let command = options.strings("command")
+  @Option("Program and its arguments, run in the folder of the pipeline file without a shell")
+  var command: [String]
+  @Option("Stage that it takes part in") var stage = Stage.graphql
+  @Option("When it is called: before a request goes on, and when a response has arrived")
+  var events = [Event.request]
+  @Option("Options of the program, a mapping that it receives when it starts") var options:
+    JSONValue?
+  @Option(
+    .milliseconds(1) ... .seconds(3_600), "Longest time for an answer; then the program is ended")
+  var timeout = Duration.seconds(5)
+  @Option(
+    0...1_000, "How often it is started again within a minute when it ends or answers incorrectly")
+  var restarts = 3
+
+  enum Stage: String, CaseIterable, ExpressibleByOption { case graphql, http }
+  enum Event: String, CaseIterable, ExpressibleByOption { case request, response }
+
+  public init() {}
+
+  public var traits: PluginTraits { .changesHeaders }
+
+  public var placement: Placement { .wrap(.graphQL, .http) }
+
+  public var programs: [String] { [command.joined(separator: " ")] }
+
+  public func validate() throws(OptionError) {
     guard let program = command.first, !program.isEmpty else {
-      throw PluginOptionError(
-        option: "command", "the command names no program", remedy: "write `[python3, plugin.py]`")
+      throw $command.error("the command names no program", remedy: "write `[python3, plugin.py]`")
     }
     guard !command.contains(where: { $0.contains("\0") }) else {
-      throw PluginOptionError(option: "command", "a command cannot hold the character NUL")
+      throw $command.error("a command cannot contain the character NUL")
     }
-    let events = Set(options.strings("events"))
+  }
+
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     let caller = ExecCaller(
       program: ExecProgram(
         ExecProgram.Settings(
-          command: command, folder: environment.folder, stage: options.string("stage"),
-          options: options.json(ifGiven: "options") ?? .object(JSONObject()),
-          restarts: options.int("restarts"))),
-      timeout: options.duration("timeout"), asksForRequests: events.contains("request"),
-      asksForResponses: events.contains("response"))
-    var instance: PluginInstance =
-      options.string("stage") == "http"
-      ? .http(ExecHTTP(caller: caller)) : .graphQL(ExecGraphQL(caller: caller))
-    instance.programs = [command.joined(separator: " ")]
-    return instance
+          command: command, folder: environment.folder, stage: stage.rawValue,
+          options: options ?? .object(JSONObject()), restarts: restarts)),
+      timeout: timeout, asksForRequests: events.contains(.request),
+      asksForResponses: events.contains(.response))
+    return [
+      stage == .http ? .http(ExecHTTP(caller: caller)) : .graphQL(ExecGraphQL(caller: caller))
+    ]
   }
 }
 

@@ -8,8 +8,8 @@ package import HTTPTypes
 ///
 /// Sendable: `state` is only accessed with `lock` held.
 package final class RequestBudget: @unchecked Sendable {
-  /// The kind of server whose rate limit is supported.
-  package enum Kind: String, Sendable, CaseIterable {
+  /// Whose way of counting is understood.
+  package enum Kind: String, CaseIterable, ExpressibleByOption {
     case headers, github, shopify
   }
 

@@ -8,12 +8,12 @@ import HTTPTypes
 ///
 /// https://www.rfc-editor.org/rfc/rfc6749
 struct OAuth2TokenSource: TokenSource {
-  enum Grant: String, Sendable, CaseIterable {
+  enum Grant: String, CaseIterable, ExpressibleByOption {
     case clientCredentials = "client-credentials"
     case refreshToken = "refresh-token"
   }
 
-  enum ClientAuthentication: String, Sendable, CaseIterable {
+  enum ClientAuthentication: String, CaseIterable, ExpressibleByOption {
     case basic, post
   }
 

@@ -6,7 +6,7 @@ import HTTPTypes
 ///
 /// https://www.rfc-editor.org/rfc/rfc9110#section-15.4
 struct RedirectPolicy: Sendable, Hashable {
-  enum Reach: String, Sendable, CaseIterable {
+  enum Reach: String, CaseIterable, ExpressibleByOption {
     case none
     case sameOrigin = "same-origin"
     case anyOrigin = "any-origin"

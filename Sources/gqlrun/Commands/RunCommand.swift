@@ -187,7 +187,7 @@ extension Pipeline {
   /// The policy of requests without one.
   var defaultCachePolicy: CachePolicy {
     for entry in entries {
-      for case .cacheRead(let interceptor) in entry.instance.parts {
+      for case .cacheRead(let interceptor) in entry.parts {
         return interceptor.defaultPolicy ?? .cacheFirst
       }
     }
@@ -197,7 +197,7 @@ extension Pipeline {
   /// Whether the chain can use the given store instead of its own; warns if it cannot, or only
   /// reads it.
   func usesStore(_ choice: StoreChoice, isQuiet: Bool) -> Bool {
-    let parts = entries.flatMap(\.instance.parts)
+    let parts = entries.flatMap(\.parts)
     let reads = parts.contains { if case .cacheRead = $0 { true } else { false } }
     let writes = parts.contains { if case .cacheWrite = $0 { true } else { false } }
     guard case .sqlite(let path) = choice, !writes else { return reads || writes }

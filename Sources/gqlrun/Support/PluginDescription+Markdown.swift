@@ -5,7 +5,11 @@ extension PluginDescription {
   var markdown: String {
     var lines = [
       "## \(name)", "", "\(summary).", "",
-      "Kind: \(kind.rawValue). Stage: \(stages.map(\.rawValue).joined(separator: " and ")).",
+      "Kind: \(placement.kind.rawValue). Stage: \(placement.stageText).", "",
+      "**When to use it.** \(documentation.use)", "",
+      "**Position.** \(documentation.position)", "",
+      "**Example.**", "", "```yaml", "- \(documentation.example)", "```", "",
+      documentation.narration,
     ]
     if options.isEmpty {
       lines += ["", "It has no options."]
@@ -13,8 +17,10 @@ extension PluginDescription {
       lines += ["", "| option | value | default | what it does |", "|---|---|---|---|"]
       lines += Self.rows(options, below: "")
     }
-    if !examples.isEmpty {
-      lines += ["", "```yaml"] + examples.map { "- \($0)" } + ["```"]
+    if !documentation.moreExamples.isEmpty {
+      lines +=
+        ["", "More examples:", "", "```yaml"] + documentation.moreExamples.map { "- \($0)" }
+        + ["```"]
     }
     return lines.map { $0 + "\n" }.joined()
   }

@@ -1,69 +1,70 @@
 import GQLRunPipeline
+import HTTPTypes
 import Testing
 
 @Suite("Values in pipeline files")
 struct OptionValuesTests {
   /// Takes one option of every type.
-  enum Everything: Plugin {
-    static let description = PluginDescription(
-      name: "everything", summary: "Takes everything", kind: .wrap, stages: [.graphQL],
-      options: [
-        OptionDescription("bool", .bool, "A bool"),
-        OptionDescription("int", .int(), "An integer"),
-        OptionDescription("double", .double(), "A number"),
-        OptionDescription("string", .string, "A text"),
-        OptionDescription("path", .path, "A path"),
-        OptionDescription("duration", .duration(), "A duration"),
-        OptionDescription("size", .size(), "A size"),
-        OptionDescription("percentage", .percentage, "A percentage"),
-        OptionDescription("choice", .choice(["on", "off", "Null"]), "A choice"),
-        OptionDescription("list", .list(.string), "A list"),
-        OptionDescription("map", .map(.list(.string)), "A map"),
-        OptionDescription(
-          "object", .object([OptionDescription("x", .int(), default: "7", "An x")]), default: "{}",
-          "An object"),
-        OptionDescription(
-          "objects", .list(.object([OptionDescription("x", .int(), "An x")])), "Objects"),
-        OptionDescription("template", .template, "A template"),
-        OptionDescription("secret", .string, secrecy: .secret, "A secret"),
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .graphQL(PassGraphQL())
+  struct Everything: TestPlugin {
+    static let summary = "Takes everything"
+    enum Word: String, CaseIterable, ExpressibleByOption {
+      case on, off
+      case null = "Null"
     }
+    struct Object: OptionSection { @Option("An x") var x = 7 }
+    struct Element: OptionSection { @Option("An x") var x: Int? }
+
+    @Option("A bool") var bool: Bool?
+    @Option("An integer") var int: Int?
+    @Option("A number") var double: Double?
+    @Option("A text") var string: String?
+    @Option("A path") var path: OptionPath?
+    @Option("A duration") var duration: Duration?
+    @Option("A size") var size: ByteSize?
+    @Option("A percentage") var percentage: Percentage?
+    @Option("A choice") var choice: Word?
+    @Option("A list") var list: [String] = []
+    @Option("A map") var map = OptionMap<[String]>()
+    @Option("A dictionary") var dictionary: [String: Int] = [:]
+    @Option("An object") var object = Object()
+    @Option("Objects") var objects: [Element] = []
+    @Option("A template") var template: Template?
+    @Option("A secret") var secret: SecretString?
+    @Option("An HTTP field") var field: HTTPField.Name?
+
+    var placement: Placement { .wrap(.graphQL) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.graphQL(PassGraphQL())] }
   }
 
   private let registry = PluginRegistry([Everything.self])
 
-  private func read(_ options: String) -> Result<PluginOptions, PipelineDiagnostics> {
-    // Unknown plugins keep what else is missing out of the way; a second file without them gives
-    // the options.
+  private func entry(_ options: String) -> Result<PipelineEntry, PipelineDiagnostics> {
     let yaml = "version: 1\nchain:\n  - everything: { \(options) }\n  - replay\n"
     var registry = registry
     registry.register(Replay.self)
     do throws(PipelineDiagnostics) {
       let loaded = try PipelineFile.load(
         Array(yaml.utf8), file: "dir/x.yaml", registry: registry, environment: testEnvironment)
-      guard let options = loaded.pipeline.entries[0].options else {
-        preconditionFailure("an entry of a file has options")
-      }
-      return .success(options)
+      return .success(loaded.pipeline.entries[0])
     } catch {
       return .failure(error)
     }
   }
 
-  enum Replay: Plugin {
-    static let description = PluginDescription(
-      name: "replay", summary: "Answers", kind: .step, stages: [.parsing], roles: [.replay, .parse])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .parsing(PassParsing())
+  private func read(_ options: String) -> Result<Everything, PipelineDiagnostics> {
+    entry(options).map { entry in
+      guard let plugin = entry.plugin as? Everything else {
+        preconditionFailure("an entry of a file has its plugin")
+      }
+      return plugin
     }
+  }
+
+  struct Replay: TestPlugin {
+    static let summary = "Answers"
+    var traits: PluginTraits { [.answers, .parses] }
+    var placement: Placement { .step(.parsing) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.parsing(PassParsing())] }
   }
 
   @Test(
@@ -74,7 +75,7 @@ struct OptionValuesTests {
       ("0.000001ms", .nanoseconds(1)), ("'90s'", .seconds(90)),
     ])
   func durations(text: String, expected: Duration) throws {
-    #expect(try read("duration: \(text)").get().duration("duration") == expected)
+    #expect(try read("duration: \(text)").get().duration == expected)
   }
 
   @Test(
@@ -84,26 +85,30 @@ struct OptionValuesTests {
       ("10KB", 10_000), ("10MB", 10_000_000), ("1GB", 1_000_000_000),
     ])
   func sizes(text: String, expected: Int) throws {
-    #expect(try read("size: \(text)").get().size("size").bytes == expected)
+    #expect(try read("size: \(text)").get().size?.bytes == expected)
   }
 
   @Test("are numbers, percentages and words")
   func others() throws {
     let options = try read(
       "bool: true, int: -12, double: 1.5e3, percentage: 2.5%, choice: Null, "
-        + "list: [a, 'b', 3], map: { a: [x], b: [] }, objects: [{ x: 1 }, {}]"
+        + "list: [a, 'b', 3], map: { a: [x], b: [] }, objects: [{ x: 1 }, {}], dictionary: { a: 1 }, field: accept"
     ).get()
-    #expect(options.bool("bool"))
-    #expect(options.int("int") == -12)
-    #expect(options.double("double") == 1500)
-    #expect(options.percentage("percentage") == 0.025)
-    #expect(options.string("choice") == "Null")
-    #expect(options.strings("list") == ["a", "b", "3"])
-    #expect(options.stringListMap("map").map(\.name) == ["a", "b"])
-    #expect(options.stringListMap("map").map(\.value) == [["x"], []])
-    #expect(options.object("object").int("x") == 7)
-    #expect(options.objects("objects").map { $0.int(ifGiven: "x") } == [1, nil])
-    #expect(options.string(ifGiven: "string") == nil)
+    #expect(options.bool == true)
+    #expect(options.int == -12)
+    #expect(options.double == 1500)
+    #expect(options.percentage == Percentage(fraction: 0.025))
+    #expect(options.choice == .null)
+    #expect(options.list == ["a", "b", "3"])
+    #expect(options.map.entries.map(\.name) == ["a", "b"])
+    #expect(options.map.entries.map(\.value) == [["x"], []])
+    #expect(options.dictionary == ["a": 1])
+    #expect(options.object.x == 7)
+    #expect(options.objects.map(\.x) == [1, nil])
+    #expect(options.field == .accept)
+    #expect(options.string == nil)
+    #expect(options.$list.isGiven)
+    #expect(!options.$string.isGiven && !options.$object.isGiven)
   }
 
   @Test(
@@ -114,15 +119,15 @@ struct OptionValuesTests {
       "é", "NULL",
     ])
   func surprises(text: String) throws {
-    #expect(try read("string: \(text)").get().string("string") == text)
-    #expect(try read("list: [\(text)]").get().strings("list") == [text])
-    #expect(try read("map: { \(text): [] }").get().stringListMap("map").map(\.name) == [text])
+    #expect(try read("string: \(text)").get().string == text)
+    #expect(try read("list: [\(text)]").get().list == [text])
+    #expect(try read("map: { \(text): [] }").get().map.entries.map(\.name) == [text])
   }
 
   @Test("of a choice may be words that YAML 1.1 takes for booleans")
   func onAndOff() throws {
-    #expect(try read("choice: on").get().string("choice") == "on")
-    #expect(try read("choice: off").get().string("choice") == "off")
+    #expect(try read("choice: on").get().choice == .on)
+    #expect(try read("choice: off").get().choice == .off)
   }
 
   @Test(
@@ -156,6 +161,7 @@ struct OptionValuesTests {
       ("map: [a]", "this is a list"),
       ("string: [a]", "this is a list"), ("template: {}", "this is a mapping"),
       ("objects: [1]", "write `{ x: … }`"),
+      ("field: 'X A'", "use letters, digits and hyphens"),
     ])
   func mismatches(option: String, hint: String) {
     guard case .failure(let found) = read(option) else {
@@ -167,9 +173,9 @@ struct OptionValuesTests {
 
   @Test("of paths are taken relative to the file")
   func paths() throws {
-    #expect(try read("path: a/b").get().string("path") == "dir/a/b")
-    #expect(try read("path: ./a").get().string("path") == "dir/a")
-    #expect(try read("path: /a").get().string("path") == "/a")
+    #expect(try read("path: a/b").get().path?.path == "dir/a/b")
+    #expect(try read("path: ./a").get().path?.path == "dir/a")
+    #expect(try read("path: /a").get().path?.path == "/a")
   }
 
   @Test(
@@ -185,13 +191,13 @@ struct OptionValuesTests {
       ("string: \"${env:TOKEN}${env:TOKEN}\"", "hunter2hunter2"),
     ])
   func expansion(option: String, expected: String) throws {
-    #expect(try read(option).get().string("string") == expected)
+    #expect(try read(option).get().string == expected)
   }
 
   @Test("that are expanded have the type of the option")
   func typedExpansion() throws {
-    #expect(try read("duration: \"${env:TIMEOUT}\"").get().duration("duration") == .seconds(45))
-    #expect(try read("duration: \"${env:NO:-2m}\"").get().duration("duration") == .seconds(120))
+    #expect(try read("duration: \"${env:TIMEOUT}\"").get().duration == .seconds(45))
+    #expect(try read("duration: \"${env:NO:-2m}\"").get().duration == .seconds(120))
   }
 
   @Test(
@@ -233,10 +239,10 @@ struct OptionValuesTests {
 
   @Test("are expanded per request where the option says so")
   func templates() throws {
-    let template = try read(
-      "template: \"${env:TIMEOUT}/${context:tenant}/${context:user:-nobody}\""
-    )
-    .get().template("template")
+    let template = try #require(
+      try read("template: \"${env:TIMEOUT}/${context:tenant}/${context:user:-nobody}\"").get()
+        .template)
+    #expect(!template.isConstant && Template("x").isConstant)
     #expect(template.requiredNames == ["tenant"])
     #expect(try template.text { ["tenant": "acme"][$0] } == "45s/acme/nobody")
     #expect(try template.text { ["tenant": "a", "user": "u"][$0] } == "45s/a/u")
@@ -245,15 +251,18 @@ struct OptionValuesTests {
 
   @Test("know where they stand")
   func places() throws {
-    let options = try read("int: 1, object: { x: 2 }").get()
+    let options = try #require(
+      try entry("int: 1, object: { x: 2 }, objects: [{}, { x: 3 }]").get().options)
     #expect("\(options.place(of: "int"))" == "dir/x.yaml:3:24")
     #expect("\(options.place(of: "object.x"))" == "dir/x.yaml:3:40")
     #expect("\(options.place(of: "bool"))" == "dir/x.yaml:3:5")
+    #expect("\(options.place(of: "objects.1.x"))" == "dir/x.yaml:3:64")
+    #expect("\(options.place(of: "objects.0.x"))" == "dir/x.yaml:3:55")
   }
 
   @Test("that are secret are masked everywhere")
   func secrets() throws {
-    let secret = try read("secret: \"${env:TOKEN}\"").get().secret("secret")
+    let secret = try #require(try read("secret: \"${env:TOKEN}\"").get().secret)
     #expect(secret.reveal() == "hunter2")
     #expect("\(secret)" == "•••")
     #expect(String(reflecting: secret) == "•••")

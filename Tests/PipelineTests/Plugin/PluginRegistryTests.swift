@@ -22,10 +22,14 @@ struct PluginRegistryTests {
   @Test("describe themselves")
   func text() {
     #expect(
-      TestPlugins.Logging.description.text == """
+      PluginDescription(TestPlugins.Logging.self).text == """
         logging — Writes a line per request and result
 
         wrap, stage GraphQL and HTTP
+
+        Always.
+
+        At the top.
 
         options:
           level: debug|info|warning|error (default info)
@@ -33,36 +37,100 @@ struct PluginRegistryTests {
           headers: bool (default false)
               Whether fields are shown
 
-        examples:
+        example:
           - logging: { level: debug }
+
+        Two lines are written.
+
+        more examples:
+          - logging
 
         """)
     #expect(
-      TestPlugins.MaxRetry.description.text.contains("      base: duration (default 300ms)\n"))
+      PluginDescription(TestPlugins.MaxRetry.self).text
+        .contains("      base: duration (default 300ms)\n"))
   }
 
-  @Test("whose tables are wrong are found out")
+  struct Bad: Plugin {
+    static let name = "Bad"
+    static let summary = "Ends with a stop."
+    static let documentation = PluginDocumentation(
+      use: "", position: "Anywhere.", example: "bad", narration: "")
+    struct Group: OptionSection { @Option(0...1, "X") var x = 2 }
+    @Option("Ends with a stop.") var timeout = Duration.seconds(30)
+    @Option("") var ünit = 1
+    @Option(1...5, "A list") var list = [1, 7]
+    @Option("A group") var group = Group()
+    var secret = 5
+    var placement: Placement { Placement(.wrap, []) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [] }
+  }
+
+  @Test("with unsound declarations are refused, each with its reason")
   func problems() {
-    let description = PluginDescription(
-      name: "Bad", summary: "Ends with a stop.", kind: .wrap, stages: [],
-      options: [
-        OptionDescription("one-two", .bool, "Not in snake case"),
-        OptionDescription("a", .duration(), default: "30", "A default without unit"),
-        OptionDescription("a", .int(), default: "1", required: true, "Twice"),
-        OptionDescription(
-          "o", .object([OptionDescription("x", .int(in: 0...1), default: "2", "X")]), default: "{}",
-          "An object"),
-        OptionDescription("l", .list(.int()), default: "[1, x]", "A list"),
-      ])
     #expect(
-      description.problems == [
-        "`Bad` is not a name for a plugin", "`Bad` takes part in no stage",
-        "the summary of `Bad` is no sentence without a full stop",
-        "`one-two` of `Bad` is not in snake case",
-        "the default of `a` of `Bad` is not a duration such as 300ms, 1.5s, 2m or 1h",
-        "`a` of `Bad` is described twice", "`a` of `Bad` is required and has a default",
-        "the default of `x` of `o` is not an integer from 0 to 1",
-        "the default of `l` of `Bad` is not a list of integers",
+      PluginDescription(Bad.self).problems == [
+        "`Bad` is not a name for a plugin: use kebab case", "`Bad` takes part in no stage",
+        "the summary of `Bad` is not one sentence without a full stop",
+        "the documentation of `Bad` has no use", "the documentation of `Bad` has no narration",
+        "the property `secret` of `Bad` is not an `@Option`; compute it instead",
+        "the summary of `timeout` of `Bad` is not one sentence without a full stop",
+        "`ünit` of `Bad` does not become a name in snake case",
+        "the summary of `ünit` of `Bad` is not one sentence without a full stop",
+        "the default of `list` of `Bad` is not a list of integers",
+        "the default of `x` of `group` is not an integer from 0 to 1",
       ])
+    for description in TestPlugins.registry.descriptions {
+      #expect(description.problems.isEmpty)
+    }
+  }
+
+  @Test(
+    "are named after their types",
+    arguments: [
+      (TestPlugins.MaxRetry.name, "max-retry"), (TestPlugins.APQ.name, "apq"),
+      (TestPlugins.Replay.name, "record-replay"), (HTTP2ProxyPlugin.name, "http2-proxy"),
+    ])
+  func names(name: String, expected: String) {
+    #expect(name == expected)
+  }
+
+  struct HTTP2ProxyPlugin: TestPlugin {
+    static let summary = "Has a name with digits"
+    @Option("URL of a token") var tokenURL: String?
+    @Option("Largest body") var maxBodySize2: Int?
+    @Option("URL first") var urlPath: String?
+    var placement: Placement { .wrap(.graphQL) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.graphQL(PassGraphQL())] }
+  }
+
+  @Test("have options named after their properties, in snake case")
+  func optionNames() {
+    #expect(
+      HTTP2ProxyPlugin.optionDescriptions.map(\.name)
+        == ["token_url", "max_body_size2", "url_path"])
+  }
+
+  @Test("that code configures are checked like those of a file")
+  func configuredInCode() throws {
+    var picky = TestPlugins.Picky()
+    picky.stage = .graphql
+    picky.range = TestPlugins.Picky.Range()
+    picky.range?.low = 2
+    #expect(throws: OptionError(option: "range", "`high` is below `low`", remedy: "swap them")) {
+      try PipelineEntry(picky)
+    }
+    picky.range?.high = 3
+    let entry = try PipelineEntry(picky)
+    #expect(entry.id == "picky")
+    #expect(entry.placement?.stages == [.graphQL, .http])
+    #expect(entry.parts.count == 1)
+  }
+
+  @Test("have examples that can be loaded")
+  func examples() {
+    for example in TestPlugins.Logging.documentation.examples {
+      #expect(check(file(chain: "  - \(example)\n  - fetch\n  - parse")).all.isEmpty)
+    }
   }
 }

@@ -8,12 +8,12 @@ struct TestPluginsTests {
   @Test("have the tables of the built-in plugins, except for what they add")
   func tables() {
     var differences: [String] = []
-    for description in TestPlugins.registry.descriptions where description.name != "picky" {
-      guard let builtIn = PluginRegistry.builtIn[description.name]?.description else {
-        differences.append("\(description.name) is not built in")
+    for name in TestPlugins.registry.names where name != "picky" {
+      guard let own = TestPlugins.registry[name], let builtIn = PluginRegistry.builtIn[name] else {
+        differences.append("\(name) is not built in")
         continue
       }
-      differences += Self.differences(description, builtIn)
+      differences += Self.differences(own, builtIn)
     }
     #expect(differences.filter { !TestPlugins.ownOptions.contains($0) } == [])
     // What is no longer added has no exception.
@@ -22,33 +22,41 @@ struct TestPluginsTests {
 
   @Test("that differ from a built-in plugin are found")
   func differencesAreFound() {
-    let own = PluginDescription(
-      name: "x", summary: "A plugin", kind: .wrap, stages: [.http], roles: [.replay],
-      options: [
-        OptionDescription("a", .int(in: 0...9), default: "1", "A"),
-        OptionDescription("b", .object([OptionDescription("c", .bool, default: "true", "C")]), "B"),
-        OptionDescription("d", .string, "D"),
-      ])
-    var other = own
-    #expect(Self.differences(own, other) == [])
-    other.kind = .step
-    other.stages = [.graphQL]
-    other.roles = []
-    other.options[0].type = .int(in: 0...8)
-    other.options[1].type = .object([OptionDescription("c", .bool, default: "false", "C")])
-    other.options.removeLast()
+    #expect(Self.differences(Own.self, Own.self) == [])
     #expect(
-      Self.differences(own, other) == ["x kind", "x stages", "x roles", "x.a", "x.b.c", "x.d"])
+      Self.differences(Own.self, Other.self)
+        == ["own kind", "own stages", "own traits", "own.a", "own.b.c", "own.d"])
+  }
+
+  struct Own: TestPlugin {
+    static let summary = "A plugin"
+    struct B: OptionSection { @Option("C") var c = true }
+    @Option(0...9, "A") var a = 1
+    @Option("B") var b = B()
+    @Option("D") var d: String?
+    var traits: PluginTraits { .answers }
+    var placement: Placement { .wrap(.http) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [] }
+  }
+
+  struct Other: TestPlugin {
+    static let summary = "A plugin"
+    struct B: OptionSection { @Option("C") var c = false }
+    @Option(0...8, "A") var a = 1
+    @Option("B") var b = B()
+    var placement: Placement { .step(.cache) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [] }
   }
 
   private static func differences(
-    _ own: PluginDescription, _ builtIn: PluginDescription
+    _ own: any Plugin.Type, _ builtIn: any Plugin.Type
   ) -> [String] {
+    let (instance, other) = (own.init(), builtIn.init())
     var result: [String] = []
-    if own.kind != builtIn.kind { result.append("\(own.name) kind") }
-    if own.stages != builtIn.stages { result.append("\(own.name) stages") }
-    if own.roles != builtIn.roles { result.append("\(own.name) roles") }
-    return result + differences(own.options, builtIn.options, own.name)
+    if instance.placement.kind != other.placement.kind { result.append("\(own.name) kind") }
+    if instance.placement.stages != other.placement.stages { result.append("\(own.name) stages") }
+    if instance.traits != other.traits { result.append("\(own.name) traits") }
+    return result + differences(own.optionDescriptions, builtIn.optionDescriptions, own.name)
   }
 
   private static func differences(

@@ -1,9 +1,16 @@
 import GQLRunPipeline
 import HTTPTypes
 
-/// Plugins with parts of the tables of the built-in ones and no behaviour, for tests of pipeline files.
-///
-/// ``TestPluginsTests`` compares the tables.
+/// A plugin of a test, which needs no prose.
+protocol TestPlugin: Plugin {}
+
+extension TestPlugin {
+  static var documentation: PluginDocumentation {
+    PluginDocumentation(use: "Tests.", position: "Tests.", example: name, narration: "Tests.")
+  }
+}
+
+/// Plugins with options like those of the built-in ones and no behaviour, for tests of pipeline files.
 enum TestPlugins {
   /// Options that the built-in plugins do not have, or have with another type or default: each shows a type of
   /// option, a default or a bound that the tests need.
@@ -13,226 +20,194 @@ enum TestPlugins {
     "headers.set", "headers.default", "fetch.max_body", "fetch.proxy", "fetch.ca_file",
   ]
 
+  /// Options that the built-in plugins do not have, or have with another type or default: each shows a type of
+  /// option, a default or a bound that the tests need. ``TestPluginsTests`` compares the others.
+  static let ownOptions: Set<String> = [
+    "logging.level", "max-retry.on", "max-retry.backoff.base", "max-retry.backoff.max",
+    "max-retry.backoff.jitter", "max-retry.share", "token-refresh.token", "token-refresh.claims",
+    "headers.set", "headers.default", "fetch.max_body", "fetch.proxy", "fetch.ca_file",
+  ]
+
   static let registry = PluginRegistry([
-    Logging.self, MaxRetry.self, CacheRead.self, TokenRefresh.self, PersistedQueries.self,
-    Headers.self, Fetch.self, Replay.self, ResponseCode.self, Parse.self, CacheWrite.self,
-    Picky.self,
+    Logging.self, MaxRetry.self, CacheRead.self, TokenRefresh.self, APQ.self, Headers.self,
+    Fetch.self, Replay.self, ResponseCode.self, Parse.self, CacheWrite.self, Picky.self,
   ])
 
-  enum Logging: Plugin {
-    static let description = PluginDescription(
-      name: "logging", summary: "Writes a line per request and result", kind: .wrap,
-      stages: [.graphQL, .http], roles: [.logsHeaders],
-      options: [
-        OptionDescription(
-          "level", .choice(["debug", "info", "warning", "error"]), default: "info",
-          "The level of the lines"),
-        OptionDescription("headers", .bool, default: "false", "Whether fields are shown"),
-      ], examples: ["logging: { level: debug }"])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      PluginInstance([.graphQL(PassGraphQL()), .http(PassHTTP())])
+  struct Logging: TestPlugin {
+    static let summary = "Writes a line per request and result"
+    static let documentation = PluginDocumentation(
+      use: "Always.", position: "At the top.", example: "logging: { level: debug }",
+      narration: "Two lines are written.", moreExamples: ["logging"])
+    enum Level: String, CaseIterable, ExpressibleByOption { case debug, info, warning, error }
+    @Option("The level of the lines") var level = Level.info
+    @Option("Whether fields are shown") var headers = false
+    var placement: Placement { .wrap(.graphQL, .http) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+      [.graphQL(PassGraphQL()), .http(PassHTTP())]
     }
   }
 
-  enum MaxRetry: Plugin {
-    static let description = PluginDescription(
-      name: "max-retry", summary: "Bounds and triggers retries", kind: .wrap, stages: [.graphQL],
-      roles: [.boundsRestarts],
-      options: [
-        OptionDescription("max_retries", .int(in: 0...24), default: "3", "How often at most"),
-        OptionDescription(
-          "on", .list(.string), default: "[transport, 429]", "What is retried"),
-        OptionDescription(
-          "backoff",
-          .object([
-            OptionDescription("base", .duration(), default: "300ms", "The first delay"),
-            OptionDescription("factor", .double(in: 1...10), default: "2", "The growth"),
-            OptionDescription(
-              "max", .duration(in: .milliseconds(1)...(.seconds(3600))), default: "20s",
-              "The longest delay"),
-            OptionDescription(
-              "jitter", .choice(["none", "equal", "full"]), default: "equal", "The spread"),
-          ]), default: "{}", "The delays"),
-        OptionDescription(
-          "respect_retry_after", .bool, default: "true", "Whether the server may ask for more"),
-        OptionDescription("share", .percentage, "How many requests may be retries"),
-        OptionDescription(
-          "mutations", .choice(["unsent", "always"]), default: "unsent", "Whether all mutations"),
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .graphQL(PassGraphQL())
+  struct MaxRetry: TestPlugin {
+    static let summary = "Bounds and triggers retries"
+    struct Backoff: OptionSection {
+      @Option("The first delay") var base = Duration.milliseconds(300)
+      @Option(1...10, "The growth") var factor = 2.0
+      @Option(.milliseconds(1) ... .seconds(3600), "The longest delay")
+      var max = Duration.seconds(20)
+      enum Jitter: String, CaseIterable, ExpressibleByOption { case none, equal, full }
+      @Option("The spread") var jitter = Jitter.equal
     }
+    @Option(0...24, "How often at most") var maxRetries = 3
+    @Option("What is retried") var on = ["transport", "429"]
+    @Option("The delays") var backoff = Backoff()
+    @Option("Whether the server may ask for more") var respectRetryAfter = true
+    @Option("How many requests may be retries") var share: Percentage?
+    enum Mutations: String, CaseIterable, ExpressibleByOption { case unsent, always }
+    @Option("Whether all mutations") var mutations = Mutations.unsent
+    var traits: PluginTraits { .boundsRestarts }
+    var placement: Placement { .wrap(.graphQL) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.graphQL(PassGraphQL())] }
   }
 
-  enum CacheRead: Plugin {
-    static let description = PluginDescription(
-      name: "cache-read", summary: "Answers from the cache", kind: .step, stages: [.cache],
-      roles: [.cacheRead],
-      options: [
-        OptionDescription(
-          "policy", .choice(CachePolicy.names), default: "cache-first", "How the cache is used")
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .cacheRead(PassCache())
+  struct CacheRead: TestPlugin {
+    static let summary = "Answers from the cache"
+    @Option("How the cache is used") var policy = CachePolicy.cacheFirst
+    var traits: PluginTraits {
+      policy == .cacheOnly ? [.readsCache, .cacheOnly] : .readsCache
     }
+    var placement: Placement {
+      .step(
+        .cache,
+        rules: [
+          .requires(
+            .writesCache, with: .memoryStore, .cacheRead,
+            "nothing ever fills the store that {self} reads",
+            remedy: "add `- cache-write` below the parser", severity: .warning)
+        ])
+    }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.cacheRead(PassCache())] }
   }
 
-  enum TokenRefresh: Plugin {
-    static let description = PluginDescription(
-      name: "token-refresh", summary: "Sends and renews a token", kind: .wrap, stages: [.graphQL],
-      roles: [.authenticates, .restarts],
-      options: [
-        OptionDescription("token", .string, secrecy: .secret, "The token"),
-        OptionDescription(
-          "claims", .map(.template), default: "{}", "Values expanded per request"),
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .graphQL(PassGraphQL())
-    }
+  struct TokenRefresh: TestPlugin {
+    static let summary = "Sends and renews a token"
+    @Option("The token") var token: SecretString?
+    @Option("Values expanded per request") var claims = OptionMap<Template>()
+    var traits: PluginTraits { .restarts }
+    var placement: Placement { .wrap(.graphQL) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.graphQL(PassGraphQL())] }
   }
 
-  enum PersistedQueries: Plugin {
-    static let description = PluginDescription(
-      name: "apq", summary: "Sends hashes instead of documents", kind: .wrap, stages: [.graphQL],
-      roles: [.persistedQueries, .restarts],
-      options: [
-        OptionDescription("query_method", .choice(["GET", "POST"]), default: "POST", "The method")
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .graphQL(PassGraphQL())
-    }
+  struct APQ: TestPlugin {
+    static let summary = "Sends hashes instead of documents"
+    @Option("The method") var queryMethod = Endpoint.Method.post
+    var traits: PluginTraits { .restarts }
+    var placement: Placement { .wrap(.graphQL) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.graphQL(PassGraphQL())] }
   }
 
-  enum Headers: Plugin {
-    static let description = PluginDescription(
-      name: "headers", summary: "Changes HTTP fields", kind: .wrap, stages: [.http],
-      roles: [.changesHeaders],
-      options: [
-        OptionDescription("set", .map(.string), secrecy: .secretHeaders, "Fields to set"),
-        OptionDescription("default", .map(.template), "Fields to set where there is none"),
-        OptionDescription("remove", .list(.string), "Fields to remove"),
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .http(PassHTTP())
-    }
+  struct Headers: TestPlugin {
+    static let summary = "Changes HTTP fields"
+    @Option("Fields to set", secrecy: .secretHeaders) var set = OptionMap<String>()
+    @Option("Fields to set where there is none") var `default` = OptionMap<Template>()
+    @Option("Fields to remove") var remove: [String] = []
+    var traits: PluginTraits { .changesHeaders }
+    var placement: Placement { .wrap(.http) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.http(PassHTTP())] }
   }
 
-  enum Fetch: Plugin {
-    static let description = PluginDescription(
-      name: "fetch", summary: "Sends the request", kind: .step, stages: [.http], roles: [.fetch],
-      options: [
-        OptionDescription(
-          "timeout", .duration(in: .milliseconds(1)...(.seconds(86400))), default: "5m",
-          "The time for the exchange"),
-        OptionDescription("max_body", .size(), default: "1GiB", "The largest body"),
-        OptionDescription("http2", .bool, default: "true", "Whether HTTP/2 is spoken"),
-        OptionDescription("proxy", .string, "The proxy"),
-        OptionDescription("ca_file", .path, "Certificates"),
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .fetch(PassHTTP())
+  struct Fetch: TestPlugin {
+    static let summary = "Sends the request"
+    @Option(.milliseconds(1) ... .seconds(86400), "The time for the exchange")
+    var timeout = Duration.seconds(300)
+    @Option("The largest body") var maxBody = ByteSize.gibibytes(1)
+    @Option("Whether HTTP/2 is spoken") var http2 = true
+    @Option("The proxy") var proxy: String?
+    @Option("Certificates") var caFile: OptionPath?
+    var traits: PluginTraits { .fetches }
+    var placement: Placement {
+      .step(
+        .http,
+        rules: [
+          .once(.fetches, .fetch, "fetches"),
+          .requires(
+            .parses, atChain: true, .parse, "nothing parses the responses of {self}",
+            remedy: "add `- parse` below {self}"),
+          .requires(
+            .endpoint, .wrongValue, "{self} needs the key `endpoint`",
+            remedy: "add `endpoint: { url: … }` to the file"),
+        ])
     }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.fetch(PassHTTP())] }
   }
 
-  enum Replay: Plugin {
-    static let description = PluginDescription(
-      name: "record-replay", summary: "Answers from files", kind: .wrap, stages: [.http],
-      roles: [.replay],
-      options: [
-        OptionDescription(
-          "mode", .choice(["replay", "record", "auto"]), default: "replay", "Which way")
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .http(PassHTTP())
-    }
+  struct Replay: TestPlugin {
+    static let name = "record-replay"
+    static let summary = "Answers from files"
+    enum Mode: String, CaseIterable, ExpressibleByOption { case replay, record, auto }
+    @Option("Which way") var mode = Mode.replay
+    var traits: PluginTraits { mode == .replay ? .answers : [] }
+    var placement: Placement { .wrap(.http) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.http(PassHTTP())] }
   }
 
-  enum ResponseCode: Plugin {
-    static let description = PluginDescription(
-      name: "response-code", summary: "Checks the status", kind: .step, stages: [.http],
-      roles: [.responseCode])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .http(PassHTTP())
-    }
+  struct ResponseCode: TestPlugin {
+    static let summary = "Checks the status"
+    var traits: PluginTraits { .checksStatus }
+    var placement: Placement { .step(.http) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.http(PassHTTP())] }
   }
 
-  enum Parse: Plugin {
-    static let description = PluginDescription(
-      name: "parse", summary: "Parses results", kind: .step, stages: [.parsing], roles: [.parse])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .parsing(PassParsing())
+  struct Parse: TestPlugin {
+    static let summary = "Parses results"
+    var traits: PluginTraits { .parses }
+    var placement: Placement {
+      .step(
+        .parsing,
+        rules: [.once(.parses, .parse, "parses"), .below(.fetches, .parse, "too early")])
     }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.parsing(PassParsing())] }
   }
 
-  enum CacheWrite: Plugin {
-    static let description = PluginDescription(
-      name: "cache-write", summary: "Keeps results", kind: .step, stages: [.cache],
-      roles: [.cacheWrite],
-      options: [
-        OptionDescription(
-          "on_errors", .choice(["skip-errored", "discard", "keep"]), default: "skip-errored",
-          "What becomes of results with errors")
-      ])
-
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      .cacheWrite(PassCache())
+  struct CacheWrite: TestPlugin {
+    static let summary = "Keeps results"
+    enum OnErrors: String, CaseIterable, ExpressibleByOption {
+      case skipErrored = "skip-errored"
+      case discard, keep
     }
+    @Option("What becomes of results with errors") var onErrors = OnErrors.skipErrored
+    var traits: PluginTraits { .writesCache }
+    var placement: Placement {
+      .step(
+        .cache,
+        rules: [
+          .requires(
+            .store, .cacheWrite, "{self} has no store to write to",
+            remedy: "add `store: { kind: memory }` to the file"),
+          .below(.parses, .cacheWrite, "before there is anything to write"),
+        ])
+    }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.cacheWrite(PassCache())] }
   }
 
   /// Refuses options that are each fine.
-  enum Picky: Plugin {
-    static let description = PluginDescription(
-      name: "picky", summary: "Wants low below high", kind: .wrap, stages: [.graphQL, .http],
-      options: [
-        OptionDescription(
-          "range",
-          .object([
-            OptionDescription("low", .int(), required: true, "The lower end"),
-            OptionDescription("high", .int(), required: true, "The upper end"),
-          ]), default: nil, "A range"),
-        OptionDescription("stage", .choice(["graphql", "http"]), default: "http", "Where"),
-      ])
+  struct Picky: TestPlugin {
+    static let summary = "Wants low below high"
+    struct Range: OptionSection {
+      @Option("The lower end") var low: Int
+      @Option("The upper end") var high: Int
 
-    static func make(
-      options: PluginOptions, environment: PluginEnvironment
-    ) throws(PluginOptionError) -> PluginInstance {
-      if let range = options.object(ifGiven: "range"), range.int("low") > range.int("high") {
-        throw PluginOptionError(
-          option: "range.high", "`high` is below `low`", remedy: "swap them")
+      func validate() throws(OptionError) {
+        guard low > high else { return }
+        throw $high.error("`high` is below `low`", remedy: "swap them")
       }
-      return options.string("stage") == "http" ? .http(PassHTTP()) : .graphQL(PassGraphQL())
+    }
+    enum Stage: String, CaseIterable, ExpressibleByOption { case graphql, http }
+    @Option("A range") var range: Range?
+    @Option("More ranges") var more: [Range] = []
+    @Option("Where") var stage = Stage.http
+    var placement: Placement { .wrap(.graphQL, .http) }
+    func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+      [stage == .http ? .http(PassHTTP()) : .graphQL(PassGraphQL())]
     }
   }
 }

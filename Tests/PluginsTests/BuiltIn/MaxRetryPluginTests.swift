@@ -33,7 +33,7 @@ import Testing
     #expect(
       optionTable(MaxRetryPlugin.self) == [
         "max_retries": "3", "on": "[network, 429, 502, 503, 504]", "backoff": "{}",
-        "respect_retry_after": "true", "retry_after_max": "60s", "budget": "10%",
+        "respect_retry_after": "true", "retry_after_max": "1m", "budget": "10%",
         "mutations": "unsent",
       ])
   }

@@ -3,7 +3,7 @@ import Testing
 
 /// The options of a plugin with their defaults, as `plugins show` has them.
 func optionTable(_ plugin: any Plugin.Type) -> [String: String?] {
-  Dictionary(uniqueKeysWithValues: plugin.description.options.map { ($0.name, $0.defaultText) })
+  Dictionary(uniqueKeysWithValues: plugin.optionDescriptions.map { ($0.name, $0.defaultText) })
 }
 
 /// A chain in which an entry stands where it belongs.

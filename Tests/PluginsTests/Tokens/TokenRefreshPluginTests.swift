@@ -10,7 +10,7 @@ import Testing
       optionTable(TokenRefreshPlugin.self) == [
         "credential": "api", "env": nil, "file": nil, "command": nil, "oauth2": nil,
         "header": "Authorization", "scheme": "Bearer", "statuses": "[401]",
-        "codes": "[UNAUTHENTICATED]", "skew": "60s", "timeout": "30s",
+        "codes": "[UNAUTHENTICATED]", "skew": "1m", "timeout": "30s",
       ])
   }
 

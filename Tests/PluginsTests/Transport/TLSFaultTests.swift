@@ -78,7 +78,7 @@ struct TLSFaultTests {
       try await run(
         try certificates.server(.other), client: trusting + ", server_name: another.example"),
       "its certificate is for another name than another.example, the option tls.server_name")
-    expectEntry("fetch: { tls: { server_name: \"a/b\" } }", refusedWith: "no name of a host")
+    expectEntry("fetch: { tls: { server_name: \"a/b\" } }", refusedWith: "not the name of a host")
   }
 
   @Test func `with server_name the server is still told its own address`() async throws {

@@ -2,30 +2,32 @@ import GQLRun
 
 /// Sends the tenant of a request in a field, and refuses requests that have none.
 ///
-/// One file with one conforming type: its description is all that parsing, errors, `check` and
-/// documentation need.
+/// One file with one conforming type: the declarations of its options are all that parsing,
+/// diagnostics and documentation need.
 struct TenantPlugin: Plugin {
-  static let description = PluginDescription(
-    name: "tenant",
-    summary: "Sends the tenant of a request in a field, and refuses requests without one",
-    kind: .wrap, stages: [.graphQL],
-    options: [
-      OptionDescription("field", .string, default: "X-Tenant", "The field that carries it"),
-      OptionDescription(
-        "allowed", .list(.string), required: true, "The tenants that may be asked for"),
-    ],
-    examples: ["tenant: { allowed: [acme, globex] }"])
+  static let summary = "Sends the tenant of a request in a field, and refuses requests without one"
+  static let documentation = PluginDocumentation(
+    use: "Use it for a server that keeps the data of several tenants apart.",
+    position: "Put it near the top: a request without a tenant then reaches no other plugin.",
+    example: "tenant: { allowed: [acme, globex] }",
+    narration:
+      "A request whose context names the tenant acme is sent with the field X-Tenant: acme. One "
+      + "that names another tenant, or none, fails before anything is sent.")
 
-  static func make(
-    options: PluginOptions, environment: PluginEnvironment
-  ) throws(PluginOptionError) -> PluginInstance {
-    guard let field = HTTPField.Name(options.string("field")) else {
-      throw PluginOptionError(
-        option: "field", "this is not the name of an HTTP field",
-        remedy: "use letters, digits and hyphens")
-    }
-    return .graphQL(
-      TenantInterceptor(field: field, allowed: Set(options.strings("allowed"))))
+  @Option("HTTP field that carries the tenant") var field = TenantPlugin.defaultField
+  @Option("Tenants that a request may name") var allowed: [String]
+
+  static let defaultField = HTTPField.Name("X-Tenant") ?? .from
+
+  var placement: Placement { .wrap(.graphQL) }
+
+  func validate() throws(OptionError) {
+    guard allowed.isEmpty else { return }
+    throw $allowed.error("no tenant is allowed", remedy: "name one: `allowed: [acme]`")
+  }
+
+  func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [.graphQL(TenantInterceptor(field: field, allowed: Set(allowed)))]
   }
 }
 

@@ -77,11 +77,3 @@ struct CacheRules: ParsableArguments {
     return loaded
   }
 }
-
-extension Pipeline {
-  /// How long after its max age the cache read still uses data.
-  fileprivate var maxStale: Duration? {
-    entries.first { $0.description?.roles.contains(.cacheRead) ?? false }?.options?
-      .duration(ifGiven: "max_stale")
-  }
-}

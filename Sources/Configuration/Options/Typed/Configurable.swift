@@ -1,0 +1,167 @@
+/// A structure whose properties are options that a file sets: a plugin, or an ``OptionSection``.
+///
+/// ```swift
+/// struct Backoff: OptionSection {
+///   @Option(.zero ... .seconds(3_600), "Delay before the first retry") var base = Duration.milliseconds(300)
+///   @Option(1...10, "Factor by which each delay exceeds the one before") var factor = 2.0
+/// }
+/// ```
+/// The compiler writes `init(from:)`. Every stored property is an `@Option`.
+public protocol Configurable: Decodable, Sendable {
+  /// Every option has its default.
+  init()
+
+  /// Checks options that are each within their bounds and may not go together.
+  ///
+  /// - Throws: ``OptionError``; `throw $high.error("`high` is below `low`", remedy: "swap them")`.
+  func validate() throws(OptionError)
+}
+
+extension Configurable {
+  /// Declares an option; see ``OptionProperty``.
+  public typealias Option<Value: ExpressibleByOption> = OptionProperty<Value>
+
+  public func validate() throws(OptionError) {}
+}
+
+/// Options that a file sets together, below one name: `backoff: { base: 1s, factor: 3 }`.
+///
+/// The defaults are those of the structure's declaration. `@Option("…") var backoff = Backoff()` has
+/// them when the file gives none; `@Option("…") var backoff: Backoff?` is `nil` then.
+public protocol OptionSection: Configurable, ExpressibleByOption where OptionBound == Never {}
+
+extension OptionSection {
+  public static func optionType(in range: ClosedRange<Never>?) -> OptionType {
+    .object(optionDescriptions)
+  }
+  public static var unsetOption: Self { Self() }
+  public var optionDefaultText: String? { "{}" }
+
+  public init(option: OptionValue) throws(OptionError) {
+    guard case .object(let options) = option.content else { throw .mismatch(Self.self) }
+    let (value, errors) = Self.read(from: options)
+    if let error = errors.first { throw error }
+    self = value
+  }
+}
+
+extension Configurable {
+  /// The table of the options, in the order of their declarations.
+  public static var optionDescriptions: [OptionDescription] {
+    Self().properties.compactMap { $0.property?.description(named: $0.name.snakeCase) }
+  }
+
+  /// The stored properties that are not options, which a file cannot set.
+  package static var foreignProperties: [String] {
+    Self().properties.filter { $0.property == nil }.map(\.name)
+  }
+
+  /// The options of a file as properties, and what is wrong with their values.
+  ///
+  /// An option that the file does not give, or whose value cannot be used, has its default.
+  package static func read(from options: PluginOptions) -> (Self, [OptionError]) {
+    let errors = OptionErrors()
+    let decoder = OptionSectionDecoder(
+      properties: Dictionary(Self().properties.map { ($0.name, $0.property) }) { $1 },
+      options: options, errors: errors)
+    do {
+      return (try Self(from: decoder), errors.all)
+    } catch {
+      return (
+        Self(), errors.all + [OptionError("\(Self.self) has properties that are not options")]
+      )
+    }
+  }
+
+  /// Checks the groups of the options, then the options together.
+  package func validateAll() throws(OptionError) {
+    for (name, property) in properties { try property?.validate(named: name.snakeCase) }
+    try validate()
+  }
+
+  private var properties: [(name: String, property: (any AnyOptionProperty)?)] {
+    Mirror(reflecting: self).children.map { child in
+      let label = child.label ?? ""
+      return (
+        label.hasPrefix("_") ? String(label.dropFirst()) : label,
+        child.value as? any AnyOptionProperty
+      )
+    }
+  }
+}
+
+extension String {
+  /// `maxRetries` → `max_retries`, `tokenURL` → `token_url`.
+  package var snakeCase: String { separated(by: "_") }
+
+  /// `MaxRetry` → `max-retry`, `CorrelationID` → `correlation-id`.
+  package var kebabCase: String { separated(by: "-") }
+
+  private func separated(by separator: String) -> String {
+    let letters = Array(self)
+    var result = ""
+    for (index, letter) in letters.enumerated() {
+      let startsWord =
+        letter.isUppercase && index > 0
+        && (!letters[index - 1].isUppercase
+          || index + 1 < letters.count && letters[index + 1].isLowercase)
+      result += (startsWord ? separator : "") + letter.lowercased()
+    }
+    return result
+  }
+}
+
+// MARK: The decoder
+
+/// What is wrong with the values of a file, in the order of the declarations.
+final class OptionErrors {
+  var all: [OptionError] = []
+}
+
+/// Feeds the located values of a file to the initializer that the compiler writes.
+private struct OptionSectionDecoder: Decoder {
+  let properties: [String: (any AnyOptionProperty)?]
+  let options: PluginOptions
+  let errors: OptionErrors
+  var codingPath: [any CodingKey] { [] }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(OptionContainer<Key>(decoder: self))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw unsupported() }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { throw unsupported() }
+
+  func unsupported() -> DecodingError {
+    .dataCorrupted(.init(codingPath: [], debugDescription: "only options are read"))
+  }
+}
+
+private struct OptionContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let decoder: OptionSectionDecoder
+  var codingPath: [any CodingKey] { [] }
+  var allKeys: [Key] { decoder.properties.keys.compactMap(Key.init(stringValue:)) }
+
+  func contains(_ key: Key) -> Bool { decoder.properties[key.stringValue] != nil }
+  func decodeNil(forKey key: Key) -> Bool { false }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    guard let property = decoder.properties[key.stringValue] ?? nil else {
+      throw decoder.unsupported()
+    }
+    let name = key.stringValue.snakeCase
+    guard let value = property.read(from: decoder.options, named: name, decoder.errors) as? Value
+    else { throw decoder.unsupported() }
+    return value
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> { throw decoder.unsupported() }
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    throw decoder.unsupported()
+  }
+  func superDecoder() throws -> any Decoder { throw decoder.unsupported() }
+  func superDecoder(forKey key: Key) throws -> any Decoder { throw decoder.unsupported() }
+}

@@ -1,0 +1,135 @@
+/// An option of a plugin or of an ``OptionSection``: `@Option(0...24, "How many …") var maxRetries = 3`.
+///
+/// The declaration is everything there is to say about an option. Its name in a file is the
+/// property's in snake case (`max_retries`), its type the property's type, its default the property's
+/// initial value. A property with neither an initial value nor an optional type is required.
+///
+/// `$maxRetries` is the declaration itself: ``isGiven``, ``name``, ``error(_:remedy:)``.
+@propertyWrapper
+public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
+  public var wrappedValue: Value
+  public var projectedValue: OptionProperty<Value> { self }
+
+  /// What the option does, in one sentence without a full stop.
+  public let summary: String
+  /// The name in the file; empty in a value that was not read from one.
+  public private(set) var name = ""
+  /// Whether a file gives the option.
+  public private(set) var isGiven = false
+  private let range: ClosedRange<Value.OptionBound>?
+  private let secrecy: OptionSecrecy
+  private let isRequired: Bool
+
+  /// An option with a default.
+  ///
+  /// - Parameters:
+  ///   - wrappedValue: The default.
+  ///   - range: The least and the greatest value; of a list or map, of its elements.
+  ///   - summary: What the option does, in one sentence without a full stop.
+  ///   - secrecy: Whether values may be shown; by default as the type says.
+  public init(
+    wrappedValue: Value, _ range: ClosedRange<Value.OptionBound>, _ summary: String,
+    secrecy: OptionSecrecy? = nil
+  ) {
+    self.init(wrappedValue, range, summary, secrecy, isRequired: false)
+  }
+
+  /// An option with a default and without bounds.
+  public init(wrappedValue: Value, _ summary: String, secrecy: OptionSecrecy? = nil) {
+    self.init(wrappedValue, nil, summary, secrecy, isRequired: false)
+  }
+
+  /// An option without a default: unset when its type is optional, or else required.
+  public init(
+    _ range: ClosedRange<Value.OptionBound>, _ summary: String, secrecy: OptionSecrecy? = nil
+  ) {
+    self.init(.unsetOption, range, summary, secrecy, isRequired: !Self.isOptional)
+  }
+
+  /// An option without a default and without bounds.
+  public init(_ summary: String, secrecy: OptionSecrecy? = nil) {
+    self.init(.unsetOption, nil, summary, secrecy, isRequired: !Self.isOptional)
+  }
+
+  private init(
+    _ value: Value, _ range: ClosedRange<Value.OptionBound>?, _ summary: String,
+    _ secrecy: OptionSecrecy?, isRequired: Bool
+  ) {
+    wrappedValue = value
+    self.range = range
+    self.summary = summary
+    self.secrecy = secrecy ?? Value.optionSecrecy
+    self.isRequired = isRequired
+  }
+
+  private static var isOptional: Bool { Value.self is any OptionalOption.Type }
+
+  /// Refuses: options are read from pipeline files, not from other formats.
+  public init(from decoder: any Decoder) throws {
+    throw DecodingError.dataCorrupted(
+      .init(codingPath: decoder.codingPath, debugDescription: "options are read from YAML files"))
+  }
+
+  /// An error that points at the option in its file.
+  ///
+  /// - Parameters:
+  ///   - message: What is wrong. Does not repeat the value, which may be secret.
+  ///   - remedy: What would work.
+  public func error(_ message: String, remedy: String? = nil) -> OptionError {
+    OptionError(option: name, message, remedy: remedy)
+  }
+}
+
+/// Prints its name only: the value may be secret, or expanded from something that is.
+extension OptionProperty: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  public var description: String { "option \(name)" }
+  public var debugDescription: String { description }
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// What reflection sees of an ``OptionProperty``, whatever its type.
+protocol AnyOptionProperty {
+  func description(named name: String) -> OptionDescription
+  func read(from options: PluginOptions, named name: String, _ errors: OptionErrors) -> Self
+  func validate(named name: String) throws(OptionError)
+}
+
+extension OptionProperty: AnyOptionProperty {
+  func description(named name: String) -> OptionDescription {
+    OptionDescription(
+      name, Value.optionType(in: range), default: isRequired ? nil : wrappedValue.optionDefaultText,
+      required: isRequired, secrecy: secrecy, summary)
+  }
+
+  /// The property with the value that the file gives. A value that cannot be used leaves it as it is.
+  func read(from options: PluginOptions, named name: String, _ errors: OptionErrors) -> Self {
+    var property = self
+    property.name = name
+    guard let value = options.values.first(where: { $0.name == name })?.value else {
+      return property
+    }
+    property.isGiven = !value.isDefault
+    guard !value.isUnknown else { return property }
+    do throws(OptionError) {
+      property.wrappedValue = try Value(option: value)
+    } catch {
+      errors.all.append(error.within(name))
+    }
+    return property
+  }
+
+  /// Checks the groups in the value.
+  func validate(named name: String) throws(OptionError) {
+    if let group = wrappedValue as? any Configurable {
+      do throws(OptionError) { try group.validateAll() } catch { throw error.within(name) }
+    } else if let groups = wrappedValue as? [any Configurable] {
+      for (index, group) in groups.enumerated() {
+        do throws(OptionError) {
+          try group.validateAll()
+        } catch {
+          throw error.within("\(name).\(index)")
+        }
+      }
+    }
+  }
+}
