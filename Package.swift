@@ -85,6 +85,16 @@ let networked: [Target] = [
     ],
     path: "Sources/Plugins",
     swiftSettings: onTheWay),
+  // Checks for authors of plugins, to be used in tests.
+  .target(
+    name: "GQLRunTesting",
+    dependencies: [
+      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunLanguage",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"),
+    ],
+    path: "Sources/Testing",
+    swiftSettings: settings),
   .systemLibrary(
     name: "CGQLRunZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]
   ),
@@ -174,7 +184,8 @@ let networked: [Target] = [
     name: "PluginsTests",
     dependencies: [
       "GQLRunTestSupport",
-      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunTesting", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON",
+      "GQLRunLanguage",
       "GQLRunDemoServer",
       .product(name: "NIOCore", package: "swift-nio"),
       .product(name: "NIOPosix", package: "swift-nio"),
@@ -212,8 +223,8 @@ let networked: [Target] = [
     name: "gqlrunTests",
     dependencies: [
       "GQLRunTestSupport",
-      "gqlrun", "my-gqlrun", "GQLRun", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline",
-      "GQLRunCache",
+      "gqlrun", "my-gqlrun", "GQLRun", "GQLRunTesting", "GQLRunDemoServer", "GQLRunPlugins",
+      "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "Logging", package: "swift-log"),
@@ -265,6 +276,7 @@ let package = Package(
         .library(name: "GQLRun", targets: ["GQLRun"]),
         .library(name: "GQLRunBatch", targets: ["GQLRunBatch"]),
         .library(name: "GQLRunProfile", targets: ["GQLRunProfile"]),
+        .library(name: "GQLRunTesting", targets: ["GQLRunTesting"]),
         .executable(name: "gqlrun", targets: ["gqlrun"]),
       ]),
   dependencies: coreDependencies + (coreOnly ? [] : networkedDependencies),

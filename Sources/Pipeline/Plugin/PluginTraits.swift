@@ -1,14 +1,21 @@
 /// What a plugin does that other plugins are placed by, and what the rest of gqlrun needs to know of it.
 ///
 /// A plugin computes its traits from its options: a `cache-read` with the policy `cache-only` has
-/// ``cacheOnly``. A plugin of your own may have traits of its own: `PluginTraits("acme.signs")`.
-public struct PluginTraits: Sendable, Hashable, ExpressibleByArrayLiteral {
+/// ``cacheOnly``. A plugin of your own may have traits of its own: `"acme.signs"`.
+public struct PluginTraits:
+  Sendable, Hashable, ExpressibleByArrayLiteral, ExpressibleByStringLiteral
+{
   /// The names of the traits.
   public let names: Set<String>
 
   /// A single trait.
   public init(_ name: String) {
     names = [name]
+  }
+
+  /// A single trait: `"acme.signs"`.
+  public init(stringLiteral name: String) {
+    self.init(name)
   }
 
   /// All traits of all elements; none for `[]`.

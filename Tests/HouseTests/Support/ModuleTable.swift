@@ -83,6 +83,9 @@ struct Module {
       "GQLRun", folder: "Client", own: chain,
       packages: ["CoreMetrics", "HTTPTypes", "Logging", "ServiceLifecycle", "Tracing"],
       system: ["Foundation", "Synchronization"]),
+    Module(
+      "GQLRunTesting", folder: "Testing", own: chain, packages: ["HTTPTypes", "Logging"],
+      system: ["Foundation", "Synchronization"]),
     Module("CGQLRunZlib", folder: "CZlib"),
     Module(
       "GQLRunBatch", folder: "Batch", own: chain.union(["CGQLRunZlib"]),

@@ -21,20 +21,20 @@ struct ChainRulesTests {
   struct Sign: TestPlugin {
     static let summary = "Signs requests"
     @Option("Whether the audit is needed") var audited = false
-    var traits: PluginTraits { PluginTraits("acme.signs") }
+    var traits: PluginTraits { "acme.signs" }
     var placement: Placement {
       .wrap(
         .http,
         rules: [
-          .once(PluginTraits("acme.signs"), "ACME1", "signs requests"),
+          .once("acme.signs", "ACME1", "signs requests"),
           .belowAll(
-            PluginTraits("acme.edits"), "ACME2", "which breaks the signature",
+            "acme.edits", "ACME2", "which breaks the signature",
             remedy: "move {self} below {other}"),
         ]
           + (audited
             ? [
               .requires(
-                PluginTraits("acme.audits"), "ACME3", "{self} must be audited",
+                "acme.audits", "ACME3", "{self} must be audited",
                 remedy: "add `- audit` above {self}")
             ] : []))
     }
@@ -43,7 +43,7 @@ struct ChainRulesTests {
 
   struct Edit: TestPlugin {
     static let summary = "Edits requests"
-    var traits: PluginTraits { PluginTraits("acme.edits") }
+    var traits: PluginTraits { "acme.edits" }
     var placement: Placement { .wrap(.http) }
     func parts(_ environment: PluginEnvironment) -> [ChainPart] { [.http(PassHTTP())] }
   }
@@ -70,7 +70,7 @@ struct ChainRulesTests {
       ),
       (
         "  - sign: { audited: true }\n  - audit\n  - fetch\n  - parse",
-        ["P001 2: there is no plugin `audit` → "]
+        ["P001 2: there is no plugin `audit` → did you mean `edit`?"]
       ),
       (
         "  - fetch\n  - sign\n  - parse",

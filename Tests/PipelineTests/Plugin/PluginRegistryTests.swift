@@ -58,7 +58,7 @@ struct PluginRegistryTests {
       use: "", position: "Anywhere.", example: "bad", narration: "")
     struct Group: OptionSection { @Option(0...1, "X") var x = 2 }
     @Option("Ends with a stop.") var timeout = Duration.seconds(30)
-    @Option("") var ünit = 1
+    @Option("") var unit_ = 1
     @Option(1...5, "A list") var list = [1, 7]
     @Option("A group") var group = Group()
     var secret = 5
@@ -75,8 +75,8 @@ struct PluginRegistryTests {
         "the documentation of `Bad` has no use", "the documentation of `Bad` has no narration",
         "the property `secret` of `Bad` is not an `@Option`; compute it instead",
         "the summary of `timeout` of `Bad` is not one sentence without a full stop",
-        "`ünit` of `Bad` does not become a name in snake case",
-        "the summary of `ünit` of `Bad` is not one sentence without a full stop",
+        "`unit_` of `Bad` does not become a name in snake case",
+        "the summary of `unit_` of `Bad` is not one sentence without a full stop",
         "the default of `list` of `Bad` is not a list of integers",
         "the default of `x` of `group` is not an integer from 0 to 1",
       ])

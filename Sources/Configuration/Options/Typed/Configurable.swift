@@ -51,6 +51,11 @@ extension Configurable {
     Self().properties.compactMap { $0.property?.description(named: $0.name.snakeCase) }
   }
 
+  /// The values of the options as a file writes them, in the order of their declarations.
+  package var optionTexts: [String?] {
+    properties.compactMap { $0.property.map { $0.description(named: "").defaultText } }
+  }
+
   /// The stored properties that are not options, which a file cannot set.
   package static var foreignProperties: [String] {
     Self().properties.filter { $0.property == nil }.map(\.name)

@@ -1,0 +1,193 @@
+import Foundation
+import GQLRunPipeline
+import HTTPTypes
+import Logging
+import Synchronization
+
+/// A server in this process that answers every request alike.
+actor ContractNetwork: HTTPTransport {
+  enum Answer: Sendable {
+    /// Data, in five chunks.
+    case answer
+    case graphQLError
+    case failure(ChainError)
+    /// Nothing, until the task is cancelled.
+    case silence
+  }
+
+  static let failure = ChainError(
+    .transport, ChainError.Code(rawValue: "contract_failure"), "the server of the contract failed",
+    delivery: .answered)
+
+  private let answer: Answer
+  private let pulls = PullCount()
+  private(set) var requestCount = 0
+  private(set) var wasCancelled = false
+  private var isReleased = false
+  private var silent: CheckedContinuation<Void, Never>?
+  private var waiter: CheckedContinuation<Bool, Never>?
+
+  init(_ answer: Answer) {
+    self.answer = answer
+  }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    requestCount += 1
+    waiter?.resume(returning: true)
+    waiter = nil
+    switch answer {
+    case .answer:
+      return response([#"{"da"#, #"ta":{"#, #""contract":"#, #""kept""#, "}}"])
+    case .graphQLError:
+      return response([
+        #"{"data":null,"errors":[{"message":"no","extensions":{"code":"CONTRACT"}}]}"#
+      ])
+    case .failure(let error): throw error
+    case .silence:
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          if isReleased || Task.isCancelled { continuation.resume() } else { silent = continuation }
+        }
+      } onCancel: {
+        Task { await self.release() }
+      }
+      wasCancelled = Task.isCancelled
+      throw CancellationError()
+    }
+  }
+
+  /// Ends the silence.
+  func release() {
+    isReleased = true
+    silent?.resume()
+    silent = nil
+  }
+
+  /// Suspends until a request arrives, or until `caller` ends without one.
+  func waitForRequest(orEndOf caller: Task<[GraphQLResponse], any Error>) async -> Bool {
+    guard requestCount == 0 else { return true }
+    Task {
+      _ = await caller.result
+      callerEnded()
+    }
+    return await withCheckedContinuation { waiter = $0 }
+  }
+
+  private func callerEnded() {
+    waiter?.resume(returning: false)
+    waiter = nil
+  }
+
+  private func response(_ texts: [String]) -> HTTPResponseMessage {
+    let (all, own) = (pulls, PullCount())
+    let chunks = texts.map { Array($0.utf8) }
+    return HTTPResponseMessage(
+      head: HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"]),
+      body: HTTPBody {
+        _ = all.next()
+        let index = own.next()
+        return chunks.indices.contains(index) ? chunks[index] : nil
+      })
+  }
+
+  /// The chunks of all responses.
+  nonisolated var pullCount: PullCount { pulls }
+}
+
+/// Counts the chunks that were read.
+final class PullCount: Sendable {
+  private let count = Atomic(0)
+
+  var value: Int { count.load(ordering: .acquiring) }
+
+  /// The index of the next chunk.
+  func next() -> Int { count.add(1, ordering: .acquiringAndReleasing).oldValue }
+}
+
+/// A GraphQL interceptor that answers with three results and calls no other.
+actor ResultSource: GraphQLInterceptor {
+  private(set) var count = 0
+
+  func intercept(
+    _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
+  ) async throws -> ResponseStream {
+    ResponseStream(pull: { await self.next() })
+  }
+
+  private func next() -> GraphQLResponse? {
+    guard count < 3 else { return nil }
+    count += 1
+    return GraphQLResponse(source: .server, data: [UInt8](#"{"contract":"kept"}"#.utf8))
+  }
+}
+
+/// An HTTP interceptor above the plugin that notes how much of the body has been read by then.
+actor ChunkProbe: HTTPInterceptor {
+  private(set) var pulls: (atHead: Int, atFirstChunk: Int)?
+
+  func intercept(
+    _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
+  ) async throws -> HTTPResponseMessage {
+    let response = try await next(request)
+    guard let count = (context.services.transport as? ContractNetwork)?.pullCount else {
+      return response
+    }
+    let atHead = count.value
+    return response.mapChunks { chunk in
+      await self.note(atHead, count.value)
+      return chunk
+    }
+  }
+
+  private func note(_ atHead: Int, _ atChunk: Int) {
+    if pulls == nil { pulls = (atHead, atChunk) }
+  }
+}
+
+/// Keeps everything that is logged.
+final class ContractLog: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  var text: String { lines.withLock { $0.joined(separator: "\n") } }
+
+  var logger: Logger {
+    var logger = Logger(label: "contract") { _ in Handler(log: self) }
+    logger.logLevel = .trace
+    return logger
+  }
+
+  private struct Handler: LogHandler {
+    let log: ContractLog
+    var logLevel = Logger.Level.trace
+    var metadata = Logger.Metadata()
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
+      log.lines.withLock { $0.append("\(event.message) \(metadata)") }
+    }
+  }
+}
+
+/// A folder with files, made when it is first used and removed with the contract.
+final class ContractFolder: Sendable {
+  let path =
+    FileManager.default.temporaryDirectory.path + "/gqlrun-contract-\(UUID().uuidString)"
+
+  func prepare(_ files: [String: String]) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    for (name, text) in files {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+    }
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}

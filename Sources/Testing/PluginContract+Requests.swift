@@ -1,0 +1,193 @@
+import GQLRunCache
+import GQLRunLanguage
+public import GQLRunPipeline
+import HTTPTypes
+import Logging
+
+extension PluginContract {
+  /// Neither the pipeline as it is shown or reflected, nor the log, nor errors show secrets.
+  ///
+  /// Every variable has a secret value, and requests carry one as their authorization.
+  public func checkSecrets() async throws {
+    let canary = "canary-7f3a91"
+    for example in plugin.documentation.examples where example.contains("${env:") {
+      let names = example.split(separator: "${env:").dropFirst()
+        .map { String($0.prefix { $0 != ":" && $0 != "}" }) }
+      let secrets = variables.merging(names.map { ($0, variables[$0] ?? canary) }) { $1 }
+      let pipeline = try chain(with: example, rule: "secrets do not show", variables: secrets)
+        .pipeline
+      var reflected = ""
+      dump(pipeline, to: &reflected)
+      for (view, text) in [("`pipeline show`", pipeline.show()), ("reflection", reflected)]
+      where text.contains(canary) {
+        throw Failure(rule: "secrets do not show", finding: "\(view) shows a variable's value")
+      }
+    }
+    for failure in [nil, ContractNetwork.failure] {
+      let log = ContractLog()
+      let network = ContractNetwork(failure.map { .failure($0) } ?? .answer)
+      let runner = try runner(network, log: log)
+      var request = try request()
+      request.additionalHeaders[.authorization] = "Bearer \(canary)"
+      var message = ""
+      do {
+        _ = try await runner.results(of: request)
+      } catch {
+        message = "\(error)"
+      }
+      for (view, text) in [("the log", log.text), ("the error", message)]
+      where text.contains(canary) {
+        throw Failure(rule: "secrets do not show", finding: "\(view) shows the authorization")
+      }
+    }
+  }
+
+  /// Of twenty concurrent requests, and three that follow one another, none is lost.
+  public func checkRequests() async throws {
+    let rule = "no request is lost"
+    let network = ContractNetwork(.answer)
+    let runner = try runner(network)
+    let request = try request()
+    let concurrent = try await withThrowingTaskGroup(of: [String].self) { group in
+      for _ in 0..<20 { group.addTask { try await Self.texts(runner, request) } }
+      return try await group.reduce(into: [[String]]()) { $0.append($1) }
+    }
+    var all = concurrent
+    for _ in 0..<3 { all.append(try await Self.texts(runner, request)) }
+    guard let first = all.first, !first.isEmpty else {
+      throw Failure(rule: rule, finding: "a request ended without a result")
+    }
+    guard all.count == 23, let other = all.first(where: { $0 != first }) else { return }
+    throw Failure(
+      rule: rule, finding: "equal requests have different results: \(first) and \(other)")
+  }
+
+  /// A failure of the network and the errors of a response reach the caller unchanged.
+  public func checkErrors() async throws {
+    let rule = "errors pass unchanged"
+    let wanted = ContractNetwork.failure
+    let network = ContractNetwork(.failure(wanted))
+    let runner = try runner(network)
+    do {
+      let results = try await runner.results(of: try request())
+      // A plugin that answers by itself sends nothing.
+      guard await network.requestCount > 0 else { return }
+      throw Failure(rule: rule, finding: "\(results.count) results came instead of \(wanted.code)")
+    } catch let error as ChainError {
+      guard error.code == wanted.code, error.layer == wanted.layer else {
+        throw Failure(rule: rule, finding: "\(wanted.code.rawValue) became \(error.code.rawValue)")
+      }
+    }
+    let refusing = try self.runner(ContractNetwork(.graphQLError))
+    let results = try await refusing.results(of: try request())
+    guard results.last?.errors.first?.code == "CONTRACT" else {
+      throw Failure(rule: rule, finding: "a GraphQL error of the server does not reach the caller")
+    }
+  }
+
+  /// Cancelling the caller's task cancels the request in flight.
+  public func checkCancellation() async throws {
+    let rule = "cancellation passes through"
+    let network = ContractNetwork(.silence)
+    let runner = try runner(network)
+    let request = try request()
+    let caller = Task { try await runner.results(of: request) }
+    guard await network.waitForRequest(orEndOf: caller) else { return }
+    caller.cancel()
+    let hasEnded = await withTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        _ = await caller.result
+        return true
+      }
+      group.addTask {
+        // Only reached by a plugin that breaks the rule.
+        try? await ContinuousClock().sleep(for: .seconds(10))
+        return false
+      }
+      let first = await group.next() ?? false
+      await network.release()
+      group.cancelAll()
+      return first
+    }
+    guard hasEnded else {
+      throw Failure(rule: rule, finding: "the request went on for ten seconds")
+    }
+    if case .success = await caller.result {
+      throw Failure(rule: rule, finding: "the cancelled request has a result")
+    }
+    guard await network.wasCancelled else {
+      throw Failure(rule: rule, finding: "the request to the server was not cancelled")
+    }
+  }
+
+  /// Chunks of a body and results of a stream pass one by one, when they are read.
+  public func checkStreaming() async throws {
+    let rule = "streams pass lazily"
+    let chain = try chain(with: entry, rule: rule)
+    let parts = chain.pipeline.entries[chain.index].parts
+    let network = ContractNetwork(.answer)
+    if parts.contains(where: { if case .graphQL = $0 { true } else { false } }) {
+      let source = ResultSource()
+      var pipeline = chain.pipeline
+      pipeline.entries.insert(
+        PipelineEntry(id: "contract-source", .graphQL(source)), at: chain.index + 1)
+      let stream = PipelineRunner(pipeline, services: services(network)).execute(try request())
+      guard try await stream.next() != nil else {
+        throw Failure(rule: rule, finding: "the first result does not arrive")
+      }
+      // An interceptor may look one result ahead, and may have no more of them.
+      guard await source.count <= 2 else {
+        throw Failure(
+          rule: rule, finding: "all results were read before the first one was delivered")
+      }
+    }
+    if parts.contains(where: { if case .http = $0 { true } else { false } }) {
+      let probe = ChunkProbe()
+      var pipeline = chain.pipeline
+      pipeline.entries.insert(PipelineEntry(id: "contract-probe", .http(probe)), at: chain.index)
+      let runner = PipelineRunner(pipeline, services: services(network))
+      _ = try await runner.results(of: try request())
+      guard let pulled = await probe.pulls else { return }
+      guard pulled.atHead <= 1, pulled.atFirstChunk <= 2 else {
+        throw Failure(
+          rule: rule,
+          finding: "\(pulled.atHead) chunks were read before the head was delivered, and "
+            + "\(pulled.atFirstChunk) before the first chunk")
+      }
+    }
+  }
+}
+
+// MARK: Requests
+
+extension PluginContract {
+  func runner(_ network: ContractNetwork, log: ContractLog? = nil) throws -> PipelineRunner {
+    let chain = try chain(with: entry, rule: "the entry loads")
+    return PipelineRunner(chain.pipeline, services: services(network, log: log))
+  }
+
+  func services(_ network: ContractNetwork, log: ContractLog? = nil) -> Services {
+    var services = Services(transport: network, store: MemoryStore(), random: { 0.5 })
+    let variables = variables
+    services.variable = { variables[$0] }
+    if let log { services.logger = log.logger }
+    return services
+  }
+
+  func request() throws -> GraphQLRequest {
+    var request = GraphQLRequest(
+      try PreparedOperation(document: Document(parsing: "query Contract { contract }")))
+    request.context.named = context
+    return request
+  }
+
+  private static func texts(
+    _ runner: PipelineRunner, _ request: GraphQLRequest
+  ) async throws -> [String] {
+    try await runner.results(of: request).map { response in
+      var bytes: [UInt8] = []
+      try response.forEachChunk { bytes.append(contentsOf: $0) }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+}

@@ -1,0 +1,219 @@
+public import GQLRunPipeline
+public import GQLRunPlugins
+
+/// What every plugin must keep, as checks that a plugin's author runs in tests.
+///
+/// ```swift
+/// import GQLRunTesting
+/// import Testing
+///
+/// @Test func `the plugin keeps the contract`() async throws {
+///   try await PluginContract(TenantPlugin.self, context: ["tenant": "acme"]).check()
+/// }
+/// ```
+/// The checks need no test framework: each throws a ``Failure`` that names the rule and what was
+/// found. They use no network.
+///
+/// | check | what a plugin must keep |
+/// |---|---|
+/// | ``checkDeclarations()`` | its name, options, defaults and documentation are sound |
+/// | ``checkExamples()`` | each example of its documentation loads in some position of a chain |
+/// | ``checkDefaults()`` | writing a default into the file changes nothing |
+/// | ``checkSecrets()`` | neither `pipeline show`, nor reflection, nor the log, nor errors show secrets |
+/// | ``checkRequests()`` | of many concurrent requests none is lost, and all have the same result |
+/// | ``checkErrors()`` | failures and GraphQL errors of others reach the caller unchanged |
+/// | ``checkCancellation()`` | cancelling the caller's task cancels the request |
+/// | ``checkStreaming()`` | chunks and results pass one by one, when they are read |
+public struct PluginContract: Sendable {
+  /// A rule that a plugin breaks.
+  public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The rule: "an example loads".
+    public var rule: String
+    /// What was found instead.
+    public var finding: String
+
+    public var description: String { "\(rule): \(finding)" }
+  }
+
+  let plugin: any Plugin.Type
+  let registry: PluginRegistry
+  /// The entry of a chain whose behavior is checked.
+  let entry: String
+  let context: [String: String]
+  let variables: [String: String]
+  let files: [String: String]
+  private let folder = ContractFolder()
+
+  /// The contract of one plugin.
+  ///
+  /// - Parameters:
+  ///   - plugin: The plugin to check.
+  ///   - others: The plugins that its chains may name besides.
+  ///   - entry: The entry of a chain that requests pass, such as `"tenant: { allowed: [acme] }"`; the
+  ///     documentation's example by default. Choose options that let a request pass to a server.
+  ///   - context: Context values of the requests.
+  ///   - variables: The environment variables that the examples and the entry need.
+  ///   - files: The files that they need, by name, in the folder of the pipeline file.
+  public init(
+    _ plugin: any Plugin.Type, among others: PluginRegistry = .builtIn, entry: String? = nil,
+    context: [String: String] = [:], variables: [String: String] = [:],
+    files: [String: String] = [:]
+  ) {
+    var registry = others
+    if registry[plugin.name] == nil, PluginDescription(plugin).problems.isEmpty {
+      registry.register(plugin)
+    }
+    self.plugin = plugin
+    self.registry = registry
+    self.entry = entry ?? plugin.documentation.example
+    self.context = context
+    self.variables = variables
+    self.files = files
+  }
+
+  /// Runs all checks, from declarations to streaming.
+  ///
+  /// - Throws: The first ``Failure``.
+  public func check() async throws {
+    try checkDeclarations()
+    try checkExamples()
+    try checkDefaults()
+    try await checkSecrets()
+    try await checkRequests()
+    try await checkErrors()
+    try await checkCancellation()
+    try await checkStreaming()
+  }
+}
+
+extension PluginContract: CustomStringConvertible {
+  /// The name of the plugin.
+  public var pluginName: String { plugin.name }
+
+  public var description: String { "the contract of \(pluginName)" }
+}
+
+// MARK: Declarations
+
+extension PluginContract {
+  /// The plugin's name, options, defaults and documentation are sound.
+  public func checkDeclarations() throws {
+    for problem in PluginDescription(plugin).problems {
+      throw Failure(rule: "declarations are sound", finding: problem)
+    }
+  }
+
+  /// Each example of the documentation loads without a diagnostic in some position of a chain.
+  public func checkExamples() throws {
+    for example in plugin.documentation.examples {
+      _ = try chain(with: example, rule: "an example loads")
+    }
+  }
+
+  /// Writing the default of every option into the file changes nothing.
+  public func checkDefaults() throws {
+    let rule = "a default that is written is the default"
+    let given = try chain(with: entry, rule: rule).options.values.filter { !$0.value.isDefault }
+    let options = PluginDescription(plugin).options
+    let defaults = options.filter { option in !given.contains { $0.name == option.name } }
+      .compactMap { option in
+        option.defaultText.map { "\(option.name): \(Self.yaml($0, option.type))" }
+      }
+    let members = given.map { "\($0.name): \(Self.yaml($0.value))" } + defaults
+    let written = try chain(
+      with: "\(plugin.name): { \(members.joined(separator: ", ")) }", rule: rule)
+    for (option, text) in zip(options, written.plugin.optionTexts)
+    where option.defaultText != text && !given.contains(where: { $0.name == option.name }) {
+      throw Failure(
+        rule: rule,
+        finding: "`\(option.name)` is \(option.defaultText ?? "unset"), and \(text ?? "unset") "
+          + "after it was read")
+    }
+  }
+
+  /// A value as an element of a flow mapping.
+  private static func yaml(_ value: OptionValue) -> String {
+    switch value.content {
+    case .object(let options):
+      let members = options.values.filter { !$0.value.isDefault }
+        .map { "\($0.name): \(yaml($0.value))" }
+      return "{ \(members.joined(separator: ", ")) }"
+    case .list(let elements): return "[\(elements.map(yaml).joined(separator: ", "))]"
+    case .map(let entries):
+      return
+        "{ \(entries.map { "\(quoted($0.name)): \(yaml($0.value))" }.joined(separator: ", ")) }"
+    case .json: return value.shownText
+    default: return quoted(value.shownText)
+    }
+  }
+
+  /// A default as an element of a flow mapping.
+  private static func yaml(_ text: String, _ type: OptionType) -> String {
+    switch type {
+    case .list, .map, .object, .json: text
+    default: quoted(text)
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    "'\(text.replacing("'", with: "''"))'"
+  }
+}
+
+// MARK: Chains
+
+extension PluginContract {
+  /// A chain around one entry, in the first position that has no diagnostics.
+  struct Chain: Sendable {
+    var pipeline: Pipeline
+    /// The position of the entry.
+    var index: Int
+    var options: PluginOptions
+    var plugin: any Plugin
+  }
+
+  /// The chain that entries are put into, without an entry of the same plugin.
+  private static let standard = [
+    "max-retry: { max_retries: 0 }", "cache-read: { policy: network-only }", "fetch",
+    "response-code", "parse", "cache-write",
+  ]
+
+  func chain(
+    with entry: String, rule: String, variables: [String: String]? = nil
+  ) throws -> Chain {
+    let others = Self.standard.filter { $0.prefix { $0 != ":" } != plugin.name }
+    try folder.prepare(files)
+    var best: PipelineDiagnostics?
+    for index in 0...others.count {
+      var entries = others
+      entries.insert(entry, at: index)
+      do {
+        let pipeline = try load(entries, folder.path, variables ?? self.variables)
+        guard let plugin = pipeline.entries[index].plugin,
+          let options = pipeline.entries[index].options
+        else { continue }
+        return Chain(pipeline: pipeline, index: index, options: options, plugin: plugin)
+      } catch let diagnostics as PipelineDiagnostics {
+        if best.map({ diagnostics.all.count < $0.all.count }) ?? true { best = diagnostics }
+      }
+    }
+    throw Failure(
+      rule: rule,
+      finding: "`\(entry)` has diagnostics in every position of a chain, in the best one:\n"
+        + (best?.rendered(as: .human()) ?? ""))
+  }
+
+  private func load(
+    _ entries: [String], _ folder: String, _ variables: [String: String]
+  ) throws -> Pipeline {
+    let yaml =
+      "version: 1\nendpoint: { url: \"http://localhost/graphql\" }\nstore: { kind: memory }\nchain:\n"
+      + entries.map { "  - \($0)\n" }.joined()
+    let loaded = try PipelineFile.load(
+      Array(yaml.utf8), file: folder + "/contract.pipeline.yaml", registry: registry,
+      environment: PipelineFileEnvironment(
+        variable: { variables[$0] }, readFile: PipelineFileEnvironment.process.readFile))
+    guard loaded.warnings.all.isEmpty else { throw loaded.warnings }
+    return loaded.pipeline
+  }
+}

@@ -1,0 +1,12 @@
+import GQLRunTesting
+import Testing
+
+@testable import my_gqlrun
+
+@Suite("The plugin of the example")
+struct OwnPluginContractTests {
+  @Test("keeps the contract of plugins")
+  func contract() async throws {
+    try await PluginContract(TenantPlugin.self, context: ["tenant": "acme"]).check()
+  }
+}
