@@ -20,14 +20,6 @@ enum TestPlugins {
     "headers.set", "headers.default", "fetch.max_body", "fetch.proxy", "fetch.ca_file",
   ]
 
-  /// Options that the built-in plugins do not have, or have with another type or default: each shows a type of
-  /// option, a default or a bound that the tests need. ``TestPluginsTests`` compares the others.
-  static let ownOptions: Set<String> = [
-    "logging.level", "max-retry.on", "max-retry.backoff.base", "max-retry.backoff.max",
-    "max-retry.backoff.jitter", "max-retry.share", "token-refresh.token", "token-refresh.claims",
-    "headers.set", "headers.default", "fetch.max_body", "fetch.proxy", "fetch.ca_file",
-  ]
-
   static let registry = PluginRegistry([
     Logging.self, MaxRetry.self, CacheRead.self, TokenRefresh.self, APQ.self, Headers.self,
     Fetch.self, Replay.self, ResponseCode.self, Parse.self, CacheWrite.self, Picky.self,
