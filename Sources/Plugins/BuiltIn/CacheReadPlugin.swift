@@ -57,8 +57,11 @@ public struct CacheReadPlugin: Plugin {
   }
 
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    [.cacheRead(CacheReadInterceptor(
-          policy: policy, maxAge: maxAge?.duration, maxStale: maxStale?.duration))]
+    [
+      .cacheRead(
+        CacheReadInterceptor(
+          policy: policy, maxAge: maxAge?.duration, maxStale: maxStale?.duration))
+    ]
   }
 }
 
