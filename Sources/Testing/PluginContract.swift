@@ -42,6 +42,7 @@ public struct PluginContract: Sendable {
   let context: [String: String]
   let variables: [String: String]
   let files: [String: String]
+  let readsAhead: Bool
   private let folder = ContractFolder()
 
   /// The contract of one plugin.
@@ -54,10 +55,11 @@ public struct PluginContract: Sendable {
   ///   - context: Context values of the requests.
   ///   - variables: The environment variables that the examples and the entry need.
   ///   - files: The files that they need, by name, in the folder of the pipeline file.
+  ///   - readsAhead: Whether it reads results before its caller does, as a plugin that shares them must.
   public init(
     _ plugin: any Plugin.Type, among others: PluginRegistry = .builtIn, entry: String? = nil,
     context: [String: String] = [:], variables: [String: String] = [:],
-    files: [String: String] = [:]
+    files: [String: String] = [:], readsAhead: Bool = false
   ) {
     var registry = others
     if registry[plugin.name] == nil, PluginDescription(plugin).problems.isEmpty {
@@ -69,6 +71,7 @@ public struct PluginContract: Sendable {
     self.context = context
     self.variables = variables
     self.files = files
+    self.readsAhead = readsAhead
   }
 
   /// Runs all checks, from declarations to streaming.

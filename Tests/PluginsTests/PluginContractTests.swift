@@ -12,7 +12,7 @@ struct PluginContractTests {
     PluginContract(CacheReadPlugin.self, entry: "cache-read: { policy: network-first }"),
     PluginContract(CacheWritePlugin.self),
     PluginContract(CorrelationIDPlugin.self),
-    PluginContract(DeduplicatePlugin.self),
+    PluginContract(DeduplicatePlugin.self, readsAhead: true),
     PluginContract(ErrorTapPlugin.self),
     PluginContract(
       ExecPlugin.self, entry: "exec: { command: [sh, ./pass.sh], events: [request, response] }",

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The folder that contains the journals of a manifest.
-public struct JournalFolder {
+public struct JournalFolder: Sendable {
   let folder: String
   let name: String
   let base: OutputPath

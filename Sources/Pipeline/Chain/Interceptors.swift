@@ -88,6 +88,7 @@ extension CacheInterceptor {
 
   public var maxStale: Duration? { nil }
 
+  /// Returns a miss.
   public func read(
     _ request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheReadOutcome {

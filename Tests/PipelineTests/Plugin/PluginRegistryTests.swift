@@ -58,6 +58,7 @@ struct PluginRegistryTests {
       use: "", position: "Anywhere.", example: "bad", narration: "")
     struct Group: OptionSection { @Option(0...1, "X") var x = 2 }
     @Option("Ends with a stop.") var timeout = Duration.seconds(30)
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     @Option("") var unit_ = 1
     @Option(1...5, "A list") var list = [1, 7]
     @Option("A group") var group = Group()
