@@ -55,9 +55,9 @@ struct PathShapeTests {
       ("emit: countries[*].nmae", "7:11", "which the document does not select"),
       ("emit: countries[*].tilte", "7:11", "`title`"),
       ("emit: countries[*].name", "7:11", "which the document does not select"),
-      ("capture: { c: countries.code }", "7:14", "write `countries[*].code`"),
-      ("capture: { c: \"countries[0].title[0]\" }", "7:14", "write `countries[0].title`"),
-      ("capture: { c: \"countries[0].cod\" }", "7:14", "`code`"),
+      ("capture: { c: countries.code }", "7:19", "write `countries[*].code`"),
+      ("capture: { c: \"countries[0].title[0]\" }", "7:19", "write `countries[0].title`"),
+      ("capture: { c: \"countries[0].cod\" }", "7:19", "`code`"),
       (
         "expect: [\"count(data.countries.languages) > 1\"]", "7:14",
         "write `countries[*].languages`"
@@ -89,8 +89,8 @@ struct PathShapeTests {
   @Test(
     "bookmarks and pages are checked in the same terms",
     arguments: [
-      ("emit: users.items[*]\n    bookmark: { b: max(tags) }", "8:15", "write `tags[*]`"),
-      ("emit: users.items[*]\n    bookmark: { b: max(idd) }", "8:15", "`id`"),
+      ("emit: users.items[*]\n    bookmark: { b: max(tags) }", "8:20", "write `tags[*]`"),
+      ("emit: users.items[*]\n    bookmark: { b: max(idd) }", "8:20", "`id`"),
       ("paginate: { connection: users.items }", "7:29", "nested"),
       ("paginate: { connection: \"users.items[*].posts\" }", "7:29", "nested"),
       ("paginate: { connection: usrs }", "7:29", "`users`"),

@@ -1,1 +1,1 @@
-public let name = "Pipeline"
+public let pipelineName = "Pipeline"
