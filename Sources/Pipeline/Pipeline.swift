@@ -84,6 +84,7 @@ public struct Pipeline: Sendable {
 public struct PipelineEntry: Sendable {
   /// The identifier, unique in its chain; the plugin's name unless the file gives another.
   public var id: String
+  /// The interceptors of the entry.
   public var parts: [ChainPart]
   /// The operations that the entry is for.
   public var condition: OperationCondition

@@ -5,7 +5,7 @@
     import Musl
   #endif
 #else
-  public import Synchronization
+  package import Synchronization
 #endif
 
 /// A value that is only accessible while a lock is held.

@@ -1,6 +1,6 @@
 import GQLRunCache
 import GQLRunLanguage
-public import GQLRunPipeline
+import GQLRunPipeline
 import HTTPTypes
 import Logging
 

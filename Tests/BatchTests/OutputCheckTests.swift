@@ -196,7 +196,8 @@ struct OutputCheckTests {
       var done = 0
       for shard in ["1/2", "2/2"] {
         var options = RunOptions()
-        options.shard = try #require(Shard(shard))
+        options.shard = Shard(shard)
+        #expect(options.shard != nil)
         done += try await Bench.run(manifest, options).counters.done
       }
       #expect(done == 3)

@@ -145,7 +145,7 @@ final class Governor: Sendable {
     var told = JSONObject()
     if let extensions = response.extensions { told["extensions"] = .object(extensions) }
     if adapter == .github, let path = ResultPath("rateLimit") {
-      try? response.data?.forEachValue(at: path) { bytes in
+      _ = try? response.data?.forEachValue(at: path) { bytes in
         told["data"] = .object(["rateLimit": try JSONValue(parsing: bytes)])
       }
     }

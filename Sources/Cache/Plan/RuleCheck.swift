@@ -16,6 +16,7 @@ public struct RuleCheck: Sendable {
 
   private let schema: Schema
 
+  /// Creates a check against `schema`.
   public init(_ schema: Schema) { self.schema = schema }
 
   /// What is wrong with a type that a rule is for: it must be an object, an interface or a union.

@@ -64,12 +64,15 @@ extension PipelineDiagnostic {
   ///
   /// A plugin of your own gives its rules a code of its own kind: `"ACME1"`.
   public struct Code: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The code as printed, such as `P010`.
     public let rawValue: String
 
+    /// Creates a code from its text.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
 
+    /// Creates a code from a literal.
     public init(stringLiteral value: String) {
       self.init(rawValue: value)
     }

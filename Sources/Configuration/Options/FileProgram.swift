@@ -9,8 +9,10 @@ public struct FileProgram: Sendable, Hashable {
   public var origin: String
   /// The command, as messages show it.
   public var command: String
+  /// The source location of the command.
   public var place: SourcePlace
 
+  /// Creates a description of a program; nothing is started.
   public init(origin: String, command: String, place: SourcePlace) {
     self.origin = origin
     self.command = command

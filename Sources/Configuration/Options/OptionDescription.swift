@@ -2,6 +2,7 @@
 public struct OptionDescription: Sendable, Hashable {
   /// The name as written in a pipeline file, in snake case.
   public var name: String
+  /// The type of the values.
   public var type: OptionType
   /// The value when the option is not given, as one would write it in a pipeline file. `nil` leaves
   /// it unset.
@@ -13,8 +14,18 @@ public struct OptionDescription: Sendable, Hashable {
   public var summary: String
   /// Whether a file that leaves the option out is refused.
   public var isRequired: Bool
+  /// Whether the value may be shown; `.open` by default.
   public var secrecy: OptionSecrecy
 
+  /// Creates the description of an option.
+  ///
+  /// - Parameters:
+  ///   - name: The name in snake case.
+  ///   - type: The type of the values, with bounds.
+  ///   - defaultText: The default as written in a file; `nil`, the default, leaves the option unset.
+  ///   - required: Whether a file must set the option; `false` by default.
+  ///   - secrecy: Whether the value may be shown.
+  ///   - summary: What the option does, in one sentence without a full stop.
   public init(
     _ name: String, _ type: OptionType, default defaultText: String? = nil, required: Bool = false,
     secrecy: OptionSecrecy = .open, _ summary: String

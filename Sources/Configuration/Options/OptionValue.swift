@@ -2,32 +2,47 @@ public import GQLRunJSON
 
 /// A decoded option with the place it came from.
 public struct OptionValue: Sendable {
+  /// A value of one of the types of options.
   public enum Content: Sendable {
+    /// A Boolean.
     case bool(Bool)
+    /// An integer.
     case int(Int)
+    /// A number.
     case double(Double)
     /// Text, a path or a choice.
     case string(String)
+    /// Text with `${context:…}`, filled in for each request.
     case template(Template)
+    /// A duration.
     case duration(Duration)
+    /// A number of bytes.
     case size(ByteSize)
     /// From 0 to 1.
     case percentage(Double)
+    /// A list, in the order of the file.
     case list([OptionValue])
     /// In the order of the file.
     case map([Entry])
+    /// A section with options of its own.
     case object(PluginOptions)
+    /// Any JSON value.
     case json(JSONValue)
     /// Would have to run a command to be known, and was asked not to.
     case unresolved
   }
 
+  /// A member of a mapping.
   public struct Entry: Sendable {
+    /// The key.
     public var name: String
+    /// The source location of the key.
     public var namePlace: SourcePlace
+    /// The value.
     public var value: OptionValue
   }
 
+  /// The value itself.
   public var content: Content
   /// Where it was written; for a default, where the plugin was.
   public var place: SourcePlace

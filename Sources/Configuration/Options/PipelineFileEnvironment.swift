@@ -16,6 +16,12 @@ public struct PipelineFileEnvironment: Sendable {
   /// The value of a variable that is not set, and has no default in the file either.
   package var lastResort: @Sendable (_ name: String) -> String? = { _ in nil }
 
+  /// Creates an environment from functions.
+  ///
+  /// - Parameters:
+  ///   - variable: The value of an environment variable; by default no variable is set.
+  ///   - readFile: The bytes of a file; by default there are no files.
+  ///   - execute: The output of a shell command; `nil`, the default, runs no commands.
   public init(
     variable: @escaping @Sendable (_ name: String) -> String? = { _ in nil },
     readFile: @escaping @Sendable (_ path: String) throws -> [UInt8] = {
@@ -30,8 +36,10 @@ public struct PipelineFileEnvironment: Sendable {
 
   /// Why something could not be read or run. The reason is printed: it must not hold secrets.
   public struct Failure: Error, Sendable, CustomStringConvertible {
+    /// The reason, without secrets.
     public var reason: String
 
+    /// Creates a failure with a reason that may be printed.
     public init(_ reason: String) {
       self.reason = reason
     }

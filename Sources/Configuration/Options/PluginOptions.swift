@@ -56,16 +56,25 @@ public struct PluginOptions: Sendable {
 }
 
 extension PluginOptions {
+  /// The Boolean of an option that always has a value.
   public func bool(_ name: String) -> Bool { given(name, bool(ifGiven: name)) }
+  /// The integer of an option that always has a value.
   public func int(_ name: String) -> Int { given(name, int(ifGiven: name)) }
+  /// The number of an option that always has a value.
   public func double(_ name: String) -> Double { given(name, double(ifGiven: name)) }
+  /// The text of an option that always has a value: text, a path, or the word of a choice.
   public func string(_ name: String) -> String { given(name, string(ifGiven: name)) }
+  /// The template of an option that always has a value.
   public func template(_ name: String) -> Template { given(name, template(ifGiven: name)) }
+  /// The duration of an option that always has a value.
   public func duration(_ name: String) -> Duration { given(name, duration(ifGiven: name)) }
+  /// The size of an option that always has a value.
   public func size(_ name: String) -> ByteSize { given(name, size(ifGiven: name)) }
   /// From 0 to 1.
   public func percentage(_ name: String) -> Double { given(name, percentage(ifGiven: name)) }
+  /// The section of an option that always has a value.
   public func object(_ name: String) -> PluginOptions { given(name, object(ifGiven: name)) }
+  /// The secret of an option that always has a value.
   public func secret(_ name: String) -> SecretString { given(name, secret(ifGiven: name)) }
   /// The word chosen, as one of an enumeration whose raw values are the option's choices.
   public func choice<Choice: RawRepresentable<String>>(
@@ -76,14 +85,17 @@ extension PluginOptions {
 }
 
 extension PluginOptions {
+  /// The Boolean of an option; `nil` if it is not set.
   public func bool(ifGiven name: String) -> Bool? {
     read(name) { if case .bool(let value) = $0 { value } else { nil } }
   }
 
+  /// The integer of an option; `nil` if it is not set.
   public func int(ifGiven name: String) -> Int? {
     read(name) { if case .int(let value) = $0 { value } else { nil } }
   }
 
+  /// The number of an option; `nil` if it is not set.
   public func double(ifGiven name: String) -> Double? {
     read(name) { if case .double(let value) = $0 { value } else { nil } }
   }
@@ -93,14 +105,17 @@ extension PluginOptions {
     read(name) { if case .string(let value) = $0 { value } else { nil } }
   }
 
+  /// The template of an option; `nil` if it is not set.
   public func template(ifGiven name: String) -> Template? {
     read(name) { if case .template(let value) = $0 { value } else { nil } }
   }
 
+  /// The duration of an option; `nil` if it is not set.
   public func duration(ifGiven name: String) -> Duration? {
     read(name) { if case .duration(let value) = $0 { value } else { nil } }
   }
 
+  /// The size of an option; `nil` if it is not set.
   public func size(ifGiven name: String) -> ByteSize? {
     read(name) { if case .size(let value) = $0 { value } else { nil } }
   }
@@ -110,18 +125,22 @@ extension PluginOptions {
     read(name) { if case .percentage(let value) = $0 { value } else { nil } }
   }
 
+  /// The JSON value of an option; `nil` if it is not set.
   public func json(ifGiven name: String) -> JSONValue? {
     read(name) { if case .json(let value) = $0 { value } else { nil } }
   }
 
+  /// The section of an option; `nil` if it is not set.
   public func object(ifGiven name: String) -> PluginOptions? {
     read(name) { if case .object(let value) = $0 { value } else { nil } }
   }
 
+  /// The secret of an option; `nil` if it is not set.
   public func secret(ifGiven name: String) -> SecretString? {
     string(ifGiven: name).map(SecretString.init)
   }
 
+  /// The word of a choice as a case of an enumeration; `nil` if the option is not set.
   public func choice<Choice: RawRepresentable<String>>(
     ifGiven name: String, as type: Choice.Type = Choice.self
   ) -> Choice? {

@@ -2,6 +2,7 @@
 public struct SecretString: Sendable, Hashable {
   private let value: String
 
+  /// Wraps a secret text.
   public init(_ value: String) {
     self.value = value
   }
@@ -9,6 +10,7 @@ public struct SecretString: Sendable, Hashable {
   /// The text itself, for the one place that sends it.
   public func reveal() -> String { value }
 
+  /// Whether the text is empty.
   public var isEmpty: Bool { value.isEmpty }
 
   /// How anything secret is printed.
@@ -16,7 +18,10 @@ public struct SecretString: Sendable, Hashable {
 }
 
 extension SecretString: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// Always `•••`.
   public var description: String { Self.redacted }
+  /// Always `•••`.
   public var debugDescription: String { Self.redacted }
+  /// A mirror without children, so that `dump` shows nothing.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -46,6 +46,7 @@ public struct Template: Sendable, Hashable {
 
   /// A value that a template needs and that the request's context does not have.
   public struct MissingValue: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The name of the missing value.
     public var name: String
 
     public var description: String {

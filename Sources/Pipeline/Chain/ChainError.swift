@@ -52,6 +52,7 @@ public struct ChainError: Error, Sendable {
 }
 
 extension ChainError {
+  /// The layer in which an operation failed.
   public enum Layer: String, Sendable, Hashable, CaseIterable {
     /// The request itself, before anything was sent.
     case request

@@ -11,8 +11,10 @@ extension TLSSettings.Version: ExpressibleByOption {}
 
 /// An age of records, in whole seconds: `5m`.
 public struct RecordAge: Sendable, Hashable, ExpressibleByOption {
+  /// The age, in whole seconds.
   public var duration: Duration
 
+  /// Creates an age.
   public init(_ duration: Duration) {
     self.duration = duration
   }

@@ -24,14 +24,17 @@ public struct Placement: Sendable {
     case step
   }
 
+  /// Whether the plugin surrounds what is below it or acts once.
   public var kind: Kind
   /// The stages it takes part in; mostly one.
   public var stages: [PluginStage]
+  /// The rules about other plugins and about the pipeline file.
   public var rules: [PlacementRule]
   /// The code of the diagnostic about a plugin among those of another stage; `nil` when the rules
   /// cover it.
   public var stageCode: PipelineDiagnostic.Code? = .stageOrder
 
+  /// Creates a placement; `wrap(_:rules:)` and `step(_:rules:)` read better.
   public init(_ kind: Kind, _ stages: [PluginStage], _ rules: [PlacementRule] = []) {
     self.kind = kind
     self.stages = stages
@@ -57,9 +60,13 @@ public struct Placement: Sendable {
 
 /// The four stages of a chain, in their order.
 public enum PluginStage: String, Sendable, Hashable, CaseIterable {
+  /// Requests and results.
   case graphQL = "GraphQL"
+  /// The store.
   case cache = "cache"
+  /// HTTP messages.
   case http = "HTTP"
+  /// Response bodies.
   case parsing = "parsing"
 }
 

@@ -42,13 +42,16 @@ public protocol Plugin: Configurable {
 }
 
 extension Plugin {
+  /// The type's name without `Plugin`, in kebab case.
   public static var name: String {
     let type = String(describing: Self.self)
     return (type.hasSuffix("Plugin") ? String(type.dropLast(6)) : type).kebabCase
   }
 
+  /// No traits.
   public var traits: PluginTraits { [] }
 
+  /// No programs.
   public var programs: [String] { [] }
 }
 
@@ -65,6 +68,7 @@ public struct PluginDocumentation: Sendable, Hashable {
   /// Further entries.
   public var moreExamples: [String]
 
+  /// Creates the prose about a plugin; see the properties.
   public init(
     use: String, position: String, example: String, narration: String, moreExamples: [String] = []
   ) {
@@ -90,6 +94,13 @@ public struct PluginEnvironment: Sendable {
   /// The value of an environment variable.
   public var variable: @Sendable (_ name: String) -> String?
 
+  /// Creates an environment.
+  ///
+  /// - Parameters:
+  ///   - pipelineName: The name of the pipeline; `nil` by default.
+  ///   - entryID: The identifier of the entry.
+  ///   - folder: The folder of the pipeline file; the working directory by default.
+  ///   - variable: The value of an environment variable; by default no variable is set.
   public init(
     pipelineName: String? = nil, entryID: String, folder: String = ".",
     variable: @escaping @Sendable (_ name: String) -> String? = { _ in nil }

@@ -1,10 +1,14 @@
 /// A plugin as documentation, help and the JSON Schema show it.
 public struct PluginDescription: Sendable {
+  /// The name in a pipeline file, in kebab case.
   public let name: String
+  /// What the plugin does, in one sentence without a full stop.
   public let summary: String
+  /// When to use it, where it belongs, and an example.
   public let documentation: PluginDocumentation
   /// The placement with default options.
   public let placement: Placement
+  /// The options, in the order of their declarations.
   public let options: [OptionDescription]
   /// The entries of the documentation's examples.
   public var examples: [String] { documentation.examples }
