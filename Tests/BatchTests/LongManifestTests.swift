@@ -41,7 +41,7 @@ struct LongManifestTests {
     #expect(long < short * 24 + .milliseconds(200), "\(short) \(long)")
   }
 
-  @Test("a long circle of needs is told by its beginning")
+  @Test("the message about a long cycle of needs names its first operations")
   func circle() {
     let count = 2_000
     let found = findings(manifest(count) { #""needs":["op\#(($0 + 1) % count)"]"# })

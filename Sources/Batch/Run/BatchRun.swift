@@ -220,7 +220,7 @@ public struct BatchRun: Sendable {
   }
 
   /// The settings with the concurrency lowered to the number of connections that fit the limit of
-  /// open files. A connection that fails for want of a descriptor would look like an unreachable
+  /// open files. A connection that fails because no file descriptor is free would look like an unreachable
   /// server.
   private func runnable(_ plan: SinkPlan) -> RunSettings {
     OpenFiles.raiseLimit()

@@ -46,8 +46,7 @@ public struct PreparedOperation: Sendable {
     self.locations = locations
   }
 
-  /// The location in the caller's document of what stands at a location of ``document``, where servers
-  /// locate their errors.
+  /// Maps a location of ``document``, to which the errors of servers refer, to the caller's document.
   ///
   /// A field that the cache added is located at the selection set it was added to. Lines and columns are
   /// counted from 1. `nil` for a location outside ``document``.

@@ -3,10 +3,10 @@ import GQLRunSupport
 
 /// Holds the names in cache rules against a schema: key fields, groups, key arguments, pages, ages.
 ///
-/// A rule for a type or field that the schema does not have is never applied, which nobody notices until
-/// objects are stored twice; so it is an error where the schema is known.
+/// A rule for a type or field that the schema does not have is never applied, and objects are stored twice
+/// without a message. So such a rule is an error where the schema is known.
 public struct RuleCheck: Sendable {
-  /// What is wrong with a name.
+  /// A name in a rule that does not fit the schema.
   public struct Problem: Error, Sendable, Hashable {
     /// What was found: "the schema has no type `Contry`".
     public var message: String

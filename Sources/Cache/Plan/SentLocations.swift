@@ -25,8 +25,8 @@ final class SentLocations: Sendable {
     self.document = document
   }
 
-  /// The location in the caller's document of what stands at a location of the sent one; `nil` for a
-  /// location that the sent document does not have.
+  /// Maps a location of the sent document to the caller's document; `nil` for a location that the sent
+  /// document does not have.
   ///
   /// What the cache added is located at the selection set it was added to.
   func source(line: Int, column: Int) -> SourceLocation? {
