@@ -46,19 +46,19 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   /// The byte offset in the response, if known.
   public var byteOffset: Int?
   /// The response path (`feed.edges[3].node`) or the path of the file, if known.
-  public var place: String?
+  public var path: String?
   /// The source location in the GraphQL document, if known.
   public var location: SourceLocation?
 
   /// Creates an error.
   public init(
-    _ code: Code, _ message: String, byteOffset: Int? = nil, place: String? = nil,
+    _ code: Code, _ message: String, byteOffset: Int? = nil, path: String? = nil,
     location: SourceLocation? = nil
   ) {
     self.code = code
     self.message = message
     self.byteOffset = byteOffset
-    self.place = place
+    self.path = path
     self.location = location
   }
 

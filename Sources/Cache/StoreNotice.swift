@@ -17,13 +17,13 @@ public struct StoreNotice: Sendable, Hashable, CustomStringConvertible {
   /// What was found, and how it was handled.
   public var message: String
   /// The path of the file.
-  public var place: String
+  public var path: String
 
   /// Creates a notice.
-  public init(_ code: Code, _ message: String, place: String) {
+  public init(_ code: Code, _ message: String, path: String) {
     self.code = code
     self.message = message
-    self.place = place
+    self.path = path
   }
 
   /// The message.

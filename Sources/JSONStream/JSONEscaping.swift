@@ -9,10 +9,10 @@ extension JSONWriter {
     let count = bytes.count
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
-    var place = 0
-    while place &+ 8 <= count {
+    var offset = 0
+    while offset &+ 8 <= count {
       let word = UInt64(
-        littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+        littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
       // A byte that is zero after the exclusive or borrows into its high bit; so does one below 0x20. A borrow
       // from a lower byte only adds hits above a true one, so the lowest hit is always true.
       let quote = word ^ (ones &* 0x22)
@@ -20,13 +20,13 @@ extension JSONWriter {
       let hits =
         (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
           | ((word &- ones &* 0x20) & ~word)) & highs
-      if hits != 0 { return place &+ hits.trailingZeroBitCount >> 3 }
-      place &+= 8
+      if hits != 0 { return offset &+ hits.trailingZeroBitCount >> 3 }
+      offset &+= 8
     }
-    while place < count {
-      let byte = base.load(fromByteOffset: place, as: UInt8.self)
-      if byte < 0x20 || byte == 0x22 || byte == 0x5C { return place }
-      place &+= 1
+    while offset < count {
+      let byte = base.load(fromByteOffset: offset, as: UInt8.self)
+      if byte < 0x20 || byte == 0x22 || byte == 0x5C { return offset }
+      offset &+= 1
     }
     return count
   }

@@ -43,9 +43,9 @@ public struct JSONObject: Sendable {
       self.members.removeAll(keepingCapacity: true)
       index.reserveCapacity(members.count)
       for member in members {
-        if let place = index[UTF8Text(member.key)] {
+        if let position = index[UTF8Text(member.key)] {
           onDuplicate(member.key)
-          self.members[place].value = member.value
+          self.members[position].value = member.value
         } else {
           index[UTF8Text(member.key)] = self.members.count
           self.members.append(member)
@@ -70,14 +70,14 @@ public struct JSONObject: Sendable {
   /// The value of a key. Setting a new key appends a member; setting nil removes it.
   public subscript(key: String) -> JSONValue? {
     get {
-      place(of: key).map { members[$0].value }
+      position(of: key).map { members[$0].value }
     }
     set {
-      switch (place(of: key), newValue) {
-      case (let place?, let value?):
-        members[place].value = value
-      case (let place?, nil):
-        members.remove(at: place)
+      switch (position(of: key), newValue) {
+      case (let position?, let value?):
+        members[position].value = value
+      case (let position?, nil):
+        members.remove(at: position)
         reindex()
       case (nil, let value?):
         members.append(Member(key: key, value: value))
@@ -92,7 +92,7 @@ public struct JSONObject: Sendable {
     }
   }
 
-  private func place(of key: String) -> Int? {
+  private func position(of key: String) -> Int? {
     if !index.isEmpty { return index[UTF8Text(key)] }
     return members.firstIndex { utf8Equal($0.key, key) }
   }
@@ -100,14 +100,16 @@ public struct JSONObject: Sendable {
   private mutating func reindex() {
     index.removeAll(keepingCapacity: true)
     guard members.count > Self.scanned else { return }
-    for (place, member) in members.enumerated() {
-      index[UTF8Text(member.key)] = place
+    for (position, member) in members.enumerated() {
+      index[UTF8Text(member.key)] = position
     }
   }
 
   private static func firstDuplicate(_ members: [Member]) -> String? {
-    for (place, member) in members.enumerated() {
-      if members[..<place].contains(where: { utf8Equal($0.key, member.key) }) { return member.key }
+    for (position, member) in members.enumerated() {
+      if members[..<position].contains(where: { utf8Equal($0.key, member.key) }) {
+        return member.key
+      }
     }
     return nil
   }

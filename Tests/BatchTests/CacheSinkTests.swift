@@ -8,13 +8,13 @@ import Testing
 
 @Suite("The cache as a sink")
 struct CacheSinkTests {
-  private let place: Place
+  private let path: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.user, to: "u.graphql")
-    try place.write(Bench.ids(60), to: "ids.csv")
-    try place.write(
+    path = try Place()
+    try path.write(Bench.user, to: "u.graphql")
+    try path.write(Bench.ids(60), to: "ids.csv")
+    try path.write(
       """
       version: 1
       endpoint: { url: "http://127.0.0.1:9/" }
@@ -38,7 +38,7 @@ struct CacheSinkTests {
 
   /// The tasks that the newest journal has as done.
   private func done() throws -> Int {
-    let folder = place.file("runs")
+    let folder = path.file("runs")
     let name = try FileManager.default.contentsOfDirectory(atPath: folder)
       .filter { $0.hasSuffix(".journal") }.max()
     let journal = try Journal(path: "\(folder)/\(try #require(name))", isReadOnly: true)
@@ -49,10 +49,10 @@ struct CacheSinkTests {
   @Test("a task is done only when the cache would keep its result through a power cut")
   func order() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let manifest = try Bench.load(Self.yaml, in: path, url: server.url)
       #expect(manifest.pipeline.store.isRequired)
       let counts = Counts()
-      let base = try SQLiteStore(path: place.file("cache.db"))
+      let base = try SQLiteStore(path: path.file("cache.db"))
       let store = WatchedStore(base: base) { () throws(CacheError) in
         await counts.add((try? done()) ?? -1)
       }
@@ -70,8 +70,8 @@ struct CacheSinkTests {
   @Test("a cache that cannot be made durable stops the run, with nothing done")
   func failure() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
-      let base = try SQLiteStore(path: place.file("cache.db"))
+      let manifest = try Bench.load(Self.yaml, in: path, url: server.url)
+      let base = try SQLiteStore(path: path.file("cache.db"))
       let store = WatchedStore(base: base) { () throws(CacheError) in
         throw CacheError(.storage, "no room")
       }
@@ -93,10 +93,10 @@ struct CacheSinkTests {
       "store: { kind: sqlite, path: cache.db }\nchain: [fetch, response-code, parse]",
     ])
   func refused(_ pipeline: String) throws {
-    try place.write(
+    try path.write(
       "version: 1\nendpoint: { url: \"http://127.0.0.1:9/\" }\n\(pipeline)\n",
       to: "p.pipeline.yaml")
-    let found = try Bench.findings(Self.yaml, in: place)
+    let found = try Bench.findings(Self.yaml, in: path)
     #expect(found.count == 1, "\(found)")
     #expect(found[0].hasPrefix("4:1 "), "\(found)")
     #expect(found[0].contains("the sink `cache` needs a pipeline that keeps results in a file"))

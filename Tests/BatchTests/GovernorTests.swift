@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Refusals, limits and outages")
 struct GovernorTests {
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.user, to: "u.graphql")
-    try place.write(
+    location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
+    try location.write(
       """
       version: 1
       endpoint: { url: "http://127.0.0.1:9/" }
@@ -24,7 +24,7 @@ struct GovernorTests {
   private func manifest(_ count: Int, _ more: String = "", run: String = "concurrency: 8") throws
     -> Manifest
   {
-    try place.write(Bench.ids(count), to: "ids.csv")
+    try location.write(Bench.ids(count), to: "ids.csv")
     return try Bench.load(
       """
       version: 1
@@ -37,7 +37,7 @@ struct GovernorTests {
           document: u.graphql
           foreach: { csv: ids.csv, key: "{{row.id}}" }
           variables: { id: "{{row.id}}" }
-      """, in: place)
+      """, in: location)
   }
 
   @Test("a storm of 429 is waited out: every task is done, and nothing is lost or doubled")
@@ -53,7 +53,7 @@ struct GovernorTests {
     #expect(summary.counters.done == 100)
     #expect(summary.counters.failed == 0)
     #expect(transport.count == 140)
-    #expect(try place.lines("o.ndjson").count == 100)
+    #expect(try location.lines("o.ndjson").count == 100)
     #expect(clock.now.offset >= .seconds(2))
   }
 
@@ -230,7 +230,7 @@ struct GovernorTests {
 
   @Test("limits in the manifest and in the pipeline would count every request twice")
   func twice() throws {
-    try place.write(
+    try location.write(
       """
       version: 1
       endpoint: { url: "http://127.0.0.1:9/" }
@@ -285,7 +285,7 @@ struct GovernorTests {
           query: "query($first: Int!, $after: String) { list(first: $first, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
           paginate: { connection: list, page_size: { start: 100, min: 10, on_error: halve } }
           emit: list.nodes[*]
-      """, in: place)
+      """, in: location)
     let transport = ScriptedTransport { number in
       switch number {
       case 1:
@@ -316,7 +316,7 @@ struct GovernorTests {
           query: "query($after: String) { list(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }"
           paginate: { connection: list }
           emit: list.nodes[*]
-      """, in: place)
+      """, in: location)
     let transport = ScriptedTransport { number in
       ScriptedTransport.response(
         200,
@@ -326,7 +326,7 @@ struct GovernorTests {
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.failed == 1)
     #expect(transport.count == 4)
-    #expect(try place.lines("o.ndjson").count == 3)
+    #expect(try location.lines("o.ndjson").count == 3)
   }
 
   @Test(
@@ -345,7 +345,7 @@ struct GovernorTests {
           emit: user
       """
     }
-    try place.write(Bench.ids(1), to: "ids.csv")
+    try location.write(Bench.ids(1), to: "ids.csv")
     let manifest = try Bench.load(
       """
       version: 1
@@ -357,7 +357,7 @@ struct GovernorTests {
         - sqlite: { path: o.db, table: b }
       operations:
       \(operations.joined(separator: "\n"))
-      """, in: place)
+      """, in: location)
     let run = BatchRun(manifest, options: RunOptions(), services: Services())
     // Every output stays open; then eight others, three of the database, three for each reader.
     #expect(run.filesBesideConnections(try SinkPlan(manifest)) == expected)

@@ -7,13 +7,13 @@ import Testing
 
 @Suite("Inputs")
 struct InputTests {
-  private let place: Place
+  private let location: Place
 
-  init() throws { place = try Place() }
+  init() throws { location = try Place() }
 
   private func cells(_ text: String) throws -> [[String?]] {
-    try place.write(text, to: "a.csv")
-    let source = try CSVSource(ByteReader(path: place.file("a.csv")))
+    try location.write(text, to: "a.csv")
+    let source = try CSVSource(ByteReader(path: location.file("a.csv")))
     var rows: [[String?]] = []
     while let row = try source.next() {
       if case .cells(_, let cells) = row.content { rows.append(cells) }
@@ -52,8 +52,8 @@ struct InputTests {
   @Test("JSON lines of any length of block, with the line of a mistake")
   func jsonl() throws {
     let long = String(repeating: "x", count: 300_000)
-    try place.write("{\"a\":1}\n\n{\"a\":\"\(long)\"}\r\n5\nnope\n", to: "a.jsonl")
-    let source = JSONLinesSource(try ByteReader(path: place.file("a.jsonl")))
+    try location.write("{\"a\":1}\n\n{\"a\":\"\(long)\"}\r\n5\nnope\n", to: "a.jsonl")
+    let source = JSONLinesSource(try ByteReader(path: location.file("a.jsonl")))
     var values: [JSONValue?] = []
     for _ in 0..<3 {
       guard case .values(let object)? = try source.next()?.content else { continue }
@@ -66,7 +66,7 @@ struct InputTests {
 
   @Test("a query's rows keep their types, and the file is not written")
   func sqlite() throws {
-    let path = place.file("a.db")
+    let path = location.file("a.db")
     let queue = try DatabaseQueue(path: path)
     try queue.write {
       try $0.execute(
@@ -89,7 +89,7 @@ struct InputTests {
     "empty cells are left out, null or text, as asked",
     arguments: [("omit", "{}"), ("null", #"{"s":null}"#), ("string", #"{"s":""}"#)])
   func emptyCells(rule: String, expected: String) throws {
-    try place.write("s,t\n,x\n", to: "a.csv")
+    try location.write("s,t\n,x\n", to: "a.csv")
     let manifest = try Bench.load(
       """
       version: 1
@@ -98,8 +98,8 @@ struct InputTests {
           query: "query($s: String) { a(s: $s) }"
           foreach: { csv: a.csv, empty: \(rule) }
           variables: { s: "{{row.s}}" }
-      """, in: place)
-    let source = try CSVSource(ByteReader(path: place.file("a.csv")))
+      """, in: location)
+    let source = try CSVSource(ByteReader(path: location.file("a.csv")))
     let maker = TaskMaker(manifest.operations[0], state: [:])
     let item = try maker.item(try source.next()) { _ in [:] }
     #expect(JSONValue.object(item.variables).canonicalText == expected)

@@ -9,11 +9,11 @@ import Testing
 
 @Suite("Rows of the journal, with and without an index of ids")
 struct JournalRowsTests {
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.user, to: "u.graphql")
+    location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
   }
 
   private static let yaml = """
@@ -52,12 +52,12 @@ struct JournalRowsTests {
   @Test("a run whose rows differ makes no index, and one with equal rows does")
   func onDemand() async throws {
     try await DemoServer.withServer { server in
-      try place.write(Bench.ids(200), to: "ids.csv")
-      let differ = try await Bench.run(Self.yaml, in: place, url: server.url)
+      try location.write(Bench.ids(200), to: "ids.csv")
+      let differ = try await Bench.run(Self.yaml, in: location, url: server.url)
       #expect(differ.counters.done == 200 && differ.counters.duplicates == 0)
       #expect(try indices(differ.journal).isEmpty)
-      try place.write(Bench.ids(200) + "U_7\nU_8\n", to: "ids.csv")
-      let equal = try await Bench.run(Self.yaml, in: place, url: server.url)
+      try location.write(Bench.ids(200) + "U_7\nU_8\n", to: "ids.csv")
+      let equal = try await Bench.run(Self.yaml, in: location, url: server.url)
       #expect(equal.counters.done == 200 && equal.counters.duplicates == 2)
     }
   }
@@ -65,7 +65,7 @@ struct JournalRowsTests {
   @Test(
     "a task has one row, whatever is recorded of it and when the index is made", arguments: 0..<6)
   func oneRow(_ indexed: Int) throws {
-    let path = place.file("a.journal")
+    let path = location.file("a.journal")
     let journal = try Journal(path: path)
     let steps: [[TaskUpdate]] = [
       // A mutation that is about to be sent, and one page of another task.
@@ -100,9 +100,9 @@ struct JournalRowsTests {
 
   @Test("--only failed runs a task once, although its row comes twice and it fails again")
   func failsAgain() async throws {
-    try place.write("id\nU_7\nU_7\n", to: "ids.csv")
-    let manifest = try Bench.load(Self.yaml, in: place, url: "http://127.0.0.1:1/graphql")
-    let journal = try Journal(path: place.file("a.journal"))
+    try location.write("id\nU_7\nU_7\n", to: "ids.csv")
+    let manifest = try Bench.load(Self.yaml, in: location, url: "http://127.0.0.1:1/graphql")
+    let journal = try Journal(path: location.file("a.journal"))
     let numbers = try journal.register(["users"])
     for options in [RunOptions(), Self.onlyFailed] {
       let feed = try TaskFeed(
@@ -130,7 +130,7 @@ struct JournalRowsTests {
 
   @Test("values are kept as they are, and nothing is not the empty text")
   func values() throws {
-    let journal = try Journal(path: place.file("a.journal"))
+    let journal = try Journal(path: location.file("a.journal"))
     var rich = try Self.update(1, .failed, page: 7, ended: 1_790_000_000.125)
     rich.key = "ключ \u{1F511} \"'"
     rich.cursor = ""
@@ -159,8 +159,8 @@ struct JournalRowsTests {
   @Test("a journal of the first version is continued")
   func firstVersion() async throws {
     try await DemoServer.withServer { server in
-      try place.write(Bench.ids(60), to: "ids.csv")
-      let run = try await Bench.run(Self.yaml, in: place, url: server.url)
+      try location.write(Bench.ids(60), to: "ids.csv")
+      let run = try await Bench.run(Self.yaml, in: location, url: server.url)
       // Ids were the key of the table. As if the last twenty had not been asked for.
       let old = try DatabaseQueue(path: run.journal)
       try await old.write { db in
@@ -179,7 +179,7 @@ struct JournalRowsTests {
             """)
       }
       try old.close()
-      let rest = try await Bench.run(Self.yaml, in: place, url: server.url, Bench.resuming)
+      let rest = try await Bench.run(Self.yaml, in: location, url: server.url, Bench.resuming)
       #expect(rest.counters.alreadyDone == 40 && rest.counters.done == 20)
       #expect(rest.counts.total == 60)
       #expect(server.requestCount == 80)

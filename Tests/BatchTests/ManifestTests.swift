@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Manifests")
 struct ManifestTests {
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.country, to: "q.graphql")
-    try place.write("code,n\nDE,1\nFR,\n", to: "rows.csv")
+    location = try Place()
+    try location.write(Bench.country, to: "q.graphql")
+    try location.write("code,n\nDE,1\nFR,\n", to: "rows.csv")
   }
 
   @Test("a manifest with rows, sinks and paths is read")
@@ -29,7 +29,7 @@ struct ManifestTests {
           foreach: { csv: rows.csv, as: r, key: "{{r.code}}" }
           variables: { code: "{{r.code}}" }
           emit: country
-      """, in: place)
+      """, in: location)
     #expect(manifest.name == "nightly")
     #expect(manifest.settings.concurrency == 4)
     #expect(manifest.settings.failureLimit == .share(0.05))
@@ -62,7 +62,7 @@ struct ManifestTests {
           foreach: { csv: rows.csv, as: row }
           variables: { code: "{{row.cod}}" }
           needs: [x]
-      """, in: place)
+      """, in: location)
     func has(_ start: String, _ rest: String) -> Bool {
       findings.contains { $0.hasPrefix(start) && $0.contains(rest) }
     }
@@ -100,7 +100,7 @@ struct ManifestTests {
       """
     let rest = text.hasPrefix("operations") ? "" : operations
     let start = text.hasPrefix("version") ? "" : "version: 1\n"
-    #expect(try !Bench.findings("\(start)\(text)\n\(rest)", in: place).isEmpty)
+    #expect(try !Bench.findings("\(start)\(text)\n\(rest)", in: location).isEmpty)
   }
 
   @Test("operations that need each other are told with their circle")
@@ -112,7 +112,7 @@ struct ManifestTests {
         - { id: a, query: "{ countries { code } }", needs: [c] }
         - { id: b, query: "{ countries { code } }", needs: [a] }
         - { id: c, query: "{ countries { code } }", needs: [b] }
-      """, in: place)
+      """, in: location)
     #expect(findings.count == 1)
     #expect(findings.first?.contains("a → c → b → a") == true, "\(findings)")
   }
@@ -122,13 +122,14 @@ struct ManifestTests {
     arguments: ["../x", "/tmp/x", "a/../../x", "link/x", "link"])
   func outputs(path: String) throws {
     try FileManager.default.createSymbolicLink(
-      atPath: place.file("link"), withDestinationPath: "/tmp")
+      atPath: location.file("link"), withDestinationPath: "/tmp")
     for yaml in [
       "sinks: [{ ndjson: { path: \"\(path)\" } }]", "report: { json: \"\(path)\" }",
       "state: { file: \"\(path)\" }", "run: { journal: \"\(path)\" }",
     ] {
       let findings = try Bench.findings(
-        "version: 1\n\(yaml)\noperations: [{ id: a, query: \"{ countries { code } }\" }]", in: place
+        "version: 1\n\(yaml)\noperations: [{ id: a, query: \"{ countries { code } }\" }]",
+        in: location
       )
       #expect(findings.contains { $0.contains("B004") }, "\(yaml): \(findings)")
     }
@@ -151,7 +152,7 @@ struct ManifestTests {
         - id: a
           query: "\(query)"
           variables: { \(variables) }
-      """, in: place)
+      """, in: location)
     #expect(findings.contains { $0.contains(message) }, "\(findings)")
   }
 
@@ -164,7 +165,7 @@ struct ManifestTests {
       ("n: 1, i: { m: 1 }", "requires a value of type Int!"),
     ])
   func toldOnce(variables: String, message: String) throws {
-    try place.write(
+    try location.write(
       "type Query { a(n: Int!, i: In, l: [In!]): Int } input In { n: Int! m: Int }",
       to: "once.graphql")
     let findings = try Bench.findings(
@@ -175,7 +176,7 @@ struct ManifestTests {
         - id: a
           query: "query Q($n: Int!, $i: In, $l: [In!]) { a(n: $n, i: $i, l: $l) }"
           variables: { \(variables) }
-      """, in: place)
+      """, in: location)
     #expect(findings.count == 1)
     #expect(findings.first?.contains(message) == true, "\(findings)")
   }
@@ -189,7 +190,7 @@ struct ManifestTests {
         - id: a
           query: "query($i: Int, $s: String, $t: String, $l: [ID!], $f: Filter) { a(i: $i, s: $s, t: $t, l: $l, f: $f) }"
           variables: { i: 12, s: 012, t: "true", l: [1, "2"], f: { on: true, n: 5, text: "5" } }
-      """, in: place)
+      """, in: location)
     let maker = TaskMaker(manifest.operations[0], state: [:])
     let item = try maker.item(nil) { _ in [:] }
     #expect(item.problem == nil)
@@ -209,10 +210,11 @@ struct ManifestTests {
 
       {"id": "b", "query": "{ countries { code } }"}
       """
-    let manifest = try Bench.load(text, in: place)
+    let manifest = try Bench.load(text, in: location)
     #expect(manifest.name == "lines")
     #expect(manifest.operations.map(\.id) == ["a", "b"])
-    let findings = try Bench.findings(text + "\n{\"id\": \"b\", \"qery\": 1}\n{broken", in: place)
+    let findings = try Bench.findings(
+      text + "\n{\"id\": \"b\", \"qery\": 1}\n{broken", in: location)
     #expect(findings.contains { $0.hasPrefix("5:1 P001") && $0.contains("`query`") }, "\(findings)")
     #expect(
       findings.contains { $0.hasPrefix("6:") && $0.contains("not valid JSON") }, "\(findings)")
@@ -225,7 +227,7 @@ struct ManifestTests {
       "version: !!int 1\noperations: []", "version: 1\n\toperations: []",
     ])
   func hostileYAML(text: String) throws {
-    #expect(try !Bench.findings(text, in: place).isEmpty)
+    #expect(try !Bench.findings(text, in: location).isEmpty)
   }
 
   @Test("a task keeps its identity, and a changed document, variable or key makes another")
@@ -239,7 +241,7 @@ struct ManifestTests {
             query: "\(query)"
             foreach: { inline: [{ c: "\(code)", k: "\(key)" }], key: "{{row.k}}" }
             variables: { code: "{{row.c}}" }
-        """, in: place)
+        """, in: location)
       let maker = TaskMaker(manifest.operations[0], state: [:])
       let settings = try #require(manifest.operations[0].source)
       let rows = try TaskFeed.source(settings, manifest, nil, [])

@@ -9,25 +9,25 @@ import Testing
 /// A batch replaces its own earlier outputs, and nothing else.
 @Suite("Outputs and inputs")
 struct OutputCheckTests {
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.user, to: "u.graphql")
-    try place.write(Bench.ids(3), to: "ids.csv")
-    try place.write("{\"id\":\"U_1\"}\n", to: "ids.jsonl")
-    try place.write(
+    location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
+    try location.write(Bench.ids(3), to: "ids.csv")
+    try location.write("{\"id\":\"U_1\"}\n", to: "ids.jsonl")
+    try location.write(
       "type Query { user(id: ID!): User } type User { id: ID login: String }", to: "s.graphql")
-    try place.write("token", to: "token.txt")
-    try place.write(
+    try location.write("token", to: "token.txt")
+    try location.write(
       """
       version: 1
       endpoint: { url: "http://127.0.0.1:9/", headers: { X-A: "${file:token.txt}" } }
       store: { kind: sqlite, path: cache.db }
       chain: [fetch, response-code, parse, cache-write]
       """, to: "base.pipeline.yaml")
-    try place.write("extends: base.pipeline.yaml\nname: p\nversion: 1\n", to: "p.pipeline.yaml")
-    let queue = try DatabaseQueue(path: place.file("rows.db"))
+    try location.write("extends: base.pipeline.yaml\nname: p\nversion: 1\n", to: "p.pipeline.yaml")
+    let queue = try DatabaseQueue(path: location.file("rows.db"))
     try queue.write {
       try $0.execute(sql: "CREATE TABLE users (id); INSERT INTO users VALUES ('U_1')")
     }
@@ -61,11 +61,12 @@ struct OutputCheckTests {
       ("soft.csv", "the rows of `users`"), ("folder/ids.csv", "the rows of `users`"),
     ])
   func inputs(path: String, role: String) throws {
-    try FileManager.default.linkItem(atPath: place.file("ids.csv"), toPath: place.file("hard.csv"))
+    try FileManager.default.linkItem(
+      atPath: location.file("ids.csv"), toPath: location.file("hard.csv"))
     try FileManager.default.createSymbolicLink(
-      atPath: place.file("soft.csv"), withDestinationPath: "ids.csv")
+      atPath: location.file("soft.csv"), withDestinationPath: "ids.csv")
     try FileManager.default.createSymbolicLink(
-      atPath: place.file("folder"), withDestinationPath: ".")
+      atPath: location.file("folder"), withDestinationPath: ".")
     for (output, position) in [
       ("sinks: [{ ndjson: { path: \(path) } }]", "4:27"),
       ("sinks: [{ csv: { path: \(path) } }]", "4:24"),
@@ -74,7 +75,7 @@ struct OutputCheckTests {
       ("report: { junit: \(path) }", "4:18"), ("report: { html: \(path) }", "4:17"),
       ("report: { json: \(path) }", "4:17"), ("state: { file: \(path) }", "4:16"),
     ] {
-      let findings = try Bench.findings(yaml(output), in: place)
+      let findings = try Bench.findings(yaml(output), in: location)
       #expect(
         findings.contains {
           $0.hasPrefix("\(position) B004") && $0.contains("would replace \(role)")
@@ -84,13 +85,13 @@ struct OutputCheckTests {
 
   @Test("a path that only the operation's id completes is compared, and so is the unfinished file")
   func completed() throws {
-    try place.write("id\nU_1\n", to: "users.csv")
+    try location.write("id\nU_1\n", to: "users.csv")
     let filled = try Bench.findings(
-      yaml("sinks: [{ csv: { path: \"{{op}}.csv\" } }]", foreach: "csv: users.csv"), in: place)
+      yaml("sinks: [{ csv: { path: \"{{op}}.csv\" } }]", foreach: "csv: users.csv"), in: location)
     #expect(filled.contains { $0.contains("would replace the rows of `users`") }, "\(filled)")
     try FileManager.default.linkItem(
-      atPath: place.file("ids.csv"), toPath: place.file("out.csv.part"))
-    let part = try Bench.findings(yaml("sinks: [{ csv: { path: out.csv } }]"), in: place)
+      atPath: location.file("ids.csv"), toPath: location.file("out.csv.part"))
+    let part = try Bench.findings(yaml("sinks: [{ csv: { path: out.csv } }]"), in: location)
     #expect(part.contains { $0.contains("the unfinished file of the sink") }, "\(part)")
   }
 
@@ -102,7 +103,7 @@ struct OutputCheckTests {
     ])
   func sources(foreach: String, path: String) throws {
     let sink = "sinks: [{ sqlite: { path: \(path), table: t } }]"
-    let findings = try Bench.findings(yaml(sink, foreach: foreach), in: place)
+    let findings = try Bench.findings(yaml(sink, foreach: foreach), in: location)
     #expect(findings.contains { $0.contains("would replace the rows of `users`") }, "\(findings)")
   }
 
@@ -116,7 +117,7 @@ struct OutputCheckTests {
       ("sinks: [{ ndjson: { path: a } }]\nreport: { json: a.part }", "the unfinished file"),
     ])
   func twice(more: String, role: String) throws {
-    let findings = try Bench.findings(yaml(more), in: place)
+    let findings = try Bench.findings(yaml(more), in: location)
     #expect(findings.contains { $0.contains("are one file") && $0.contains(role) }, "\(findings)")
   }
 
@@ -124,12 +125,12 @@ struct OutputCheckTests {
   func journals() throws {
     for name in ["m-20260101-000000-000.journal", "x.journal.lock", "m.outputs.json"] {
       let findings = try Bench.findings(
-        yaml("sinks: [{ ndjson: { path: runs/\(name) } }]"), in: place)
+        yaml("sinks: [{ ndjson: { path: runs/\(name) } }]"), in: location)
       #expect(findings.contains { $0.contains("replace a journal") }, "\(name): \(findings)")
     }
-    #expect(try Bench.findings(yaml("report: { html: runs/report.html }"), in: place).isEmpty)
-    try place.write("", to: "file")
-    let findings = try Bench.findings(yaml("run: { journal: file }"), in: place)
+    #expect(try Bench.findings(yaml("report: { html: runs/report.html }"), in: location).isEmpty)
+    try location.write("", to: "file")
+    let findings = try Bench.findings(yaml("run: { journal: file }"), in: location)
     #expect(findings.contains { $0.contains("the folder of the journals") }, "\(findings)")
   }
 
@@ -163,24 +164,24 @@ struct OutputCheckTests {
     ])
   func foreign(_ name: String) async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let manifest = try Bench.load(Self.open, in: location, url: server.url)
       let text = name == "state.json" ? "{\"scripts\":{}}" : "mine"
-      try place.write(text, to: name)
+      try location.write(text, to: name)
       let report = try await RowReport(manifest)
       #expect(report.problems.count == 1)
       #expect(report.problems.first?.contains("m.batch.yaml:") == true)
       #expect(report.problems.first?.contains("--overwrite") == true, "\(report.problems)")
       let error = await #expect(throws: OutputProblems.self) { _ = try await Bench.run(manifest) }
       #expect(error?.description.contains("is there already") == true)
-      #expect(try place.text(name) == text)
-      #expect(!place.exists("runs") && server.requestCount == 0)
+      #expect(try location.text(name) == text)
+      #expect(!location.exists("runs") && server.requestCount == 0)
       guard name != "o.db" else { return }
       var options = RunOptions()
       options.overwrites = true
       #expect(try await RowReport(manifest, overwrites: true).problems.isEmpty)
       let summary = try await Bench.run(manifest, options)
       #expect(summary.counters.done == 3)
-      #expect(try !place.exists(name) || place.text(name) != text)
+      #expect(try !location.exists(name) || location.text(name) != text)
       // From now on it is an output of the manifest.
       #expect(try await Bench.run(manifest).counters.done == 3)
     }
@@ -191,7 +192,7 @@ struct OutputCheckTests {
     try await DemoServer.withServer { server in
       var yaml = Self.open.replacing("state: { file: state.json }\n", with: "")
       yaml = yaml.replacing("    bookmark: { last: last(id) }\n", with: "")
-      let manifest = try Bench.load(yaml, in: place, url: server.url)
+      let manifest = try Bench.load(yaml, in: location, url: server.url)
       _ = try await Bench.run(manifest)
       var done = 0
       for shard in ["1/2", "2/2"] {
@@ -201,7 +202,7 @@ struct OutputCheckTests {
         done += try await Bench.run(manifest, options).counters.done
       }
       #expect(done == 3)
-      try place.write("mine", to: "r.json")
+      try location.write("mine", to: "r.json")
       await #expect(throws: OutputProblems.self) { _ = try await Bench.run(manifest) }
     }
   }
@@ -209,17 +210,17 @@ struct OutputCheckTests {
   @Test("earlier outputs are replaced, run after run, also after one that was stopped or killed")
   func again() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let manifest = try Bench.load(Self.open, in: location, url: server.url)
       for _ in 0..<3 {
         #expect(try await RowReport(manifest).problems.isEmpty)
         #expect(try await Bench.run(manifest).counters.done == 3)
       }
       // As a run leaves it that is killed between the renaming and its end.
-      try place.write(Bench.ids(40), to: "ids.csv")
+      try location.write(Bench.ids(40), to: "ids.csv")
       let stopped = try await Bench.run(manifest, control: RunControl(), stopAt: 10)
       #expect(stopped.stop == .interrupted)
       for name in ["o.ndjson", "o.csv"] {
-        #expect(rename(place.file("\(name).part"), place.file(name)) == 0)
+        #expect(rename(location.file("\(name).part"), location.file(name)) == 0)
       }
       #expect(try await RowReport(manifest).problems.isEmpty)
       #expect(try await Bench.run(manifest).counters.done == 40)
@@ -229,17 +230,17 @@ struct OutputCheckTests {
   @Test("an output that was changed, or replaced by another file, is no longer an earlier output")
   func changed() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let manifest = try Bench.load(Self.open, in: location, url: server.url)
       _ = try await Bench.run(manifest)
-      try place.write("edited by hand", to: "o.csv")
-      try FileManager.default.removeItem(atPath: place.file("r.html"))
-      try place.write("mine", to: "r.html")
+      try location.write("edited by hand", to: "o.csv")
+      try FileManager.default.removeItem(atPath: location.file("r.html"))
+      try location.write("mine", to: "r.html")
       let problems = try await RowReport(manifest).problems
       #expect(problems.count == 2, "\(problems)")
       #expect(problems.contains { $0.contains("o.csv") })
       #expect(problems.contains { $0.contains("r.html") })
-      try FileManager.default.removeItem(atPath: place.file("o.csv"))
-      try FileManager.default.removeItem(atPath: place.file("r.html"))
+      try FileManager.default.removeItem(atPath: location.file("o.csv"))
+      try FileManager.default.removeItem(atPath: location.file("r.html"))
       #expect(try await Bench.run(manifest).counters.done == 3)
     }
   }
@@ -248,11 +249,11 @@ struct OutputCheckTests {
     "outputs that were moved with their folder, or restored from an archive, stay earlier outputs")
   func moved() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let manifest = try Bench.load(Self.open, in: location, url: server.url)
       _ = try await Bench.run(manifest)
-      let archive = place.file("a.tar")
+      let archive = location.file("a.tar")
       let line =
-        "cd '\(place.path)' && tar cf '\(archive)' o.* r.* state.json runs "
+        "cd '\(location.path)' && tar cf '\(archive)' o.* r.* state.json runs "
         + "&& rm -r o.* r.* runs && tar xf '\(archive)'"
       #expect(try ChildProcess("/bin/sh", ["-c", line]).finish().status == 0)
       #expect(try await RowReport(manifest).problems.isEmpty)
@@ -263,8 +264,8 @@ struct OutputCheckTests {
   @Test("a state file that was written by hand is read")
   func handWrittenState() async throws {
     try await DemoServer.withServer { server in
-      try place.write("{\"last\": \"U_0\"}", to: "state.json")
-      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      try location.write("{\"last\": \"U_0\"}", to: "state.json")
+      let manifest = try Bench.load(Self.open, in: location, url: server.url)
       #expect(try await Bench.run(manifest).counters.done == 3)
     }
   }
@@ -272,9 +273,9 @@ struct OutputCheckTests {
   @Test("outputs of a version that kept no list of them are earlier outputs")
   func older() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let manifest = try Bench.load(Self.open, in: location, url: server.url)
       let first = try await Bench.run(manifest)
-      try FileManager.default.removeItem(atPath: place.file("runs/open.outputs.json"))
+      try FileManager.default.removeItem(atPath: location.file("runs/open.outputs.json"))
       let queue = try DatabaseQueue(path: first.journal)
       try await queue.write {
         try $0.execute(sql: "DROP TABLE outputs; PRAGMA user_version = 2")
@@ -286,29 +287,30 @@ struct OutputCheckTests {
 
   @Test("a resumed run does not replace a file that appeared under the name of its output")
   func appeared() async throws {
-    try place.write(Bench.ids(40), to: "ids.csv")
+    try location.write(Bench.ids(40), to: "ids.csv")
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let manifest = try Bench.load(Self.open, in: location, url: server.url)
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 10)
-      try place.write("mine", to: "o.csv")
+      try location.write("mine", to: "o.csv")
       await #expect(throws: OutputProblems.self) {
         _ = try await Bench.run(manifest, Bench.resuming)
       }
-      #expect(try place.text("o.csv") == "mine")
+      #expect(try location.text("o.csv") == "mine")
     }
   }
 
   @Test("a table of another program is not written, one of an earlier batch is")
   func tables() async throws {
     try await DemoServer.withServer { server in
-      let queue = try DatabaseQueue(path: place.file("o.db"))
+      let queue = try DatabaseQueue(path: location.file("o.db"))
       try await queue.write { try $0.execute(sql: "CREATE TABLE t (id); CREATE TABLE other (id)") }
       try queue.close()
-      let manifest = try Bench.load(Self.open, in: place, url: server.url)
+      let manifest = try Bench.load(Self.open, in: location, url: server.url)
       let problems = try await RowReport(manifest).problems
       #expect(problems.count == 1 && problems[0].contains("the table `t`"), "\(problems)")
       let free = try Bench.load(
-        Self.open.replacingOccurrences(of: "table: t", with: "table: u"), in: place, url: server.url
+        Self.open.replacingOccurrences(of: "table: t", with: "table: u"), in: location,
+        url: server.url
       )
       for _ in 0..<2 { #expect(try await Bench.run(free).counters.done == 3) }
     }
@@ -318,7 +320,7 @@ struct OutputCheckTests {
   func snapshot() throws {
     let findings = try Bench.findings(
       yaml("").replacingOccurrences(of: "emit: user", with: "emit: user\n    snapshot: u.graphql"),
-      in: place)
+      in: location)
     #expect(findings.contains { $0.contains("the snapshot of `users`") }, "\(findings)")
   }
 }

@@ -12,12 +12,12 @@ import Testing
 /// A resumed run goes on only when every output has what the journal recorded.
 @Suite("Outputs of a resumed run")
 struct OutputResumeTests {
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.user, to: "u.graphql")
-    try place.write(Bench.ids(200), to: "ids.csv")
+    location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
+    try location.write(Bench.ids(200), to: "ids.csv")
   }
 
   private static let kinds = [
@@ -50,12 +50,12 @@ struct OutputResumeTests {
   ) async throws -> String {
     try await DemoServer.withServer { server in
       let first = try await Bench.run(
-        Bench.load(yaml, in: place, url: server.url), control: RunControl(), stopAt: 80)
+        Bench.load(yaml, in: location, url: server.url), control: RunControl(), stopAt: 80)
       #expect(first.stop == .interrupted)
       #expect(first.counters.done > 0)
       try change()
       let sent = server.requestCount
-      let manifest = try Bench.load(changed ?? yaml, in: place, url: server.url)
+      let manifest = try Bench.load(changed ?? yaml, in: location, url: server.url)
       let error = await #expect(throws: StoppedByStorage.self) {
         _ = try await Bench.run(manifest, Bench.resuming)
       }
@@ -68,21 +68,21 @@ struct OutputResumeTests {
   @Test("a file that was removed is refused, whatever its kind", arguments: files)
   func removed(_ name: String) async throws {
     let message = try await refusal(Self.allFiles) {
-      try FileManager.default.removeItem(atPath: place.file("\(name).part"))
+      try FileManager.default.removeItem(atPath: location.file("\(name).part"))
     }
     #expect(message.contains("\(name).part: No such file") && message.contains("without --resume"))
   }
 
   @Test("a file that was emptied is refused, whatever its kind", arguments: files)
   func emptied(_ name: String) async throws {
-    let message = try await refusal(Self.allFiles) { try place.write("", to: "\(name).part") }
+    let message = try await refusal(Self.allFiles) { try location.write("", to: "\(name).part") }
     #expect(message.contains("\(name).part is shorter than"), "\(message)")
   }
 
   @Test("another file under the same name is refused, although it is long enough", arguments: files)
   func replaced(_ name: String) async throws {
     let message = try await refusal(Self.allFiles) {
-      try place.write(String(repeating: "x", count: 1 << 20), to: "\(name).part")
+      try location.write(String(repeating: "x", count: 1 << 20), to: "\(name).part")
     }
     #expect(message.contains("\(name).part does not begin with"), "\(message)")
   }
@@ -91,9 +91,9 @@ struct OutputResumeTests {
   func notAFile() async throws {
     let message = try await refusal(Self.allFiles) {
       try FileManager.default.moveItem(
-        atPath: place.file("o.csv.part"), toPath: place.file("moved.csv"))
+        atPath: location.file("o.csv.part"), toPath: location.file("moved.csv"))
       try FileManager.default.createSymbolicLink(
-        atPath: place.file("o.csv.part"), withDestinationPath: "moved.csv")
+        atPath: location.file("o.csv.part"), withDestinationPath: "moved.csv")
     }
     #expect(message.contains("cannot continue") && message.contains("o.csv.part"), "\(message)")
   }
@@ -101,37 +101,37 @@ struct OutputResumeTests {
   @Test("a file that was moved away and restored is continued")
   func restored() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.allFiles, in: place, url: server.url)
+      let manifest = try Bench.load(Self.allFiles, in: location, url: server.url)
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
       for name in Self.files {
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: place.file("\(name).part")))
-        try FileManager.default.removeItem(atPath: place.file("\(name).part"))
-        try bytes.write(to: URL(fileURLWithPath: place.file("\(name).part")))
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: location.file("\(name).part")))
+        try FileManager.default.removeItem(atPath: location.file("\(name).part"))
+        try bytes.write(to: URL(fileURLWithPath: location.file("\(name).part")))
       }
       let rest = try await Bench.run(manifest, Bench.resuming)
       #expect(rest.stop == nil)
-      #expect(Set(try place.lines("o.ndjson")).count == 200)
+      #expect(Set(try location.lines("o.ndjson")).count == 200)
       #expect(server.requestCount == 200)
     }
   }
 
   @Test("a published file that was changed is refused, and one beside a foreign .part is continued")
   func published() async throws {
-    try place.write(Bench.ids(3), to: "ids.csv")
+    try location.write(Bench.ids(3), to: "ids.csv")
     try await DemoServer.withServer { server in
       let yaml = Self.allFiles + "\n    expect: [\"data.user.id != \\\"U_2\\\"\"]"
-      let manifest = try Bench.load(yaml, in: place, url: server.url)
+      let manifest = try Bench.load(yaml, in: location, url: server.url)
       let first = try await Bench.run(manifest)
       #expect(first.counters.failed == 1 && first.stop == nil)
       var again = RunOptions()
       again.onlyFailed = true
       // Not ours: the file of the run has its own name already.
-      try place.write("left over", to: "o.ndjson.part")
-      let before = try place.text("o.ndjson")
+      try location.write("left over", to: "o.ndjson.part")
+      let before = try location.text("o.ndjson")
       #expect(try await Bench.run(manifest, again).counters.failed == 1)
-      #expect(try place.text("o.ndjson") == before)
-      #expect(try place.text("o.ndjson.part") == "left over")
-      try place.write(before.replacingOccurrences(of: "U_1", with: "U_9"), to: "o.ndjson")
+      #expect(try location.text("o.ndjson") == before)
+      #expect(try location.text("o.ndjson.part") == "left over")
+      try location.write(before.replacingOccurrences(of: "U_1", with: "U_9"), to: "o.ndjson")
       let error = await #expect(throws: StoppedByStorage.self) {
         _ = try await Bench.run(manifest, again)
       }
@@ -142,12 +142,12 @@ struct OutputResumeTests {
   @Test("a database that was removed is refused")
   func databaseRemoved() async throws {
     let message = try await refusal(Self.tables) {
-      for name in ["o.db", "o.db-wal", "o.db-shm"] where place.exists(name) {
-        try FileManager.default.removeItem(atPath: place.file(name))
+      for name in ["o.db", "o.db-wal", "o.db-shm"] where location.exists(name) {
+        try FileManager.default.removeItem(atPath: location.file(name))
       }
     }
     #expect(message.contains("o.db") && message.contains("no such file"), "\(message)")
-    #expect(!place.exists("o.db"))
+    #expect(!location.exists("o.db"))
   }
 
   @Test(
@@ -160,7 +160,7 @@ struct OutputResumeTests {
     ])
   func tableChanged(sql: String, reason: String) async throws {
     let message = try await refusal(Self.tables) {
-      let queue = try DatabaseQueue(path: place.file("o.db"))
+      let queue = try DatabaseQueue(path: location.file("o.db"))
       try queue.write { try $0.execute(sql: sql) }
       try queue.close()
     }
@@ -210,7 +210,7 @@ struct OutputResumeTests {
     try await DemoServer.withServer { server in
       let yaml = Self.yaml("{ ndjson: { path: \"{{op}}.ndjson\" } }")
       _ = try await Bench.run(
-        Bench.load(yaml, in: place, url: server.url), control: RunControl(), stopAt: 80)
+        Bench.load(yaml, in: location, url: server.url), control: RunControl(), stopAt: 80)
       let more =
         yaml + """
 
@@ -218,10 +218,11 @@ struct OutputResumeTests {
               query: "{ countries { code } }"
               emit: countries[*]
           """
-      let rest = try await Bench.run(Bench.load(more, in: place, url: server.url), Bench.resuming)
+      let rest = try await Bench.run(
+        Bench.load(more, in: location, url: server.url), Bench.resuming)
       #expect(rest.stop == nil)
-      #expect(Set(try place.lines("users.ndjson")).count == 200)
-      #expect(try place.lines("countries.ndjson").count > 200)
+      #expect(Set(try location.lines("users.ndjson")).count == 200)
+      #expect(try location.lines("countries.ndjson").count > 200)
     }
   }
 
@@ -241,31 +242,31 @@ struct OutputResumeTests {
       operations:
       \(operations.joined(separator: "\n"))
       """
-    let message = try await refusal(yaml) { try place.write("", to: "o3.ndjson.part") }
+    let message = try await refusal(yaml) { try location.write("", to: "o3.ndjson.part") }
     #expect(message.contains("o3.ndjson.part is shorter than"), "\(message)")
   }
 
   @Test("a run is continued from another working directory, with the outputs it has")
   func otherDirectory() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.allFiles, in: place, url: server.url)
+      let manifest = try Bench.load(Self.allFiles, in: location, url: server.url)
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
-      try place.write(Self.allFiles, to: "m.batch.yaml")
+      try location.write(Self.allFiles, to: "m.batch.yaml")
       // The same folder by another path.
-      let other = place.path + "/../" + (place.path.split(separator: "/").last ?? "")
+      let other = location.path + "/../" + (location.path.split(separator: "/").last ?? "")
       let moved = try ManifestLoader.load(
         path: other + "/m.batch.yaml", registry: .builtIn, environment: .process,
         endpoint: server.url
       ).manifest
       let rest = try await Bench.run(moved, Bench.resuming)
       #expect(rest.stop == nil && rest.counters.alreadyDone > 0)
-      #expect(Set(try place.lines("o.ndjson")).count == 200)
+      #expect(Set(try location.lines("o.ndjson")).count == 200)
     }
   }
 
   @Test("a removed or emptied cache file is refused")
   func cache() async throws {
-    try place.write(
+    try location.write(
       """
       version: 1
       endpoint: { url: "http://127.0.0.1:9/" }
@@ -285,8 +286,8 @@ struct OutputResumeTests {
           policy: network-only
       """
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(yaml, in: place, url: server.url)
-      let store = try SQLiteStore(path: place.file("cache.db"))
+      let manifest = try Bench.load(yaml, in: location, url: server.url)
+      let store = try SQLiteStore(path: location.file("cache.db"))
       let control = RunControl()
       _ = try await Bench.run(manifest, control: control, store: store)
       let emptied = await #expect(throws: StoppedByStorage.self) {
@@ -295,17 +296,17 @@ struct OutputResumeTests {
       }
       #expect(emptied?.message.contains("was emptied") == true)
       try store.close()
-      for name in ["cache.db", "cache.db-wal", "cache.db-shm"] where place.exists(name) {
-        try FileManager.default.removeItem(atPath: place.file(name))
+      for name in ["cache.db", "cache.db-wal", "cache.db-shm"] where location.exists(name) {
+        try FileManager.default.removeItem(atPath: location.file(name))
       }
-      let fresh = try SQLiteStore(path: place.file("cache.db"))
+      let fresh = try SQLiteStore(path: location.file("cache.db"))
       let error = await #expect(throws: StoppedByStorage.self) {
         _ = try await Bench.run(manifest, Bench.resuming, store: fresh)
       }
       #expect(error?.message.contains("the cache is not the file") == true)
       let without = try Bench.load(
         yaml.replacingOccurrences(of: "sinks: [cache]", with: "sinks: [{ ndjson: { path: o } }]"),
-        in: place, url: server.url)
+        in: location, url: server.url)
       let removed = await #expect(throws: StoppedByStorage.self) {
         _ = try await Bench.run(without, Bench.resuming, store: fresh)
       }
@@ -318,7 +319,7 @@ struct OutputResumeTests {
   func olderJournal() async throws {
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(
-        Self.yaml("{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db } }"), in: place,
+        Self.yaml("{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db } }"), in: location,
         url: server.url)
       let first = try await Bench.run(manifest, control: RunControl(), stopAt: 80)
       let queue = try DatabaseQueue(path: first.journal)
@@ -335,11 +336,11 @@ struct OutputResumeTests {
       }
       try queue.close()
       try FileManager.default.removeItem(
-        atPath: place.file("runs/\(manifest.name).outputs.json"))
+        atPath: location.file("runs/\(manifest.name).outputs.json"))
       let rest = try await Bench.run(manifest, Bench.resuming)
       #expect(rest.stop == nil && rest.counters.alreadyDone == first.counters.done)
-      #expect(Set(try place.lines("o.ndjson")).count == 200)
-      let count = try await DatabaseQueue(path: place.file("o.db")).read {
+      #expect(Set(try location.lines("o.ndjson")).count == 200)
+      let count = try await DatabaseQueue(path: location.file("o.db")).read {
         try Int.fetchOne($0, sql: "SELECT count(DISTINCT id) FROM users")
       }
       #expect(count == 200)
@@ -348,12 +349,12 @@ struct OutputResumeTests {
 
   @Test("status lists every output of a run")
   func status() async throws {
-    try place.write(Bench.ids(20), to: "ids.csv")
+    try location.write(Bench.ids(20), to: "ids.csv")
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(
         Self.yaml(
           "{ ndjson: { path: o.ndjson } }, { sqlite: { path: o.db, table: t, key: [id] } }"),
-        in: place, url: server.url)
+        in: location, url: server.url)
       _ = try await Bench.run(manifest)
       let text = try RunInspection(manifest).status()
       #expect(text.contains("o.ndjson: 20 records"), "\(text)")
@@ -371,32 +372,32 @@ struct OutputResumeTests {
           "{ ndjson: { path: o.ndjson } }, { json: { path: o.json } }, { sqlite: { path: \"o.db\", table: \"a\\\"b\" } }"
         )
         + "\n    expect: [\"data.user.id != \\\"U_2\\\"\"]"
-      let manifest = try Bench.load(yaml, in: place, url: server.url)
+      let manifest = try Bench.load(yaml, in: location, url: server.url)
       for number in 1...2 {
         var options = RunOptions()
         options.shard = Shard("\(number)/2")
         _ = try await Bench.run(manifest, options)
       }
-      let database = try Data(contentsOf: URL(fileURLWithPath: place.file("o.2of2.db")))
-      try FileManager.default.removeItem(atPath: place.file("o.2of2.db"))
+      let database = try Data(contentsOf: URL(fileURLWithPath: location.file("o.2of2.db")))
+      try FileManager.default.removeItem(atPath: location.file("o.2of2.db"))
       #expect(throws: JournalError.self) { _ = try ShardMerge(manifest) }
-      try database.write(to: URL(fileURLWithPath: place.file("o.2of2.db")))
-      let text = try place.text("o.1of2.ndjson")
-      try place.write("{}\n", to: "o.1of2.ndjson")
+      try database.write(to: URL(fileURLWithPath: location.file("o.2of2.db")))
+      let text = try location.text("o.1of2.ndjson")
+      try location.write("{}\n", to: "o.1of2.ndjson")
       #expect(throws: StoppedByStorage.self) { _ = try ShardMerge(manifest) }
-      try place.write(text, to: "o.1of2.ndjson")
+      try location.write(text, to: "o.1of2.ndjson")
       #expect(try ShardMerge(manifest).tasks == 200)
-      #expect(try place.lines("o.ndjson").count == 199)
+      #expect(try location.lines("o.ndjson").count == 199)
       // The task that failed is run again, and what was merged stays.
       let passing = try Bench.load(
-        yaml.replacingOccurrences(of: "U_2\\\"", with: "nobody\\\""), in: place, url: server.url)
+        yaml.replacingOccurrences(of: "U_2\\\"", with: "nobody\\\""), in: location, url: server.url)
       var again = RunOptions()
       again.onlyFailed = true
       let rest = try await Bench.run(passing, again)
       #expect(rest.counters.done == 1)
-      #expect(Set(try place.lines("o.ndjson")).count == 200)
-      #expect(try JSONValue(parsing: place.text("o.json")).arrayValue?.count == 200)
-      let rows = try await DatabaseQueue(path: place.file("o.db")).read {
+      #expect(Set(try location.lines("o.ndjson")).count == 200)
+      #expect(try JSONValue(parsing: location.text("o.json")).arrayValue?.count == 200)
+      let rows = try await DatabaseQueue(path: location.file("o.db")).read {
         try Int.fetchOne($0, sql: "SELECT count(DISTINCT id) FROM \"a\"\"b\"")
       }
       #expect(rows == 200)

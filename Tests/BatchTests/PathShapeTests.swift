@@ -8,11 +8,11 @@ import Testing
 /// Columns, records and every other path into a result fit what the document selects.
 @Suite("Paths into results")
 struct PathShapeTests {
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(
+    location = try Place()
+    try location.write(
       """
       type Query { countries: [Country!]!, country(code: ID!): Country, users(after: String, offset: Int): Users }
       type Country { code: ID!, name: String, continent: Continent, languages: [Language!], grid: [[Int]] }
@@ -41,7 +41,7 @@ struct PathShapeTests {
         - id: a
           query: "\(query)"
           \(operation)
-      """, in: place)
+      """, in: location)
   }
 
   @Test(
@@ -165,7 +165,7 @@ struct PathShapeTests {
             - id: a
               query: "{ countries { code name } }"
               emit: countries[*]
-          """, in: place, url: server.url)
+          """, in: location, url: server.url)
         for number in 1...2 {
           var options = RunOptions()
           options.shard = Shard("\(number)/2")
@@ -173,7 +173,7 @@ struct PathShapeTests {
         }
         _ = try ShardMerge(manifest)
         let table = name.replacingOccurrences(of: "\\\"", with: "\"") + (key.isEmpty ? "" : "2")
-        let count = try await DatabaseQueue(path: place.file("o.db")).read {
+        let count = try await DatabaseQueue(path: location.file("o.db")).read {
           try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table.quotedForSQLite)")
         }
         #expect(try #require(count) > 200)
@@ -194,7 +194,7 @@ struct PathShapeTests {
         - id: a
           query: "query($after: String, $offset: Int) { things(after: $after, offset: $offset) { id sub { id } ... on B { b } pageInfo { hasNextPage endCursor } } }"
           \(operation)
-      """, in: place)
+      """, in: location)
     let transport = ScriptedTransport { _ in ScriptedTransport.response(200, answer) }
     let summary = try await Bench.run(manifest, transport: transport)
     let report = try ReportData(
@@ -241,6 +241,6 @@ struct PathShapeTests {
     #expect(summary.counters.done == 1)
     #expect(summary.warnings.count == 1)
     #expect(summary.warnings.first?.contains("no record of `a` had `b`") == true)
-    #expect(try place.text("o.csv") == "id,b,sub.id\n1,,\n")
+    #expect(try location.text("o.csv") == "id,b,sub.id\n1,,\n")
   }
 }

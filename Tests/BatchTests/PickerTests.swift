@@ -67,11 +67,11 @@ struct PickerTests {
     var count: Int { bytes.count }
 
     func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-      var place = 0
-      while place < bytes.count {
-        let end = min(place + size, bytes.count)
-        try bytes[place..<end].withUnsafeBytes(body)
-        place = end
+      var location = 0
+      while location < bytes.count {
+        let end = min(location + size, bytes.count)
+        try bytes[location..<end].withUnsafeBytes(body)
+        location = end
       }
     }
   }

@@ -11,13 +11,13 @@ import Testing
 
 @Suite("Stopping and resuming")
 struct ResumeTests {
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.user, to: "u.graphql")
-    try place.write("mutation Like($id: ID!) { likePost(id: $id) { id } }", to: "m.graphql")
-    try place.write(Bench.ids(300), to: "ids.csv")
+    location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
+    try location.write("mutation Like($id: ID!) { likePost(id: $id) { id } }", to: "m.graphql")
+    try location.write(Bench.ids(300), to: "ids.csv")
   }
 
   private static let yaml = """
@@ -39,13 +39,13 @@ struct ResumeTests {
 
   /// Every record once, in every sink.
   private func expectAll(_ count: Int) async throws {
-    let lines = try place.lines("o.ndjson")
+    let lines = try location.lines("o.ndjson")
     #expect(lines.count == count)
     #expect(Set(lines).count == count)
-    #expect(Set(try place.lines("o.csv").dropFirst()).count == count)
-    #expect(try place.lines("o.csv").count == count + 1)
-    #expect(try JSONValue(parsing: place.text("o.json")).arrayValue?.count == count)
-    let queue = try DatabaseQueue(path: place.file("o.db"))
+    #expect(Set(try location.lines("o.csv").dropFirst()).count == count)
+    #expect(try location.lines("o.csv").count == count + 1)
+    #expect(try JSONValue(parsing: location.text("o.json")).arrayValue?.count == count)
+    let queue = try DatabaseQueue(path: location.file("o.db"))
     for table in ["keyed", "plain"] {
       let found = try await queue.read {
         try Int.fetchAll(
@@ -59,11 +59,11 @@ struct ResumeTests {
   @Test("a stopped run continues where it was, and asks for nothing a second time")
   func stops() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
       let first = try await Bench.run(manifest, control: RunControl(), stopAt: 100)
       #expect(first.stop == .interrupted)
       #expect(first.counters.done >= 100 && first.counters.done < 300)
-      #expect(!place.exists("o.ndjson"))
+      #expect(!location.exists("o.ndjson"))
       let second = try await Bench.run(manifest, Bench.resuming)
       #expect(second.stop == nil)
       #expect(second.counters.alreadyDone == first.counters.done)
@@ -76,10 +76,10 @@ struct ResumeTests {
   @Test("what was written and not recorded is cut off before a run goes on")
   func cutsOff() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 50)
       for name in ["o.ndjson.part", "o.csv.part", "o.json.part"] {
-        let handle = try #require(FileHandle(forWritingAtPath: place.file(name)))
+        let handle = try #require(FileHandle(forWritingAtPath: location.file(name)))
         try handle.seekToEnd()
         try handle.write(contentsOf: Data("half of a rec".utf8))
         try handle.close()
@@ -93,9 +93,9 @@ struct ResumeTests {
   @Test("an output that is shorter than the journal says is told, not filled up")
   func shortened() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
       _ = try await Bench.run(manifest, control: RunControl(), stopAt: 50)
-      try place.write("", to: "o.ndjson.part")
+      try location.write("", to: "o.ndjson.part")
       let error = await #expect(throws: StoppedByStorage.self) {
         _ = try await Bench.run(manifest, Bench.resuming)
       }
@@ -106,14 +106,14 @@ struct ResumeTests {
   @Test("--resume without a journal simply starts")
   func starts() async throws {
     try await DemoServer.withServer { server in
-      let summary = try await Bench.run(Self.yaml, in: place, url: server.url, Bench.resuming)
+      let summary = try await Bench.run(Self.yaml, in: location, url: server.url, Bench.resuming)
       #expect(summary.counters.done == 300)
     }
   }
 
   @Test("two runs cannot use one journal at a time")
   func locked() throws {
-    let path = place.file("a.journal")
+    let path = location.file("a.journal")
     let journal = try Journal(path: path)
     let error = #expect(throws: JournalError.self) { _ = try Journal(path: path) }
     #expect(error?.description.contains("another run is using") == true)
@@ -123,7 +123,7 @@ struct ResumeTests {
 
   @Test("a foreign database is no journal, and is left as it is")
   func foreign() throws {
-    let path = place.file("a.journal")
+    let path = location.file("a.journal")
     let queue = try DatabaseQueue(path: path)
     try queue.write { try $0.execute(sql: "CREATE TABLE t (x)") }
     try queue.close()
@@ -147,14 +147,14 @@ struct ResumeTests {
     let lost = ScriptedTransport { _ in
       throw ChainError(.transport, .connectionClosed, "closed", delivery: .unknown)
     }
-    let manifest = try Bench.load(yaml, in: place)
+    let manifest = try Bench.load(yaml, in: location)
     let first = try await Bench.run(manifest, transport: lost)
     #expect(first.counters.unknown == 1)
     #expect(lost.count == 1)
     let second = try await Bench.run(manifest, Bench.resuming, transport: lost)
     #expect(second.counters.started == 0)
     #expect(lost.count == 1)
-    let safe = try Bench.load(yaml + "\n    idempotency: id", in: place)
+    let safe = try Bench.load(yaml + "\n    idempotency: id", in: location)
     try await DemoServer.withServer { server in
       var safe = safe
       safe.pipeline.endpoint = try Endpoint(url: server.url)
@@ -173,8 +173,8 @@ struct ResumeTests {
           document: m.graphql
           variables: { id: P_1 }
       """
-    let manifest = try Bench.load(yaml, in: place)
-    let folder = place.file("runs")
+    let manifest = try Bench.load(yaml, in: location)
+    let folder = location.file("runs")
     let transport = ScriptedTransport { _ in
       let name = try #require(
         try FileManager.default.contentsOfDirectory(atPath: folder).first {
@@ -193,7 +193,7 @@ struct ResumeTests {
   @Test("shards take each task once, and are put together")
   func shards() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
       var done = 0
       for number in 1...3 {
         var options = RunOptions()
@@ -220,7 +220,7 @@ struct ResumeTests {
   @Test("the newest run is continued, although the time of day was set back before it")
   func clockSetBack() async throws {
     try await DemoServer.withServer { server in
-      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
       let network = AsyncHTTPTransport()
       let evening = 1_790_000_000.0
       _ = try await Bench.run(manifest, services: Self.services([evening], network))
@@ -243,10 +243,10 @@ struct ResumeTests {
   func clockSetBackDuringRun() async throws {
     try await DemoServer.withServer { server in
       // Every row twice: the second time it is known that it was done in this run.
-      try place.write(
+      try location.write(
         Bench.ids(150) + Bench.ids(150).split(separator: "\n").dropFirst().joined(separator: "\n"),
         to: "ids.csv")
-      let manifest = try Bench.load(Self.yaml, in: place, url: server.url)
+      let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
       let network = AsyncHTTPTransport()
       let evening = 1_790_000_000.0
       let summary = try await Bench.run(

@@ -10,12 +10,12 @@ import Testing
 
 @Suite("Runs")
 struct RunTests {
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.country, to: "q.graphql")
-    try place.write(Bench.user, to: "u.graphql")
+    location = try Place()
+    try location.write(Bench.country, to: "q.graphql")
+    try location.write(Bench.user, to: "u.graphql")
   }
 
   private static let users = """
@@ -31,14 +31,14 @@ struct RunTests {
 
   @Test("every row brings one result line with its key, in a file that appears at the end")
   func results() async throws {
-    try place.write(Bench.ids(200), to: "ids.csv")
+    try location.write(Bench.ids(200), to: "ids.csv")
     try await DemoServer.withServer { server in
-      let summary = try await Bench.run(Self.users, in: place, url: server.url)
+      let summary = try await Bench.run(Self.users, in: location, url: server.url)
       #expect(summary.counters.done == 200)
       #expect(summary.stop == nil)
       #expect(server.requestCount == 200)
     }
-    let lines = try place.lines("out/users.ndjson").map { try JSONValue(parsing: $0) }
+    let lines = try location.lines("out/users.ndjson").map { try JSONValue(parsing: $0) }
     #expect(Set(lines.compactMap { $0["key"]?.stringValue }).count == 200)
     #expect(lines.allSatisfy { $0["ok"] == .boolean(true) && $0["errors"] == .null })
     #expect(lines.allSatisfy { $0["data"]?["user"]?["id"] == $0["key"] })
@@ -47,12 +47,12 @@ struct RunTests {
         "task", "op", "key", "page", "attempt", "ok", "http", "ms", "ttfb_ms", "bytes", "records",
         "cache", "errors", "data",
       ])
-    #expect(!place.exists("out/users.ndjson.part"))
+    #expect(!location.exists("out/users.ndjson.part"))
   }
 
   @Test("locations of a server's errors are those of the user's document, in records and messages")
   func errorLocations() async throws {
-    try place.write(
+    try location.write(
       "# a comment\nquery Other { x }\nquery Q { user(id: 1) { id\n   login } }", to: "two.graphql")
     let manifest = try Bench.load(
       """
@@ -61,7 +61,7 @@ struct RunTests {
       operations:
         - { id: file, document: "two.graphql#Q" }
         - { id: inline, query: "query Q { user(id: 1) { id login } }" }
-      """, in: place)
+      """, in: location)
     // As sent: `query Q {`, `  user(id: 1) {`, `    __typename`, `    id`, `    login`.
     let summary = try await Bench.run(
       manifest,
@@ -74,7 +74,7 @@ struct RunTests {
     for (name, line, column, message) in [
       ("file", 4, 4, "two.graphql:4:4)"), ("inline", 1, 28, "no (`query`:1:28)"),
     ] {
-      let record = try JSONValue(parsing: try #require(place.lines("out/\(name).ndjson").first))
+      let record = try JSONValue(parsing: try #require(location.lines("out/\(name).ndjson").first))
       let location = record["errors"]?[0]?["locations"]?[0]
       #expect(location?["line"]?.intValue == line, "\(record)")
       #expect(location?["column"]?.intValue == column, "\(record)")
@@ -84,10 +84,10 @@ struct RunTests {
 
   @Test("a second run that would write the same file is kept out, and harms nothing")
   func twoRuns() async throws {
-    try place.write(Bench.ids(5), to: "ids.csv")
-    let manifest = try Bench.load(Self.users, in: place)
-    let part = place.file("out/users.ndjson.part")
-    try place.write("what the other run has", to: "out/users.ndjson.part")
+    try location.write(Bench.ids(5), to: "ids.csv")
+    let manifest = try Bench.load(Self.users, in: location)
+    let part = location.file("out/users.ndjson.part")
+    try location.write("what the other run has", to: "out/users.ndjson.part")
     let descriptor = open(part, O_WRONLY)
     defer { close(descriptor) }
     #expect(flock(descriptor, LOCK_EX) == 0)
@@ -96,14 +96,14 @@ struct RunTests {
         manifest, transport: ScriptedTransport { _ in ScriptedTransport.response() })
     }
     #expect(error?.message.contains("another run is writing") == true)
-    #expect(try place.text("out/users.ndjson.part") == "what the other run has")
+    #expect(try location.text("out/users.ndjson.part") == "what the other run has")
   }
 
   @Test("rows that ask for the same are one task")
   func duplicates() async throws {
-    try place.write("id\nU_1\nU_2\nU_1\n", to: "ids.csv")
+    try location.write("id\nU_1\nU_2\nU_1\n", to: "ids.csv")
     try await DemoServer.withServer { server in
-      let summary = try await Bench.run(Self.users, in: place, url: server.url)
+      let summary = try await Bench.run(Self.users, in: location, url: server.url)
       #expect(summary.counters.done == 2)
       #expect(summary.counters.duplicates == 1)
       #expect(server.requestCount == 2)
@@ -112,7 +112,7 @@ struct RunTests {
 
   @Test("a row that does not fit is told before anything is sent")
   func badRows() async throws {
-    try place.write("n\n1\nx\n3\n", to: "ids.csv")
+    try location.write("n\n1\nx\n3\n", to: "ids.csv")
     try await DemoServer.withServer { server in
       let error = await #expect(throws: RowProblems.self) {
         _ = try await Bench.run(
@@ -123,7 +123,7 @@ struct RunTests {
               query: "query($n: Int!) { users(first: $n) { id } }"
               foreach: { csv: ids.csv }
               variables: { n: "{{row.n}}" }
-          """, in: place, url: server.url)
+          """, in: location, url: server.url)
       }
       #expect(error?.problems.count == 1)
       #expect(error?.description.contains("ids.csv:3: `a`: variables.n: expected Int") == true)
@@ -150,28 +150,28 @@ struct RunTests {
             foreach: { inline: [{ c: DE }, { c: FR }, { c: AQ }] }
             variables: { c: "{{row.c}}" }
             emit: country
-        """, in: place, url: server.url)
+        """, in: location, url: server.url)
       #expect(summary.counters.records == 3)
     }
-    let records = try place.lines("out/r.ndjson").map { try JSONValue(parsing: $0) }
+    let records = try location.lines("out/r.ndjson").map { try JSONValue(parsing: $0) }
     #expect(Set(records.compactMap { $0["code"]?.stringValue }) == ["DE", "FR", "AQ"])
-    #expect(try JSONValue(parsing: place.text("out/r.json")).arrayValue?.count == 3)
-    let csv = try place.lines("out/r.csv")
+    #expect(try JSONValue(parsing: location.text("out/r.json")).arrayValue?.count == 3)
+    let csv = try location.lines("out/r.csv")
     #expect(csv.first == "code,name,capital,languages")
     #expect(csv.contains("AQ,Antarctica,,[]"))
     #expect(csv.contains { $0.hasPrefix("DE,Germany,Berlin,\"[{\"\"code\"\":\"\"de\"\"}") })
-    let queue = try DatabaseQueue(path: place.file("out/r.db"))
+    let queue = try DatabaseQueue(path: location.file("out/r.db"))
     let rows = try await queue.read { db in
       try GRDB.Row.fetchAll(db, sql: "SELECT code, name FROM countries ORDER BY code")
         .map { "\($0[0] as String) \($0[1] as String)" }
     }
     #expect(rows == ["AQ Antarctica", "DE Germany", "FR France"])
     #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM plain") } == 3)
-    #expect(try gunzip("out/r.ndjson.gz") == place.text("out/r.ndjson"))
+    #expect(try gunzip("out/r.ndjson.gz") == location.text("out/r.ndjson"))
   }
 
   private func gunzip(_ name: String) throws -> String {
-    try ChildProcess("/bin/gzip", ["-dc", place.file(name)]).finish().output
+    try ChildProcess("/bin/gzip", ["-dc", location.file(name)]).finish().output
   }
 
   @Test("an operation waits for what it needs, and is given what that captured")
@@ -205,12 +205,12 @@ struct RunTests {
           - id: one
             query: "{ continent(code: \\"EU\\") { countries { code } } }"
             capture: { first: "continent.countries[0].code" }
-        """, in: place, url: server.url)
+        """, in: location, url: server.url)
       #expect(summary.counters.failed == 0)
       #expect(summary.counters.done == 6)
     }
-    #expect(try place.lines("out/each.ndjson").count == 2)
-    #expect(try place.text("out/again.ndjson") == place.text("out/rows.ndjson"))
+    #expect(try location.lines("out/each.ndjson").count == 2)
+    #expect(try location.text("out/again.ndjson") == location.text("out/rows.ndjson"))
   }
 
   @Test("pages follow the cursor of a connection, and each record comes once")
@@ -227,12 +227,12 @@ struct RunTests {
             paginate: { connection: feed, page_size: { variable: first, start: 40 }, max_pages: 3 }
             emit: feed.edges[*].node
             bookmark: { newest: max(publishedAt) }
-        """, in: place, url: server.url)
+        """, in: location, url: server.url)
       #expect(server.requestCount == 3)
       // The feed has more than three pages: that is a failure that says so.
       #expect(summary.counters.failed == 1)
-      #expect(!place.exists("state.json"))
-      #expect(try place.lines("o.ndjson").count == 120)
+      #expect(!location.exists("state.json"))
+      #expect(try location.lines("o.ndjson").count == 120)
     }
     var configuration = DemoServer.Configuration()
     configuration.feedSize = 100
@@ -248,14 +248,14 @@ struct RunTests {
             paginate: { connection: feed, page_size: { variable: first, start: 40 } }
             emit: feed.edges[*].node
             bookmark: { newest: max(publishedAt) }
-        """, in: place, url: server.url)
+        """, in: location, url: server.url)
       #expect(server.requestCount == 3)
       #expect(summary.counters.records == 100)
     }
-    let records = try place.lines("o2.ndjson").map { try JSONValue(parsing: $0) }
+    let records = try location.lines("o2.ndjson").map { try JSONValue(parsing: $0) }
     #expect(Set(records.compactMap { $0["id"]?.stringValue }).count == 100)
     let newest = records.compactMap { $0["publishedAt"]?.stringValue }.max()
-    #expect(try JSONValue(parsing: place.text("state.json"))["newest"]?.stringValue == newest)
+    #expect(try JSONValue(parsing: location.text("state.json"))["newest"]?.stringValue == newest)
   }
 
   @Test("max_pages delivers as many pages, fails when there are more, and a higher one continues")
@@ -283,11 +283,11 @@ struct RunTests {
         )
       }
       let first = try await Bench.run(
-        Bench.load(yaml(3, offset: offset), in: place), transport: transport)
+        Bench.load(yaml(3, offset: offset), in: location), transport: transport)
       #expect(first.counters.failed == 1 && first.counters.records == 3)
       #expect(transport.count == 3)
-      #expect(try place.lines("o.ndjson").count == 3)
-      let lines = try place.lines("r.ndjson").map { try JSONValue(parsing: $0) }
+      #expect(try location.lines("o.ndjson").count == 3)
+      let lines = try location.lines("r.ndjson").map { try JSONValue(parsing: $0) }
       #expect(lines.map { $0["ok"]?.boolValue } == [true, true, true, false])
       #expect(
         lines.last?["errors"]?.arrayValue?.first?["message"]?.stringValue?.contains(
@@ -296,13 +296,13 @@ struct RunTests {
       options.onlyFailed = true
       // With the same limit nothing is asked for.
       let second = try await Bench.run(
-        Bench.load(yaml(3, offset: offset), in: place), options, transport: transport)
+        Bench.load(yaml(3, offset: offset), in: location), options, transport: transport)
       #expect(second.counters.failed == 1 && transport.count == 3)
       let third = try await Bench.run(
-        Bench.load(yaml(10, offset: offset), in: place), options, transport: transport)
+        Bench.load(yaml(10, offset: offset), in: location), options, transport: transport)
       #expect(third.counters.done == 1)
       #expect(
-        try place.lines("o.ndjson").map { try JSONValue(parsing: $0)["id"]?.intValue } == [
+        try location.lines("o.ndjson").map { try JSONValue(parsing: $0)["id"]?.intValue } == [
           1, 2, 3, 4, 5,
         ])
       // As many pages as there are is no failure.
@@ -313,7 +313,7 @@ struct RunTests {
         )
       }
       #expect(
-        try await Bench.run(Bench.load(yaml(3, offset: offset), in: place), transport: exact)
+        try await Bench.run(Bench.load(yaml(3, offset: offset), in: location), transport: exact)
           .counters.done == 1)
     }
   }
@@ -336,9 +336,9 @@ struct RunTests {
         #"{"data":{"feed":{"nodes":[{"id":\#(number)}],"pageInfo":{"hasNextPage":\#(number < 2),"endCursor":"\#(number)"}}}}"#
       )
     }
-    let first = try await Bench.run(Bench.load(yaml, in: place), transport: transport)
+    let first = try await Bench.run(Bench.load(yaml, in: location), transport: transport)
     #expect(first.counters.failed == 1)
-    let records = try place.lines("o.ndjson").count
+    let records = try location.lines("o.ndjson").count
     let journal = try Journal(path: first.journal, isReadOnly: true)
     defer { journal.close() }
     let page = try journal.read { try Int.fetchOne($0, sql: "SELECT page FROM tasks") }
@@ -356,7 +356,7 @@ struct RunTests {
           query: "query Posts($after: String) { feed(after: $after) { nodes { id tags(first: 2) { nodes { name } pageInfo { hasNextPage endCursor } } } pageInfo { hasNextPage endCursor } } }"
           paginate: { connection: feed, nested: [{ path: tags, type: Post }] }
           emit: feed.nodes[*]
-      """, in: place)
+      """, in: location)
     let document = try #require(manifest.operations[0].pagination?.nested.first?.template.document)
     #expect(document.contains("query PostsNextPage($gqlrunID: ID!, $gqlrunAfter: String)"))
     #expect(document.contains("tags(first: 2, after: $gqlrunAfter)"))
@@ -375,7 +375,7 @@ struct RunTests {
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.failed == 0)
     #expect(transport.count == 3)
-    let post = try JSONValue(parsing: place.text("o.ndjson"))
+    let post = try JSONValue(parsing: location.text("o.ndjson"))
     #expect(
       post["tags"]?["nodes"]?.arrayValue?.compactMap { $0["name"]?.stringValue } == ["1", "2", "3"])
     #expect(post["tags"]?["pageInfo"]?["hasNextPage"] == .boolean(false))
@@ -383,20 +383,20 @@ struct RunTests {
 
   @Test("failures are failures of their task, and --only failed runs just them")
   func failures() async throws {
-    try place.write("id\nU_1\nU_2\n", to: "ids.csv")
+    try location.write("id\nU_1\nU_2\n", to: "ids.csv")
     let yaml = Self.users.replacingOccurrences(
       of: "variables:", with: "expect: [\"data.user.id != \\\"U_2\\\"\"]\n    variables:")
     try await DemoServer.withServer { server in
-      let first = try await Bench.run(yaml, in: place, url: server.url)
+      let first = try await Bench.run(yaml, in: location, url: server.url)
       #expect(first.counters.done == 1)
       #expect(first.counters.failed == 1)
       #expect(first.hasFailures)
       var options = RunOptions()
       options.onlyFailed = true
-      let second = try await Bench.run(yaml, in: place, url: server.url, options)
+      let second = try await Bench.run(yaml, in: location, url: server.url, options)
       #expect(second.counters.failed == 1)
       #expect(server.requestCount == 3)
-      let third = try await Bench.run(yaml, in: place, url: server.url, Bench.resuming)
+      let third = try await Bench.run(yaml, in: location, url: server.url, Bench.resuming)
       #expect(third.counters.started == 0)
       #expect(server.requestCount == 3)
     }

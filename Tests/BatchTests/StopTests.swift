@@ -14,12 +14,12 @@ struct StopTests {
 
   enum Output: CaseIterable { case file, gzip, csv, json, table, cache }
 
-  private let place: Place
+  private let location: Place
 
   init() throws {
-    place = try Place()
-    try place.write(Bench.ids(3000), to: "ids.csv")
-    try place.write(
+    location = try Place()
+    try location.write(Bench.ids(3000), to: "ids.csv")
+    try location.write(
       """
       version: 1
       endpoint: { url: "http://127.0.0.1:9/" }
@@ -73,14 +73,14 @@ struct StopTests {
     var configuration = DemoServer.Configuration()
     configuration.feedSize = 100_000
     try await DemoServer.withServer(configuration) { server in
-      let manifest = try Bench.load(yaml(shape, sink), in: place, url: server.url)
-      let base = try SQLiteStore(path: place.file("cache.db"))
+      let manifest = try Bench.load(yaml(shape, sink), in: location, url: server.url)
+      let base = try SQLiteStore(path: location.file("cache.db"))
       let store = WatchedStore(base: base) { () throws(CacheError) in
         throw CacheError(.storage, "no room")
       }
       let network = AsyncHTTPTransport()
       // The first answer finds the output broken: its descriptor leads to a full device.
-      let breaking = BreakingTransport(network) { [path = place.path] in
+      let breaking = BreakingTransport(network) { [path = location.path] in
         guard output != .cache else { return }
         try Descriptors.redirect(from: path + "/o", to: "/dev/full")
       }
@@ -98,8 +98,8 @@ struct StopTests {
     "an output that fails ends a run although every worker waits for the server",
     arguments: Shape.allCases)
   func outputFailsWhileWaiting(_ shape: Shape) async throws {
-    let manifest = try Bench.load(yaml(shape, "cache"), in: place, url: "http://127.0.0.1:9/")
-    let base = try SQLiteStore(path: place.file("cache.db"))
+    let manifest = try Bench.load(yaml(shape, "cache"), in: location, url: "http://127.0.0.1:9/")
+    let base = try SQLiteStore(path: location.file("cache.db"))
     let store = WatchedStore(base: base) { () throws(CacheError) in
       throw CacheError(.storage, "no room")
     }
@@ -134,7 +134,8 @@ struct StopTests {
       default: "concurrency: 8, patience: 24h"
       }
     let manifest = try Bench.load(
-      yaml(shape, "{ ndjson: { path: o } }", run: settings), in: place, url: "http://127.0.0.1:9/")
+      yaml(shape, "{ ndjson: { path: o } }", run: settings), in: location,
+      url: "http://127.0.0.1:9/")
     let control = RunControl()
     let transport = ScriptedTransport { number in
       if reason == .interrupted, number == 3 { await control.stop() }
@@ -153,14 +154,14 @@ struct StopTests {
     try await DemoServer.withServer { server in
       let padding = String(repeating: "x", count: 2_000)
       let rows = "id,padding\n" + (1...200).map { "U_\($0),\(padding)\n" }.joined()
-      try place.write(rows, to: "ids.csv")
+      try location.write(rows, to: "ids.csv")
       let manifest = try Bench.load(
-        yaml(.tasks, "{ ndjson: { path: o } }", run: "concurrency: \(concurrency)"), in: place,
+        yaml(.tasks, "{ ndjson: { path: o } }", run: "concurrency: \(concurrency)"), in: location,
         url: server.url)
       let network = AsyncHTTPTransport()
       // Rows are read in blocks: what is changed behind the first one is found in the middle of the run.
-      let breaking = BreakingTransport(network) { [place] in
-        let file = try #require(FileHandle(forUpdatingAtPath: place.file("ids.csv")))
+      let breaking = BreakingTransport(network) { [location] in
+        let file = try #require(FileHandle(forUpdatingAtPath: location.file("ids.csv")))
         try file.seek(toOffset: 300_000)
         try file.write(contentsOf: Data("\"".utf8))
         try file.close()
@@ -170,14 +171,14 @@ struct StopTests {
           manifest, options: RunOptions(), services: Services(transport: breaking)
         ).run()
       }
-      try place.write(rows, to: "ids.csv")
+      try location.write(rows, to: "ids.csv")
       let rest = try await BatchRun(
         manifest, options: Bench.resuming, services: Services(transport: network)
       ).run()
       await network.shutdown()
       #expect(rest.stop == nil && rest.counters.alreadyDone > 0)
       #expect(rest.counters.alreadyDone + rest.counters.done == 200)
-      let records = try place.lines("o")
+      let records = try location.lines("o")
       #expect(records.count == 200 && Set(records).count == 200)
     }
   }

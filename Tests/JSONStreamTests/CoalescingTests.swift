@@ -47,11 +47,11 @@ struct CoalescingTests {
       try withUnsafeMutableBytes(of: &scope) { scope throws in
         var parser = try JSONParser(
           handlers: .counting, context: scope.baseAddress!, options: .init(minimumPiece: 1))
-        var place = 0
+        var position = 0
         for length in fuzz.cuts().lengths(text.count) {
-          let piece = text[place..<place + length]
+          let piece = text[position..<position + length]
           try Array(piece).withUnsafeBytes { try parser.feed($0) }
-          place += length
+          position += length
           let (parsed, pending, isComplete) = (parser.parsed, parser.pending, parser.isComplete)
           #expect(isComplete || pending >= unfinishedToken(text[..<parsed]))
         }

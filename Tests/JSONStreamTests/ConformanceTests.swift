@@ -35,8 +35,9 @@ struct ConformanceTests {
     guard file.bytes.count < 300 else { return }
     let whole = read(file.bytes)
     let small = JSONParser.Options(minimumPiece: 1)
-    for place in 0...file.bytes.count {
-      #expect(read(file.bytes, .at(place), options: small).agrees(with: whole), "cut at \(place)")
+    for position in 0...file.bytes.count {
+      #expect(
+        read(file.bytes, .at(position), options: small).agrees(with: whole), "cut at \(position)")
     }
   }
 }

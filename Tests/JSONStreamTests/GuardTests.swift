@@ -5,16 +5,16 @@ import Testing
 @Suite("JSON guard")
 struct GuardTests {
   /// Where the guard stops, and whether the text ends between characters.
-  private func scan(_ bytes: [UInt8], pieces length: Int = .max) -> (place: Int, whole: Bool) {
+  private func scan(_ bytes: [UInt8], pieces length: Int = .max) -> (position: Int, whole: Bool) {
     var textGuard = JSONGuard()
-    var place = 0
-    while place < bytes.count {
-      let piece = Array(bytes[place..<min(place + min(length, bytes.count), bytes.count)])
+    var position = 0
+    while position < bytes.count {
+      let piece = Array(bytes[position..<min(position + min(length, bytes.count), bytes.count)])
       let clean = piece.withUnsafeBytes { textGuard.scan($0) }
-      place += clean
+      position += clean
       if clean < piece.count { break }
     }
-    return (place, textGuard.isBetweenCharacters)
+    return (position, textGuard.isBetweenCharacters)
   }
 
   private static let leads: [UInt8] = [
@@ -35,11 +35,11 @@ struct GuardTests {
           let before = [UInt8](repeating: 0x20, count: Int(second & 7))
           let text = [0x20] + before + character + [UInt8](repeating: 0x61, count: 70)
           let whole = scan(text)
-          #expect((whole.place == text.count) == isRight, "\(character)")
+          #expect((whole.position == text.count) == isRight, "\(character)")
           #expect(scan(text, pieces: 1) == whole)
           let end = Array(text[..<(1 + before.count + 4)])
           let atEnd = scan(end)
-          #expect((atEnd.place == end.count && atEnd.whole) == isRight)
+          #expect((atEnd.position == end.count && atEnd.whole) == isRight)
           #expect(scan(end, pieces: 2) == atEnd)
         }
       }
@@ -52,9 +52,9 @@ struct GuardTests {
       let isRight = "\"\\/bfnrt".utf8.contains(letter)
       for count in [0, 3, 80] {
         let text = [0x22, 0x5C, letter] + [UInt8](repeating: 0x20, count: count)
-        #expect((scan(text).place == text.count) == isRight)
-        #expect(scan(text, pieces: 1).place == scan(text).place)
-        if !isRight { #expect(scan(text).place == 2) }
+        #expect((scan(text).position == text.count) == isRight)
+        #expect(scan(text, pieces: 1).position == scan(text).position)
+        if !isRight { #expect(scan(text).position == 2) }
       }
     }
   }
@@ -85,7 +85,7 @@ struct GuardTests {
         for tail in ["", "\"", String(repeating: " ", count: 80)] {
           let text = Array(("\"" + hex.joined() + tail).utf8)
           let whole = scan(text)
-          #expect((whole.place == text.count && whole.whole) == isRight, "\(hex)")
+          #expect((whole.position == text.count && whole.whole) == isRight, "\(hex)")
           for piece in 1...7 { #expect(scan(text, pieces: piece) == whole) }
         }
       }
@@ -96,10 +96,10 @@ struct GuardTests {
   func controls() {
     for byte in UInt8.min..<0x80 where byte != 0x5C {
       let isRight = byte >= 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
-      for place in 0..<130 {
+      for position in 0..<130 {
         var text = [UInt8](repeating: 0x61, count: 130)
-        text[place] = byte
-        #expect(scan(text).place == (isRight ? 130 : place))
+        text[position] = byte
+        #expect(scan(text).position == (isRight ? 130 : position))
       }
     }
   }

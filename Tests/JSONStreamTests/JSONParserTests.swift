@@ -43,11 +43,11 @@ struct JSONParserTests {
     ])
   func trailing(_ text: String, _ offset: Int) {
     let bytes = Array(text.utf8)
-    for place in 0...bytes.count {
+    for position in 0...bytes.count {
       for options in [one, JSONParser.Options()] {
-        let error = read(bytes, .at(place), options: options).error
-        #expect(error?.code == .trailingData, "cut at \(place)")
-        #expect(error?.offset == offset, "cut at \(place)")
+        let error = read(bytes, .at(position), options: options).error
+        #expect(error?.code == .trailingData, "cut at \(position)")
+        #expect(error?.offset == offset, "cut at \(position)")
       }
     }
   }
@@ -61,9 +61,9 @@ struct JSONParserTests {
     ])
   func early(_ text: String) {
     let bytes = Array(text.utf8)
-    for place in 0...bytes.count {
-      let error = read(bytes, .at(place), options: one).error
-      #expect(error?.code == .unexpectedEnd, "cut at \(place)")
+    for position in 0...bytes.count {
+      let error = read(bytes, .at(position), options: one).error
+      #expect(error?.code == .unexpectedEnd, "cut at \(position)")
       #expect(error?.offset == bytes.count)
       #expect(error?.message == "unexpected end of JSON")
     }
@@ -126,9 +126,9 @@ struct JSONParserTests {
     #expect(whole.error?.message == message)
     #expect(whole.error?.offset == offset, "\(whole.error as Any)")
     let bytes = Array(text.utf8)
-    for place in 0...bytes.count {
-      let cut = read(bytes, .at(place), options: one)
-      #expect(cut.agrees(with: whole), "cut at \(place): \(cut.error as Any)")
+    for position in 0...bytes.count {
+      let cut = read(bytes, .at(position), options: one)
+      #expect(cut.agrees(with: whole), "cut at \(position): \(cut.error as Any)")
     }
   }
 
@@ -192,8 +192,8 @@ struct JSONParserTests {
   @Test("stops when a handler cancels, and reports the handler's reason")
   func cancelled() {
     let bytes = Array("[1,2,3]".utf8)
-    for place in 0...bytes.count {
-      let reading = read(bytes, .at(place), options: one, cancelAt: 3)
+    for position in 0...bytes.count {
+      let reading = read(bytes, .at(position), options: one, cancelAt: 3)
       #expect(reading.error?.code == .cancelled)
       #expect(reading.transcript == Array("[#1:1#1:2".utf8))
     }

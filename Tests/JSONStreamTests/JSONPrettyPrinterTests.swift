@@ -6,10 +6,10 @@ struct JSONPrettyPrinterTests {
   private func pretty(_ text: [UInt8], _ cuts: Cuts) -> String {
     var printer = JSONPrettyPrinter()
     var output: [UInt8] = []
-    var place = 0
+    var position = 0
     for length in cuts.lengths(text.count) {
-      Array(text[place..<place + length]).withUnsafeBytes { printer.append($0, to: &output) }
-      place += length
+      Array(text[position..<position + length]).withUnsafeBytes { printer.append($0, to: &output) }
+      position += length
     }
     return String(decoding: output, as: UTF8.self)
   }
@@ -23,8 +23,8 @@ struct JSONPrettyPrinterTests {
   func like(_ text: String) throws {
     let bytes = Array(text.utf8)
     let expected = try JSONValue(parsing: text).jsonText(pretty: true)
-    for place in 0...bytes.count {
-      #expect(pretty(bytes, .at(place)) == expected)
+    for position in 0...bytes.count {
+      #expect(pretty(bytes, .at(position)) == expected)
     }
     #expect(pretty(bytes, .every(1)) == expected)
     #expect(pretty(Array(expected.utf8), .every(3)) == expected)

@@ -77,12 +77,12 @@ struct JSONWriterTests {
 
   @Test("finds the first of several bytes to escape")
   func first() {
-    for place in 0..<40 {
+    for position in 0..<40 {
       for gap in 1..<12 {
         var text = [UInt8](repeating: 0xC3, count: 60)
-        text[place] = [0x00, 0x1F, 0x22, 0x5C][gap % 4]
-        text[place + gap] = 0x22
-        #expect(text.withUnsafeBytes { JSONWriter.firstToEscape(in: $0) } == place)
+        text[position] = [0x00, 0x1F, 0x22, 0x5C][gap % 4]
+        text[position + gap] = 0x22
+        #expect(text.withUnsafeBytes { JSONWriter.firstToEscape(in: $0) } == position)
       }
     }
     #expect(JSONWriter.firstToEscape(in: UnsafeRawBufferPointer(start: nil, count: 0)) == 0)

@@ -50,7 +50,7 @@ struct ChainPlacementTests {
       """
     return check(yaml).all.map {
       let mark = $0.severity == .warning ? "?" : ""
-      return "\($0.code.rawValue)\(mark) \($0.place.line - 4): \($0.message) → \($0.hint ?? "")"
+      return "\($0.code.rawValue)\(mark) \($0.location.line - 4): \($0.message) → \($0.hint ?? "")"
     }
   }
 

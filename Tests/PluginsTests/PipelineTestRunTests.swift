@@ -19,7 +19,7 @@ import Testing
       \(test.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n"))
       """)
     let test = try #require(pipeline.tests.first)
-    return await test.run(pipeline).failures.map { "\($0.place.line): \($0.message)" }
+    return await test.run(pipeline).failures.map { "\($0.location.line): \($0.message)" }
   }
 
   private static let chain = """

@@ -84,7 +84,7 @@ struct ShapeTests {
   }
 
   @Test("names the path with the most bytes")
-  func places() throws {
+  func positions() throws {
     let long = String(repeating: "x", count: 1000)
     let report = try shape(#"{"data":{"posts":[{"body":"\#(long)"},{"body":"\#(long)"}]}}"#)
     let largest = report.paths.max { $0.ownBytes < $1.ownBytes }

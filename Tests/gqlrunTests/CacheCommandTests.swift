@@ -107,7 +107,7 @@ struct CacheCommandTests {
         result.status == 64 && result.errors.contains("--keys \(flag): \(message)"), "\(result)")
       #expect(!folder.exists("c.db"))
     }
-    let place = "p.pipeline.yaml:5:12"
+    let path = "p.pipeline.yaml:5:12"
     for arguments in [
       ["pipeline", "check", "p.pipeline.yaml"], ["run", "q.graphql", "-p", "p.pipeline.yaml"],
       ["pipeline", "explain", "q.graphql", "-p", "p.pipeline.yaml"],
@@ -115,7 +115,7 @@ struct CacheCommandTests {
     ] {
       let result = try await Program.run(arguments, in: folder)
       #expect(result.status == 78, "\(arguments): \(result)")
-      #expect(result.errors.contains(place), "\(arguments): \(result)")
+      #expect(result.errors.contains(path), "\(arguments): \(result)")
       #expect(result.errors.contains("did you mean `Country`?"), "\(arguments): \(result)")
     }
     let kept = try await Program.run(
@@ -123,7 +123,7 @@ struct CacheCommandTests {
     #expect(kept.status == 0, "\(kept)")
     let read = try await Program.run(
       ["cache", "read", "q.graphql", "-p", "p.pipeline.yaml", "--store", "sqlite:c.db"], in: folder)
-    #expect(read.status == 78 && read.errors.contains(place), "\(read)")
+    #expect(read.status == 78 && read.errors.contains(path), "\(read)")
     try folder.write(
       """
       version: 1
@@ -132,7 +132,7 @@ struct CacheCommandTests {
       operations: [{ id: a, document: q.graphql }]
       """, to: "m.batch.yaml")
     let batch = try await Program.run(["batch", "check", "m.batch.yaml"], in: folder)
-    #expect(batch.status != 0 && batch.errors.contains(place), "\(batch)")
+    #expect(batch.status != 0 && batch.errors.contains(path), "\(batch)")
   }
 
   @Test("dump is one record per line, sorted by key; get prints one of its lines")

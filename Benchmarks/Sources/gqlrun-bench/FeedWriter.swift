@@ -113,21 +113,21 @@ enum ChangedResponse {
     try data.withUnsafeBytes { bytes in
       var copied = 0
       var scores = 0
-      var place = 0
-      while let found = next(bytes, from: place) {
-        place = found
+      var position = 0
+      while let found = next(bytes, from: position) {
+        position = found
         if bytes[found - 3] == UInt8(ascii: "e") {
           // A score; those of likes end in "t":.
           scores += 1
           if scores % 4 != 0 { continue }
         }
-        if bytes[found] == UInt8(ascii: "-") { place += 1 }
-        let digit = bytes[place]
+        if bytes[found] == UInt8(ascii: "-") { position += 1 }
+        let digit = bytes[position]
         guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { continue }
-        try file.append(bytes: UnsafeRawBufferPointer(rebasing: bytes[copied..<place]))
+        try file.append(bytes: UnsafeRawBufferPointer(rebasing: bytes[copied..<position]))
         // 9 becomes 1: a leading zero would be no number. A lone 0 becomes 1.
         try file.append(bytes: [digit == UInt8(ascii: "9") ? UInt8(ascii: "1") : digit + 1])
-        copied = place + 1
+        copied = position + 1
       }
       // The rest in pieces, so that a large one is not held twice.
       while copied < bytes.count {
@@ -142,9 +142,9 @@ enum ChangedResponse {
   /// Where the next value of `likeCount` or `score` begins.
   private static func next(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
     guard let base = bytes.baseAddress else { return nil }
-    var place = start
-    while place < bytes.count {
-      guard let quote = memchr(base + place, 0x22, bytes.count - place) else { return nil }
+    var position = start
+    while position < bytes.count {
+      guard let quote = memchr(base + position, 0x22, bytes.count - position) else { return nil }
       let offset = base.distance(to: UnsafeRawPointer(quote))
       for name in ["likeCount", "score"] {
         let count = name.utf8.count
@@ -153,7 +153,7 @@ enum ChangedResponse {
         else { continue }
         return offset + 3 + count
       }
-      place = offset + 1
+      position = offset + 1
     }
     return nil
   }

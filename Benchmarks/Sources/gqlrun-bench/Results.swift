@@ -92,10 +92,10 @@ struct Spread: Codable {
     let sorted = values.sorted()
     func quantile(_ part: Double) -> Double {
       guard let last = sorted.last else { return .nan }
-      let place = part * Double(sorted.count - 1)
-      let index = Int(place)
+      let position = part * Double(sorted.count - 1)
+      let index = Int(position)
       guard index + 1 < sorted.count else { return last }
-      return sorted[index] + (sorted[index + 1] - sorted[index]) * (place - Double(index))
+      return sorted[index] + (sorted[index + 1] - sorted[index]) * (position - Double(index))
     }
     median = quantile(0.5)
     low = quantile(0.25)

@@ -42,7 +42,7 @@ private final class CSVParser {
   private let reader: ByteReader
   private let delimiter: UInt8
   private var block: [UInt8] = []
-  private var place = 0
+  private var location = 0
   private var hasBegun = false
   private var line = 1
   /// The line at which the last record started.
@@ -141,24 +141,24 @@ private final class CSVParser {
   }
 
   private func peek() throws(InputProblem) -> UInt8? {
-    if place == block.count {
+    if location == block.count {
       block = try reader.block()
-      place = 0
+      location = 0
       if !hasBegun {
         hasBegun = true
-        if block.starts(with: [0xEF, 0xBB, 0xBF]) { place = 3 }
+        if block.starts(with: [0xEF, 0xBB, 0xBF]) { location = 3 }
         if block.starts(with: [0xFF, 0xFE]) || block.starts(with: [0xFE, 0xFF]) {
           throw InputProblem(
             file: name, line: 1, message: "the file is UTF-16; save it as UTF-8")
         }
       }
     }
-    return place < block.count ? block[place] : nil
+    return location < block.count ? block[location] : nil
   }
 
   private func next() throws(InputProblem) -> UInt8? {
     guard let byte = try peek() else { return nil }
-    place += 1
+    location += 1
     return byte
   }
 }

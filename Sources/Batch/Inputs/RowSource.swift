@@ -62,14 +62,14 @@ final class ByteReader {
 /// Reads rows given in the manifest.
 final class InlineSource: RowSource {
   private let rows: [JSONObject]
-  private var place = 0
+  private var location = 0
 
   init(_ rows: [JSONObject]) { self.rows = rows }
 
   func next() -> Row? {
-    guard place < rows.count else { return nil }
-    place += 1
-    return Row(number: place, content: .values(rows[place - 1]))
+    guard location < rows.count else { return nil }
+    location += 1
+    return Row(number: location, content: .values(rows[location - 1]))
   }
 }
 

@@ -9,7 +9,7 @@ struct RowStatement {
   private let statement: Statement
   private let handle: SQLiteStatement
   private let db: Database
-  private var place: Int32 = 0
+  private var index: Int32 = 0
 
   init(_ db: Database, sql: String) throws {
     statement = try db.cachedStatement(sql: sql)
@@ -22,45 +22,45 @@ struct RowStatement {
 
   /// Binds the next value.
   mutating func bind(_ value: Int64?) {
-    place += 1
+    index += 1
     guard let value else {
-      sqlite3_bind_null(handle, place)
+      sqlite3_bind_null(handle, index)
       return
     }
-    sqlite3_bind_int64(handle, place, value)
+    sqlite3_bind_int64(handle, index, value)
   }
 
   mutating func bind(_ value: Int?) { bind(value.map { Int64($0) }) }
 
   mutating func bind(_ value: Double) {
-    place += 1
-    sqlite3_bind_double(handle, place, value)
+    index += 1
+    sqlite3_bind_double(handle, index, value)
   }
 
   mutating func bind(_ value: String?) {
-    place += 1
+    index += 1
     guard let value else {
-      sqlite3_bind_null(handle, place)
+      sqlite3_bind_null(handle, index)
       return
     }
     value.withCString {
       _ = sqlite3_bind_text64(
-        handle, place, $0, UInt64(value.utf8.count), Self.copied, UInt8(SQLITE_UTF8))
+        handle, index, $0, UInt64(value.utf8.count), Self.copied, UInt8(SQLITE_UTF8))
     }
   }
 
   mutating func bind(_ value: TaskID) {
-    place += 1
+    index += 1
     // Big-endian, so that blobs sort like the ids.
     withUnsafeBytes(of: (value.high.bigEndian, value.low.bigEndian)) {
-      _ = sqlite3_bind_blob64(handle, place, $0.baseAddress, UInt64($0.count), Self.copied)
+      _ = sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), Self.copied)
     }
   }
 
   /// Executes the statement with the values bound since the last execution.
   mutating func run() throws {
-    assert(place == sqlite3_bind_parameter_count(handle), "a value is missing")
-    place = 0
+    assert(index == sqlite3_bind_parameter_count(handle), "a value is missing")
+    index = 0
     let code = sqlite3_step(handle)
     let message = code == SQLITE_DONE ? nil : db.lastErrorMessage
     sqlite3_reset(handle)

@@ -26,8 +26,8 @@ public struct TaskID: Sendable, Hashable {
   init(_ digest: some Sequence<UInt8>) {
     var high: UInt64 = 0
     var low: UInt64 = 0
-    for (place, byte) in digest.prefix(16).enumerated() {
-      if place < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+    for (index, byte) in digest.prefix(16).enumerated() {
+      if index < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
     }
     self.high = high
     self.low = low
@@ -35,21 +35,21 @@ public struct TaskID: Sendable, Hashable {
 
   var bytes: [UInt8] {
     Array(unsafeUninitializedCapacity: 16) { bytes, count in
-      for place in 0..<16 { bytes[place] = byte(at: place) }
+      for index in 0..<16 { bytes[index] = byte(at: index) }
       count = 16
     }
   }
 
-  private func byte(at place: Int) -> UInt8 {
-    UInt8(truncatingIfNeeded: (place < 8 ? high : low) >> (56 - 8 * (place & 7)))
+  private func byte(at index: Int) -> UInt8 {
+    UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> (56 - 8 * (index & 7)))
   }
 
   /// The id as 32 hexadecimal digits.
   var text: String {
     String(unsafeUninitializedCapacity: 32) { text in
-      for place in 0..<32 {
-        let digit = byte(at: place >> 1) >> (place & 1 == 0 ? 4 : 0) & 15
-        text[place] = digit + UInt8(ascii: digit < 10 ? "0" : "W")
+      for index in 0..<32 {
+        let digit = byte(at: index >> 1) >> (index & 1 == 0 ? 4 : 0) & 15
+        text[index] = digit + UInt8(ascii: digit < 10 ? "0" : "W")
       }
       return 32
     }

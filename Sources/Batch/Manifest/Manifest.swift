@@ -33,7 +33,7 @@ public struct Manifest: Sendable {
   var inputs: [InputFile] = []
   /// The source locations of the report paths (`report.html`), the journal folder (`journal`) and
   /// the state file (`state`).
-  var outputPlaces: [String: SourcePlace] = [:]
+  var outputLocations: [String: FileLocation] = [:]
   /// The members of the state file that the manifest reads or writes.
   var stateNames: Set<String> = []
 
@@ -109,7 +109,7 @@ struct SinkSettings: Sendable {
   /// The operations whose results the sink receives; empty for all.
   var operations: [String] = []
   /// The source location of the path.
-  var place: SourcePlace?
+  var location: FileLocation?
 
   func takes(_ operation: String) -> Bool { operations.isEmpty || operations.contains(operation) }
 }
@@ -128,7 +128,7 @@ public struct ReportSettings: Sendable {
 struct BatchOperation: Sendable {
   let index: Int
   let id: String
-  let place: SourcePlace
+  let location: FileLocation
   let template: OperationTemplate
   /// The name of the document in messages: its file as the manifest gives it, or the key `query`.
   var documentName: String?

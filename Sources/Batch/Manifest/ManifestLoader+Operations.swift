@@ -19,20 +19,21 @@ extension ManifestLoader {
   ) -> [BatchOperation] {
     guard let node, case .sequence(let nodes) = node.content, !nodes.isEmpty else {
       report(
-        .wrongValue, "a manifest needs the key `operations`, a list", node?.place ?? root.place,
+        .wrongValue, "a manifest needs the key `operations`, a list",
+        node?.location ?? root.location,
         "add `operations:` with `- id: name` below it")
       return []
     }
     let drafts = nodes.enumerated().compactMap { draft($1, number: $0 + 1) }
-    var places: [String: SourcePlace] = [:]
+    var locations: [String: FileLocation] = [:]
     var index: [String: Int] = [:]
     for (number, draft) in drafts.enumerated() {
-      if let first = places[draft.id] {
+      if let first = locations[draft.id] {
         report(
-          .duplicateKey, "the operation `\(draft.id)` is given twice", draft.node.place,
+          .duplicateKey, "the operation `\(draft.id)` is given twice", draft.node.location,
           "first given in line \(first.line); ids are unique")
       } else {
-        places[draft.id] = draft.node.place
+        locations[draft.id] = draft.node.location
         index[draft.id] = number
       }
     }
@@ -53,20 +54,21 @@ extension ManifestLoader {
 
   private mutating func draft(_ node: YAMLNode, number: Int) -> Draft? {
     guard case .mapping(let members) = node.content else {
-      report(.wrongValue, "an operation is a mapping, not \(node.kind)", node.place)
+      report(.wrongValue, "an operation is a mapping, not \(node.kind)", node.location)
       return nil
     }
     let own = ["variables", "foreach"]
     let id = members.first { $0.key == "id" }?.value.quotedText
     let subject = id.map { "the operation `\($0)`" } ?? "operation \(number)"
     let options = decoder.options(
-      YAMLNode(content: .mapping(members.filter { !own.contains($0.key) }), place: node.place),
+      YAMLNode(
+        content: .mapping(members.filter { !own.contains($0.key) }), location: node.location),
       table: Self.operationTable, owner: .init(subject: subject, noun: "key", otherNames: own),
-      place: node.place)
+      location: node.location)
     let name = options.string(ifGiven: "id") ?? "op\(number)"
     if !name.allSatisfy({ $0.isLetter || $0.isNumber || "_-.".contains($0) }) || name.first == "." {
       report(
-        .wrongValue, "`\(name)` cannot be the id of an operation", options.place(of: "id"),
+        .wrongValue, "`\(name)` cannot be the id of an operation", options.location(of: "id"),
         "letters, digits, `-`, `_` and `.`: it becomes part of file names")
     }
     return Draft(node: node, members: members, options: options, id: name)
@@ -82,7 +84,7 @@ extension ManifestLoader {
       return nil
     }
     var operation = BatchOperation(
-      index: number, id: draft.id, place: draft.node.place, template: template)
+      index: number, id: draft.id, location: draft.node.location, template: template)
     operation.needs = needs
     operation.documentName = documentName(options)
     readForeach(draft, index, &operation)
@@ -98,18 +100,18 @@ extension ManifestLoader {
       if !declared.contains(name) {
         report(
           .variable, "`idempotency` names the variable `\(name)`, which is not declared",
-          options.place(of: "idempotency"),
+          options.location(of: "idempotency"),
           hint(for: name, among: declared))
       }
     }
     if let text = options.string(ifGiven: "snapshot") {
       operation.snapshot = textTemplate(
-        text, options.place(of: "snapshot"), known: names(draft, operation, drafts))
+        text, options.location(of: "snapshot"), known: names(draft, operation, drafts))
     }
     if template.type == .subscription {
       report(
         .document, "`\(draft.id)` is a subscription; batches run queries and mutations",
-        options.place(of: "document"))
+        options.location(of: "document"))
     }
     return operation
   }
@@ -122,7 +124,7 @@ extension ManifestLoader {
       let template = try? OperationTemplate(document: document)
     else { return }
     var operation = BatchOperation(
-      index: number, id: draft.id, place: draft.node.place, template: template)
+      index: number, id: draft.id, location: draft.node.location, template: template)
     operation.needs = needs
     readForeach(draft, index, &operation)
     let known = names(draft, operation, drafts)
@@ -131,7 +133,7 @@ extension ManifestLoader {
       case .sequence(let nodes): for node in nodes { check(node, &loader) }
       case .mapping(let members): for member in members { check(member.value, &loader) }
       case .scalar(let text, _):
-        if text.contains("{{") { _ = loader.textTemplate(text, node.place, known: known) }
+        if text.contains("{{") { _ = loader.textTemplate(text, node.location, known: known) }
       }
     }
     if let variables = draft.members.first(where: { $0.key == "variables" })?.value {
@@ -153,12 +155,12 @@ extension ManifestLoader {
     let options = draft.options
     var name = options.string(ifGiven: "operation")
     let document: Document?
-    let place: SourcePlace
+    let location: FileLocation
     if let text = options.string(ifGiven: "query") {
-      place = options.place(of: "query")
-      document = parsed(Array(text.utf8), "`query`", place, schema)
+      location = options.location(of: "query")
+      document = parsed(Array(text.utf8), "`query`", location, schema)
     } else if let given = options.string(ifGiven: "document") {
-      place = options.place(of: "document")
+      location = options.location(of: "document")
       let parts = given.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
       if parts.count == 2 { name = String(parts[1]) }
       let path = FilePath.resolve(String(parts[0]), in: folder)
@@ -167,16 +169,16 @@ extension ManifestLoader {
       } else {
         do {
           inputs.add(path, "the document")
-          document = parsed(try Self.contents(of: path), path, place, schema)
+          document = parsed(try Self.contents(of: path), path, location, schema)
         } catch {
-          report(.document, "the document `\(parts[0])` cannot be read", place, error.reason)
+          report(.document, "the document `\(parts[0])` cannot be read", location, error.reason)
           document = nil
         }
         documents[path] = document
       }
     } else {
       report(
-        .wrongValue, "the operation `\(draft.id)` has no document", draft.node.place,
+        .wrongValue, "the operation `\(draft.id)` has no document", draft.node.location,
         "add `document: file.graphql#Name`, or `query: …`")
       return nil
     }
@@ -185,7 +187,7 @@ extension ManifestLoader {
       return try OperationTemplate(
         document: document, operationName: name, keys: keys, facts: facts)
     } catch {
-      report(.document, error.message, place)
+      report(.document, error.message, location)
       return nil
     }
   }
@@ -198,18 +200,18 @@ extension ManifestLoader {
   }
 
   private mutating func parsed(
-    _ bytes: [UInt8], _ name: String, _ place: SourcePlace, _ schema: Schema?
+    _ bytes: [UInt8], _ name: String, _ location: FileLocation, _ schema: Schema?
   ) -> Document? {
     do {
       let document = try Document(parsingUTF8: bytes)
       let problems =
         schema.map { document.validate(against: $0) } ?? document.validateWithoutSchema()
       for problem in problems.prefix(50) {
-        report(.document, "\(name):\(problem)", place)
+        report(.document, "\(name):\(problem)", location)
       }
       return problems.isEmpty ? document : nil
     } catch {
-      report(.document, "\(name):\(error)", place)
+      report(.document, "\(name):\(error)", location)
       return nil
     }
   }
@@ -227,7 +229,7 @@ extension ManifestLoader {
         needs.append(need)
       } else {
         report(
-          .needs, "`\(draft.id)` needs `\(id)`, and there is no such operation", element.place,
+          .needs, "`\(draft.id)` needs `\(id)`, and there is no such operation", element.location,
           hint(for: id, among: drafts.map(\.id)))
       }
     }
@@ -254,13 +256,13 @@ extension ManifestLoader {
       return
     }
     var path = [start]
-    var places = [start: 0]
+    var locations = [start: 0]
     while let next = open[path[path.count - 1]].min() {
-      if let first = places[next] {
+      if let first = locations[next] {
         path = Array(path[first...]) + [next]
         break
       }
-      places[next] = path.count
+      locations[next] = path.count
       path.append(next)
     }
     let options = drafts[path[0]].options
@@ -269,7 +271,7 @@ extension ManifestLoader {
       "these operations need each other: "
         + path.prefix(20).map { drafts[$0].id }.joined(separator: " → ")
         + (path.count > 20 ? " → … → \(drafts[path[0]].id)" : ""),
-      options.place(of: "needs"), "remove one `needs` of the circle")
+      options.location(of: "needs"), "remove one `needs` of the circle")
   }
 }
 

@@ -14,26 +14,26 @@ extension ManifestLoader {
     let shape = PathShape(
       operation.template.callerDocument, operation.template.definition, schema)
     if let text = options.string(ifGiven: "emit") {
-      operation.emit = path(text, "emit", options.place(of: "emit"), shape, endsAt: .record)
+      operation.emit = path(text, "emit", options.location(of: "emit"), shape, endsAt: .record)
     }
     let emitted = operation.emit?.keys ?? []
     operation.columns = tree.columns(at: emitted)
     for (name, text) in options.stringMap("capture") {
       if let path = path(
-        text, "capture", options.place(of: "capture.\(name)"), shape, endsAt: .value)
+        text, "capture", options.location(of: "capture.\(name)"), shape, endsAt: .value)
       {
         operation.capture.append((name, path))
       }
     }
     for (name, text) in options.stringMap("bookmark") {
-      let place = options.place(of: "bookmark.\(name)")
+      let location = options.location(of: "bookmark.\(name)")
       guard let bookmark = Bookmark(name: name, text) else {
         report(
-          .path, "the bookmark `\(name)` cannot be read", place,
+          .path, "the bookmark `\(name)` cannot be read", location,
           "write `max(field)`, `min(field)` or `last(field)`")
         continue
       }
-      check(bookmark.path, "bookmark", place, shape, below: operation.emit, endsAt: .record)
+      check(bookmark.path, "bookmark", location, shape, below: operation.emit, endsAt: .record)
       operation.bookmarks.append(bookmark)
     }
     if let given = options.object(ifGiven: "paginate") {
@@ -54,36 +54,36 @@ extension ManifestLoader {
         if path.keys.first == "emit", path.steps.count > 1 {
           report(
             .path, "`expect` leads to `\(path)`, and the emitted records are only counted",
-            element.place, "write `count(emit)`, or a path that begins with `data`")
+            element.location, "write `count(emit)`, or a path that begins with `data`")
         } else if path.keys.first == "data", path.steps.count > 1,
           case .key = path.steps[1], let rest = ResultPath(String(path.description.dropFirst(5)))
         {
-          check(rest, "expect", element.place, shape, endsAt: .value)
+          check(rest, "expect", element.location, shape, endsAt: .value)
         }
       }
     }
   }
 
   private mutating func path(
-    _ text: String, _ name: String, _ place: SourcePlace, _ shape: PathShape,
+    _ text: String, _ name: String, _ location: FileLocation, _ shape: PathShape,
     endsAt end: PathShape.End
   ) -> ResultPath? {
     guard let path = ResultPath(text) else {
       report(
-        .path, "`\(text)` of `\(name)` is no path", place,
+        .path, "`\(text)` of `\(name)` is no path", location,
         "write response keys and dots, with [*] behind lists: `a.b[*]`")
       return nil
     }
-    check(path, name, place, shape, endsAt: end)
+    check(path, name, location, shape, endsAt: end)
     return path
   }
 
   private mutating func check(
-    _ path: ResultPath, _ name: String, _ place: SourcePlace, _ shape: PathShape,
+    _ path: ResultPath, _ name: String, _ location: FileLocation, _ shape: PathShape,
     below base: ResultPath? = nil, endsAt end: PathShape.End
   ) {
     guard let problem = shape.problem(of: path, below: base, endsAt: end) else { return }
-    report(.path, "`\(name)` \(problem.message)", place, problem.hint)
+    report(.path, "`\(name)` \(problem.message)", location, problem.hint)
   }
 
   // MARK: Pages
@@ -96,31 +96,31 @@ extension ManifestLoader {
     let cursor = options.string(ifGiven: "cursor") ?? "after"
     var style: Pagination.Style?
     if let text = options.string(ifGiven: "connection") {
-      let place = options.place(of: "connection")
-      if let path = path(text, "connection", place, shape, endsAt: .connection) {
+      let location = options.location(of: "connection")
+      if let path = path(text, "connection", location, shape, endsAt: .connection) {
         for field in ["hasNextPage", "endCursor"] {
           guard let info = ResultPath("\(path).pageInfo.\(field)"),
             shape.problem(of: path, endsAt: .connection) == nil,
             shape.problem(of: info, endsAt: .value) != nil
           else { continue }
           report(
-            .path, "the document does not select `pageInfo.\(field)` of `\(text)`", place,
+            .path, "the document does not select `pageInfo.\(field)` of `\(text)`", location,
             "select `pageInfo { hasNextPage endCursor }` there")
         }
         style = .connection(path, cursor: cursor)
-        checkVariable(cursor, declared, options.place(of: "cursor"))
+        checkVariable(cursor, declared, options.location(of: "cursor"))
       }
     } else if let offset = options.object(ifGiven: "offset") {
       let variable = offset.string(ifGiven: "variable") ?? "offset"
-      checkVariable(variable, declared, offset.place(of: "variable"))
+      checkVariable(variable, declared, offset.location(of: "variable"))
       if let text = offset.string(ifGiven: "items"),
-        let path = path(text, "items", offset.place(of: "items"), shape, endsAt: .list)
+        let path = path(text, "items", offset.location(of: "items"), shape, endsAt: .list)
       {
         style = .offset(variable: variable, items: path)
       }
     } else {
       report(
-        .wrongValue, "`paginate` names neither a `connection` nor an `offset`", options.place,
+        .wrongValue, "`paginate` names neither a `connection` nor an `offset`", options.location,
         "add `connection: path.to.connection`")
     }
     guard let style else { return }
@@ -128,7 +128,7 @@ extension ManifestLoader {
     pagination.maximumPages = options.int(ifGiven: "max_pages") ?? pagination.maximumPages
     if let size = options.object(ifGiven: "page_size"), let start = size.int(ifGiven: "start") {
       let variable = size.string(ifGiven: "variable") ?? "first"
-      checkVariable(variable, declared, size.place(of: "variable"))
+      checkVariable(variable, declared, size.location(of: "variable"))
       pagination.pageSize = Pagination.PageSize(
         variable: variable, start: start, minimum: min(size.int(ifGiven: "min") ?? 1, start),
         halves: size.string(ifGiven: "on_error") == "halve")
@@ -136,15 +136,15 @@ extension ManifestLoader {
     for nested in options.objects("nested") {
       guard let text = nested.string(ifGiven: "path"), let type = nested.string(ifGiven: "type")
       else { continue }
-      let place = nested.place(of: "path")
+      let location = nested.location(of: "path")
       guard let path = ResultPath(text) else {
-        report(.path, "`\(text)` of `nested` is no path", place)
+        report(.path, "`\(text)` of `nested` is no path", location)
         continue
       }
       let keysBelow = (operation.emit?.keys ?? []) + path.keys
       for text in ["\(path).pageInfo.endCursor", "id"] {
         if let path = ResultPath(text) {
-          check(path, "nested", place, shape, below: operation.emit, endsAt: .value)
+          check(path, "nested", location, shape, below: operation.emit, endsAt: .value)
         }
       }
       if let document = NestedDocument(tree, operation.template, keysBelow, type: type).document,
@@ -153,7 +153,7 @@ extension ManifestLoader {
         pagination.nested.append(Pagination.Nested(path: path, template: template))
       } else {
         report(
-          .path, "the connection `\(text)` of `nested` cannot be asked for by itself", place,
+          .path, "the connection `\(text)` of `nested` cannot be asked for by itself", location,
           "it must be a field of the emitted record")
       }
     }
@@ -161,11 +161,11 @@ extension ManifestLoader {
   }
 
   private mutating func checkVariable(
-    _ name: String, _ declared: [String], _ place: SourcePlace
+    _ name: String, _ declared: [String], _ location: FileLocation
   ) {
     guard !declared.contains(name) else { return }
     report(
       .variable, "`paginate` sets the variable `\(name)`, which the operation does not declare",
-      place, suggestion(for: name, in: declared).map { "did you mean `\($0)`?" })
+      location, suggestion(for: name, in: declared).map { "did you mean `\($0)`?" })
   }
 }

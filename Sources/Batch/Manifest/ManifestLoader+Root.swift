@@ -11,17 +11,18 @@ extension ManifestLoader {
   ) -> Manifest? {
     let own = ["sinks", "operations"]
     let options = decoder.options(
-      YAMLNode(content: .mapping(members.filter { !own.contains($0.key) }), place: root.place),
+      YAMLNode(
+        content: .mapping(members.filter { !own.contains($0.key) }), location: root.location),
       table: Self.rootTable,
       owner: .init(subject: "a manifest", noun: "key", otherNames: own, isRoot: true),
-      place: root.place)
+      location: root.location)
     if let version = options.int(ifGiven: "version"), version != 1 {
       report(
-        .wrongValue, "this program reads version 1 of manifests", options.place(of: "version"),
+        .wrongValue, "this program reads version 1 of manifests", options.location(of: "version"),
         version > 1 ? "a newer gqlrun may read it" : "write `version: 1`")
     }
     let schema = options.string(ifGiven: "schema").flatMap {
-      self.schema($0, options.place(of: "schema"))
+      self.schema($0, options.location(of: "schema"))
     }
     let pipeline = pipeline(options, endpoint)
     if let schema, let pipeline {
@@ -36,18 +37,18 @@ extension ManifestLoader {
       schema: schema)
     if file != "stdin" { inputs.add(file, "the manifest") }
     manifest.settings = settings(options.object(ifGiven: "run"))
-    manifest.outputPlaces["journal"] = options.place(of: "run.journal")
+    manifest.outputLocations["journal"] = options.location(of: "run.journal")
     manifest.rate = options.object(ifGiven: "rate_limit").map { rate($0) }
     if let given = options.object(ifGiven: "report") {
       manifest.report.junit = output("junit", given)
       manifest.report.html = output("html", given)
       manifest.report.json = output("json", given)
       for name in ["junit", "html", "json"] {
-        manifest.outputPlaces["report.\(name)"] = given.place(of: name)
+        manifest.outputLocations["report.\(name)"] = given.location(of: name)
       }
     }
     manifest.stateFile = options.object(ifGiven: "state").flatMap { output("file", $0) }
-    manifest.outputPlaces["state"] = options.place(of: "state.file")
+    manifest.outputLocations["state"] = options.location(of: "state.file")
     manifest.thresholds = conditions(
       "thresholds", options,
       roots: [
@@ -58,12 +59,12 @@ extension ManifestLoader {
       members.first { $0.key == "operations" }?.value, root, schema, manifest.pipeline.keys)
     let given = members.first { $0.key == "sinks" }
     manifest.sinks = sinks(given?.value, manifest.operations, schema)
-    checkStandardStreams(manifest, root.place)
+    checkStandardStreams(manifest, root.location)
     if pipeline != nil { checkPipeline(&manifest, members) }
     manifest.inputs = inputs.files
     manifest.stateNames = stateNames.union(
       manifest.operations.flatMap { $0.bookmarks.map(\.name) })
-    if !manifest.operations.isEmpty { checkOutputs(manifest, given?.keyPlace ?? root.place) }
+    if !manifest.operations.isEmpty { checkOutputs(manifest, given?.keyLocation ?? root.location) }
     return pipeline == nil ? nil : manifest
   }
 
@@ -76,26 +77,26 @@ extension ManifestLoader {
     } catch {
       report(
         .output, "`\(name)` would be written outside of the manifest's folder",
-        options.place(of: name), error.reason)
+        options.location(of: name), error.reason)
       return nil
     }
   }
 
-  private mutating func schema(_ path: String, _ place: SourcePlace) -> Schema? {
+  private mutating func schema(_ path: String, _ location: FileLocation) -> Schema? {
     do {
       inputs.add(path, "the schema")
       let bytes = try Self.contents(of: path)
       return try Schema(sdl: Document(parsingUTF8: bytes))
     } catch let error as PipelineFileEnvironment.Failure {
-      report(.document, "the schema `\(path)` cannot be read", place, error.reason)
+      report(.document, "the schema `\(path)` cannot be read", location, error.reason)
     } catch let error as GraphQLSyntaxError {
-      report(.document, "the schema cannot be used: \(path):\(error)", place)
+      report(.document, "the schema cannot be used: \(path):\(error)", location)
     } catch let error as SchemaError {
       for issue in error.issues.prefix(20) {
-        report(.document, "the schema cannot be used: \(path): \(issue.message)", place)
+        report(.document, "the schema cannot be used: \(path): \(issue.message)", location)
       }
     } catch {
-      report(.document, "the schema `\(path)` cannot be used: \(error)", place)
+      report(.document, "the schema `\(path)` cannot be used: \(error)", location)
     }
     return nil
   }
@@ -156,18 +157,18 @@ extension ManifestLoader {
       decoder.findings += error.errors
       return nil
     }
-    let place = options["endpoint"] == nil ? options.place : options.place(of: "endpoint")
+    let location = options["endpoint"] == nil ? options.location : options.location(of: "endpoint")
     if let url {
       do {
         pipeline.endpoint = try Endpoint(
           url: url, headers: pipeline.endpoint?.headers ?? [:],
           method: pipeline.endpoint?.method ?? .post)
       } catch {
-        report(.wrongValue, "`endpoint` is not the URL of a server", place, error.reason)
+        report(.wrongValue, "`endpoint` is not the URL of a server", location, error.reason)
       }
     } else if path == nil, (environment.variable("GQL_URL") ?? "").isEmpty {
       report(
-        .wrongValue, "the manifest names no endpoint to send to", place,
+        .wrongValue, "the manifest names no endpoint to send to", location,
         "add `endpoint: https://…` or `pipeline: file`, or set GQL_URL")
     }
     return pipeline
@@ -175,8 +176,8 @@ extension ManifestLoader {
 
   /// Validates the pipeline against the requirements of the manifest.
   private mutating func checkPipeline(_ manifest: inout Manifest, _ members: [YAMLNode.Member]) {
-    func place(_ key: String) -> SourcePlace {
-      members.first { $0.key == key }?.keyPlace ?? SourcePlace(file: file, line: 1, column: 1)
+    func location(_ key: String) -> FileLocation {
+      members.first { $0.key == key }?.keyLocation ?? FileLocation(file: file, line: 1, column: 1)
     }
     let pipeline = manifest.pipeline
     if manifest.rate != nil,
@@ -184,7 +185,7 @@ extension ManifestLoader {
     {
       report(
         .wrongValue, "requests are limited twice: here, and by `\(entry.id)` of the pipeline",
-        place("rate_limit"), "keep one: both count in the same budget")
+        location("rate_limit"), "keep one: both count in the same budget")
     }
     guard manifest.keepsInCache else { return }
     let hasWrite = pipeline.entries.contains {
@@ -193,20 +194,20 @@ extension ManifestLoader {
     if pipeline.store.kind != .sqlite || !hasWrite {
       report(
         .wrongValue, "the sink `cache` needs a pipeline that keeps results in a file",
-        place("sinks"),
+        location("sinks"),
         "name a pipeline with `store: { kind: sqlite, path: cache.db }` and the step `cache-write`")
     }
     // A task whose records cannot be stored must not count as done.
     manifest.pipeline.store.isRequired = true
   }
 
-  private mutating func checkStandardStreams(_ manifest: Manifest, _ place: SourcePlace) {
+  private mutating func checkStandardStreams(_ manifest: Manifest, _ location: FileLocation) {
     let readers =
       manifest.operations.filter { $0.source?.readsStandardInput == true }.count
       + (file == "stdin" ? 1 : 0)
     if readers > 1 {
       report(
-        .input, "standard input is read more than once", place,
+        .input, "standard input is read more than once", location,
         "put the rows of one operation into a file")
     }
   }

@@ -27,7 +27,7 @@ extension ManifestLoader {
       } else {
         report(
           .wrongValue, "`max_failures` of `run` takes a count or a percentage",
-          options.place(of: "max_failures"), "write `20` or `5%`")
+          options.location(of: "max_failures"), "write `20` or `5%`")
       }
     }
     if options.bool(ifGiven: "fail_fast") == true { settings.failureLimit = .count(0) }
@@ -48,11 +48,11 @@ extension ManifestLoader {
       } else {
         report(
           .wrongValue, "`rate` of `rate_limit` takes requests per time",
-          options.place(of: "rate"), "write `50/s`, `600/m` or `5000/h`")
+          options.location(of: "rate"), "write `50/s`, `600/m` or `5000/h`")
       }
     }
     if rate.perSecond == nil, rate.adapter == nil, options["rate"] == nil {
-      report(.wrongValue, "`rate_limit` limits nothing", options.place, "add `rate: 50/s`")
+      report(.wrongValue, "`rate_limit` limits nothing", options.location, "add `rate: 50/s`")
     }
     return rate
   }
@@ -67,13 +67,13 @@ extension ManifestLoader {
       guard case .string(let text) = element.content else { return nil }
       guard let condition = BatchCondition(text) else {
         report(
-          .path, "`\(text)` in `\(name)` is no condition", element.place,
+          .path, "`\(text)` in `\(name)` is no condition", element.location,
           "write two values around ==, !=, <, <=, > or >=, such as `errors == null`")
         return nil
       }
       for root in condition.roots where !roots.contains(root) {
         report(
-          .path, "a condition of `\(name)` has no value `\(root)`", element.place,
+          .path, "a condition of `\(name)` has no value `\(root)`", element.location,
           suggestion(for: root, in: roots).map { "did you mean `\($0)`?" }
             ?? roots.joined(separator: ", "))
       }

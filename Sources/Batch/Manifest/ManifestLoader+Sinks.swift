@@ -13,7 +13,7 @@ extension ManifestLoader {
     }
     guard case .sequence(let nodes) = node.content else {
       report(
-        .wrongValue, "`sinks` is a list, not \(node.kind)", node.place,
+        .wrongValue, "`sinks` is a list, not \(node.kind)", node.location,
         "write `- ndjson: { path: out.ndjson }`")
       return []
     }
@@ -25,27 +25,27 @@ extension ManifestLoader {
   ) -> SinkSettings? {
     var name: String
     var value: YAMLNode?
-    var place = node.place
+    var location = node.location
     switch node.content {
     case .scalar(let text, _): name = text
     case .mapping(let members) where members.count == 1:
       name = members[0].key
       value = members[0].value
-      place = members[0].keyPlace
+      location = members[0].keyLocation
     default:
-      report(.wrongValue, "a sink is one kind with its options", node.place)
+      report(.wrongValue, "a sink is one kind with its options", node.location)
       return nil
     }
     guard let table = Self.sinkTables.first(where: { $0.kind == name })?.table else {
       let kinds = Self.sinkTables.map(\.kind)
       report(
-        .unknownName, "there is no sink `\(name)`", place,
+        .unknownName, "there is no sink `\(name)`", location,
         suggestion(for: name, in: kinds).map { "did you mean `\($0)`?" }
           ?? "there are \(kinds.joined(separator: ", "))")
       return nil
     }
     let options = decoder.options(
-      value, table: table, owner: .init(subject: "`\(name)`", noun: "option"), place: place)
+      value, table: table, owner: .init(subject: "`\(name)`", noun: "option"), location: location)
     let ids = operations.map(\.id)
     let known = Set(ids)
     for element in options.values.first(where: { $0.name == "operations" })?.value.elements ?? [] {
@@ -53,7 +53,7 @@ extension ManifestLoader {
         continue
       }
       report(
-        .needs, "the sink names the operation `\(id)`, and there is none", element.place,
+        .needs, "the sink names the operation `\(id)`, and there is none", element.location,
         hint(for: id, among: ids))
     }
     var settings: SinkSettings
@@ -67,12 +67,13 @@ extension ManifestLoader {
           path: "-")
       } else {
         guard let path = output("path", options) else { return nil }
-        checkPlaceholders(path, options.place(of: "path"))
+        checkPlaceholders(path, options.location(of: "path"))
         settings = SinkSettings(kind: kind(name, options, path), path: path)
       }
     }
     settings.operations = options.strings("operations")
-    settings.place = name == "cache" || options["path"] == nil ? place : options.place(of: "path")
+    settings.location =
+      name == "cache" || options["path"] == nil ? location : options.location(of: "path")
     checkColumns(settings, options, operations.filter { settings.takes($0.id) }, schema)
     return settings
   }
@@ -90,8 +91,8 @@ extension ManifestLoader {
     }
   }
 
-  private mutating func checkPlaceholders(_ path: String, _ place: SourcePlace) {
-    _ = textTemplate(path, place, known: KnownNames(roots: ["op": .init([])]))
+  private mutating func checkPlaceholders(_ path: String, _ location: FileLocation) {
+    _ = textTemplate(path, location, known: KnownNames(roots: ["op": .init([])]))
   }
 
   // MARK: Columns
@@ -106,20 +107,20 @@ extension ManifestLoader {
       if columns.isEmpty { return checkHasColumns(sink, "csv", operations, schema) }
       checkPaths("columns", options, operations, schema)
     case .sqlite(let table, let key):
-      let place = options.place(of: "table")
-      _ = textTemplate(table, place, known: KnownNames(roots: ["op": .init([])]))
+      let location = options.location(of: "table")
+      _ = textTemplate(table, location, known: KnownNames(roots: ["op": .init([])]))
       checkHasColumns(sink, "sqlite", operations, schema)
       checkPaths("key", options, operations, schema)
       if Set(key).count < key.count {
-        report(.wrongValue, "`key` names a column twice", options.place(of: "key"))
+        report(.wrongValue, "`key` names a column twice", options.location(of: "key"))
       }
-      for operation in operations { checkTable(table, key, place, operation) }
+      for operation in operations { checkTable(table, key, location, operation) }
     default: return
     }
   }
 
   private mutating func checkTable(
-    _ template: String, _ key: [String], _ place: SourcePlace, _ operation: BatchOperation
+    _ template: String, _ key: [String], _ location: FileLocation, _ operation: BatchOperation
   ) {
     guard let name = try? TextTemplate.filled(template, operation.id) else { return }
     let lower = name.asciiLowercased
@@ -137,7 +138,7 @@ extension ManifestLoader {
       }
     if let reason {
       report(
-        .wrongValue, "`\(name)` cannot be the name of a table: \(reason)", place,
+        .wrongValue, "`\(name)` cannot be the name of a table: \(reason)", location,
         "name another table")
     }
     // SQLite ignores the case of ASCII letters in names.
@@ -147,7 +148,7 @@ extension ManifestLoader {
       report(
         .wrongValue,
         "the columns `\(other)` and `\(column)` of `\(operation.id)` are one column for SQLite",
-        place,
+        location,
         "give one of the fields an alias")
     }
   }
@@ -159,12 +160,12 @@ extension ManifestLoader {
     for operation in operations {
       let shape = PathShape(
         operation.template.callerDocument, operation.template.definition, schema)
-      guard let place = sink.place, !shape.hasFields(at: operation.emit) else { continue }
+      guard let location = sink.location, !shape.hasFields(at: operation.emit) else { continue }
       report(
         .path,
         "`\(kind)` has no columns for `\(operation.id)`: "
           + "`emit` leads to \(operation.emit.map { "`\($0)`" } ?? "values"), which has no fields",
-        place, "emit an object, or use `ndjson`")
+        location, "emit an object, or use `ndjson`")
     }
   }
 
@@ -176,7 +177,7 @@ extension ManifestLoader {
       guard case .string(let text) = element.content else { continue }
       guard let path = ResultPath(text) else {
         report(
-          .path, "`\(text)` of `\(name)` is no path", element.place,
+          .path, "`\(text)` of `\(name)` is no path", element.location,
           "write response keys and dots, with [*] behind lists: `a.b[*]`")
         continue
       }
@@ -192,7 +193,7 @@ extension ManifestLoader {
       }
       guard let problem = problems.first, name == "key" || problems.count == operations.count
       else { continue }
-      report(.path, "`\(text)` of `\(name)` \(problem.message)", element.place, problem.hint)
+      report(.path, "`\(text)` of `\(name)` \(problem.message)", element.location, problem.hint)
     }
   }
 }

@@ -4,7 +4,7 @@ import GQLRunPipeline
 /// Parses the text of a manifest into nodes.
 extension ManifestLoader {
   mutating func manifest(_ bytes: [UInt8], endpoint: String?) -> Manifest? {
-    let start = SourcePlace(file: file, line: 1, column: 1)
+    let start = FileLocation(file: file, line: 1, column: 1)
     guard let text = String(validating: bytes, as: UTF8.self) else {
       report(.unreadable, "the manifest is not UTF-8 text", start, "save it as UTF-8")
       return nil
@@ -29,7 +29,7 @@ extension ManifestLoader {
     guard let root else { return nil }
     guard case .mapping(let members) = root.content else {
       report(
-        .wrongValue, "a manifest is a mapping, not \(root.kind)", root.place,
+        .wrongValue, "a manifest is a mapping, not \(root.kind)", root.location,
         "begin with `version: 1`")
       return nil
     }
@@ -45,12 +45,12 @@ extension ManifestLoader {
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
       number += 1
       guard line.contains(where: { !$0.isWhitespace }) else { continue }
-      let place = SourcePlace(
+      let location = FileLocation(
         file: file, line: number, column: 1, length: max(1, line.unicodeScalars.count))
       do {
-        let node = Self.node(try JSONValue(parsing: String(line)), place)
+        let node = Self.node(try JSONValue(parsing: String(line)), location)
         guard case .mapping(let found) = node.content else {
-          report(.wrongValue, "a line of a manifest is a JSON object, not \(node.kind)", place)
+          report(.wrongValue, "a line of a manifest is a JSON object, not \(node.kind)", location)
           continue
         }
         if members.isEmpty, found.contains(where: { $0.key == "version" }) {
@@ -61,38 +61,38 @@ extension ManifestLoader {
       } catch {
         report(
           .unreadable, "not valid JSON: \(error.message)",
-          SourcePlace(file: file, line: number, column: error.offset + 1))
+          FileLocation(file: file, line: number, column: error.offset + 1))
       }
     }
-    let start = SourcePlace(file: file, line: 1, column: 1)
-    if let place = members.firstIndex(where: { $0.key == "operations" }) {
-      guard case .sequence(let own) = members[place].value.content else {
-        return YAMLNode(content: .mapping(members), place: start)
+    let start = FileLocation(file: file, line: 1, column: 1)
+    if let location = members.firstIndex(where: { $0.key == "operations" }) {
+      guard case .sequence(let own) = members[location].value.content else {
+        return YAMLNode(content: .mapping(members), location: start)
       }
-      members[place].value.content = .sequence(own + operations)
+      members[location].value.content = .sequence(own + operations)
     } else {
       members.append(
         YAMLNode.Member(
-          key: "operations", keyPlace: start,
-          value: YAMLNode(content: .sequence(operations), place: start)))
+          key: "operations", keyLocation: start,
+          value: YAMLNode(content: .sequence(operations), location: start)))
     }
-    return YAMLNode(content: .mapping(members), place: start)
+    return YAMLNode(content: .mapping(members), location: start)
   }
 
-  private static func node(_ value: JSONValue, _ place: SourcePlace) -> YAMLNode {
+  private static func node(_ value: JSONValue, _ location: FileLocation) -> YAMLNode {
     let content: YAMLNode.Content =
       switch value {
       case .null: .scalar("null", isPlain: true)
       case .boolean(let flag): .scalar(flag ? "true" : "false", isPlain: true)
       case .number(let number): .scalar(number.text, isPlain: true)
       case .string(let text): .scalar(text, isPlain: false)
-      case .array(let elements): .sequence(elements.map { node($0, place) })
+      case .array(let elements): .sequence(elements.map { node($0, location) })
       case .object(let object):
         .mapping(
           object.map {
-            YAMLNode.Member(key: $0.key, keyPlace: place, value: node($0.value, place))
+            YAMLNode.Member(key: $0.key, keyLocation: location, value: node($0.value, location))
           })
       }
-    return YAMLNode(content: content, place: place)
+    return YAMLNode(content: content, location: location)
   }
 }

@@ -30,31 +30,31 @@ extension ManifestLoader {
     guard case .mapping(let members) = member.value.content else {
       report(
         .wrongValue, "`foreach` of `\(draft.id)` is a mapping, not \(member.value.kind)",
-        member.value.place, "write `foreach: { csv: rows.csv }`")
+        member.value.location, "write `foreach: { csv: rows.csv }`")
       return
     }
     let options = decoder.options(
       YAMLNode(
         content: .mapping(members.filter { $0.key != "inline" }.map { Self.named($0) }),
-        place: member.value.place),
+        location: member.value.location),
       table: Self.foreachTable,
       owner: .init(
         subject: "`foreach` of `\(draft.id)`", noun: "key", otherNames: ["inline"]),
-      place: member.value.place)
+      location: member.value.location)
     let kinds = ["csv", "jsonl", "sqlite", "inline", "stdin", "capture"]
     let given = members.filter { kinds.contains($0.key) }
     guard given.count == 1 else {
       report(
         .input,
         "`foreach` of `\(draft.id)` names \(given.isEmpty ? "no source" : "several sources")",
-        given.dropFirst().first?.keyPlace ?? member.value.place,
+        given.dropFirst().first?.keyLocation ?? member.value.location,
         "name one of \(kinds.joined(separator: ", "))")
       return
     }
     let delimiters: [String: UInt8] = ["tab": 0x09, ";": 0x3B, "|": 0x7C]
     let delimiter = delimiters[options.string(ifGiven: "delimiter") ?? ","] ?? 0x2C
     var kind: InputSettings.Kind?
-    let place = options.place(of: given[0].key)
+    let location = options.location(of: given[0].key)
     switch given[0].key {
     case "csv": kind = options.string(ifGiven: "csv").map { .csv(path: $0, delimiter: delimiter) }
     case "jsonl": kind = options.string(ifGiven: "jsonl").map { .jsonl(path: $0) }
@@ -64,7 +64,7 @@ extension ManifestLoader {
       }
     case "sqlite":
       guard let query = options.string(ifGiven: "query") else {
-        report(.input, "`sqlite` needs a `query`", place, "add `query: \"select … from …\"`")
+        report(.input, "`sqlite` needs a `query`", location, "add `query: \"select … from …\"`")
         return
       }
       kind = options.string(ifGiven: "sqlite").map { .sqlite(path: $0, query: query) }
@@ -73,7 +73,7 @@ extension ManifestLoader {
       guard let other = index[id], operation.needs.contains(other) else {
         report(
           .needs, "`foreach` takes what `\(id)` captured, and `\(draft.id)` does not need it",
-          place, "add `needs: [\(id)]`")
+          location, "add `needs: [\(id)]`")
         return
       }
       kind = .captured(other)
@@ -85,9 +85,9 @@ extension ManifestLoader {
       empty: options.choice(ifGiven: "empty") ?? .omit)
     if let text = options.string(ifGiven: "key") {
       operation.key = textTemplate(
-        text, options.place(of: "key"), known: rowNames(operation, place))
+        text, options.location(of: "key"), known: rowNames(operation, location))
     } else {
-      _ = rowNames(operation, place)
+      _ = rowNames(operation, location)
     }
   }
 
@@ -102,7 +102,7 @@ extension ManifestLoader {
   private mutating func inline(_ node: YAMLNode) -> InputSettings.Kind? {
     guard case .sequence(let nodes) = node.content else {
       report(
-        .input, "`inline` is a list of rows, not \(node.kind)", node.place,
+        .input, "`inline` is a list of rows, not \(node.kind)", node.location,
         "write `inline: [{ code: DE }]`")
       return nil
     }
@@ -129,7 +129,7 @@ extension ManifestLoader {
   /// The template names of the operation's rows, with the columns if they are known before reading
   /// rows. Reports unusable inputs.
   private mutating func rowNames(
-    _ operation: BatchOperation, _ place: SourcePlace
+    _ operation: BatchOperation, _ location: FileLocation
   ) -> KnownNames {
     guard let source = operation.source else { return KnownNames(roots: [:]) }
     var columns: [String]?
@@ -150,7 +150,7 @@ extension ManifestLoader {
       }
     } catch {
       if !(error is InputProblem && operation.needs.count > 0 && isMissing(source)) {
-        report(.input, "\(error)", place)
+        report(.input, "\(error)", location)
       }
     }
     return KnownNames(
@@ -185,25 +185,26 @@ extension ManifestLoader {
   }
 
   mutating func textTemplate(
-    _ text: String, _ place: SourcePlace, known: KnownNames
+    _ text: String, _ location: FileLocation, known: KnownNames
   ) -> TextTemplate? {
     do throws(TextTemplate.Malformed) {
       let template = try TextTemplate(text)
       for reference in template.references {
-        check(reference, place, known)
+        check(reference, location, known)
         if reference.root == "state", let name = reference.path.first { stateNames.insert(name) }
       }
       return template
     } catch {
-      report(.template, error.message, place, error.hint)
+      report(.template, error.message, location, error.hint)
       return nil
     }
   }
 
-  private mutating func check(_ reference: Reference, _ place: SourcePlace, _ known: KnownNames) {
+  private mutating func check(_ reference: Reference, _ location: FileLocation, _ known: KnownNames)
+  {
     guard let members = known.roots[reference.root] else {
       report(
-        .template, "nothing is called `\(reference.root)` in `{{\(reference)}}`", place,
+        .template, "nothing is called `\(reference.root)` in `{{\(reference)}}`", location,
         hint(for: reference.root, among: known.roots.keys.sorted()))
       return
     }
@@ -211,7 +212,7 @@ extension ManifestLoader {
       !members.contains(name)
     else { return }
     report(
-      .template, "`\(reference.root)` has no `\(name)` in `{{\(reference)}}`", place,
+      .template, "`\(reference.root)` has no `\(name)` in `{{\(reference)}}`", location,
       hint(for: name, among: members.sorted()))
   }
 
@@ -221,14 +222,14 @@ extension ManifestLoader {
     _ draft: Draft, _ drafts: [Draft], _ schema: Schema?, _ operation: inout BatchOperation
   ) {
     guard let member = draft.members.first(where: { $0.key == "variables" }) else {
-      checkRequired(operation, draft.node.place)
+      checkRequired(operation, draft.node.location)
       return
     }
     guard case .mapping(let members) = member.value.content else {
       if !member.value.isNull {
         report(
           .wrongValue, "`variables` of `\(draft.id)` is a mapping, not \(member.value.kind)",
-          member.value.place)
+          member.value.location)
       }
       return
     }
@@ -238,7 +239,7 @@ extension ManifestLoader {
     for member in members {
       guard let variable = declared.first(where: { $0.name.value == member.key }) else {
         report(
-          .variable, "`\(draft.id)` declares no variable `\(member.key)`", member.keyPlace,
+          .variable, "`\(draft.id)` declares no variable `\(member.key)`", member.keyLocation,
           declared.isEmpty
             ? "it declares none" : hint(for: member.key, among: declared.map(\.name.value)))
         continue
@@ -251,12 +252,12 @@ extension ManifestLoader {
       }
     }
     // Unreadable values are already reported, and must not be reported as missing.
-    checkRequired(operation, member.keyPlace, given: members.map(\.key))
-    checkConstants(operation, member.keyPlace)
+    checkRequired(operation, member.keyLocation, given: members.map(\.key))
+    checkConstants(operation, member.keyLocation)
   }
 
   private mutating func checkRequired(
-    _ operation: BatchOperation, _ place: SourcePlace, given: [String] = []
+    _ operation: BatchOperation, _ location: FileLocation, given: [String] = []
   ) {
     let given = Set(given + paging(operation))
     for variable in operation.template.definition.variables {
@@ -265,7 +266,7 @@ extension ManifestLoader {
       else { continue }
       report(
         .variable,
-        "`\(operation.id)` is given no value for its variable `\(variable.name.value)`", place,
+        "`\(operation.id)` is given no value for its variable `\(variable.name.value)`", location,
         "add `\(variable.name.value): …`, of type \(inner.namedType.value)")
     }
   }
@@ -279,7 +280,7 @@ extension ManifestLoader {
   }
 
   /// Coerces variables once if none of them has a template.
-  private mutating func checkConstants(_ operation: BatchOperation, _ place: SourcePlace) {
+  private mutating func checkConstants(_ operation: BatchOperation, _ location: FileLocation) {
     var given = JSONObject()
     for variable in operation.variables {
       guard case .constant(let value) = variable.value else { return }
@@ -292,7 +293,7 @@ extension ManifestLoader {
       _ = try operation.template.coerce(given)
     } catch {
       guard !error.message.contains("was not given") else { return }
-      report(.variable, error.message, place)
+      report(.variable, error.message, location)
     }
   }
 
@@ -324,13 +325,13 @@ extension ManifestLoader {
     case .scalar(let text, let isPlain):
       guard let text = expanded(text, node, name) else { return nil }
       if text.contains("{{") {
-        guard let template = textTemplate(text, node.place, known: known) else { return nil }
+        guard let template = textTemplate(text, node.location, known: known) else { return nil }
         return template.whole.map { .reference($0, type) } ?? .text(template, type)
       }
       do {
         return .constant(try types.value(ofScalar: text, isPlain: isPlain, type, name))
       } catch {
-        report(.variable, error.message, node.place)
+        report(.variable, error.message, node.location)
         return nil
       }
     }
@@ -339,11 +340,11 @@ extension ManifestLoader {
   /// Expands `${env:NAME}` and the like, as in pipeline files.
   private mutating func expanded(_ text: String, _ node: YAMLNode, _ name: String) -> String? {
     guard text.contains("${") else { return text }
-    let member = YAMLNode.Member(key: name, keyPlace: node.place, value: node)
+    let member = YAMLNode.Member(key: name, keyLocation: node.location, value: node)
     return decoder.options(
-      YAMLNode(content: .mapping([member]), place: node.place),
+      YAMLNode(content: .mapping([member]), location: node.location),
       table: [OptionDescription(name, .string, "A variable")],
-      owner: .init(subject: "the variables", noun: "variable"), place: node.place
+      owner: .init(subject: "the variables", noun: "variable"), location: node.location
     ).string(ifGiven: name)
   }
 }

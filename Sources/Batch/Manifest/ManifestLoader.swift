@@ -110,7 +110,7 @@ public struct ManifestLoader {
         [
           PipelineDiagnostic(
             .unreadable, "the manifest cannot be read",
-            at: SourcePlace(file: file, line: 1, column: 1), hint: reason)
+            at: FileLocation(file: file, line: 1, column: 1), hint: reason)
         ], source: SourceText(file: file, lines: []))
     }
   }
@@ -132,7 +132,7 @@ public struct ManifestLoader {
     var loader = ManifestLoader(
       file: file, folder: folder, registry: registry, environment: environment)
     let manifest = loader.manifest(bytes, endpoint: endpoint)
-    loader.source.secrets = loader.decoder.secretPlaces
+    loader.source.secrets = loader.decoder.secretLocations
     let found = PipelineDiagnostics(loader.decoder.findings, source: loader.source)
     guard var manifest, found.errors.isEmpty else { throw found }
     manifest.pipeline.secrets += loader.decoder.secretValues
@@ -154,7 +154,7 @@ public struct ManifestLoader {
   }
 
   /// Reports outputs that would overwrite an input or another output.
-  mutating func checkOutputs(_ manifest: Manifest, _ sinks: SourcePlace) {
+  mutating func checkOutputs(_ manifest: Manifest, _ sinks: FileLocation) {
     let plan: SinkPlan
     do {
       plan = try SinkPlan(manifest)
@@ -162,16 +162,17 @@ public struct ManifestLoader {
       return report(.output, error.message, sinks)
     }
     for problem in OutputCheck(manifest, plan).conflicts() {
-      report(.output, problem.message, problem.place ?? sinks, problem.hint)
+      report(.output, problem.message, problem.location ?? sinks, problem.hint)
     }
   }
 
   mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String? = nil,
+    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation,
+    _ hint: String? = nil,
     severity: PipelineDiagnostic.Severity = .error
   ) {
     decoder.findings.append(
-      PipelineDiagnostic(code, message, severity: severity, at: place, hint: hint))
+      PipelineDiagnostic(code, message, severity: severity, at: location, hint: hint))
   }
 }
 

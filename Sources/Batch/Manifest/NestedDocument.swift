@@ -27,43 +27,44 @@ struct NestedDocument {
       document = nil
       return
     }
-    let place = field.location
+    let location = field.location
     field.arguments.removeAll { $0.name.value == "after" }
     field.arguments.append(
       Argument(
-        name: Name("after", at: place), value: .variable(Name(Self.cursorVariable, at: place)),
-        location: place))
+        name: Name("after", at: location),
+        value: .variable(Name(Self.cursorVariable, at: location)),
+        location: location))
     field.directives = []
     let used = Set(field.arguments.compactMap { Self.variable($0.value) })
     let node = Field(
-      name: Name(Self.objectKey, at: place),
+      name: Name(Self.objectKey, at: location),
       arguments: [
         Argument(
-          name: Name("id", at: place), value: .variable(Name(Self.idVariable, at: place)),
-          location: place)
+          name: Name("id", at: location), value: .variable(Name(Self.idVariable, at: location)),
+          location: location)
       ],
       selectionSet: SelectionSet(
         selections: [
           .inlineFragment(
             InlineFragment(
-              typeCondition: Name(type, at: place), directives: [],
-              selectionSet: SelectionSet(selections: [.field(field)], location: place),
-              location: place))
-        ], location: place), location: place)
+              typeCondition: Name(type, at: location), directives: [],
+              selectionSet: SelectionSet(selections: [.field(field)], location: location),
+              location: location))
+        ], location: location), location: location)
     let own = [
       VariableDefinition(
-        name: Name(Self.idVariable, at: place),
-        type: .nonNull(.named(Name("ID", at: place))), defaultValue: nil, directives: [],
-        location: place),
+        name: Name(Self.idVariable, at: location),
+        type: .nonNull(.named(Name("ID", at: location))), defaultValue: nil, directives: [],
+        location: location),
       VariableDefinition(
-        name: Name(Self.cursorVariable, at: place), type: .named(Name("String", at: place)),
-        defaultValue: nil, directives: [], location: place),
+        name: Name(Self.cursorVariable, at: location), type: .named(Name("String", at: location)),
+        defaultValue: nil, directives: [], location: location),
     ]
     let operation = OperationDefinition(
-      type: .query, name: Name((template.name ?? "Batch") + "NextPage", at: place),
+      type: .query, name: Name((template.name ?? "Batch") + "NextPage", at: location),
       variables: own + template.definition.variables.filter { used.contains($0.name.value) },
-      directives: [], selectionSet: SelectionSet(selections: [.field(node)], location: place),
-      location: place)
+      directives: [], selectionSet: SelectionSet(selections: [.field(node)], location: location),
+      location: location)
     document = Document(
       definitions: [.operation(operation)]
         + template.callerDocument.fragments.map { .fragment($0) })

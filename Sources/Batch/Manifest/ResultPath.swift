@@ -74,8 +74,8 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
     switch (steps[index], value) {
     case (.key(let key), .object(let object)):
       return object[key].map { look($0, index + 1) } ?? .absent
-    case (.index(let place), .array(let elements)):
-      return elements.indices.contains(place) ? look(elements[place], index + 1) : .null
+    case (.index(let location), .array(let elements)):
+      return elements.indices.contains(location) ? look(elements[location], index + 1) : .null
     case (.each, .array(let elements)):
       var last = Found.null
       for element in elements {

@@ -11,7 +11,7 @@ struct Columns: Sendable {
     index = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
   }
 
-  func place(of name: String) -> Int? { index[name] }
+  func location(of name: String) -> Int? { index[name] }
 }
 
 /// One row of an input, which fills the templates of a task.
@@ -38,10 +38,11 @@ struct Row: Sendable {
   func find(_ path: [String], empty: VariableReader.Empty) -> Found {
     switch content {
     case .cells(let columns, let cells):
-      guard let name = path.first, let place = columns.place(of: name), place < cells.count else {
+      guard let name = path.first, let location = columns.location(of: name), location < cells.count
+      else {
         return .absent
       }
-      if let text = cells[place] { return .text(text) }
+      if let text = cells[location] { return .text(text) }
       switch empty {
       case .omit: return .absent
       case .null: return .value(.null)

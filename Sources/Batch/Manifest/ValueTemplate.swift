@@ -37,8 +37,8 @@ indirect enum ValueTemplate: Sendable {
       return try types.value(of: text, type, name)
     case .list(let elements):
       var values: [JSONValue] = []
-      for (place, element) in elements.enumerated() {
-        values.append(try element.value(in: scope, types: types, "\(name)[\(place)]") ?? .null)
+      for (location, element) in elements.enumerated() {
+        values.append(try element.value(in: scope, types: types, "\(name)[\(location)]") ?? .null)
       }
       return .array(values)
     case .object(let members):

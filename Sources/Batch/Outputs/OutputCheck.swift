@@ -12,7 +12,7 @@ struct InputFile: Sendable, Equatable {
 /// An output that must not be written, with the source location of its path.
 public struct OutputProblem: Error, Sendable, CustomStringConvertible {
   /// The source location of the path; `nil` if it is a default.
-  public var place: SourcePlace?
+  public var location: FileLocation?
   /// The problem, with the path of the output.
   public var message: String
   /// How to solve it.
@@ -20,7 +20,7 @@ public struct OutputProblem: Error, Sendable, CustomStringConvertible {
 
   /// `file:line:column: message; hint`.
   public var description: String {
-    (place.map { "\($0.file):\($0.line):\($0.column): " } ?? "") + "\(message); \(hint)"
+    (location.map { "\($0.file):\($0.line):\($0.column): " } ?? "") + "\(message); \(hint)"
   }
 }
 
@@ -29,7 +29,7 @@ struct OutputCheck {
   private struct Output {
     var path: String
     var role: String
-    var place: SourcePlace?
+    var location: FileLocation?
     var isDatabase = false
     var isSink = false
   }
@@ -44,21 +44,22 @@ struct OutputCheck {
     var outputs: [Output] = []
     var databases: Set<String> = []
     for entry in plan.entries where entry.path != "-" {
-      let place = manifest.sinks[entry.sink].place
+      let location = manifest.sinks[entry.sink].location
       if entry.isTable {
         guard databases.insert(entry.path).inserted else { continue }
         outputs.append(
           Output(
-            path: entry.path, role: "the sink `\(entry.path)`", place: place, isDatabase: true,
+            path: entry.path, role: "the sink `\(entry.path)`", location: location,
+            isDatabase: true,
             isSink: true))
       } else {
         outputs.append(
           Output(
-            path: entry.path, role: "the sink `\(entry.path)`", place: place, isSink: true))
+            path: entry.path, role: "the sink `\(entry.path)`", location: location, isSink: true))
         outputs.append(
           Output(
             path: entry.path + ".part", role: "the unfinished file of the sink `\(entry.path)`",
-            place: place, isSink: true))
+            location: location, isSink: true))
       }
     }
     let report = manifest.report
@@ -66,18 +67,21 @@ struct OutputCheck {
       guard let path else { continue }
       outputs.append(
         Output(
-          path: path, role: "the report `\(path)`", place: manifest.outputPlaces["report.\(name)"]))
+          path: path, role: "the report `\(path)`",
+          location: manifest.outputLocations["report.\(name)"]))
     }
     if let path = manifest.stateFile {
       outputs.append(
-        Output(path: path, role: "the state file `\(path)`", place: manifest.outputPlaces["state"]))
+        Output(
+          path: path, role: "the state file `\(path)`", location: manifest.outputLocations["state"])
+      )
     }
     for operation in manifest.operations {
       guard let text = operation.snapshot?.constant,
         let path = try? OutputPath(folder: manifest.folder).resolve(text)
       else { continue }
       outputs.append(
-        Output(path: path, role: "the snapshot of `\(operation.id)`", place: operation.place))
+        Output(path: path, role: "the snapshot of `\(operation.id)`", location: operation.location))
     }
     self.outputs = outputs
   }
@@ -108,7 +112,7 @@ struct OutputCheck {
     if stat(folder, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
       problems.append(
         OutputProblem(
-          place: manifest.outputPlaces["journal"],
+          location: manifest.outputLocations["journal"],
           message: "the folder of the journals `\(folder)` is a file",
           hint: "name another folder with `run: { journal: runs }`"))
     }
@@ -119,19 +123,20 @@ struct OutputCheck {
       }) {
         problems.append(
           OutputProblem(
-            place: output.place, message: "\(output.role) would replace \(input.file.role)",
+            location: output.location, message: "\(output.role) would replace \(input.file.role)",
             hint: output.isDatabase && input.reader != nil
               ? "write to another database, or let the operation need the one that writes the rows"
               : "write to another file"))
       } else if isJournal(output.path) {
         problems.append(
           OutputProblem(
-            place: output.place, message: "\(output.role) would replace a journal of the batch",
+            location: output.location,
+            message: "\(output.role) would replace a journal of the batch",
             hint: "write to another file"))
       } else if let other = others.found(at: location).first {
         problems.append(
           OutputProblem(
-            place: output.place, message: "\(output.role) and \(other.role) are one file",
+            location: output.location, message: "\(output.role) and \(other.role) are one file",
             hint: "give each a file of its own"))
       }
       others.add(output, at: location)
@@ -208,7 +213,7 @@ struct OutputCheck {
       if output.path.hasSuffix(".part") { try FileSink.checkUnlocked(output.path) }
       problems.append(
         OutputProblem(
-          place: output.place,
+          location: output.location,
           message: "\(output.role) is there already, and is not an earlier output of this manifest",
           hint: "move or remove the file, write to another one, or replace it with --overwrite"))
     }
@@ -221,7 +226,7 @@ struct OutputCheck {
       guard let found = TableFile.foreign(path, tables: entries.map(\.table)) else { continue }
       problems.append(
         OutputProblem(
-          place: manifest.sinks[entries[found.index].sink].place, message: found.reason,
+          location: manifest.sinks[entries[found.index].sink].location, message: found.reason,
           hint: "write to another table or database, or allow it with --overwrite"))
     }
     return problems

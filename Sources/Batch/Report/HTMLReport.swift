@@ -81,8 +81,8 @@ struct HTMLReport {
     let to = max(log10(max(high * 1.1, 0.02)), from + 0.1)
     var counts = [Int](repeating: 0, count: columns)
     for bucket in buckets {
-      let place = Int((log10(max(bucket.bound, 0.01)) - from) / (to - from) * Double(columns))
-      counts[min(max(place, 0), columns - 1)] += bucket.count
+      let location = Int((log10(max(bucket.bound, 0.01)) - from) / (to - from) * Double(columns))
+      counts[min(max(location, 0), columns - 1)] += bucket.count
     }
     let labels = (0...4).map { step in
       milliseconds(pow(10, from + (to - from) * Double(step) / 4))

@@ -60,24 +60,24 @@ struct ReportData {
     let span = max(last - first, 0.001)
     parts = min(max(Int(min(span * 10, 60)), 1), 60)
     throughput = Array(repeating: (0, 0), count: parts)
-    var places: [String: Int] = [:]
+    var locations: [String: Int] = [:]
     var found = self
     for number in names.keys.sorted() {
       guard let id = names[number] else { continue }
-      places[id] = found.byOperation.count
+      locations[id] = found.byOperation.count
       found.byOperation.append((id, TaskCounts(), LatencyHistogram()))
     }
     try Self.forEachTask(journal) { task in
       found.counts.byState[task.state, default: 0] += 1
       found.records += task.records
       found.bytes += task.bytes
-      if let place = places[task.operation] {
-        found.byOperation[place].counts.byState[task.state, default: 0] += 1
+      if let location = locations[task.operation] {
+        found.byOperation[location].counts.byState[task.state, default: 0] += 1
       }
       guard [.done, .failed, .unknown].contains(task.state), task.attempts > 0 else { return }
       found.latency.add(milliseconds: task.milliseconds)
-      if let place = places[task.operation] {
-        found.byOperation[place].latency.add(milliseconds: task.milliseconds)
+      if let location = locations[task.operation] {
+        found.byOperation[location].latency.add(milliseconds: task.milliseconds)
       }
       let part = min(Int((task.ended - found.first) / span * Double(found.parts)), found.parts - 1)
       if part >= 0 {

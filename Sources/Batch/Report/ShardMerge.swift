@@ -34,20 +34,21 @@ public struct ShardMerge {
     var step = JournalStep()
     let written = whole.entries.filter { !$0.isTable && $0.path != "-" }.map(\.path)
     let plans = try shards.map { try SinkPlan(manifest, suffix: $0.label) }
-    let parts = whole.entries.indices.map { place in
-      zip(plans, journals).map { Part(entry: $0.entries[place], journal: $1) }
+    let parts = whole.entries.indices.map { location in
+      zip(plans, journals).map { Part(entry: $0.entries[location], journal: $1) }
     }
     // Verify all parts before writing anything.
     for part in parts.joined() where part.entry.path != "-" { try part.verify(base) }
     try ledger.willReplace(written)
     let identity = UUID().uuidString
     let owner = TableMarker.Owner(name: manifest.name, journal: identity)
-    for (place, entry) in whole.entries.enumerated() where entry.path != "-" {
+    for (location, entry) in whole.entries.enumerated() where entry.path != "-" {
       if entry.isTable {
-        let position = try Self.merge(tables: parts[place], into: entry, base: base, owner: owner)
+        let position = try Self.merge(
+          tables: parts[location], into: entry, base: base, owner: owner)
         if let position { step.tables.append(position) }
       } else {
-        step.sinks.append(try Self.merge(files: parts[place], into: entry, base: base))
+        step.sinks.append(try Self.merge(files: parts[location], into: entry, base: base))
       }
       files.append(entry.path)
     }

@@ -72,7 +72,7 @@ final class Governor: Sendable {
   ///
   /// - Parameter label: The operation, whose cost is learned from responses.
   func enter(_ label: String) async throws -> Pass {
-    while !state.withLock({ $0.takePlace() }) {
+    while !state.withLock({ $0.takePosition() }) {
       await withCheckedContinuation { continuation in
         let mustWait = state.withLock { $0.wait(continuation) }
         if !mustWait { continuation.resume() }
@@ -182,7 +182,7 @@ extension Governor {
     var currentLimit: Int { max(1, Int(limit)) }
     private var isFree: Bool { running < currentLimit || isStopped }
 
-    mutating func takePlace() -> Bool {
+    mutating func takePosition() -> Bool {
       guard isFree else { return false }
       running += 1
       return true

@@ -7,7 +7,7 @@ import GQLRunJSON
 actor RowCheck {
   private let manifest: Manifest
   private let makers: [TaskMaker]
-  private var place = 0
+  private var index = 0
   private var source: (any RowSource)?
   private(set) var count = 0
   private(set) var problems: [String] = []
@@ -26,16 +26,16 @@ actor RowCheck {
   func advance(for time: Duration?) async -> Bool {
     let clock = ContinuousClock()
     let end = time.map { clock.now + $0 }
-    while place < manifest.operations.count, problems.count < Self.mostProblems {
-      let operation = manifest.operations[place]
+    while index < manifest.operations.count, problems.count < Self.mostProblems {
+      let operation = manifest.operations[index]
       guard let settings = operation.source else {
         count += 1
-        place += 1
+        index += 1
         continue
       }
       guard isReadable(operation, settings) else {
         isExact = false
-        place += 1
+        index += 1
         continue
       }
       do {
@@ -45,7 +45,7 @@ actor RowCheck {
           guard problems.count < Self.mostProblems else { break }
           guard let row = try rows?.next() else {
             source = nil
-            place += 1
+            index += 1
             break
           }
           count += 1
@@ -55,13 +55,13 @@ actor RowCheck {
       } catch {
         problems.append("\(error)")
         source = nil
-        place += 1
+        index += 1
       }
       if let end, clock.now >= end { break }
       await Task.yield()
       if Task.isCancelled { return false }
     }
-    isDone = place >= manifest.operations.count || problems.count >= Self.mostProblems
+    isDone = index >= manifest.operations.count || problems.count >= Self.mostProblems
     return isDone
   }
 

@@ -4,9 +4,9 @@
 /// negative answer is certain; a positive one is wrong about once in 100 million at one million
 /// tasks, so callers check the journal then.
 struct SeenTasks {
-  private static let places = 1 << 18
+  private static let slots = 1 << 18
   /// Lookups become slow in a table that is more than three quarters full.
-  private static let most = places / 4 * 3
+  private static let most = slots / 4 * 3
 
   /// Open addressing; zero is an empty slot. Only the last table has room.
   private var tables: [[UInt32]] = []
@@ -14,12 +14,12 @@ struct SeenTasks {
 
   mutating func insert(_ id: TaskID) {
     if count == Self.most {
-      tables.append([UInt32](repeating: 0, count: Self.places))
+      tables.append([UInt32](repeating: 0, count: Self.slots))
       count = 0
     }
-    let (place, isThere) = Self.find(id, in: tables[tables.count - 1])
+    let (slot, isThere) = Self.find(id, in: tables[tables.count - 1])
     guard !isThere else { return }
-    tables[tables.count - 1][place] = Self.mark(of: id)
+    tables[tables.count - 1][slot] = Self.mark(of: id)
     count += 1
   }
 
@@ -28,14 +28,14 @@ struct SeenTasks {
   }
 
   /// The slot of the id, or the one where it would be inserted.
-  private static func find(_ id: TaskID, in table: [UInt32]) -> (place: Int, isThere: Bool) {
+  private static func find(_ id: TaskID, in table: [UInt32]) -> (slot: Int, isThere: Bool) {
     let mark = mark(of: id)
-    var place = Int(truncatingIfNeeded: id.low >> 32) & (places - 1)
-    while table[place] != 0 {
-      if table[place] == mark { return (place, true) }
-      place = (place + 1) & (places - 1)
+    var slot = Int(truncatingIfNeeded: id.low >> 32) & (slots - 1)
+    while table[slot] != 0 {
+      if table[slot] == mark { return (slot, true) }
+      slot = (slot + 1) & (slots - 1)
     }
-    return (place, false)
+    return (slot, false)
   }
 
   /// The id is a hash, so its parts are independent. The other half chooses shards.

@@ -129,34 +129,34 @@ final class TaskFeed: Sendable {
 
   private func step(_ state: inout State) throws -> Step {
     if stop.reason != nil { return .end }
-    guard let place = pick(&state) else {
+    guard let position = pick(&state) else {
       return state.doneCount == state.operations.count ? .end : .wait(wakes: state.wakes)
     }
-    guard let item = try produce(&state, place) else {
-      state.operations[place].isExhausted = true
-      return state.operations[place].open == 0 ? .completed(place) : .again
+    guard let item = try produce(&state, position) else {
+      state.operations[position].isExhausted = true
+      return state.operations[position].open == 0 ? .completed(position) : .again
     }
     return try take(&state, item)
   }
 
   private func take(_ state: inout State, _ item: TaskItem) throws -> Step {
-    let place = item.operation
+    let position = item.operation
     let isSeen = state.seen.mayContain(item.id)
     if isSeen, !journal.isIndexed, isOurs(item), !state.open.contains(item.id) {
       // Keeps the operation open in the meantime.
-      state.operations[place].open += 1
+      state.operations[position].open += 1
       return .unindexed(item)
     }
     if var ready = try admit(&state, item, isSeen: isSeen) {
-      if let missing = state.operations[place].missing {
+      if let missing = state.operations[position].missing {
         ready.problem = "nothing of `\(missing)` succeeded, which it needs"
         ready.isSkipped = true
       }
       return .task(ready)
     }
     // An operation without rows has one task, which is already done.
-    let isOver = state.operations[place].isExhausted && state.operations[place].open == 0
-    return isOver ? .completed(place) : .again
+    let isOver = state.operations[position].isExhausted && state.operations[position].open == 0
+    return isOver ? .completed(position) : .again
   }
 
   private func isOurs(_ item: TaskItem) -> Bool { shard.map { item.id.belongs(to: $0) } ?? true }
@@ -164,8 +164,8 @@ final class TaskFeed: Sendable {
   /// An operation with rows left whose needs are met.
   private func pick(_ state: inout State) -> Int? {
     let operations = state.operations.indices
-    func mayRun(_ place: Int, _ state: State) -> Bool {
-      !state.operations[place].isExhausted && state.operations[place].openNeeds.isEmpty
+    func mayRun(_ position: Int, _ state: State) -> Bool {
+      !state.operations[position].isExhausted && state.operations[position].openNeeds.isEmpty
     }
     while state.firstOpen < operations.count, state.operations[state.firstOpen].isExhausted {
       state.firstOpen += 1
@@ -176,41 +176,42 @@ final class TaskFeed: Sendable {
       return operations[state.firstOpen...].first { mayRun($0, state) }
     case .interleaved:
       for step in 0..<operations.count {
-        let place = (state.turn + step) % operations.count
-        if mayRun(place, state) {
-          state.turn = place + 1
-          return place
+        let position = (state.turn + step) % operations.count
+        if mayRun(position, state) {
+          state.turn = position + 1
+          return position
         }
       }
       return nil
     }
   }
 
-  private func produce(_ state: inout State, _ place: Int) throws -> TaskItem? {
+  private func produce(_ state: inout State, _ position: Int) throws -> TaskItem? {
     // Operations are large; nothing here copies one per task.
     let captured: (String) throws -> [String: JSONObject] = { [self] key in
       var result: [String: JSONObject] = [:]
-      for need in manifest.operations[place].needs where !manifest.operations[need].capture.isEmpty
-      {
+      for need in manifest.operations[position].needs
+      where !manifest.operations[need].capture.isEmpty {
         result[manifest.operations[need].id] =
           try journal.captures(operation: numbers[need], key: key)
           ?? journal.captures(operation: numbers[need], key: "")
       }
       return result
     }
-    guard manifest.operations[place].source != nil else {
+    guard manifest.operations[position].source != nil else {
       // An operation without rows has a single task.
-      state.operations[place].isExhausted = true
-      return try makers[place].item(nil, captured: captured)
+      state.operations[position].isExhausted = true
+      return try makers[position].item(nil, captured: captured)
     }
-    if state.operations[place].source == nil, let settings = manifest.operations[place].source {
-      state.operations[place].source = try Self.source(settings, manifest, journal, numbers)
+    if state.operations[position].source == nil, let settings = manifest.operations[position].source
+    {
+      state.operations[position].source = try Self.source(settings, manifest, journal, numbers)
     }
-    guard let row = try state.operations[place].source?.next() else {
-      state.operations[place].source = nil
+    guard let row = try state.operations[position].source?.next() else {
+      state.operations[position].source = nil
       return nil
     }
-    return try makers[place].item(row, captured: captured)
+    return try makers[position].item(row, captured: captured)
   }
 
   /// The task if it must run; counts tasks that are already done.
@@ -263,17 +264,19 @@ final class TaskFeed: Sendable {
     _ item: TaskItem, _ end: TaskState, bytes: Int, records: Int, milliseconds: Double,
     _ barrier: @Sendable () async throws -> Void
   ) async throws {
-    let place = item.operation
+    let position = item.operation
     let (isLast, hasStopped) = state.withLock { state in
       state.counters.note(end, bytes: bytes, records: records, milliseconds: milliseconds)
-      state.operations[place].ended += 1
-      if end == .done { state.operations[place].succeeded += 1 }
+      state.operations[position].ended += 1
+      if end == .done { state.operations[position].succeeded += 1 }
       let hasStopped = hasTooManyFailures(state.counters)
-      state.operations[place].open -= 1
-      return (state.operations[place].open == 0 && state.operations[place].isExhausted, hasStopped)
+      state.operations[position].open -= 1
+      return (
+        state.operations[position].open == 0 && state.operations[position].isExhausted, hasStopped
+      )
     }
     if hasStopped { stop.stop(.tooManyFailures) }
-    if isLast { try await complete(place, barrier) }
+    if isLast { try await complete(position, barrier) }
   }
 
   /// Returns a task that did not finish.
@@ -294,18 +297,19 @@ final class TaskFeed: Sendable {
     }
   }
 
-  private func complete(_ place: Int, _ barrier: @Sendable () async throws -> Void) async throws {
-    guard !state.withLock({ $0.operations[place].isDone }) else { return }
+  private func complete(_ position: Int, _ barrier: @Sendable () async throws -> Void) async throws
+  {
+    guard !state.withLock({ $0.operations[position].isDone }) else { return }
     // Dependent operations read the sinks of this one.
-    if !dependents[place].isEmpty { try await barrier() }
+    if !dependents[position].isEmpty { try await barrier() }
     state.withLock { state in
-      guard !state.operations[place].isDone else { return }
-      state.operations[place].isDone = true
+      guard !state.operations[position].isDone else { return }
+      state.operations[position].isDone = true
       state.doneCount += 1
-      for index in dependents[place] {
-        state.operations[index].openNeeds.remove(place)
-        if state.operations[place].ended > 0, state.operations[place].succeeded == 0 {
-          state.operations[index].missing = manifest.operations[place].id
+      for index in dependents[position] {
+        state.operations[index].openNeeds.remove(position)
+        if state.operations[position].ended > 0, state.operations[position].succeeded == 0 {
+          state.operations[index].missing = manifest.operations[position].id
         }
       }
     }

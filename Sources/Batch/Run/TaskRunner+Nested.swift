@@ -132,9 +132,9 @@ extension TaskRunner {
         throw TaskProblem("the snapshot \(path) is not JSON: \(error.message)")
       }
       if old != value {
-        let place = Self.difference(old, value, "data")
+        let index = Self.difference(old, value, "data")
         throw TaskProblem(
-          "the data differs from the snapshot \(path) at \(place); --update-snapshots takes the new one"
+          "the data differs from the snapshot \(path) at \(index); --update-snapshots takes the new one"
         )
       }
       return

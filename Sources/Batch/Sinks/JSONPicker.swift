@@ -20,7 +20,7 @@ struct JSONPicker {
   private var onPath = 0
   /// For each container on the path: whether it is a list, and the current index in it.
   private var isList: [Bool] = []
-  private var place: [Int] = []
+  private var location: [Int] = []
   private var expectsKey = false
   private var isMatch = true
   private var inString = false
@@ -84,7 +84,7 @@ struct JSONPicker {
           onPath = depth
           let list = byte == 0x5B
           isList.append(list)
-          place.append(0)
+          location.append(0)
           expectsKey = !list
           isMatch = list && matches(0)
         }
@@ -95,7 +95,7 @@ struct JSONPicker {
         if depth < onPath {
           onPath = depth
           isList.removeLast()
-          place.removeLast()
+          location.removeLast()
           isMatch = false
         }
         if pickDepth == depth { try end(body) }
@@ -105,8 +105,8 @@ struct JSONPicker {
           picked.append(byte)
         } else if depth == onPath, depth > 0 {
           if isList[depth - 1] {
-            place[depth - 1] += 1
-            isMatch = matches(place[depth - 1])
+            location[depth - 1] += 1
+            isMatch = matches(location[depth - 1])
           } else {
             expectsKey = true
           }

@@ -133,10 +133,10 @@ struct SinkFormat: Sendable {
         let value = try JSONValue(parsing: record)
         var isFound = false
         var row = try paths.map { SQLValue(try cell($0, in: value, &isFound)) }
-        for place in key {
-          if case .null = row[place] {
+        for location in key {
+          if case .null = row[location] {
             throw TaskProblem(
-              "a record has no value for the key column `\(paths[place]?.description ?? "")`; "
+              "a record has no value for the key column `\(paths[location]?.description ?? "")`; "
                 + "select it, or choose another key")
           }
         }
@@ -217,8 +217,8 @@ final class ColumnUsage: Sendable {
 enum CSVText {
   static func line(_ values: [JSONValue?]) -> [UInt8] {
     var bytes: [UInt8] = []
-    for (place, value) in values.enumerated() {
-      if place > 0 { bytes.append(0x2C) }
+    for (location, value) in values.enumerated() {
+      if location > 0 { bytes.append(0x2C) }
       switch value {
       case nil, .null?: break
       case .string(let text)?: bytes += cell(text)

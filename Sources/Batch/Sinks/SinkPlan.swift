@@ -32,7 +32,7 @@ struct SinkPlan: Sendable {
 
   /// - Parameter suffix: Inserted before the extension, for the files of a shard.
   init(_ manifest: Manifest, suffix: String = "") throws(TaskProblem) {
-    var places: [String: Int] = [:]
+    var locations: [String: Int] = [:]
     for operation in manifest.operations {
       var uses: [Use] = []
       for (number, sink) in manifest.sinks.enumerated() {
@@ -69,26 +69,26 @@ struct SinkPlan: Sendable {
         case .cache: kind = .nothing
         }
         let name = "\(entry.path)\u{0}\(entry.table)"
-        let place = places[name] ?? entries.count
-        if place < entries.count,
-          entries[place].format != entry.format
-            || entries[place].columns != entry.columns || entries[place].key != entry.key
+        let location = locations[name] ?? entries.count
+        if location < entries.count,
+          entries[location].format != entry.format
+            || entries[location].columns != entry.columns || entries[location].key != entry.key
         {
           throw TaskProblem(
             "`\(operation.id)` and another operation write different columns to \(entry.path); "
               + "give each its own, as with {{op}}")
         }
-        if places[name] == nil {
-          places[name] = place
+        if locations[name] == nil {
+          locations[name] = location
           entries.append(entry)
         }
-        let before = entries[place].takes[operation.id].map { $0 + ", " } ?? ""
-        entries[place].takes[operation.id] = before + kind.shown(operation.emit)
+        let before = entries[location].takes[operation.id].map { $0 + ", " } ?? ""
+        entries[location].takes[operation.id] = before + kind.shown(operation.emit)
         var format = SinkFormat(kind: kind, emit: operation.emit)
         if case .csv(let columns) = sink.kind, !columns.isEmpty {
           format.usage = ColumnUsage(columns)
         }
-        uses.append(Use(format: format, entry: place))
+        uses.append(Use(format: format, entry: location))
       }
       formats.append(uses)
     }

@@ -192,10 +192,10 @@ actor SinkStage {
     // Some steps change only a state.
     guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
     let formats = plan.formats[outcome.operation]
-    for (place, format) in formats.enumerated() {
+    for (location, format) in formats.enumerated() {
       guard let entry = format.entry else { continue }
       if let pieces = outcome.pieces {
-        for piece in pieces[place] { try append(piece, entry, outcome) }
+        for piece in pieces[location] { try append(piece, entry, outcome) }
       } else {
         try format.format.pieces(
           of: outcome.data, line: outcome.line, task: unit(outcome)

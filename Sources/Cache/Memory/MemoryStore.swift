@@ -245,7 +245,7 @@ public actor MemoryStore: RecordStore {
       table.insert(key, hash: hash, text: text, lastUse: use, received: received)
       if isSegment { return }
       summary.newRecords += 1
-      if summary.changesAreKnown { noteAll(key, text, &summary) }
+      if summary.changesAreKnown { recordAll(key, text, &summary) }
       return
     }
     table.touch(at: index, use: use)
@@ -278,7 +278,7 @@ public actor MemoryStore: RecordStore {
     }
   }
 
-  private func noteAll(_ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary) {
+  private func recordAll(_ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary) {
     var cursor = FieldCursor(text)
     while let field = cursor.next() { note(key, text[field.key], &summary) }
   }

@@ -28,7 +28,7 @@ struct ErrorPaths: Sendable {
   }
 
   private mutating func add(_ path: [JSONValue]) {
-    var place = 0
+    var position = 0
     for value in path.prefix(Self.maxDepth) {
       let step: Step
       if let key = value.stringValue {
@@ -38,30 +38,30 @@ struct ErrorPaths: Sendable {
       } else {
         return
       }
-      if let known = children[place][step] {
-        place = known
+      if let known = children[position][step] {
+        position = known
         continue
       }
-      children[place][step] = children.count
-      place = children.count
+      children[position][step] = children.count
+      position = children.count
       children.append([:])
     }
   }
 
   var isEmpty: Bool { children[0].isEmpty }
 
-  func isEnd(_ place: Int) -> Bool { children[place].isEmpty }
+  func isEnd(_ position: Int) -> Bool { children[position].isEmpty }
 
   /// The fields after a node, by response key.
-  func fields(after place: Int) -> [(key: String, place: Int)] {
-    children[place].compactMap { step, next in
+  func fields(after position: Int) -> [(key: String, position: Int)] {
+    children[position].compactMap { step, next in
       if case .field(let key) = step { (key, next) } else { nil }
     }.sorted { $0.key < $1.key }
   }
 
   /// The list elements after a node, in order.
-  func elements(after place: Int) -> [(index: Int, place: Int)] {
-    children[place].compactMap { step, next in
+  func elements(after position: Int) -> [(index: Int, position: Int)] {
+    children[position].compactMap { step, next in
       if case .element(let index) = step { (index, next) } else { nil }
     }.sorted { $0.index < $1.index }
   }

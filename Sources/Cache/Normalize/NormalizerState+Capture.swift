@@ -64,7 +64,7 @@ extension NormalizerState {
         .malformedResponse,
         "the value at \(location) is larger than \(limits.maxOpaqueBytes) bytes, the limit for "
           + "custom scalars, errors, extensions and objects whose __typename comes late",
-        place: path()))
+        path: path()))
   }
 
   mutating func captureEnded(_ closing: UInt8) -> Bool {

@@ -112,7 +112,7 @@ extension NormalizerState {
       CacheError(
         .malformedResponse,
         "the response has the key \(JSONValue.string(name).canonicalText) twice in one object at "
-          + "\(location); JSON objects need different keys", place: path()))
+          + "\(location); JSON objects need different keys", path: path()))
   }
 
   /// Assigns a plan to the top frame, with empty seen bits and candidate ranges.
@@ -314,7 +314,7 @@ extension NormalizerState {
     fail(
       CacheError(
         .malformedResponse,
-        "the response has a __typename at \(location) that is not a string", place: path()))
+        "the response has a __typename at \(location) that is not a string", path: path()))
   }
 
   @inline(never)
@@ -323,7 +323,7 @@ extension NormalizerState {
       CacheError(
         .malformedResponse,
         "the response has \(found) at \(location), where the operation selects the fields of an "
-          + "object", place: path()))
+          + "object", path: path()))
   }
 
   /// Ends a skipped value without content.

@@ -65,7 +65,7 @@ package struct NullResolution: Sendable {
     let access: any RecordAccess
     /// The records to edit, with the selection and the node in the paths. They wait until the
     /// record that refers to them is written, because it may be the same one.
-    var references: [(key: [UInt8], node: Int32, place: Int)] = []
+    var references: [(key: [UInt8], node: Int32, position: Int)] = []
 
     init(table: consuming PlanTable, paths: ErrorPaths, access: any RecordAccess) {
       self.table = table
@@ -74,17 +74,17 @@ package struct NullResolution: Sendable {
     }
 
     mutating func run(roots: RecordTable?) {
-      for (key, place) in paths.fields(after: 0) {
+      for (key, position) in paths.fields(after: 0) {
         guard let field = field(table.root, key) else { continue }
         let key = field.rootKey.array
         if let roots {
           let text = key.withUnsafeBufferPointer { key in
             roots.find(Bytes(key)).map { roots.text(at: $0).array }
           }
-          if let text { _ = edit(field, of: text, before: nil, at: place) }
+          if let text { _ = edit(field, of: text, before: nil, at: position) }
         } else if let text = access.record(key: key) {
           let before = access.recordBefore(key: key)
-          if let edited = edit(field, of: text, before: before, at: place) {
+          if let edited = edit(field, of: text, before: before, at: position) {
             store(key, text, edited, [field.storedKey])
           }
         }
@@ -93,11 +93,11 @@ package struct NullResolution: Sendable {
     }
 
     private mutating func followReferences() {
-      while let (key, node, place) = references.popLast() {
+      while let (key, node, position) = references.popLast() {
         guard let text = access.record(key: key) else { continue }
         var fields: [[UInt8]] = []
         let edited = edit(
-          object: text, before: access.recordBefore(key: key), under: node, at: place, &fields)
+          object: text, before: access.recordBefore(key: key), under: node, at: position, &fields)
         if let edited { store(key, text, edited, fields) }
       }
     }
@@ -120,7 +120,7 @@ package struct NullResolution: Sendable {
 
     /// The object's new text; `nil` if it is unchanged. Collects the changed fields.
     private mutating func edit(
-      object: [UInt8], before: [UInt8]?, under node: Int32, at place: Int,
+      object: [UInt8], before: [UInt8]?, under node: Int32, at position: Int,
       _ fields: inout [[UInt8]]
     ) -> [UInt8]? {
       guard node >= 0 else { return nil }
@@ -128,7 +128,7 @@ package struct NullResolution: Sendable {
         table.variant(of: node, typename: RecordText.typename(of: Bytes(object)))
       }
       var text = object
-      for (key, next) in paths.fields(after: place) {
+      for (key, next) in paths.fields(after: position) {
         guard let field = field(plan, key),
           let edited = edit(field, of: text, before: before, at: next)
         else { continue }
@@ -140,14 +140,15 @@ package struct NullResolution: Sendable {
 
     /// The object's text with another value for one field; `nil` if it is unchanged.
     private mutating func edit(
-      _ field: FieldPlan, of object: [UInt8], before: [UInt8]?, at place: Int
+      _ field: FieldPlan, of object: [UInt8], before: [UInt8]?, at position: Int
     ) -> [UInt8]? {
       let storedKey = field.storedKey
       guard let found = find(storedKey, in: object) else { return nil }
       let old = before.flatMap { before in
         find(storedKey, in: before).map { Array(before[$0.value]) }
       }
-      switch edit(value: Array(object[found.value]), before: old, under: field.child, at: place) {
+      switch edit(value: Array(object[found.value]), before: old, under: field.child, at: position)
+      {
       case .unchanged: return nil
       case .replaced(let value): return splice(object, found, value)
       case .errored(let replaced): return splice(object, found, replaced ?? old)
@@ -168,14 +169,14 @@ package struct NullResolution: Sendable {
 
     /// The object with another value for a field, or without the field.
     private func splice(
-      _ object: [UInt8], _ place: (key: Range<Int>, value: Range<Int>), _ value: [UInt8]?
+      _ object: [UInt8], _ position: (key: Range<Int>, value: Range<Int>), _ value: [UInt8]?
     ) -> [UInt8] {
       if let value {
-        return Array(object[..<place.value.lowerBound]) + value
-          + Array(object[place.value.upperBound...])
+        return Array(object[..<position.value.lowerBound]) + value
+          + Array(object[position.value.upperBound...])
       }
-      var start = place.key.lowerBound
-      var end = place.value.upperBound
+      var start = position.key.lowerBound
+      var end = position.value.upperBound
       if object[end] == UInt8(ascii: ",") {
         end += 1
       } else if object[start - 1] == UInt8(ascii: ",") {
@@ -187,12 +188,12 @@ package struct NullResolution: Sendable {
     // MARK: Values
 
     private mutating func edit(
-      value: [UInt8], before: [UInt8]?, under node: Int32, at place: Int
+      value: [UInt8], before: [UInt8]?, under node: Int32, at position: Int
     ) -> Outcome {
       if value.withUnsafeBufferPointer({ Bytes($0).hasPrefix(TentativeNull.prefix) }) {
         let replaced = value.withUnsafeBufferPointer { TentativeNull.value(Bytes($0)).array }
         // The restored value may itself contain nulls of errors.
-        switch edit(value: replaced, before: before, under: node, at: place) {
+        switch edit(value: replaced, before: before, under: node, at: position) {
         case .unchanged: return .errored(replaced)
         case .replaced(let value): return .errored(value)
         case .errored(let value): return .errored(value)
@@ -200,7 +201,7 @@ package struct NullResolution: Sendable {
       }
       let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
       if kind == .null { return .errored(nil) }
-      if paths.isEnd(place) { return .unchanged }
+      if paths.isEnd(position) { return .unchanged }
       switch kind {
       case .reference:
         var scratch = ByteStack(capacity: 64)
@@ -209,23 +210,23 @@ package struct NullResolution: Sendable {
             RecordText.withUnescaped($0, &scratch) { $0.array }
           }
         }
-        if let key { references.append((key, node, place)) }
+        if let key { references.append((key, node, position)) }
         return .unchanged
       case .object:
         var fields: [[UInt8]] = []
         let before = before.flatMap { Merge.isSameObject($0, value) ? $0 : nil }
-        return edit(object: value, before: before, under: node, at: place, &fields)
+        return edit(object: value, before: before, under: node, at: position, &fields)
           .map { .replaced($0) } ?? .unchanged
-      case .list, .segments: return edit(list: value, before: before, under: node, at: place)
-      case .opaque, .values: return isSpoilt(value, at: place) ? .errored(nil) : .unchanged
+      case .list, .segments: return edit(list: value, before: before, under: node, at: position)
+      case .opaque, .values: return isSpoilt(value, at: position) ? .errored(nil) : .unchanged
       case .scalar, .null: return .unchanged
       }
     }
 
     private mutating func edit(
-      list: [UInt8], before: [UInt8]?, under node: Int32, at place: Int
+      list: [UInt8], before: [UInt8]?, under node: Int32, at position: Int
     ) -> Outcome {
-      let wanted = paths.elements(after: place)
+      let wanted = paths.elements(after: position)
       let reader = list.withUnsafeBufferPointer { ListReader(Bytes($0), access: access) }
       guard !wanted.isEmpty, let reader else { return .unchanged }
       var old = before.flatMap { Merge.elements(of: $0, alignedWith: reader, access: access) }
@@ -237,7 +238,7 @@ package struct NullResolution: Sendable {
       while next < wanted.count, let element = elements.next() {
         let oldElement = old?.next()
         if index == wanted[next].index {
-          switch edit(value: element, before: oldElement, under: node, at: wanted[next].place) {
+          switch edit(value: element, before: oldElement, under: node, at: wanted[next].position) {
           case .unchanged: break
           case .errored(let value?) where access.holdsOnlyThisResponse: replacements[index] = value
           case .errored: isErrored = true
@@ -262,7 +263,7 @@ package struct NullResolution: Sendable {
     }
 
     /// Whether a path leads to a null in a list of leaf values.
-    private func isSpoilt(_ value: [UInt8], at place: Int) -> Bool {
+    private func isSpoilt(_ value: [UInt8], at position: Int) -> Bool {
       if value.starts(with: "null".utf8) { return true }
       let list = value.first == UInt8(ascii: " ") ? Array(value.dropFirst()) : value
       let isList =
@@ -271,14 +272,14 @@ package struct NullResolution: Sendable {
       let reader = list.withUnsafeBufferPointer { ListReader(Bytes($0), access: access) }
       guard isList, var elements = reader else { return false }
       var index = 0
-      for wanted in paths.elements(after: place) {
+      for wanted in paths.elements(after: position) {
         while index < wanted.index {
           guard elements.next() != nil else { return false }
           index += 1
         }
         guard let element = elements.next() else { return false }
         index += 1
-        if isSpoilt(element, at: wanted.place) { return true }
+        if isSpoilt(element, at: wanted.position) { return true }
       }
       return false
     }

@@ -138,8 +138,8 @@ final class ShapeCheck {
     guard let frame = frames.popLast() else { return true }
     if frame.kind == .object {
       for key in shape(of: frame).required where !frame.seen.contains(key) {
-        let place = [path(), key].filter { !$0.isEmpty }.joined(separator: ".")
-        return fail("the field is missing, but the operation selects it", at: place)
+        let missing = [path(), key].filter { !$0.isEmpty }.joined(separator: ".")
+        return fail("the field is missing, but the operation selects it", at: missing)
       }
     }
     if let last = frames.indices.last, frames[last].kind == .list { frames[last].index += 1 }
@@ -281,7 +281,7 @@ final class ShapeCheck {
 
   private func fail(_ problem: String, at path: String) -> Bool {
     failure = CacheError(
-      .unexpectedShape, "the response does not match the schema at \(path): \(problem)", place: path
+      .unexpectedShape, "the response does not match the schema at \(path): \(problem)", path: path
     )
     return false
   }

@@ -33,12 +33,12 @@ struct PageJoin {
 
   /// The object with its pages joined; `nil` if it has none. Collects the stored keys of the lists.
   private mutating func join(
-    object: [UInt8], _ place: String, _ changed: inout [[UInt8]]
+    object: [UInt8], _ path: String, _ changed: inout [[UInt8]]
   ) -> [UInt8]? {
     var fields = ObjectText(object)
     var isEdited = false
     for index in fields.entries.indices where !fields.entries[index].isPage {
-      guard let value = join(value: fields.entries[index].value, place) else { continue }
+      guard let value = join(value: fields.entries[index].value, path) else { continue }
       fields.entries[index].value = value
       isEdited = true
     }
@@ -46,9 +46,9 @@ struct PageJoin {
     for page in pages.sorted(by: { $0.number < $1.number }) {
       isEdited = true
       guard rules.indices.contains(page.number) else { continue }
-      let own = join(value: page.value, place) ?? page.value
+      let own = join(value: page.value, path) ?? page.value
       let old = fields[page.key]
-      var name = place
+      var name = path
       if name.hasPrefix("QUERY_ROOT.") { name = "QUERY_ROOT" }
       let title = "\(name).\(rules[page.number].storedKey)"
       guard let value = joined(old, own, rules[page.number], title) else { continue }
@@ -59,7 +59,7 @@ struct PageJoin {
   }
 
   /// A value with the pages inside it joined; `nil` if there are none.
-  private mutating func join(value: [UInt8], _ place: String) -> [UInt8]? {
+  private mutating func join(value: [UInt8], _ path: String) -> [UInt8]? {
     let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
     switch kind {
     case .object:
@@ -67,7 +67,7 @@ struct PageJoin {
         return nil
       }
       var fields: [[UInt8]] = []
-      return join(object: value, place, &fields)
+      return join(object: value, path, &fields)
     case .list, .segments:
       let reader = value.withUnsafeBufferPointer { value in
         RecordBatch.mayHoldPages(Bytes(value)) ? ListReader(Bytes(value), access: access) : nil
@@ -76,7 +76,7 @@ struct PageJoin {
       var builder = ListBuilder(access: access)
       var isEdited = false
       while let element = elements.next() {
-        let edited = join(value: element, place)
+        let edited = join(value: element, path)
         if edited != nil { isEdited = true }
         builder.append(edited ?? element)
       }

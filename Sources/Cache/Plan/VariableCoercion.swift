@@ -39,7 +39,7 @@ struct VariableCoercion {
           .invalidVariables,
           "variable \"$\(name)\" of type \(variable.type.printed()) is required by \(title) "
             + "and was not given; pass it in the variables file or as --var \(name)=VALUE",
-          place: "variables.\(name)")
+          path: "variables.\(name)")
       }
     }
     return result
@@ -59,7 +59,7 @@ struct VariableCoercion {
           ? "it declares none"
           : suggestion(for: name, in: declared).map { "did you mean \"$\($0)\"?" }
             ?? "it declares " + declared.map { "$\($0)" }.joined(separator: ", ")),
-      place: "variables.\(name)")
+      path: "variables.\(name)")
   }
 
   func check(
@@ -143,12 +143,12 @@ struct VariableCoercion {
       throw CacheError(
         .invalidVariables,
         "variables.\(name): \(title) declares it with the type \(type.value), which the schema does not "
-          + "have\(guess)", place: "variables.\(name)", location: type.location)
+          + "have\(guess)", path: "variables.\(name)", location: type.location)
     case _?:
       throw CacheError(
         .invalidVariables,
         "variables.\(name): \(title) declares it with the type \(type.value), which is not an input type; "
-          + "use a scalar, an enum or an input object", place: "variables.\(name)",
+          + "use a scalar, an enum or an input object", path: "variables.\(name)",
         location: type.location)
     }
   }
@@ -213,7 +213,7 @@ struct VariableCoercion {
   func mismatch(_ path: String, _ problem: String) -> CacheError {
     CacheError(
       .invalidVariables, "variables.\(path): \(problem) (a variable of \(title))",
-      place: "variables.\(path)")
+      path: "variables.\(path)")
   }
 }
 

@@ -107,7 +107,7 @@ struct RenderedRecords: ~Copyable {
       Entry(
         start: start, keyCount: Int32(key.count), textCount: Int32(text.count), hash: hash,
         node: node))
-    place(entries.count)
+    insert(entries.count)
   }
 
   private mutating func forget() {
@@ -121,11 +121,11 @@ struct RenderedRecords: ~Copyable {
     capacity = max(256, capacity * 2)
     slots = .allocate(capacity: capacity)
     slots?.initialize(repeating: 0, count: capacity)
-    for number in 0..<entries.count { place(number + 1) }
+    for number in 0..<entries.count { insert(number + 1) }
   }
 
   /// Adds the entry with this number, counted from 1, to the hash table.
-  private func place(_ number: Int) {
+  private func insert(_ number: Int) {
     guard let slots else { return }
     let hash = entries[number - 1].hash
     var position = Int(truncatingIfNeeded: hash) & (capacity - 1)

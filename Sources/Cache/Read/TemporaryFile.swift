@@ -16,7 +16,7 @@ final class TemporaryFile: Sendable {
       throw CacheError(
         .storage,
         "cannot create a temporary file in \(directory): \(String(cString: strerror(errno))); "
-          + "set TMPDIR to a directory with free space", place: directory)
+          + "set TMPDIR to a directory with free space", path: directory)
     }
     unlink(template)
   }

@@ -50,8 +50,8 @@ extension Bytes {
         bigEndian: UnsafeRawPointer(start).loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
     var word: UInt64 = 0
-    for place in offset..<max(offset, count) {
-      word |= UInt64(start[place]) << UInt64(56 - 8 * (place - offset))
+    for index in offset..<max(offset, count) {
+      word |= UInt64(start[index]) << UInt64(56 - 8 * (index - offset))
     }
     return word
   }

@@ -22,10 +22,10 @@ package final class RecordTable: @unchecked Sendable {
     var isLive: Bool { lastUse != Header.dead }
   }
 
-  private typealias Place = UnsafeMutablePointer<Header>
+  private typealias RecordPointer = UnsafeMutablePointer<Header>
 
   // One owner, so accesses never overlap; a dynamic check would only cost time.
-  @exclusivity(unchecked) private var places: ContiguousArray<Place> = []
+  @exclusivity(unchecked) private var pointers: ContiguousArray<RecordPointer> = []
   @exclusivity(unchecked) private var slots: UnsafeMutablePointer<UInt64>
   @exclusivity(unchecked) private var slotMask: Int
   @exclusivity(unchecked) private var usedSlots = 0
@@ -55,12 +55,12 @@ package final class RecordTable: @unchecked Sendable {
   package var arenaBytes: Int { liveBytes + deadBytes }
   /// The numbers of the live records.
   package var live: some Sequence<Int> {
-    places.indices.lazy.filter { [places] in places[$0].pointee.isLive }
+    pointers.indices.lazy.filter { [pointers] in pointers[$0].pointee.isLive }
   }
 
   /// When the first record was received; 0 without records.
   var firstReceived: UInt32 {
-    live.first { _ in true }.map { places[$0].pointee.received } ?? 0
+    live.first { _ in true }.map { pointers[$0].pointee.received } ?? 0
   }
 
   @inline(__always)
@@ -70,34 +70,34 @@ package final class RecordTable: @unchecked Sendable {
 
   @inline(__always)
   package func key(at index: Int) -> Bytes {
-    let place = places[index]
-    return Bytes(start: Self.content(place), count: Int(place.pointee.keyCount))
+    let pointer = pointers[index]
+    return Bytes(start: Self.content(pointer), count: Int(pointer.pointee.keyCount))
   }
 
   @inline(__always)
   package func text(at index: Int) -> Bytes {
-    let place = places[index]
+    let pointer = pointers[index]
     return Bytes(
-      start: Self.content(place) + Int(place.pointee.keyCount),
-      count: Int(place.pointee.textCount))
+      start: Self.content(pointer) + Int(pointer.pointee.keyCount),
+      count: Int(pointer.pointee.textCount))
   }
 
-  package func hash(at index: Int) -> UInt64 { places[index].pointee.hash }
+  package func hash(at index: Int) -> UInt64 { pointers[index].pointee.hash }
 
-  package func lastUse(at index: Int) -> UInt32 { places[index].pointee.lastUse }
+  package func lastUse(at index: Int) -> UInt32 { pointers[index].pointee.lastUse }
 
-  package func touch(at index: Int, use: UInt32) { places[index].pointee.lastUse = use }
+  package func touch(at index: Int, use: UInt32) { pointers[index].pointee.lastUse = use }
 
   @inline(__always)
-  func received(at index: Int) -> UInt32 { places[index].pointee.received }
+  func received(at index: Int) -> UInt32 { pointers[index].pointee.received }
 
   /// When the record and its fields were received.
   package func times(at index: Int) -> RecordTimes {
-    RecordTimes(received: places[index].pointee.received, ages: ages[index] ?? [])
+    RecordTimes(received: pointers[index].pointee.received, ages: ages[index] ?? [])
   }
 
   package func setTimes(at index: Int, _ times: RecordTimes) {
-    places[index].pointee.received = times.received
+    pointers[index].pointee.received = times.received
     if !times.ages.isEmpty || !ages.isEmpty {
       ages[index] = times.ages.isEmpty ? nil : times.ages
     }
@@ -106,7 +106,7 @@ package final class RecordTable: @unchecked Sendable {
   /// Sets one receive time for the record and all its fields.
   @inline(__always)
   package func setReceived(at index: Int, _ received: UInt32) {
-    places[index].pointee.received = received
+    pointers[index].pointee.received = received
     if !ages.isEmpty { ages[index] = nil }
   }
 
@@ -132,52 +132,52 @@ package final class RecordTable: @unchecked Sendable {
   package func insert(
     _ key: Bytes, hash: UInt64, text: Bytes, lastUse: UInt32 = 0, received: UInt32 = 0
   ) -> Int {
-    precondition(places.count < Int(UInt32.max) - 2, "a table holds at most 2^32 - 3 records")
+    precondition(pointers.count < Int(UInt32.max) - 2, "a table holds at most 2^32 - 3 records")
     if (usedSlots + 1) * 4 > (slotMask + 1) * 3 { rehash() }
-    let place = write(
+    let pointer = write(
       key, text,
       Header(
         hash: hash, keyCount: UInt32(key.count), textCount: UInt32(text.count), lastUse: lastUse,
         received: received))
-    places.append(place)
-    claim((hash >> 32) << 32 | UInt64(places.count))
+    pointers.append(pointer)
+    claim((hash >> 32) << 32 | UInt64(pointers.count))
     usedSlots += 1
     liveBytes += key.count + text.count
     liveCount += 1
     if Segments.isSegment(key: key) { segmentCount += 1 }
-    return places.count - 1
+    return pointers.count - 1
   }
 
   /// Replaces the text of the record at `index`.
   package func replace(at index: Int, text: Bytes) {
-    let place = places[index]
-    let old = Int(place.pointee.textCount)
+    let pointer = pointers[index]
+    let old = Int(pointer.pointee.textCount)
     if text.count <= old {
-      Self.content(place).advanced(by: Int(place.pointee.keyCount))
+      Self.content(pointer).advanced(by: Int(pointer.pointee.keyCount))
         .update(from: text.start, count: text.count)
       deadBytes += old - text.count
-      place.pointee.textCount = UInt32(text.count)
+      pointer.pointee.textCount = UInt32(text.count)
     } else {
       let key = self.key(at: index)
-      var header = place.pointee
+      var header = pointer.pointee
       header.textCount = UInt32(text.count)
-      places[index] = write(key, text, header)
+      pointers[index] = write(key, text, header)
       deadBytes += key.count + old
     }
     liveBytes += text.count - old
   }
 
   package func remove(at index: Int) {
-    let place = places[index]
-    guard place.pointee.isLive else { return }
-    var position = Int(truncatingIfNeeded: place.pointee.hash >> 32) & slotMask
+    let pointer = pointers[index]
+    guard pointer.pointee.isLive else { return }
+    var position = Int(truncatingIfNeeded: pointer.pointee.hash >> 32) & slotMask
     while Int(slots[position] & 0xffff_ffff) != index + 1 { position = (position &+ 1) & slotMask }
     slots[position] |= Self.tombstone
-    place.pointee.lastUse = Header.dead
+    pointer.pointee.lastUse = Header.dead
     if !ages.isEmpty { ages[index] = nil }
     liveCount -= 1
     if Segments.isSegment(key: key(at: index)) { segmentCount -= 1 }
-    let bytes = Int(place.pointee.keyCount) + Int(place.pointee.textCount)
+    let bytes = Int(pointer.pointee.keyCount) + Int(pointer.pointee.textCount)
     liveBytes -= bytes
     deadBytes += bytes
   }
@@ -218,7 +218,7 @@ package final class RecordTable: @unchecked Sendable {
 
   /// Removes all records, and keeps the memory for reuse.
   package func reset() {
-    places.removeAll(keepingCapacity: true)
+    pointers.removeAll(keepingCapacity: true)
     slots.initialize(repeating: 0, count: slotMask + 1)
     usedSlots = 0
     liveBytes = 0
@@ -254,19 +254,19 @@ package final class RecordTable: @unchecked Sendable {
 
   // MARK: Arena
 
-  private func write(_ key: Bytes, _ text: Bytes, _ header: Header) -> Place {
-    let place = arena.allocate(MemoryLayout<Header>.stride + key.count + text.count)
+  private func write(_ key: Bytes, _ text: Bytes, _ header: Header) -> RecordPointer {
+    let pointer = arena.allocate(MemoryLayout<Header>.stride + key.count + text.count)
       .bindMemory(to: Header.self, capacity: 1)
-    place.initialize(to: header)
-    let content = Self.content(place)
+    pointer.initialize(to: header)
+    let content = Self.content(pointer)
     content.update(from: key.start, count: key.count)
     (content + key.count).update(from: text.start, count: text.count)
-    return place
+    return pointer
   }
 
   /// The address of a record's key, behind its header.
   @inline(__always)
-  private static func content(_ place: Place) -> UnsafeMutablePointer<UInt8> {
-    UnsafeMutableRawPointer(place + 1).assumingMemoryBound(to: UInt8.self)
+  private static func content(_ pointer: RecordPointer) -> UnsafeMutablePointer<UInt8> {
+    UnsafeMutableRawPointer(pointer + 1).assumingMemoryBound(to: UInt8.self)
   }
 }

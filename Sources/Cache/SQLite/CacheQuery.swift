@@ -193,11 +193,11 @@ public final class CacheQuery {
     let reason = database.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
     let message = "cannot \(action) the cache \(path): \(reason ?? "SQLite error \(code)")"
     switch code & 0xff {
-    case SQLITE_CORRUPT, SQLITE_NOTADB: return CacheError(.damagedDatabase, message, place: path)
-    case SQLITE_BUSY, SQLITE_LOCKED: return CacheError(.busy, message, place: path)
+    case SQLITE_CORRUPT, SQLITE_NOTADB: return CacheError(.damagedDatabase, message, path: path)
+    case SQLITE_BUSY, SQLITE_LOCKED: return CacheError(.busy, message, path: path)
     case SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_RANGE, SQLITE_MISMATCH, SQLITE_AUTH:
-      return CacheError(.invalidQuery, message, place: path)
-    default: return CacheError(.storage, message, place: path)
+      return CacheError(.invalidQuery, message, path: path)
+    default: return CacheError(.storage, message, path: path)
     }
   }
 }

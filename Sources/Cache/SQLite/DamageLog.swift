@@ -66,6 +66,6 @@ final class DamageLog: @unchecked Sendable {
     let name = String(key.string.prefix(200))
     report(
       StoreNotice(
-        .damagedRecord, "the record \(name) of the cache \(path) \(problem)", place: path))
+        .damagedRecord, "the record \(name) of the cache \(path) \(problem)", path: path))
   }
 }

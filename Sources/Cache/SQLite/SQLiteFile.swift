@@ -19,7 +19,7 @@ enum SQLiteFile {
     guard descriptor >= 0 else {
       if errno == ENOENT { return 0 }
       throw CacheError(
-        .storage, "cannot open the cache \(path): \(String(cString: strerror(errno)))", place: path)
+        .storage, "cannot open the cache \(path): \(String(cString: strerror(errno)))", path: path)
     }
     defer { close(descriptor) }
     var header = [UInt8](repeating: 0, count: 100)
@@ -27,20 +27,20 @@ enum SQLiteFile {
     if count == 0 { return 0 }
     guard count > 0 else {
       throw CacheError(
-        .storage, "cannot read the cache \(path): \(String(cString: strerror(errno)))", place: path)
+        .storage, "cannot read the cache \(path): \(String(cString: strerror(errno)))", path: path)
     }
     guard count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
       throw CacheError(
         .foreignDatabase,
         "\(path) is not a SQLite database (unchanged); choose another file for the cache",
-        place: path)
+        path: path)
     }
     let application = Int32(bitPattern: number(header, at: 68))
     guard application == SQLiteSchema.applicationID else {
       throw CacheError(
         .foreignDatabase,
         "\(path) is a SQLite database of another program (application ID "
-          + "\(application), unchanged); choose another file for the cache", place: path)
+          + "\(application), unchanged); choose another file for the cache", path: path)
     }
     let version = Int32(bitPattern: number(header, at: 60))
     guard version <= SQLiteSchema.version else { throw newer(path, version: Int(version)) }
@@ -56,7 +56,7 @@ enum SQLiteFile {
       .foreignDatabase,
       "\(path) was created by a newer gqlrun (schema \(version), this one supports "
         + "\(SQLiteSchema.version); unchanged); update gqlrun or choose another file for the "
-        + "cache", place: path)
+        + "cache", path: path)
   }
 
   /// Whether the file is this user's, and every user of the machine can read it.
@@ -74,7 +74,7 @@ enum SQLiteFile {
       let code = errno
       throw CacheError(
         [EACCES, EPERM, EROFS].contains(code) ? .readOnly : .storage,
-        "cannot create the cache \(path): \(String(cString: strerror(code)))", place: path)
+        "cannot create the cache \(path): \(String(cString: strerror(code)))", path: path)
     }
     close(descriptor)
   }
@@ -95,7 +95,7 @@ enum SQLiteFile {
       guard descriptor >= 0, fsync(descriptor) == 0 else {
         throw CacheError(
           .storage, "cannot synchronize \(name) to disk: \(String(cString: strerror(errno)))",
-          place: path)
+          path: path)
       }
     }
   }
@@ -105,10 +105,10 @@ enum SQLiteFile {
     if let error = error as? CacheError { return error }
     if error is CancellationError {
       return CacheError(
-        .cancelled, "cannot \(action) \(path): the task was cancelled", place: path)
+        .cancelled, "cannot \(action) \(path): the task was cancelled", path: path)
     }
     guard let database = error as? DatabaseError else {
-      return CacheError(.storage, "cannot \(action) \(path): \(error)", place: path)
+      return CacheError(.storage, "cannot \(action) \(path): \(error)", path: path)
     }
     let message = database.message ?? "SQLite error \(database.extendedResultCode.rawValue)"
     let (code, advice): (CacheError.Code, String) =
@@ -132,6 +132,6 @@ enum SQLiteFile {
         (.readOnly, "the file or its directory can only be read (\(message))")
       default: (.storage, message)
       }
-    return CacheError(code, "cannot \(action) \(path): \(advice)", place: path)
+    return CacheError(code, "cannot \(action) \(path): \(advice)", path: path)
   }
 }

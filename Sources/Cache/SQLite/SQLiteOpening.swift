@@ -53,7 +53,7 @@ struct SQLiteOpening {
           StoreNotice(
             .shared,
             "every user of this machine can read the cache \(path); `chmod o-rwx \(path)` changes that",
-            place: path))
+            path: path))
       }
       return opened
     } catch {
@@ -93,7 +93,7 @@ struct SQLiteOpening {
         StoreNotice(
           .readOnly,
           "the cache \(path) can only be read, so nothing new is stored: the file or its directory "
-            + "is not writable", place: path))
+            + "is not writable", path: path))
     }
     return result
   }
@@ -110,7 +110,7 @@ struct SQLiteOpening {
       case .taken: break
       case .impossible(let reason):
         throw CacheError(
-          .storage, "cannot lock the cache \(path) by its file \(lock.path): \(reason)", place: path
+          .storage, "cannot lock the cache \(path) by its file \(lock.path): \(reason)", path: path
         )
       }
     }
@@ -119,7 +119,7 @@ struct SQLiteOpening {
       throw CacheError(
         .busy,
         "cannot open the cache \(path): another process is checking it for damage; try again when it "
-          + "is done, or use another file", place: path)
+          + "is done, or use another file", path: path)
     }
     return false
   }
@@ -152,13 +152,13 @@ struct SQLiteOpening {
     let found = "the cache \(path) is damaged (\(damage.reason))"
     guard options.damage == .rebuild, options.access == .readWrite, isWritable else {
       throw CacheError(
-        .damagedDatabase, "\(found); remove the file to start with an empty cache", place: path)
+        .damagedDatabase, "\(found); remove the file to start with an empty cache", path: path)
     }
     guard isAlone else {
       throw CacheError(
         .damagedDatabase,
         "\(found) and other programs have it open; close them, and it will be renamed and replaced by an empty one",
-        place: path)
+        path: path)
     }
     let aside = try setAside()
     lock?.setSuspect(false)
@@ -166,7 +166,7 @@ struct SQLiteOpening {
     let result = try opened(isAlone, isNew: true)
     options.report(
       StoreNotice(
-        .rebuilt, "\(found); it was renamed to \(aside), and the cache is now empty", place: path)
+        .rebuilt, "\(found); it was renamed to \(aside), and the cache is now empty", path: path)
     )
     return result
   }
@@ -191,7 +191,7 @@ struct SQLiteOpening {
         throw CacheError(
           .storage,
           "cannot rename the damaged cache \(path) to \(aside): \(String(cString: strerror(errno)))",
-          place: path)
+          path: path)
       }
     }
     return aside
@@ -232,7 +232,7 @@ struct SQLiteOpening {
     }
     guard version > 0 else {
       throw CacheError(
-        .storage, "the cache \(path) is empty and cannot be changed", place: path)
+        .storage, "the cache \(path) is empty and cannot be changed", path: path)
     }
     let connections = try SQLiteConnections(
       target, path: path, version: version, isWritable: isWritable, lock: lock)

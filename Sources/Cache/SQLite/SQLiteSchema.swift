@@ -160,7 +160,7 @@ enum SQLiteSchema {
       throw CacheError(
         .foreignDatabase,
         "\(path) has the invalid schema version \(version) (unchanged); choose another "
-          + "file for the cache", place: path)
+          + "file for the cache", path: path)
     }
     return version
   }

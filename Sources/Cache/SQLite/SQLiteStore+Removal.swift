@@ -31,7 +31,7 @@ extension SQLiteStore {
       throw CacheError(
         .storage,
         "the file \(file) of the cache cannot be removed: \(String(cString: strerror(errno)))",
-        place: path)
+        path: path)
     }
   }
 }

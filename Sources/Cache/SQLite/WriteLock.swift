@@ -81,7 +81,7 @@ final class WriteLock: Sendable {
       case .locked: return file.noteHolder()
       case .impossible(let reason):
         throw CacheError(
-          .storage, "cannot lock the cache \(path) by its file \(file.path): \(reason)", place: path
+          .storage, "cannot lock the cache \(path) by its file \(file.path): \(reason)", path: path
         )
       case .taken: break
       }
@@ -102,7 +102,7 @@ final class WriteLock: Sendable {
     CacheError(
       .cancelled,
       "cannot write to the cache \(path): the task was cancelled while it waited for the lock",
-      place: path)
+      path: path)
   }
 }
 
@@ -111,14 +111,14 @@ extension CacheError {
     CacheError(
       .readOnly,
       "cannot write to the cache \(path): it was opened for reading, or the file or its directory is "
-        + "read-only; choose another file, or change its permissions", place: path)
+        + "read-only; choose another file, or change its permissions", path: path)
   }
 
   static func busy(_ path: String, _ holder: String, after wait: Duration) -> CacheError {
     CacheError(
       .busy,
       "cannot write to the cache \(path): \(holder) has been writing to it for \(wait.inWords); try "
-        + "again when it is done, or use another file", place: path)
+        + "again when it is done, or use another file", path: path)
   }
 }
 

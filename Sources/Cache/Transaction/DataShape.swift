@@ -67,7 +67,7 @@ struct DataShape: ~Copyable {
     }
     return CacheError(
       .invalidData, responsePath.isEmpty ? message : "cannot write \(responsePath): \(message)",
-      place: responsePath)
+      path: responsePath)
   }
 }
 

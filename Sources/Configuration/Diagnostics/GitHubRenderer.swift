@@ -7,10 +7,11 @@ struct GitHubRenderer {
   var title: String?
 
   func render(_ diagnostic: PipelineDiagnostic) -> String {
-    let place = diagnostic.place
+    let location = diagnostic.location
     let properties = [
-      "file=\(QuotedText.githubProperty(place.file))", "line=\(place.line)", "col=\(place.column)",
-      "endColumn=\(place.column + place.length)",
+      "file=\(QuotedText.githubProperty(location.file))", "line=\(location.line)",
+      "col=\(location.column)",
+      "endColumn=\(location.column + location.length)",
       "title=\(QuotedText.githubProperty(title ?? diagnostic.code.rawValue))",
     ]
     let text = ([diagnostic.message] + [diagnostic.hint].compactMap { $0 }).joined(separator: "; ")

@@ -7,16 +7,16 @@ struct HumanRenderer {
   let colors: Bool
 
   func render(_ diagnostic: PipelineDiagnostic) -> String {
-    let place = diagnostic.place
-    let number = String(place.line)
+    let location = diagnostic.location
+    let number = String(location.line)
     let gutter = String(repeating: " ", count: number.count + 2)
     let tone = diagnostic.severity == .error ? Tone.error : .warning
     var lines = [
       paint("\(diagnostic.severity)[\(diagnostic.code.rawValue)]", tone)
         + paint(": \(Printable.line(diagnostic.message))", .bold),
-      "\(gutter.dropLast())\(paint("-->", .frame)) \(Printable.line("\(place)"))",
+      "\(gutter.dropLast())\(paint("-->", .frame)) \(Printable.line("\(location)"))",
     ]
-    if let excerpt = source.excerpt(at: place) {
+    if let excerpt = source.excerpt(at: location) {
       let underline = paint(String(repeating: "^", count: excerpt.length), tone)
       let hint = diagnostic.hint.map { " " + paint(Printable.line($0), tone) } ?? ""
       lines += [

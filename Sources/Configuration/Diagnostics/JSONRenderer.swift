@@ -9,15 +9,15 @@ struct JSONRenderer {
   }
 
   private func object(_ diagnostic: PipelineDiagnostic) -> JSONObject {
-    let place = diagnostic.place
+    let location = diagnostic.location
     var object: JSONObject = [
       "severity": .string(diagnostic.severity.rawValue),
       "code": .string(diagnostic.code.rawValue),
       "message": .string(diagnostic.message),
-      "file": .string(place.file),
-      "line": .number(JSONNumber(place.line)),
-      "column": .number(JSONNumber(place.column)),
-      "end_column": .number(JSONNumber(place.column + place.length)),
+      "file": .string(location.file),
+      "line": .number(JSONNumber(location.line)),
+      "column": .number(JSONNumber(location.column)),
+      "end_column": .number(JSONNumber(location.column + location.length)),
     ]
     if let hint = diagnostic.hint { object["hint"] = .string(hint) }
     var notes = JSONObject()

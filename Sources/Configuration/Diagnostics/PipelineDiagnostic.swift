@@ -13,7 +13,7 @@ public struct PipelineDiagnostic: Error, Sendable, Hashable {
   /// What was being read and what was found, in one line. Never contains an expanded value.
   public var message: String
   /// The source location.
-  public var place: SourcePlace
+  public var location: FileLocation
   /// What would work; printed next to the underline.
   public var hint: String?
   /// Further lines, such as the valid options: ("options", "a, b").
@@ -25,17 +25,17 @@ public struct PipelineDiagnostic: Error, Sendable, Hashable {
   ///   - code: The number of the check.
   ///   - message: What was being read and what was found, in one line.
   ///   - severity: An error by default.
-  ///   - place: The source location.
+  ///   - location: The source location.
   ///   - hint: What would work.
   ///   - notes: Further lines, such as the valid options.
   public init(
-    _ code: Code, _ message: String, severity: Severity = .error, at place: SourcePlace,
+    _ code: Code, _ message: String, severity: Severity = .error, at location: FileLocation,
     hint: String? = nil, notes: [Note] = []
   ) {
     self.severity = severity
     self.code = code
     self.message = message
-    self.place = place
+    self.location = location
     self.hint = hint
     self.notes = notes
   }
@@ -104,7 +104,7 @@ extension PipelineDiagnostic {
     /// Credentials where a refusal of the server does not reach them.
     public static let credentials: Code = "P017"
     /// Headers are logged before later plugins change them.
-    public static let loggingPlace: Code = "P018"
+    public static let loggingPosition: Code = "P018"
     /// A secret written literally in the file.
     public static let literalSecret: Code = "P019"
     /// Mutations are retried, and nothing tells the server that it is the same one.

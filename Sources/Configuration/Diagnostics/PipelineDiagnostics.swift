@@ -11,14 +11,14 @@ public struct PipelineDiagnostics: Error, Sendable {
 
   package init(_ all: [PipelineDiagnostic], sources: [SourceText]) {
     self.all = all.enumerated()
-      .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
+      .sorted { ($0.element.location, $0.offset) < ($1.element.location, $1.offset) }
       .map(\.element)
     self.sources = sources
   }
 
   private func source(of diagnostic: PipelineDiagnostic) -> SourceText {
-    sources.first { $0.file == diagnostic.place.file }
-      ?? SourceText(file: diagnostic.place.file, lines: [])
+    sources.first { $0.file == diagnostic.location.file }
+      ?? SourceText(file: diagnostic.location.file, lines: [])
   }
 
   /// The errors only.

@@ -6,7 +6,7 @@ package struct SourceText: Sendable {
   /// The lines of the file, without masking.
   package let lines: [[Unicode.Scalar]]
   /// The source locations of literal secrets, which every excerpt masks.
-  package var secrets: [SourcePlace] = [] {
+  package var secrets: [FileLocation] = [] {
     didSet { maskSecrets() }
   }
   /// The lines with secrets, masked. Computed once: there may be as many diagnostics as secrets.
@@ -73,10 +73,10 @@ package struct SourceText: Sendable {
 
   /// The line of a source location, cut to a readable width, with the offset of the location in it;
   /// `nil` outside the file.
-  func excerpt(at place: SourcePlace) -> Excerpt? {
-    guard place.file == file, lines.indices.contains(place.line - 1) else { return nil }
-    var line = maskedLines[place.line] ?? lines[place.line - 1]
-    var start = min(place.column - 1, line.count)
+  func excerpt(at location: FileLocation) -> Excerpt? {
+    guard location.file == file, lines.indices.contains(location.line - 1) else { return nil }
+    var line = maskedLines[location.line] ?? lines[location.line - 1]
+    var start = min(location.column - 1, line.count)
     let width = 160
     if line.count > width {
       let cut = max(0, min(start - 60, line.count - width))
@@ -84,7 +84,7 @@ package struct SourceText: Sendable {
       if cut > 0 { line[0] = "…" }
       start -= cut
     }
-    let length = max(1, min(place.length, line.count - start))
+    let length = max(1, min(location.length, line.count - start))
     func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
       var view = String.UnicodeScalarView()
       view.append(contentsOf: scalars)

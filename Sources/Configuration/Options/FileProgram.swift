@@ -10,12 +10,12 @@ public struct FileProgram: Sendable, Hashable {
   /// The command, as messages show it.
   public var command: String
   /// The source location of the command.
-  public var place: SourcePlace
+  public var location: FileLocation
 
   /// Creates a description of a program; nothing is started.
-  public init(origin: String, command: String, place: SourcePlace) {
+  public init(origin: String, command: String, location: FileLocation) {
     self.origin = origin
     self.command = command
-    self.place = place
+    self.location = location
   }
 }

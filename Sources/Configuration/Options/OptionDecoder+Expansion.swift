@@ -14,7 +14,7 @@ extension OptionDecoder {
 
   /// The parts with everything put in that is known now; `nil` when something is missing.
   mutating func expanded(
-    _ expansion: Expansion, _ place: SourcePlace, _ label: String
+    _ expansion: Expansion, _ location: FileLocation, _ label: String
   ) -> Expanded? {
     var parts: [Template.Part] = []
     var outside: Set<Int> = []
@@ -31,14 +31,14 @@ extension OptionDecoder {
         let other = fallback ?? environment.lastResort(name)
         guard let text = value.flatMap({ $0.isEmpty ? other ?? $0 : $0 }) ?? other else {
           report(
-            .expansion, "the variable `\(name)` is not set", place,
+            .expansion, "the variable `\(name)` is not set", location,
             "set it, or give a default: ${env:\(name):-…}")
           return nil
         }
         if parts.isEmpty { beginsWithVariable = !(value ?? "").isEmpty }
         parts.append(.text(text))
       case .file(let path):
-        guard let text = contents(of: path, place) else { return nil }
+        guard let text = contents(of: path, location) else { return nil }
         outside.insert(parts.count)
         parts.append(.text(text))
       case .command(let command):
@@ -46,7 +46,7 @@ extension OptionDecoder {
           FileProgram(
             origin: "${exec:…}",
             command: SecretText.looksSecret(command) ? SecretString.redacted : command,
-            place: place))
+            location: location))
         guard let execute = environment.execute else {
           isKnown = isKnown && environment.showsPlaceholders
           hasPlaceholder = true
@@ -59,7 +59,7 @@ extension OptionDecoder {
           parts.append(.text(text))
         } catch {
           report(
-            .expansion, "the command of \(label) failed", place, Self.reason(error))
+            .expansion, "the command of \(label) failed", location, Self.reason(error))
           return nil
         }
       }
@@ -95,20 +95,20 @@ extension OptionDecoder {
     return text[mark.upperBound...].contains { "/?#".contains($0) }
   }
 
-  private mutating func contents(of path: String, _ place: SourcePlace) -> String? {
+  private mutating func contents(of path: String, _ location: FileLocation) -> String? {
     do {
-      let bytes = try environment.readFile(FilePath.resolve(path, in: folder(of: place)))
+      let bytes = try environment.readFile(FilePath.resolve(path, in: folder(of: location)))
       guard bytes.count <= PipelineFileEnvironment.maximumBytes else {
-        report(.expansion, "the file `\(path)` cannot be used", place, "it is larger than 1 MiB")
+        report(.expansion, "the file `\(path)` cannot be used", location, "it is larger than 1 MiB")
         return nil
       }
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        report(.expansion, "the file `\(path)` cannot be used", place, "it is not UTF-8 text")
+        report(.expansion, "the file `\(path)` cannot be used", location, "it is not UTF-8 text")
         return nil
       }
       return text.withoutLastLineBreak
     } catch {
-      report(.expansion, "the file `\(path)` cannot be read", place, Self.reason(error))
+      report(.expansion, "the file `\(path)` cannot be read", location, Self.reason(error))
       return nil
     }
   }
@@ -118,33 +118,33 @@ extension OptionDecoder {
   }
 
   mutating func reportMalformed(
-    _ failure: Expansion.Failure, _ place: SourcePlace, _ label: String
+    _ failure: Expansion.Failure, _ location: FileLocation, _ label: String
   ) {
     switch failure {
     case .unclosed:
-      report(.wrongValue, "`${` in \(label) is not closed", place, "write `$$` for a plain `$`")
+      report(.wrongValue, "`${` in \(label) is not closed", location, "write `$$` for a plain `$`")
     case .withoutScheme(let name):
       report(
-        .wrongValue, "`${\(name)}` in \(label) does not say what it is", place,
+        .wrongValue, "`${\(name)}` in \(label) does not say what it is", location,
         "did you mean `${env:\(name)}`?")
     case .unknownScheme(let scheme):
       let meant = suggestion(for: scheme, in: Expansion.schemes)
       findings.append(
         PipelineDiagnostic(
-          .unknownName, "nothing is known to expand `${\(scheme):…}`", at: place,
+          .unknownName, "nothing is known to expand `${\(scheme):…}`", at: location,
           hint: meant.map { "did you mean `\($0)`?" },
           notes: [.init("expansions", Expansion.schemes.joined(separator: ", "))]))
     case .unnamed(let scheme):
       report(
-        .wrongValue, "`${\(scheme):}` in \(label) names nothing", place,
+        .wrongValue, "`${\(scheme):}` in \(label) names nothing", location,
         "write a name after the colon")
     }
   }
 
   private mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String
+    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation, _ hint: String
   ) {
-    findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }
 
   func isSecret(_ option: OptionDescription, _ name: String) -> Bool {
@@ -156,7 +156,7 @@ extension OptionDecoder {
   }
 
   mutating func reportLiteralSecret(
-    _ expansion: Expansion, isSecret: Bool, _ place: SourcePlace, _ label: String
+    _ expansion: Expansion, isSecret: Bool, _ location: FileLocation, _ label: String
   ) {
     let isLiteral = expansion.parts.contains {
       switch $0 {
@@ -169,9 +169,9 @@ extension OptionDecoder {
       }
     }
     guard isLiteral else { return }
-    secretPlaces.append(place)
+    secretLocations.append(location)
     report(
-      .literalSecret, "\(label) holds a secret that is written in the file", place,
+      .literalSecret, "\(label) holds a secret that is written in the file", location,
       "read it from outside: ${env:NAME} or ${file:path}")
   }
 }

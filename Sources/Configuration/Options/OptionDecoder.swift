@@ -9,7 +9,7 @@ package struct OptionDecoder {
   let environment: PipelineFileEnvironment
   package var findings: [PipelineDiagnostic] = []
   /// Where secrets stand literally.
-  package var secretPlaces: [SourcePlace] = []
+  package var secretLocations: [FileLocation] = []
   /// The commands of `${exec:…}`, run or not.
   package var programs: [FileProgram] = []
   /// The values that came from variables, files and commands into text, and those of URLs' queries.
@@ -22,8 +22,10 @@ package struct OptionDecoder {
     self.environment = environment
   }
 
-  /// The folder that what is written at `place` is relative to.
-  func folder(of place: SourcePlace) -> String { fixedFolder ?? FilePath.folder(of: place.file) }
+  /// The folder that what is written at `location` is relative to.
+  func folder(of location: FileLocation) -> String {
+    fixedFolder ?? FilePath.folder(of: location.file)
+  }
 
   /// Whose options are being read, for messages.
   package struct Owner {
@@ -54,7 +56,7 @@ package struct OptionDecoder {
   ///
   /// What could not be read is left out and reported.
   package mutating func options(
-    _ node: YAMLNode?, table: [OptionDescription], owner: Owner, place: SourcePlace
+    _ node: YAMLNode?, table: [OptionDescription], owner: Owner, location: FileLocation
   ) -> PluginOptions {
     let outerNoun = noun
     noun = owner.noun
@@ -69,15 +71,15 @@ package struct OptionDecoder {
           values.append((option.name, placeholder(value, option, label: label)))
         }
       } else if let text = option.defaultText {
-        values.append((option.name, defaultValue(text, option, label: label, place: place)))
+        values.append((option.name, defaultValue(text, option, label: label, location: location)))
       } else if option.isRequired {
         findings.append(
           PipelineDiagnostic(
-            .wrongValue, "\(owner.subject) needs the \(owner.noun) `\(option.name)`", at: place,
+            .wrongValue, "\(owner.subject) needs the \(owner.noun) `\(option.name)`", at: location,
             hint: "add `\(option.name)`: \(option.type.expectation)"))
       }
     }
-    return PluginOptions(values: values, known: Set(table.map(\.name)), place: place)
+    return PluginOptions(values: values, known: Set(table.map(\.name)), location: location)
   }
 
   /// For a value that is not known because no command was run, the default in its place, as far as a file is
@@ -88,7 +90,7 @@ package struct OptionDecoder {
     guard environment.showsPlaceholders, value.isUnknown, let text = option.defaultText else {
       return value
     }
-    var result = defaultValue(text, option, label: label, place: value.place)
+    var result = defaultValue(text, option, label: label, location: value.location)
     result.shownText = value.shownText
     result.isDefault = false
     return result
@@ -103,7 +105,7 @@ package struct OptionDecoder {
       let example = table.first.map { "`{ \($0.name): … }`" } ?? "nothing"
       findings.append(
         PipelineDiagnostic(
-          .wrongValue, "\(owner.subject) takes \(owner.noun)s, not \(node.kind)", at: node.place,
+          .wrongValue, "\(owner.subject) takes \(owner.noun)s, not \(node.kind)", at: node.location,
           hint: "write \(example)", notes: notes(table, owner)))
       return []
     }
@@ -118,7 +120,8 @@ package struct OptionDecoder {
     let meant = suggestion(for: member.key, in: names)
     findings.append(
       PipelineDiagnostic(
-        .unknownName, "\(owner.subject) has no \(owner.noun) `\(member.key)`", at: member.keyPlace,
+        .unknownName, "\(owner.subject) has no \(owner.noun) `\(member.key)`",
+        at: member.keyLocation,
         hint: meant.map { "did you mean `\($0)`?" }, notes: notes(table, owner)))
   }
 
@@ -128,9 +131,9 @@ package struct OptionDecoder {
   }
 
   private func defaultValue(
-    _ text: String, _ option: OptionDescription, label: String, place: SourcePlace
+    _ text: String, _ option: OptionDescription, label: String, location: FileLocation
   ) -> OptionValue {
-    guard var value = Self.defaultValue(of: option, text, place: place) else {
+    guard var value = Self.defaultValue(of: option, text, location: location) else {
       preconditionFailure("the default of \(label) is not \(option.type.expectation)")
     }
     value.isDefault = true
@@ -139,20 +142,20 @@ package struct OptionDecoder {
 
   /// A default read by the option's own type, or `nil` when the description is wrong.
   package static func defaultValue(
-    of option: OptionDescription, _ text: String, place: SourcePlace
+    of option: OptionDescription, _ text: String, location: FileLocation
   ) -> OptionValue? {
     var decoder = OptionDecoder(folder: ".", environment: PipelineFileEnvironment())
-    var node = YAMLNode(content: .scalar(text, isPlain: false), place: place)
+    var node = YAMLNode(content: .scalar(text, isPlain: false), location: location)
     switch option.type {
     case .list, .map, .object:
-      var composer = YAMLComposer(text, source: SourceText(file: place.file, text: text))
+      var composer = YAMLComposer(text, source: SourceText(file: location.file, text: text))
       guard let composed = composer.compose() else { return nil }
       node = composed
     default: break
     }
     let value = decoder.value(node, option, option.type, label: option.name, name: option.name)
     guard var value, decoder.findings.isEmpty else { return nil }
-    value.place = place
+    value.location = location
     return value
   }
 }
@@ -165,42 +168,42 @@ extension OptionDecoder {
     if case .json = type {
       let json = node.json
       return OptionValue(
-        content: .json(json), place: node.place, shownText: json.jsonText(), isDefault: false)
+        content: .json(json), location: node.location, shownText: json.jsonText(), isDefault: false)
     }
     if node.isNull {
       if case .object = type {
       } else {
-        return mismatch(node.place, label, type, hint: "no value is given")
+        return mismatch(node.location, label, type, hint: "no value is given")
       }
     }
     switch (type, node.content) {
     case (.object(let table), _):
       let owner = Owner(subject: label, noun: noun)
-      let options = options(node, table: table, owner: owner, place: node.place)
+      let options = options(node, table: table, owner: owner, location: node.location)
       return OptionValue(
-        content: .object(options), place: node.place, shownText: "", isDefault: false)
+        content: .object(options), location: node.location, shownText: "", isDefault: false)
     case (.list(let element), .sequence(let nodes)):
       let values = nodes.compactMap {
         value($0, option, element, label: "an element of \(label)", name: name)
       }
       return OptionValue(
-        content: .list(values), place: node.place,
+        content: .list(values), location: node.location,
         shownText: "[\(values.map(\.shownText).joined(separator: ", "))]", isDefault: false)
     case (.map(let element), .mapping(let members)):
       let entries = members.compactMap { member in
         value(member.value, option, element, label: "`\(member.key)` in \(label)", name: member.key)
           .map {
-            OptionValue.Entry(name: member.key, namePlace: member.keyPlace, value: $0)
+            OptionValue.Entry(name: member.key, nameLocation: member.keyLocation, value: $0)
           }
       }
       let shown = entries.map { "\($0.name): \($0.value.shownText)" }.joined(separator: ", ")
       return OptionValue(
-        content: .map(entries), place: node.place,
+        content: .map(entries), location: node.location,
         shownText: shown.isEmpty ? "{}" : "{ \(shown) }", isDefault: false)
     case (_, .scalar(let text, _)):
       return scalar(text, node, option, type, label: label, name: name)
     default:
-      return mismatch(node.place, label, type, hint: "this is \(node.kind)")
+      return mismatch(node.location, label, type, hint: "this is \(node.kind)")
     }
   }
 
@@ -212,16 +215,16 @@ extension OptionDecoder {
     do throws(Expansion.Failure) {
       expansion = try Expansion(text)
     } catch {
-      reportMalformed(error, node.place, label)
+      reportMalformed(error, node.location, label)
       return nil
     }
     let isSecret = isSecret(option, name)
-    reportLiteralSecret(expansion, isSecret: isSecret, node.place, label)
+    reportLiteralSecret(expansion, isSecret: isSecret, node.location, label)
     let shown = isSecret || SecretText.looksSecret(text) ? SecretString.redacted : text
-    guard let expanded = expanded(expansion, node.place, label) else { return nil }
+    guard let expanded = expanded(expansion, node.location, label) else { return nil }
     guard let parts = expanded.known, !expanded.hasPlaceholder || type.isText else {
       return OptionValue(
-        content: .unresolved, place: node.place, shownText: shown, isDefault: false)
+        content: .unresolved, location: node.location, shownText: shown, isDefault: false)
     }
     noteSecrets(expanded, type, option.secrecy)
     let content: OptionValue.Content?
@@ -231,10 +234,10 @@ extension OptionDecoder {
       // A path in a variable was given by the user of the file, in the user's working directory.
       content = self.content(
         parts, node, type, expansion,
-        folder: expanded.beginsWithVariable ? "." : folder(of: node.place), label: label)
+        folder: expanded.beginsWithVariable ? "." : folder(of: node.location), label: label)
     }
     return content.map {
-      OptionValue(content: $0, place: node.place, shownText: shown, isDefault: false)
+      OptionValue(content: $0, location: node.location, shownText: shown, isDefault: false)
     }
   }
 
@@ -250,7 +253,7 @@ extension OptionDecoder {
         findings.append(
           PipelineDiagnostic(
             .wrongValue, "\(label) is read once, so it cannot hold `${context:\(name)}`",
-            at: node.place, hint: "only options expanded per request can"))
+            at: node.location, hint: "only options expanded per request can"))
         return nil
       }
     }
@@ -262,17 +265,17 @@ extension OptionDecoder {
         expansion.isLiteral
         ? error.hint
         : "this expands to something else" + (error.isOutOfRange ? ": out of range" : "")
-      _ = mismatch(node.place, label, type, hint: hint)
+      _ = mismatch(node.location, label, type, hint: hint)
       return nil
     }
   }
 
   private mutating func mismatch(
-    _ place: SourcePlace, _ label: String, _ type: OptionType, hint: String
+    _ location: FileLocation, _ label: String, _ type: OptionType, hint: String
   ) -> OptionValue? {
     findings.append(
       PipelineDiagnostic(
-        .wrongValue, "\(label) takes \(type.expectation)", at: place, hint: hint))
+        .wrongValue, "\(label) takes \(type.expectation)", at: location, hint: hint))
     return nil
   }
 }

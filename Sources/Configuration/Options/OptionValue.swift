@@ -37,7 +37,7 @@ public struct OptionValue: Sendable {
     /// The key.
     public var name: String
     /// The source location of the key.
-    public var namePlace: SourcePlace
+    public var nameLocation: FileLocation
     /// The value.
     public var value: OptionValue
   }
@@ -45,7 +45,7 @@ public struct OptionValue: Sendable {
   /// The value itself.
   public var content: Content
   /// Where it was written; for a default, where the plugin was.
-  public var place: SourcePlace
+  public var location: FileLocation
   /// How the value is shown: as it was written, before expansion; secrets are masked.
   public var shownText: String
   /// Whether the value is the default of the option.

@@ -12,12 +12,12 @@ public struct PluginOptions: Sendable {
   /// The names there are, set or not.
   private let known: Set<String>
   /// Where the options, or else the plugin, were written.
-  public let place: SourcePlace
+  public let location: FileLocation
 
-  init(values: [(name: String, value: OptionValue)], known: Set<String>, place: SourcePlace) {
+  init(values: [(name: String, value: OptionValue)], known: Set<String>, location: FileLocation) {
     self.values = values
     self.known = known
-    self.place = place
+    self.location = location
   }
 
   /// The value of an option, or `nil` when it is unset.
@@ -30,10 +30,10 @@ public struct PluginOptions: Sendable {
   ///
   /// - Parameter path: The option's name; a dotted path reaches into groups, maps and, by index,
   ///   lists: `rules.0.message`.
-  public func place(of path: String) -> SourcePlace {
+  public func location(of path: String) -> FileLocation {
     var rest = path.split(separator: ".").map(String.init)[...]
     guard let name = rest.popFirst(), var value = values.first(where: { $0.name == name })?.value
-    else { return place }
+    else { return location }
     while let name = rest.popFirst() {
       let inner: OptionValue? =
         switch value.content {
@@ -46,7 +46,7 @@ public struct PluginOptions: Sendable {
       guard let inner, !inner.isDefault else { break }
       value = inner
     }
-    return value.place
+    return value.location
   }
 
   /// Whether any value would have needed a command that was not to be run.

@@ -24,7 +24,7 @@ public struct ProjectFile: Sendable {
     /// The text.
     public var value: String
     /// The source location.
-    public var place: SourcePlace
+    public var location: FileLocation
 
     /// Whether the text is a URL.
     public var isURL: Bool { value.contains("://") }
@@ -88,7 +88,7 @@ public struct ProjectFile: Sendable {
         [
           PipelineDiagnostic(
             .unreadable, "the project file cannot be read",
-            at: SourcePlace(file: path, line: 1, column: 1), hint: reason)
+            at: FileLocation(file: path, line: 1, column: 1), hint: reason)
         ], source: SourceText(file: path, lines: []))
     }
     return try load(bytes, file: path, environment: environment)
@@ -161,12 +161,12 @@ extension ProjectFile {
   private static func tree(_ folder: String) -> [String] {
     var files: [String] = []
     var open = [""]
-    while let place = open.popLast(), files.count < 200_000 {
+    while let location = open.popLast(), files.count < 200_000 {
       let names =
         (try? FileManager.default.contentsOfDirectory(
-          atPath: place.isEmpty ? folder : "\(folder)/\(place)")) ?? []
+          atPath: location.isEmpty ? folder : "\(folder)/\(location)")) ?? []
       for name in names where !skipped.contains(name) {
-        let path = place.isEmpty ? name : "\(place)/\(name)"
+        let path = location.isEmpty ? name : "\(location)/\(name)"
         let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(path)")
         switch attributes?[.type] as? FileAttributeType {
         case .typeDirectory: open.append(path)

@@ -16,7 +16,7 @@ struct ProjectReader {
   }
 
   mutating func read(_ bytes: [UInt8]) -> [ProjectFile.Project] {
-    let start = SourcePlace(file: file, line: 1, column: 1)
+    let start = FileLocation(file: file, line: 1, column: 1)
     guard bytes.count <= PipelineFileEnvironment.maximumBytes else {
       report("the file is larger than 1 MiB", start, "no project file is that long")
       return []
@@ -33,7 +33,7 @@ struct ProjectReader {
     guard let root else { return [] }
     guard let members = mapping(root, "a project file") else { return [] }
     guard let projects = members.first(where: { $0.key == "projects" }) else {
-      return [project(members, name: nil, root.place)]
+      return [project(members, name: nil, root.location)]
     }
     checkKeys(members, known: Self.keys + ["projects"])
     guard let entries = mapping(projects.value, "`projects`") else { return [] }
@@ -45,7 +45,7 @@ struct ProjectReader {
           documents: [], endpoints: [])
       }
       return mapping(entry.value, "`\(entry.key)`").map {
-        project($0, name: entry.key, entry.keyPlace)
+        project($0, name: entry.key, entry.keyLocation)
       }
     }
   }
@@ -55,7 +55,7 @@ struct ProjectReader {
   ]
 
   private mutating func project(
-    _ members: [YAMLNode.Member], name: String?, _ place: SourcePlace
+    _ members: [YAMLNode.Member], name: String?, _ location: FileLocation
   ) -> ProjectFile.Project {
     checkKeys(members, known: Self.keys)
     var project = ProjectFile.Project(name: name, schema: [], documents: [], endpoints: [])
@@ -65,7 +65,7 @@ struct ProjectReader {
       case "documents": project.documents += texts(member.value, "`documents`")
       case "exclude":
         project.documents += texts(member.value, "`exclude`").map {
-          ProjectFile.Text(value: "!" + $0.value, place: $0.place)
+          ProjectFile.Text(value: "!" + $0.value, location: $0.location)
         }
       case "endpoints": project.endpoints += endpoints(member.value)
       case "extensions":
@@ -85,7 +85,7 @@ struct ProjectReader {
       findings.append(
         PipelineDiagnostic(
           .unknownName, "a project file has no key `\(member.key)`", severity: .warning,
-          at: member.keyPlace,
+          at: member.keyLocation,
           hint: suggestion(for: member.key, in: known).map { "did you mean `\($0)`?" },
           notes: [.init("keys", known.joined(separator: ", "))]))
     }
@@ -97,7 +97,7 @@ struct ProjectReader {
     case .sequence(let nodes): return nodes.flatMap { schema($0) }
     case .mapping(let members):
       return members.map {
-        ProjectFile.Text(value: expanded($0.key, $0.keyPlace), place: $0.keyPlace)
+        ProjectFile.Text(value: expanded($0.key, $0.keyLocation), location: $0.keyLocation)
       }
     case .scalar: return texts(node, "`schema`")
     }
@@ -117,7 +117,7 @@ struct ProjectReader {
     guard let settings = mapping(member.value, "the endpoint `\(member.key)`") else { return nil }
     guard let url = settings.first(where: { $0.key == "url" }) else {
       report(
-        "the endpoint `\(member.key)` has no `url`", member.keyPlace, "add `url: https://…`")
+        "the endpoint `\(member.key)` has no `url`", member.keyLocation, "add `url: https://…`")
       return nil
     }
     var headers = HTTPFields()
@@ -126,7 +126,7 @@ struct ProjectReader {
         guard let value = texts(header.value, "`\(header.key)`").first?.value else { continue }
         guard let name = HTTPField.Name(header.key), HTTPField.isValidValue(value) else {
           report(
-            "`\(header.key)` cannot be sent as an HTTP field", header.keyPlace,
+            "`\(header.key)` cannot be sent as an HTTP field", header.keyLocation,
             "letters, digits and `-` in the name, no line breaks in the value")
           continue
         }
@@ -142,27 +142,27 @@ struct ProjectReader {
   private mutating func texts(_ node: YAMLNode, _ what: String) -> [ProjectFile.Text] {
     switch node.content {
     case .scalar(let text, _) where !node.isNull && !text.isEmpty:
-      return [ProjectFile.Text(value: expanded(text, node.place), place: node.place)]
+      return [ProjectFile.Text(value: expanded(text, node.location), location: node.location)]
     case .sequence(let nodes):
       return nodes.flatMap { node -> [ProjectFile.Text] in
         if case .scalar = node.content { return texts(node, "an entry of \(what)") }
-        report("an entry of \(what) is text, not \(node.kind)", node.place, nil)
+        report("an entry of \(what) is text, not \(node.kind)", node.location, nil)
         return []
       }
     default:
-      report("\(what) is text or a list of texts, not \(node.kind)", node.place, nil)
+      report("\(what) is text or a list of texts, not \(node.kind)", node.location, nil)
       return []
     }
   }
 
   private mutating func mapping(_ node: YAMLNode, _ what: String) -> [YAMLNode.Member]? {
     if case .mapping(let members) = node.content { return members }
-    report("\(what) is a mapping, not \(node.kind)", node.place, nil)
+    report("\(what) is a mapping, not \(node.kind)", node.location, nil)
     return nil
   }
 
   /// The text with `${NAME}` and `${NAME:default}` replaced by the environment's values.
-  private mutating func expanded(_ text: String, _ place: SourcePlace) -> String {
+  private mutating func expanded(_ text: String, _ location: FileLocation) -> String {
     var result = ""
     var rest = text[...]
     while let start = rest.firstRange(of: "${") {
@@ -182,7 +182,7 @@ struct ProjectReader {
       } else {
         findings.append(
           PipelineDiagnostic(
-            .expansion, "the variable `\(name)` is not set", at: place,
+            .expansion, "the variable `\(name)` is not set", at: location,
             hint: "set it, or write `${\(name):default}`"))
       }
       rest = rest[rest.index(after: end)...]
@@ -190,9 +190,10 @@ struct ProjectReader {
     return result + rest
   }
 
-  private mutating func report(_ message: String, _ place: SourcePlace, _ hint: String?) {
+  private mutating func report(_ message: String, _ location: FileLocation, _ hint: String?) {
     findings.append(
       PipelineDiagnostic(
-        message.contains("the file") ? .unreadable : .wrongValue, message, at: place, hint: hint))
+        message.contains("the file") ? .unreadable : .wrongValue, message, at: location, hint: hint)
+    )
   }
 }

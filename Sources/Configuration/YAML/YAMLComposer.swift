@@ -39,7 +39,7 @@ package struct YAMLComposer {
         let parser = try Parser(yaml: attempt)
         guard let root = try parser.singleRoot() else {
           report(
-            "the file is empty", SourcePlace(file: source.file, line: 1, column: 1),
+            "the file is empty", FileLocation(file: source.file, line: 1, column: 1),
             hint: source.kind.beginning)
           return nil
         }
@@ -55,7 +55,8 @@ package struct YAMLComposer {
         }
         guard let next = renamingKey(at: context.mark, in: attempt, round: renamed.count) else {
           report(
-            "a key of this mapping is given twice", place(context.mark, length: 1), .duplicateKey)
+            "a key of this mapping is given twice", location(context.mark, length: 1), .duplicateKey
+          )
           return nil
         }
         renamed.append((names.first ?? "", context.mark))
@@ -73,68 +74,68 @@ package struct YAMLComposer {
     let rest = names.count > 3 ? " and \(names.count - 3) more keys of this mapping" : ""
     report(
       "\(shown)\(rest) \(names.count == 1 ? "is" : "are") given more than once",
-      place(mark, length: 1), .duplicateKey,
+      location(mark, length: 1), .duplicateKey,
       hint: "keep one of each; further repeated keys are reported after that")
   }
 }
 
 extension YAMLComposer {
   private mutating func node(_ node: Node, depth: Int) -> YAMLNode? {
-    let place = place(of: node)
+    let location = location(of: node)
     guard depth <= YAMLGuard.maximumDepth else {
       report(
-        "nested more than \(YAMLGuard.maximumDepth) levels deep", place,
+        "nested more than \(YAMLGuard.maximumDepth) levels deep", location,
         hint: "no \(source.kind.name) needs that")
       return nil
     }
     guard node.anchor == nil else {
-      report("YAML anchors are not used in \(source.kind.name)s", place, hint: "repeat the text")
+      report("YAML anchors are not used in \(source.kind.name)s", location, hint: "repeat the text")
       return nil
     }
     switch node {
     case .scalar(let scalar):
       return YAMLNode(
-        content: .scalar(scalar.string, isPlain: scalar.style == .plain), place: place)
+        content: .scalar(scalar.string, isPlain: scalar.style == .plain), location: location)
     case .sequence(let sequence):
       var elements: [YAMLNode] = []
       for element in sequence {
         guard let element = self.node(element, depth: depth + 1) else { return nil }
         elements.append(element)
       }
-      return YAMLNode(content: .sequence(elements), place: place)
+      return YAMLNode(content: .sequence(elements), location: location)
     case .mapping(let mapping):
       return members(of: mapping, depth: depth).map {
-        YAMLNode(content: .mapping($0), place: place)
+        YAMLNode(content: .mapping($0), location: location)
       }
     case .alias:
-      report("YAML aliases are not used in \(source.kind.name)s", place, hint: "repeat the text")
+      report("YAML aliases are not used in \(source.kind.name)s", location, hint: "repeat the text")
       return nil
     }
   }
 
   private mutating func members(of mapping: Node.Mapping, depth: Int) -> [YAMLNode.Member]? {
     var members: [YAMLNode.Member] = []
-    var places: [String: SourcePlace] = [:]
+    var locations: [String: FileLocation] = [:]
     for (key, value) in mapping {
-      let keyPlace = place(of: key)
+      let keyLocation = location(of: key)
       guard case .scalar(let scalar) = key else {
-        report("a key is a word, not a list or a mapping", keyPlace, hint: "write `key: value`")
+        report("a key is a word, not a list or a mapping", keyLocation, hint: "write `key: value`")
         return nil
       }
-      let name = originalKey(scalar.string, at: keyPlace)
+      let name = originalKey(scalar.string, at: keyLocation)
       guard let value = node(value, depth: depth + 1) else { return nil }
-      if let first = places[name] {
-        reportRepeated(name, keyPlace, first)
+      if let first = locations[name] {
+        reportRepeated(name, keyLocation, first)
         continue
       }
-      places[name] = keyPlace
-      members.append(YAMLNode.Member(key: name, keyPlace: keyPlace, value: value))
+      locations[name] = keyLocation
+      members.append(YAMLNode.Member(key: name, keyLocation: keyLocation, value: value))
     }
     return members
   }
 
   /// Reports a repeated key at the later of the two source locations, in either order of discovery.
-  private mutating func reportRepeated(_ key: String, _ one: SourcePlace, _ other: SourcePlace) {
+  private mutating func reportRepeated(_ key: String, _ one: FileLocation, _ other: FileLocation) {
     report(
       "`\(key)` is given twice", max(one, other), .duplicateKey,
       hint: "first given in line \(min(one, other).line)")
@@ -183,12 +184,12 @@ extension YAMLComposer {
   }
 
   /// The key as written, if `key` was renamed.
-  private func originalKey(_ key: String, at place: SourcePlace) -> String {
+  private func originalKey(_ key: String, at location: FileLocation) -> String {
     guard let first = key.unicodeScalars.first,
       (Self.firstStandIn..<Self.firstStandIn + 100).contains(first.value)
     else { return key }
-    let line = source.lines[place.line - 1]
-    var column = place.column - 1
+    let line = source.lines[location.line - 1]
+    var column = location.column - 1
     if line[column] == "\"" || line[column] == "'" { column += 1 }
     var view = String.UnicodeScalarView()
     view.append(line[column])
@@ -198,33 +199,33 @@ extension YAMLComposer {
 }
 
 extension YAMLComposer {
-  private func place(of node: Node) -> SourcePlace {
-    guard let mark = node.mark else { return SourcePlace(file: source.file, line: 1, column: 1) }
-    guard source.lines.indices.contains(mark.line - 1) else { return place(mark, length: 1) }
+  private func location(of node: Node) -> FileLocation {
+    guard let mark = node.mark else { return FileLocation(file: source.file, line: 1, column: 1) }
+    guard source.lines.indices.contains(mark.line - 1) else { return location(mark, length: 1) }
     let line = source.lines[mark.line - 1].dropFirst(max(0, mark.column - 1))
     switch node {
     case .scalar(let scalar):
       switch scalar.style {
       case .singleQuoted, .doubleQuoted:
-        return place(mark, length: quotedLength(line) ?? trimmedLength(from: mark))
-      case .literal, .folded: return place(mark, length: 1)
+        return location(mark, length: quotedLength(line) ?? trimmedLength(from: mark))
+      case .literal, .folded: return location(mark, length: 1)
       default:
         let length = scalar.string.unicodeScalars.count
-        return place(mark, length: max(1, min(length, trimmedLength(from: mark))))
+        return location(mark, length: max(1, min(length, trimmedLength(from: mark))))
       }
     case .sequence, .mapping, .alias:
       guard let first = line.first, first == "{" || first == "[" else {
-        return place(mark, length: keyLength(line))
+        return location(mark, length: keyLength(line))
       }
-      return place(mark, length: flowLength(line))
+      return location(mark, length: flowLength(line))
     }
   }
 
-  private func place(_ mark: Mark, length: Int) -> SourcePlace {
+  private func location(_ mark: Mark, length: Int) -> FileLocation {
     let line = min(max(1, mark.line), source.lines.count)
     let width = source.lines[line - 1].count
     let column = mark.line > line ? width + 1 : max(1, mark.column)
-    return SourcePlace(file: source.file, line: line, column: column, length: length)
+    return FileLocation(file: source.file, line: line, column: column, length: length)
   }
 
   /// The length of quoted text up to its closing quote; `nil` if the quote is on another line.
@@ -273,32 +274,32 @@ extension YAMLComposer {
 
 extension YAMLComposer {
   private mutating func report(
-    _ message: String, _ place: SourcePlace, _ code: PipelineDiagnostic.Code = .unreadable,
+    _ message: String, _ location: FileLocation, _ code: PipelineDiagnostic.Code = .unreadable,
     hint: String? = nil
   ) {
-    findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }
 
   private mutating func report(_ error: any Error) {
     switch error {
     case YamlError.scanner(let context, let problem, let mark, _),
       YamlError.parser(let context, let problem, let mark, _):
-      let place = place(mark, length: 1)
+      let location = location(mark, length: 1)
       let context = context.map { "\($0.text) (line \($0.mark.line)), " } ?? ""
-      report("not valid YAML: \(context)\(problem)", place, hint: hint(for: problem, place))
+      report("not valid YAML: \(context)\(problem)", location, hint: hint(for: problem, location))
     case YamlError.composer(_, let problem, let mark, _) where problem.contains("another document"):
       report(
-        "a \(source.kind.name) holds one YAML document", place(mark, length: 3),
+        "a \(source.kind.name) holds one YAML document", location(mark, length: 3),
         hint: "put this one into a file of its own")
     case YamlError.composer(_, let problem, let mark, _):
-      report("not valid YAML: \(problem)", place(mark, length: 1))
+      report("not valid YAML: \(problem)", location(mark, length: 1))
     default:
-      report("not readable as YAML", SourcePlace(file: source.file, line: 1, column: 1))
+      report("not readable as YAML", FileLocation(file: source.file, line: 1, column: 1))
     }
   }
 
-  private func hint(for problem: String, _ place: SourcePlace) -> String? {
-    let line = source.lines[place.line - 1]
+  private func hint(for problem: String, _ location: FileLocation) -> String? {
+    let line = source.lines[location.line - 1]
     var view = String.UnicodeScalarView()
     view.append(contentsOf: line)
     if problem.contains("','") && String(view).contains("${") {

@@ -178,7 +178,7 @@ struct YAMLGuard {
     findings.append(
       PipelineDiagnostic(
         .unreadable, message,
-        at: SourcePlace(file: source.file, line: line + 1, column: column + 1, length: length),
+        at: FileLocation(file: source.file, line: line + 1, column: column + 1, length: length),
         hint: hint))
   }
 }

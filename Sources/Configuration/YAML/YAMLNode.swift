@@ -11,22 +11,22 @@ package struct YAMLNode: Sendable {
 
   package struct Member: Sendable {
     package var key: String
-    package var keyPlace: SourcePlace
+    package var keyLocation: FileLocation
     package var value: YAMLNode
 
-    package init(key: String, keyPlace: SourcePlace, value: YAMLNode) {
+    package init(key: String, keyLocation: FileLocation, value: YAMLNode) {
       self.key = key
-      self.keyPlace = keyPlace
+      self.keyLocation = keyLocation
       self.value = value
     }
   }
 
   package var content: Content
-  package var place: SourcePlace
+  package var location: FileLocation
 
-  package init(content: Content, place: SourcePlace) {
+  package init(content: Content, location: FileLocation) {
     self.content = content
-    self.place = place
+    self.location = location
   }
 
   /// Whether the value is empty, or a plain `null` or `~`.

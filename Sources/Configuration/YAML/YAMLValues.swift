@@ -17,7 +17,7 @@ public enum YAMLValues {
   ) throws(PipelineDiagnostics) -> JSONValue {
     var source = SourceText(file: file, lines: [])
     source.kind = .variables
-    let start = SourcePlace(file: file, line: 1, column: 1)
+    let start = FileLocation(file: file, line: 1, column: 1)
     guard bytes.count <= PipelineFileEnvironment.maximumBytes,
       let text = String(validating: bytes, as: UTF8.self)
     else {

@@ -214,8 +214,8 @@ struct Execution: Sendable {
 
   /// Nulls the outermost buffered value, because it has become too large.
   private mutating func giveUpHeld() {
-    guard let place = frames.firstIndex(where: \.isHeld) else { return }
-    frames.removeLast(frames.count - place - 1)
+    guard let position = frames.firstIndex(where: \.isHeld) else { return }
+    frames.removeLast(frames.count - position - 1)
     held = 1
     report(
       RequestError(

@@ -135,16 +135,16 @@ struct Planner {
 /// Fields by response key, in the order of the keys' first occurrence.
 private struct CollectedFields {
   private(set) var inOrder: [(key: String, fields: [Field])] = []
-  private var places: [String: Int] = [:]
+  private var positions: [String: Int] = [:]
   /// The fragments spread so far.
   var visited: Set<String> = []
 
   mutating func append(_ field: Field) {
     let key = field.responseKey
-    if let place = places[key] {
-      inOrder[place].fields.append(field)
+    if let position = positions[key] {
+      inOrder[position].fields.append(field)
     } else {
-      places[key] = inOrder.count
+      positions[key] = inOrder.count
       inOrder.append((key, [field]))
     }
   }

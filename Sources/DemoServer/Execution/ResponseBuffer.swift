@@ -22,8 +22,8 @@ struct ResponseBuffer: Sendable {
   }
 
   /// Removes the bytes from an offset to the end.
-  mutating func cut(to place: Int) {
-    bytes.removeLast(end - place)
+  mutating func cut(to position: Int) {
+    bytes.removeLast(end - position)
   }
 
   mutating func append(_ byte: UInt8) { bytes.append(byte) }

@@ -144,8 +144,8 @@ struct VariableCoercion {
       case .index(let index): "[\(index)]"
       }
     }.joined()
-    let place = path.isEmpty ? "" : " at \"\(name)\(steps)\""
-    report("Variable \"$\(name)\" got invalid value \(shown(value))\(place); \(reason)")
+    let position = path.isEmpty ? "" : " at \"\(name)\(steps)\""
+    report("Variable \"$\(name)\" got invalid value \(shown(value))\(position); \(reason)")
     return nil
   }
 

@@ -26,8 +26,8 @@ struct FeedText: Sendable, Hashable {
   func appendEscaped(to bytes: inout [UInt8]) {
     var draw = draw
     let escaped = Words.escapedPairs
-    for place in 0..<pairs {
-      if place > 0 { bytes.append(UInt8(ascii: " ")) }
+    for position in 0..<pairs {
+      if position > 0 { bytes.append(UInt8(ascii: " ")) }
       bytes.append(contentsOf: escaped[draw.next(escaped.count)])
     }
   }

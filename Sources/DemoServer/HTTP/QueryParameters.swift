@@ -20,17 +20,17 @@ struct QueryParameters: Sendable {
   private static func decode(_ text: Substring.UTF8View) -> String {
     let source = Array(text)
     var bytes: [UInt8] = []
-    var place = 0
-    while place < source.count {
-      let byte = source[place]
-      if byte == UInt8(ascii: "%"), place + 2 < source.count,
-        let high = hexValue(source[place + 1]), let low = hexValue(source[place + 2])
+    var position = 0
+    while position < source.count {
+      let byte = source[position]
+      if byte == UInt8(ascii: "%"), position + 2 < source.count,
+        let high = hexValue(source[position + 1]), let low = hexValue(source[position + 2])
       {
         bytes.append(high << 4 | low)
-        place += 3
+        position += 3
       } else {
         bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-        place += 1
+        position += 1
       }
     }
     return String(decoding: bytes, as: UTF8.self)

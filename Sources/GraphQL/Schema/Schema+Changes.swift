@@ -134,15 +134,15 @@ struct SchemaComparison {
       report(.valueAddedToEnum, "\(value.name.value) was added to enum type \(before.name).")
     }
     for value in before.values {
-      let place = "\(before.name).\(value.name.value)"
+      let coordinate = "\(before.name).\(value.name.value)"
       guard let other = after.values[value.name.value] else {
         report(
           .valueRemovedFromEnum,
           "\(value.name.value) was removed from enum type \(before.name).")
         continue
       }
-      compareDescriptions(value.description?.value, other.description?.value, place)
-      compareDeprecations(value.deprecationReason, other.deprecationReason, place)
+      compareDescriptions(value.description?.value, other.description?.value, coordinate)
+      compareDeprecations(value.deprecationReason, other.deprecationReason, coordinate)
     }
   }
 
@@ -169,15 +169,15 @@ struct SchemaComparison {
     }
     for field in before {
       guard let other = after[field.name.value] else { continue }
-      let place = "\(type).\(field.name.value)"
-      compareArguments(place, NamedList(field.arguments), NamedList(other.arguments))
+      let coordinate = "\(type).\(field.name.value)"
+      compareArguments(coordinate, NamedList(field.arguments), NamedList(other.arguments))
       if !field.type.isSameType(as: other.type) {
         report(
           field.type.isSafeAsOutput(other.type) ? .fieldChangedKindSafe : .fieldChangedKind,
-          "\(place) changed type from \(field.type.printed()) to \(other.type.printed()).")
+          "\(coordinate) changed type from \(field.type.printed()) to \(other.type.printed()).")
       }
-      compareDescriptions(field.description?.value, other.description?.value, place)
-      compareDeprecations(field.deprecationReason, other.deprecationReason, place)
+      compareDescriptions(field.description?.value, other.description?.value, coordinate)
+      compareDeprecations(field.deprecationReason, other.deprecationReason, coordinate)
     }
     for field in after where before[field.name.value] == nil {
       report(.fieldAdded, "\(type).\(field.name.value) was added.")
@@ -186,17 +186,18 @@ struct SchemaComparison {
 
   // MARK: - Helpers
 
-  mutating func compareDescriptions(_ before: String?, _ after: String?, _ place: String) {
+  mutating func compareDescriptions(_ before: String?, _ after: String?, _ coordinate: String) {
     guard before ?? "" != after ?? "" else { return }
-    report(.descriptionChanged, "The description of \(place) changed.")
+    report(.descriptionChanged, "The description of \(coordinate) changed.")
   }
 
-  mutating func compareDeprecations(_ before: String?, _ after: String?, _ place: String) {
+  mutating func compareDeprecations(_ before: String?, _ after: String?, _ coordinate: String) {
     switch (before, after) {
-    case (nil, let reason?): report(.deprecationChanged, "\(place) is now deprecated: \(reason)")
-    case (_?, nil): report(.deprecationChanged, "\(place) is no longer deprecated.")
+    case (nil, let reason?):
+      report(.deprecationChanged, "\(coordinate) is now deprecated: \(reason)")
+    case (_?, nil): report(.deprecationChanged, "\(coordinate) is no longer deprecated.")
     case (let before?, let after?) where before != after:
-      report(.deprecationChanged, "The reason why \(place) is deprecated changed: \(after)")
+      report(.deprecationChanged, "The reason why \(coordinate) is deprecated changed: \(after)")
     default: break
     }
   }

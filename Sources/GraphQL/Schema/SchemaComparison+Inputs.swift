@@ -3,22 +3,22 @@ extension SchemaComparison {
   // MARK: - Arguments and input fields
 
   mutating func compareArguments(
-    _ place: String, _ before: NamedList<InputValueDefinition>,
+    _ coordinate: String, _ before: NamedList<InputValueDefinition>,
     _ after: NamedList<InputValueDefinition>
   ) {
     for argument in before where after[argument.name.value] == nil {
-      report(.argumentRemoved, "\(place) arg \(argument.name.value) was removed.")
+      report(.argumentRemoved, "\(coordinate) arg \(argument.name.value) was removed.")
     }
     for argument in before {
       guard let other = after[argument.name.value] else { continue }
-      compare(argument, other, "\(place) arg \(argument.name.value)", .argument)
+      compare(argument, other, "\(coordinate) arg \(argument.name.value)", .argument)
     }
     for argument in after where before[argument.name.value] == nil {
       let name = argument.name.value
       if argument.isRequired {
-        report(.requiredArgumentAdded, "A required arg \(name) on \(place) was added.")
+        report(.requiredArgumentAdded, "A required arg \(name) on \(coordinate) was added.")
       } else {
-        report(.optionalArgumentAdded, "An optional arg \(name) on \(place) was added.")
+        report(.optionalArgumentAdded, "An optional arg \(name) on \(coordinate) was added.")
       }
     }
   }
@@ -103,14 +103,15 @@ extension SchemaComparison {
 
   /// Compares an input value that both versions have.
   mutating func compare(
-    _ before: InputValueDefinition, _ after: InputValueDefinition, _ place: String,
+    _ before: InputValueDefinition, _ after: InputValueDefinition, _ coordinate: String,
     _ position: InputPosition
   ) {
     let isSafe = before.type.isSafeAsInput(after.type)
     if !before.type.isSameType(as: after.type) {
       report(
         isSafe ? position.typeChangedSafely : position.typeChanged,
-        "\(place) \(position.typeVerb) from \(before.type.printed()) to \(after.type.printed()).")
+        "\(coordinate) \(position.typeVerb) from \(before.type.printed()) to \(after.type.printed())."
+      )
     }
     if isSafe {
       let value = old.defaultValue(of: before)?.sorted.printed()
@@ -118,21 +119,23 @@ extension SchemaComparison {
       switch (value, other) {
       case (let value?, let other?) where value != other:
         report(
-          position.defaultChanged, "\(place) has changed defaultValue from \(value) to \(other).")
+          position.defaultChanged,
+          "\(coordinate) has changed defaultValue from \(value) to \(other).")
       // Documents that leave it out were valid, and are no longer.
       case (_?, nil) where after.isRequired:
         report(
-          position.becameRequired, "\(place) defaultValue was removed, so a value is required.")
+          position.becameRequired, "\(coordinate) defaultValue was removed, so a value is required."
+        )
       case (_?, nil):
-        report(position.defaultChanged, "\(place) defaultValue was removed.")
+        report(position.defaultChanged, "\(coordinate) defaultValue was removed.")
       case (nil, let other?):
-        report(position.defaultAdded, "\(place) defaultValue \(other) was added.")
+        report(position.defaultAdded, "\(coordinate) defaultValue \(other) was added.")
       default:
         break
       }
     }
-    compareDescriptions(before.description?.value, after.description?.value, place)
-    compareDeprecations(before.deprecationReason, after.deprecationReason, place)
+    compareDescriptions(before.description?.value, after.description?.value, coordinate)
+    compareDeprecations(before.deprecationReason, after.deprecationReason, coordinate)
   }
 }
 

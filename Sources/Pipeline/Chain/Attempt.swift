@@ -177,7 +177,7 @@ extension Attempt {
       throw ChainError(
         .cache, .cacheMiss,
         "\(what)\(request.label) \(why), and the policy cache-only asks nobody else",
-        place: stop.id)
+        entry: stop.id)
     }
   }
 
@@ -201,7 +201,7 @@ extension Attempt {
       throw error
     } catch {
       throw ChainError(
-        .cache, .cacheReadFailed, "the cache could not be read", place: stop.id, cause: error)
+        .cache, .cacheReadFailed, "the cache could not be read", entry: stop.id, cause: error)
     }
   }
 }
@@ -215,7 +215,7 @@ extension Attempt {
       throw ChainError(
         .chain, .noResult,
         "the policy cache-only forbids the network, and no cache was read; add `- cache-read`",
-        place: PluginStage.cache.rawValue)
+        entry: PluginStage.cache.rawValue)
     }
     guard let builder = routes.builder else {
       throw ChainError(
@@ -224,7 +224,7 @@ extension Attempt {
     guard let parser = route.parser else {
       throw ChainError(
         .chain, .noResult, "no plugin of the chain parses responses; add `- parse`",
-        place: PluginStage.parsing.rawValue)
+        entry: PluginStage.parsing.rawValue)
     }
     let message = builder.message(for: request)
     let sent = services.clock.now()
@@ -243,7 +243,7 @@ extension Attempt {
     let missing = MissingResult(of: request)
     return ResponseStream(pull: { [self] in
       guard var result = try await results.next() else {
-        try missing.check(request, place: parser.id)
+        try missing.check(request, entry: parser.id)
         return nil
       }
       missing.came()
@@ -266,7 +266,7 @@ extension Attempt {
     guard index < route.http.count else {
       throw ChainError(
         .chain, .noResult, "no plugin of the chain sends requests; add `- fetch`",
-        place: PluginStage.http.rawValue)
+        entry: PluginStage.http.rawValue)
     }
     let stop = route.http[index]
     var response = try await stop.interceptor.intercept(
@@ -324,11 +324,11 @@ private final class MissingResult: Sendable {
   func came() { isMissing.store(false, ordering: .relaxed) }
 
   /// Call this at the end of the stream.
-  func check(_ request: GraphQLRequest, place: String) throws {
+  func check(_ request: GraphQLRequest, entry: String) throws {
     guard isMissing.load(ordering: .relaxed) else { return }
     throw ChainError(
       .chain, .noResult, "the parsing stage ended without a result for \(request.label)",
-      place: place)
+      entry: entry)
   }
 }
 

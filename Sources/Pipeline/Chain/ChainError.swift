@@ -13,7 +13,7 @@ public struct ChainError: Error, Sendable {
   /// A description for people, without secrets.
   public var message: String
   /// The identifier of the chain's entry, or the name of the stage, in which the error occurred.
-  public var place: String?
+  public var entry: String?
   /// The underlying error; `nil` if there is none.
   public var cause: (any Error)?
   /// The response that was rejected.
@@ -30,20 +30,20 @@ public struct ChainError: Error, Sendable {
   ///   - code: The kind of error.
   ///   - message: What was being done, what was found and what would work. Must not contain
   ///     secrets.
-  ///   - place: The identifier of the entry, or the name of the stage.
+  ///   - entry: The identifier of the entry, or the name of the stage.
   ///   - cause: The underlying error.
   ///   - http: The response that was rejected.
   ///   - graphQLErrors: The errors of the response.
   ///   - delivery: How far the request got.
   public init(
-    _ layer: Layer, _ code: Code, _ message: String, place: String? = nil,
+    _ layer: Layer, _ code: Code, _ message: String, entry: String? = nil,
     cause: (any Error)? = nil, http: HTTPFailure? = nil, graphQLErrors: [GraphQLError] = [],
     delivery: Delivery? = nil
   ) {
     self.layer = layer
     self.code = code
     self.message = message
-    self.place = place
+    self.entry = entry
     self.cause = cause
     self.http = http
     self.graphQLErrors = graphQLErrors
@@ -177,8 +177,8 @@ extension ChainError {
 extension ChainError: CustomStringConvertible {
   /// Entry, message and cause, on one line.
   public var description: String {
-    let place = place.map { "\($0): " } ?? ""
+    let entry = entry.map { "\($0): " } ?? ""
     let cause = cause.map { " (\($0))" } ?? ""
-    return Printable.line("\(place)\(message)\(cause)")
+    return Printable.line("\(entry)\(message)\(cause)")
   }
 }

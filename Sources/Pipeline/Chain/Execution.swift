@@ -174,7 +174,7 @@ extension Execution {
     } catch {
       throw ChainError(
         .cache, .cacheWriteFailed, "the result of \(request.label) could not be kept",
-        place: stop.id, cause: error)
+        entry: stop.id, cause: error)
     }
   }
 }

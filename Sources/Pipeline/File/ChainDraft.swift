@@ -2,7 +2,7 @@
 struct ChainDraft {
   var name: String
   /// The source location of the plugin's name.
-  var place: SourcePlace
+  var location: FileLocation
   var id: String
   /// The plugin with its options; those that could not be read have their defaults.
   var plugin: any Plugin
@@ -17,11 +17,11 @@ struct ChainDraft {
   let placement: Placement
 
   init(
-    name: String, place: SourcePlace, id: String, plugin: any Plugin, options: PluginOptions,
+    name: String, location: FileLocation, id: String, plugin: any Plugin, options: PluginOptions,
     condition: OperationCondition, isSound: Bool, hasCommands: Bool
   ) {
     self.name = name
-    self.place = place
+    self.location = location
     self.id = id
     self.plugin = plugin
     self.options = options

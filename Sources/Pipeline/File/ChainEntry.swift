@@ -18,8 +18,8 @@ struct ChainEntry {
     self.node = node
     switch node.content {
     case .scalar(let name, _) where !node.isNull:
-      let nothing = YAMLNode(content: .scalar("", isPlain: true), place: node.place)
-      members = [.init(key: name, keyPlace: node.place, value: nothing)]
+      let nothing = YAMLNode(content: .scalar("", isPlain: true), location: node.location)
+      members = [.init(key: name, keyLocation: node.location, value: nothing)]
     case .mapping(let pairs): members = pairs
     default: members = []
     }
@@ -33,12 +33,12 @@ struct ChainEntry {
     self.members = members
     plugin = other.plugin
     isKnown = other.isKnown
-    node = YAMLNode(content: .mapping(members), place: other.node.place)
+    node = YAMLNode(content: .mapping(members), location: other.node.location)
   }
 
   subscript(key: String) -> YAMLNode.Member? { members.first { $0.key == key } }
 
-  var place: SourcePlace { plugin?.keyPlace ?? members.first?.keyPlace ?? node.place }
+  var location: FileLocation { plugin?.keyLocation ?? members.first?.keyLocation ?? node.location }
 
   /// The same entry without the keys that change an inherited chain.
   var withoutChanges: ChainEntry {
@@ -62,8 +62,8 @@ struct ChainEntry {
   /// The entry as a node with an explicit identifier, which then depends on no other entry.
   func node(id: String) -> YAMLNode {
     guard isKnown, self["id"] == nil, let plugin else { return node }
-    let value = YAMLNode(content: .scalar(id, isPlain: true), place: plugin.keyPlace)
-    let member = YAMLNode.Member(key: "id", keyPlace: plugin.keyPlace, value: value)
-    return YAMLNode(content: .mapping(members + [member]), place: node.place)
+    let value = YAMLNode(content: .scalar(id, isPlain: true), location: plugin.keyLocation)
+    let member = YAMLNode.Member(key: "id", keyLocation: plugin.keyLocation, value: value)
+    return YAMLNode(content: .mapping(members + [member]), location: node.location)
   }
 }

@@ -8,16 +8,16 @@ struct ChainRules {
   /// Whether entries name unknown plugins, so that no plugin can be said to be missing.
   let hasUnknown: Bool
   /// The source location of the key `chain`.
-  let place: SourcePlace
+  let location: FileLocation
   private(set) var findings: [PipelineDiagnostic] = []
 
   init(
-    _ drafts: [ChainDraft], features: Set<PipelineFeature>, hasUnknown: Bool, place: SourcePlace
+    _ drafts: [ChainDraft], features: Set<PipelineFeature>, hasUnknown: Bool, location: FileLocation
   ) {
     self.drafts = drafts
     self.features = features
     self.hasUnknown = hasUnknown
-    self.place = place
+    self.location = location
   }
 
   mutating func check() {
@@ -79,7 +79,7 @@ extension ChainRules {
       let name = atChain ? named(index) : quoted(index)
       report(
         rule, index, filled(rule.text, name), filled(rule.remedy, quoted(index)),
-        at: atChain ? place : nil)
+        at: atChain ? location : nil)
     case .feature(let feature):
       guard !features.contains(feature) else { return }
       report(rule, index, filled(rule.text, quoted(index)), filled(rule.remedy, quoted(index)))
@@ -144,7 +144,7 @@ extension ChainRules {
     else { return }
     findings.append(
       PipelineDiagnostic(
-        .fetch, "no plugin of this chain fetches", at: place,
+        .fetch, "no plugin of this chain fetches", at: location,
         hint: "add `- fetch`, and `- parse` below it"))
   }
 }
@@ -163,8 +163,8 @@ extension ChainRules {
 
   /// "`fetch` (line 12)", with the file where that is not the one of the chain.
   private func named(_ index: Int) -> String {
-    let target = drafts[index].place
-    let file = target.file == place.file ? "" : " of \(target.file)"
+    let target = drafts[index].location
+    let file = target.file == location.file ? "" : " of \(target.file)"
     return "\(quoted(index)) (line \(target.line)\(file))"
   }
 
@@ -178,16 +178,17 @@ extension ChainRules {
 
   private mutating func report(
     _ rule: PlacementRule, _ index: Int, _ message: String, _ hint: String?,
-    at place: SourcePlace? = nil
+    at location: FileLocation? = nil
   ) {
     findings.append(
       PipelineDiagnostic(
-        rule.code, message, severity: rule.severity, at: place ?? drafts[index].place, hint: hint))
+        rule.code, message, severity: rule.severity, at: location ?? drafts[index].location,
+        hint: hint))
   }
 
   private mutating func report(
     _ code: PipelineDiagnostic.Code, _ index: Int, _ message: String, _ hint: String
   ) {
-    findings.append(PipelineDiagnostic(code, message, at: drafts[index].place, hint: hint))
+    findings.append(PipelineDiagnostic(code, message, at: drafts[index].location, hint: hint))
   }
 }

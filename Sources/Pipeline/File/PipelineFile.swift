@@ -101,7 +101,7 @@ public enum PipelineFile {
         [
           PipelineDiagnostic(
             .unreadable, "the pipeline file cannot be read",
-            at: SourcePlace(file: path, line: 1, column: 1), hint: reason)
+            at: FileLocation(file: path, line: 1, column: 1), hint: reason)
         ], source: SourceText(file: path, lines: []))
     }
   }

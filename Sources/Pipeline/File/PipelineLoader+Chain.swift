@@ -14,25 +14,25 @@ extension PipelineLoader {
         return nil
       }
       report(
-        .wrongValue, "a pipeline file needs the key `chain`", root.place,
+        .wrongValue, "a pipeline file needs the key `chain`", root.location,
         "add `chain:` and a list of plugins")
       return nil
     }
     guard case .sequence(let nodes) = chain.value.content, !nodes.isEmpty else {
       report(
         .wrongValue, "`chain` takes a list of plugins",
-        chain.value.isNull ? chain.keyPlace : chain.value.place, "write `- plugin` lines")
+        chain.value.isNull ? chain.keyLocation : chain.value.location, "write `- plugin` lines")
       return nil
     }
     guard nodes.count <= ChainEntry.mostEntries else {
       report(
         .wrongValue,
         "`chain` has \(nodes.count) entries; at most \(ChainEntry.mostEntries) are allowed",
-        chain.keyPlace, "remove entries, or split the file into several pipelines")
+        chain.keyLocation, "remove entries, or split the file into several pipelines")
       return nil
     }
     var drafts = Drafts()
-    var ids: [String: SourcePlace] = [:]
+    var ids: [String: FileLocation] = [:]
     for node in nodes {
       if let draft = draft(node, ids: &ids) {
         drafts.known.append(draft)
@@ -44,17 +44,18 @@ extension PipelineLoader {
   }
 
   private mutating func draft(
-    _ node: YAMLNode, ids: inout [String: SourcePlace]
+    _ node: YAMLNode, ids: inout [String: FileLocation]
   ) -> ChainDraft? {
     let entry = ChainEntry(node, registry)
     guard !entry.members.isEmpty else {
       report(
         .wrongValue, "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
-        node.place, "name a plugin")
+        node.location, "name a plugin")
       return nil
     }
     guard let named = entry.plugin else {
-      report(.wrongValue, "this entry names no plugin", node.place, "write `- plugin: {options}`")
+      report(
+        .wrongValue, "this entry names no plugin", node.location, "write `- plugin: {options}`")
       return nil
     }
     let members = entry.members
@@ -62,7 +63,7 @@ extension PipelineLoader {
     else {
       decoder.findings.append(
         PipelineDiagnostic(
-          .unknownName, "there is no plugin `\(named.key)`", at: named.keyPlace,
+          .unknownName, "there is no plugin `\(named.key)`", at: named.keyLocation,
           hint: registry.suggestion(for: named.key).map { "did you mean `\($0)`?" },
           notes: [.init("plugins", registry.names.joined(separator: ", "))]))
       return nil
@@ -75,11 +76,11 @@ extension PipelineLoader {
     let programsBefore = decoder.programs.count
     let options = decoder.options(
       named.value, table: description.options,
-      owner: .init(subject: "`\(named.key)`", noun: "option"), place: named.keyPlace)
+      owner: .init(subject: "`\(named.key)`", noun: "option"), location: named.keyLocation)
     let (configured, errors) = plugin.read(from: options)
     for error in errors { report(error, named.key, options) }
     return ChainDraft(
-      name: named.key, place: named.keyPlace,
+      name: named.key, location: named.keyLocation,
       id: id(members.first { $0.key == "id" }, named, &ids), plugin: configured, options: options,
       condition: condition(members.first { $0.key == "when" }),
       isSound: decoder.findings.count == errorsBefore,
@@ -88,50 +89,51 @@ extension PipelineLoader {
 
   private mutating func report(_ error: OptionError, _ name: String, _ options: PluginOptions) {
     report(
-      .wrongValue, "`\(name)`: \(error.message)", options.place(of: error.option), error.remedy)
+      .wrongValue, "`\(name)`: \(error.message)", options.location(of: error.option), error.remedy)
   }
 
   /// A key that stands beside a plugin and does not belong there.
   private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: PluginDescription) {
     if registry[member.key] != nil {
       report(
-        .wrongValue, "an entry of `chain` names one plugin", member.keyPlace,
+        .wrongValue, "an entry of `chain` names one plugin", member.keyLocation,
         "begin a new entry: `- \(member.key)`")
     } else if plugin.options.contains(where: { $0.name == member.key }) {
       report(
         .unknownName, "`\(member.key)` stands beside `\(plugin.name)`, not in it",
-        member.keyPlace, "indent it further, or write `\(plugin.name): { \(member.key): … }`")
+        member.keyLocation, "indent it further, or write `\(plugin.name): { \(member.key): … }`")
     } else if ChainEntry.changes.contains(member.key) {
       report(
         .wrongValue, "`\(member.key)` changes the chain of a file that this one extends",
-        member.keyPlace, "add `extends: ./other.pipeline.yaml`, or remove this")
+        member.keyLocation, "add `extends: ./other.pipeline.yaml`, or remove this")
     } else {
       let meant = suggestion(for: member.key, in: ChainEntry.neighbours)
       decoder.findings.append(
         PipelineDiagnostic(
-          .unknownName, "an entry of `chain` has no key `\(member.key)`", at: member.keyPlace,
+          .unknownName, "an entry of `chain` has no key `\(member.key)`", at: member.keyLocation,
           hint: meant.map { "did you mean `\($0)`?" },
           notes: [.init("keys", "a plugin, id, when")]))
     }
   }
 
   private mutating func id(
-    _ member: YAMLNode.Member?, _ plugin: YAMLNode.Member, _ ids: inout [String: SourcePlace]
+    _ member: YAMLNode.Member?, _ plugin: YAMLNode.Member, _ ids: inout [String: FileLocation]
   ) -> String {
     if let member {
       guard case .scalar(let id, _) = member.value.content, !member.value.isNull,
         id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) })
       else {
         report(
-          .wrongValue, "`id` takes a word", member.value.place, "letters, digits, `-`, `_` and `.`")
+          .wrongValue, "`id` takes a word", member.value.location,
+          "letters, digits, `-`, `_` and `.`")
         return plugin.key
       }
       if let first = ids[id] {
         report(
-          .duplicateKey, "the id `\(id)` is given twice", member.value.place,
+          .duplicateKey, "the id `\(id)` is given twice", member.value.location,
           "first given in line \(first.line)")
       }
-      ids[id] = member.value.place
+      ids[id] = member.value.location
       return id
     }
     var id = plugin.key
@@ -140,7 +142,7 @@ extension PipelineLoader {
       id = "\(plugin.key)-\(number)"
       number += 1
     }
-    ids[id] = plugin.keyPlace
+    ids[id] = plugin.keyLocation
     return id
   }
 
@@ -148,7 +150,7 @@ extension PipelineLoader {
     guard let member else { return .always }
     let options = decoder.options(
       member.value, table: PipelineFile.conditionOptions,
-      owner: .init(subject: "`when`", noun: "key"), place: member.keyPlace)
+      owner: .init(subject: "`when`", noun: "key"), location: member.keyLocation)
     return OperationCondition(
       operations: options["operation"].map { _ in Set(options.strings("operation")) },
       type: options.choice(ifGiven: "type", as: OperationType.self))
@@ -169,7 +171,7 @@ extension PipelineLoader {
         return self.environment.showsPlaceholders ? opaque : nil
       }
       let environment = PluginEnvironment(
-        pipelineName: name, entryID: draft.id, folder: FilePath.folder(of: draft.place.file),
+        pipelineName: name, entryID: draft.id, folder: FilePath.folder(of: draft.location.file),
         variable: environment.variable)
       do throws(OptionError) {
         try draft.plugin.validateAll()
@@ -193,11 +195,14 @@ extension PipelineLoader {
     _ parts: inout [ChainPart], _ draft: ChainDraft, below first: ChainDraft
   ) {
     let others = parts.filter { if case .graphQL = $0 { false } else { true } }
-    let isReported = decoder.findings.contains { $0.place == draft.place && $0.code == .stageOrder }
+    let isReported = decoder.findings.contains {
+      $0.location == draft.location && $0.code == .stageOrder
+    }
     if others.isEmpty, !parts.isEmpty, !isReported {
       report(
-        .stageOrder, "`\(draft.name)`, with these options, works in the GraphQL stage", draft.place,
-        "move it above `\(first.name)` (line \(first.place.line))")
+        .stageOrder, "`\(draft.name)`, with these options, works in the GraphQL stage",
+        draft.location,
+        "move it above `\(first.name)` (line \(first.location.line))")
     }
     parts = others
   }

@@ -34,7 +34,7 @@ struct PipelineLoader {
     pipeline?.files = source.files
     let sources = source.sources.map { source in
       var source = source
-      source.secrets = decoder.secretPlaces.filter { $0.file == source.file }
+      source.secrets = decoder.secretLocations.filter { $0.file == source.file }
       return source
     }
     diagnostics = PipelineDiagnostics(decoder.findings, sources: sources)
@@ -43,9 +43,9 @@ struct PipelineLoader {
   }
 
   mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String?
+    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation, _ hint: String?
   ) {
-    decoder.findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+    decoder.findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }
 
   private var hasErrors: Bool {
@@ -58,10 +58,10 @@ extension PipelineLoader {
     let chain = members.first { $0.key == "chain" }
     let settings = members.filter { $0.key != "chain" }
     let options = decoder.options(
-      YAMLNode(content: .mapping(settings), place: root.place), table: PipelineFile.options,
+      YAMLNode(content: .mapping(settings), location: root.location), table: PipelineFile.options,
       owner: .init(
         subject: "a pipeline file", noun: "key", otherNames: ["chain"], isRoot: true),
-      place: root.place)
+      location: root.location)
     checkVersion(options)
     checkRules(options)
     checkGroups(options)
@@ -82,7 +82,8 @@ extension PipelineLoader {
       if !ages.isEmpty { features.insert(.ages) }
       if settings.contains(where: { $0.key == "endpoint" }) { features.insert(.endpoint) }
       var rules = ChainRules(
-        drafts.known, features: features, hasUnknown: drafts.hasUnknown, place: chain.keyPlace)
+        drafts.known, features: features, hasUnknown: drafts.hasUnknown, location: chain.keyLocation
+      )
       rules.check()
       decoder.findings += rules.findings
     }
@@ -101,7 +102,8 @@ extension PipelineLoader {
       + pipeline.entries.flatMap { entry in
         entry.programs.map {
           FileProgram(
-            origin: entry.id, command: hiding.text($0), place: entry.options?.place ?? root.place)
+            origin: entry.id, command: hiding.text($0),
+            location: entry.options?.location ?? root.location)
         }
       }
     return hasErrors ? nil : pipeline
@@ -122,7 +124,7 @@ extension PipelineLoader {
       guard parts.count == 2, parts.allSatisfy(Self.isName) else {
         report(
           .wrongValue, "`\(entry.name)` in `fields` does not name a field of a type",
-          entry.namePlace, "write `Type.field`, such as `Query.feed`")
+          entry.nameLocation, "write `Type.field`, such as `Query.feed`")
         continue
       }
       guard case .object(let rule) = entry.value.content else { continue }
@@ -134,9 +136,9 @@ extension PipelineLoader {
         rules.pages[type, default: [:]][field] = merge
       }
       if let age = rule.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
-      if rule.values.isEmpty, !hasFinding(from: entry.namePlace, in: entries) {
+      if rule.values.isEmpty, !hasFinding(from: entry.nameLocation, in: entries) {
         report(
-          .wrongValue, "the rule for `\(entry.name)` says nothing", entry.namePlace,
+          .wrongValue, "the rule for `\(entry.name)` says nothing", entry.nameLocation,
           "give `key_args`, `merge` or `max_age`")
       }
     }
@@ -146,11 +148,12 @@ extension PipelineLoader {
 
   /// Whether an error was reported between `start`, the location of an entry, and the next entry.
   private func hasFinding(
-    from start: SourcePlace, in entries: [OptionValue.Entry]
+    from start: FileLocation, in entries: [OptionValue.Entry]
   ) -> Bool {
-    let end = entries.map(\.namePlace).filter { $0 > start }.min()
+    let end = entries.map(\.nameLocation).filter { $0 > start }.min()
     return decoder.findings.contains { finding in
-      finding.severity == .error && finding.place >= start && end.map { finding.place < $0 } ?? true
+      finding.severity == .error && finding.location >= start
+        && end.map { finding.location < $0 } ?? true
     }
   }
 
@@ -162,7 +165,7 @@ extension PipelineLoader {
       guard Self.isName(entry.name[...]) else {
         let isField = entry.name.contains(".")
         report(
-          .wrongValue, "`\(entry.name)` in `types` does not name a type", entry.namePlace,
+          .wrongValue, "`\(entry.name)` in `types` does not name a type", entry.nameLocation,
           isField ? "rules for fields stand in `fields`" : "write a name, such as `User`")
         continue
       }
@@ -189,7 +192,7 @@ extension PipelineLoader {
     for entry in groups {
       guard case .string(let name) = entry.value.content, !Self.isName(name[...]) else { continue }
       report(
-        .wrongValue, "`\(name)` in `groups` cannot be the prefix of keys", entry.value.place,
+        .wrongValue, "`\(name)` in `groups` cannot be the prefix of keys", entry.value.location,
         "write a name, such as `Animal`")
     }
   }
@@ -206,7 +209,7 @@ extension PipelineLoader {
       let reason = text.split(separator: "\n").first.map { String($0) }
       report(
         .schemaRule, "the schema cannot be used, and rules are not held against it",
-        options.place(of: "schema"), reason)
+        options.location(of: "schema"), reason)
     }
   }
 
@@ -214,7 +217,7 @@ extension PipelineLoader {
     guard let version = options.int(ifGiven: "version"), version != 1 else { return }
     report(
       .wrongValue, "this program reads version 1 of pipeline files",
-      options.place(of: "version"),
+      options.location(of: "version"),
       version > 1 ? "a newer gqlrun may read it" : "write `version: 1`")
   }
 
@@ -229,7 +232,7 @@ extension PipelineLoader {
     } catch {
       report(
         .wrongValue, "`url` of `endpoint` is not the URL of a server",
-        options.place(of: "url"), error.reason)
+        options.location(of: "url"), error.reason)
       return nil
     }
   }
@@ -240,7 +243,7 @@ extension PipelineLoader {
     for entry in entries {
       guard let name = HTTPField.Name(entry.name) else {
         report(
-          .wrongValue, "`\(entry.name)` is not a name for an HTTP field", entry.namePlace,
+          .wrongValue, "`\(entry.name)` is not a name for an HTTP field", entry.nameLocation,
           "letters, digits and `-`")
         continue
       }
@@ -248,7 +251,7 @@ extension PipelineLoader {
       guard HTTPField.isValidValue(value) else {
         report(
           .wrongValue, "the value of `\(entry.name)` cannot be sent in an HTTP field",
-          entry.value.place, "line breaks and control characters are not allowed")
+          entry.value.location, "line breaks and control characters are not allowed")
         continue
       }
       fields.append(HTTPField(name: name, value: value))
@@ -263,18 +266,18 @@ extension PipelineLoader {
     if options["kind"]?.isUnknown == true { return StoreConfiguration(kind: kind, path: path) }
     if kind == .sqlite, path == nil, options["path"] == nil {
       report(
-        .wrongValue, "a store of kind `sqlite` needs a `path`", options.place(of: "kind"),
+        .wrongValue, "a store of kind `sqlite` needs a `path`", options.location(of: "kind"),
         "add `path: cache.db`")
     }
     if kind != .sqlite, options["path"] != nil {
       report(
         .wrongValue, "a store of kind `\(kind.rawValue)` has no `path`",
-        options.place(of: "path"), "write `kind: sqlite`, or remove the path")
+        options.location(of: "path"), "write `kind: sqlite`, or remove the path")
     }
     if kind != .sqlite, options["memory"] != nil {
       report(
         .wrongValue, "a store of kind `\(kind.rawValue)` has no `memory` in front of it",
-        options.place(of: "memory"),
+        options.location(of: "memory"),
         kind == .memory
           ? "write `max_size` to bound it, or `kind: sqlite` for a file with memory in front"
           : "write `kind: sqlite`, or remove it")
@@ -299,7 +302,7 @@ extension PipelineLoader {
       decoder.findings.append(
         PipelineDiagnostic(
           .unknownStage, "a test names the entry `\(entry)`, which the chain does not have",
-          at: expectation.place,
+          at: expectation.location,
           hint: suggests
             ? suggestion(for: entry, in: ids).map { "did you mean `\($0)`?" } : nil,
           notes: suggests ? [.init("entries", ids.joined(separator: ", "))] : []))

@@ -22,9 +22,9 @@ struct PipelineMerge {
   ) -> [YAMLNode.Member] {
     var result = inherited.filter { !["extends", "tests", "version"].contains($0.key) }
     checkVersion(inherited)
-    let places = Self.places(in: result)
+    let locations = Self.locations(in: result)
     for member in own {
-      guard let index = places[member.key] else {
+      guard let index = locations[member.key] else {
         if member.key == "chain" { reportChanges(member) }
         result.append(member)
         continue
@@ -32,7 +32,7 @@ struct PipelineMerge {
       switch member.key {
       case "chain":
         result[index].value = chain(member.value, over: result[index].value)
-        result[index].keyPlace = member.keyPlace
+        result[index].keyLocation = member.keyLocation
       case "store" where member.value.has("kind"): result[index] = member
       default: result[index] = merged(member, over: result[index])
       }
@@ -45,12 +45,12 @@ struct PipelineMerge {
       case .scalar(let text, _) = version.content, text != "1"
     else { return }
     report(
-      .wrongValue, "this program reads version 1 of pipeline files", version.place,
+      .wrongValue, "this program reads version 1 of pipeline files", version.location,
       "write `version: 1`")
   }
 
   /// The index of each key; keys of one mapping are unique.
-  private static func places(in members: [YAMLNode.Member]) -> [String: Int] {
+  private static func locations(in members: [YAMLNode.Member]) -> [String: Int] {
     Dictionary(members.enumerated().map { ($1.key, $0) }) { first, _ in first }
   }
 
@@ -60,23 +60,23 @@ struct PipelineMerge {
     guard case .mapping(let new) = own.value.content,
       case .mapping(var members) = inherited.value.content
     else { return own }
-    let places = Self.places(in: members)
+    let locations = Self.locations(in: members)
     for member in new {
-      if let index = places[member.key] {
+      if let index = locations[member.key] {
         members[index] = merged(member, over: members[index])
       } else {
         members.append(member)
       }
     }
     return YAMLNode.Member(
-      key: own.key, keyPlace: own.keyPlace,
-      value: YAMLNode(content: .mapping(members), place: own.value.place))
+      key: own.key, keyLocation: own.keyLocation,
+      value: YAMLNode(content: .mapping(members), location: own.value.location))
   }
 
   private mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String
+    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation, _ hint: String
   ) {
-    findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }
 }
 
@@ -97,7 +97,7 @@ extension PipelineMerge {
       report(
         .wrongValue,
         "a chain has at most \(ChainEntry.mostEntries) entries, and at most as many changes to it; "
-          + "found \(max(changes.count, nodes.count))", own.place, "remove entries")
+          + "found \(max(changes.count, nodes.count))", own.location, "remove entries")
       return inherited
     }
     var slots: [Slot] = []
@@ -107,7 +107,7 @@ extension PipelineMerge {
     }
     for change in changes { apply(ChainEntry(change, registry), to: &slots) }
     return YAMLNode(
-      content: .sequence(slots.map { $0.entry.node(id: $0.id) }), place: own.place)
+      content: .sequence(slots.map { $0.entry.node(id: $0.id) }), location: own.location)
   }
 
   private mutating func apply(_ change: ChainEntry, to slots: inout [Slot]) {
@@ -117,7 +117,7 @@ extension PipelineMerge {
         .wrongValue,
         keys.isEmpty
           ? "this entry does not say what it changes in the chain of \(base)"
-          : "an entry changes one thing in the chain of \(base)", change.place,
+          : "an entry changes one thing in the chain of \(base)", change.location,
         "write one of `insert: { after: ID }`, `replace: ID` beside the plugin, or `- remove: ID`")
       return
     }
@@ -126,7 +126,7 @@ extension PipelineMerge {
       if let other = change.members.first(where: { $0.key != "remove" }) {
         report(
           .unknownName, "`\(other.key)` stands beside `remove`, which takes entries away",
-          other.keyPlace, "write `replace` to put a plugin in the place of another")
+          other.keyLocation, "write `replace` to put a plugin in the place of another")
       }
       for index in targets(key.value, "`remove`", slots).sorted(by: >) {
         slots.remove(at: index)
@@ -154,7 +154,7 @@ extension PipelineMerge {
     else {
       report(
         .wrongValue, "`insert` takes `before` or `after` an entry",
-        insert.value.isNull ? insert.keyPlace : insert.value.place,
+        insert.value.isNull ? insert.keyLocation : insert.value.location,
         "write `insert: { before: ID }` or `insert: { after: ID }`")
       return nil
     }
@@ -172,7 +172,7 @@ extension PipelineMerge {
     case .sequence(let nodes) where owner == "`remove`" && !nodes.isEmpty: names = nodes
     default:
       report(
-        .wrongValue, "\(owner) takes the id of an entry, not \(value.kind)", value.place,
+        .wrongValue, "\(owner) takes the id of an entry, not \(value.kind)", value.location,
         "one of \(slots.map(\.id).joined(separator: ", "))")
       return []
     }
@@ -184,7 +184,7 @@ extension PipelineMerge {
       } else {
         findings.append(
           PipelineDiagnostic(
-            .unknownName, "the chain of \(base) has no entry `\(name)`", at: node.place,
+            .unknownName, "the chain of \(base) has no entry `\(name)`", at: node.location,
             hint: suggestion(for: name, in: slots.map(\.id)).map {
               "did you mean `\($0)`?"
             },
@@ -201,7 +201,7 @@ extension PipelineMerge {
       guard let change = ChainEntry.changes.compactMap({ entry[$0] }).first else { continue }
       report(
         .wrongValue, "`\(change.key)` changes the chain of \(base), which has none",
-        change.keyPlace, "remove it")
+        change.keyLocation, "remove it")
     }
   }
 }

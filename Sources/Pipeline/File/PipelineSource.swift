@@ -31,7 +31,7 @@ struct PipelineSource {
     guard let root = compose(bytes, file: file) else { return nil }
     guard case .mapping(let members) = root.content else {
       report(
-        .wrongValue, "a pipeline file is a mapping, not \(root.kind)", root.place,
+        .wrongValue, "a pipeline file is a mapping, not \(root.kind)", root.location,
         "begin with `version: 1`")
       return nil
     }
@@ -39,10 +39,10 @@ struct PipelineSource {
     guard let base = base(extends, of: file, descendants: descendants),
       case .mapping(let inherited) = base.content
     else { return nil }
-    var merge = PipelineMerge(registry: registry, base: base.place.file)
+    var merge = PipelineMerge(registry: registry, base: base.location.file)
     let merged = merge.members(members, over: inherited)
     findings += merge.findings
-    return YAMLNode(content: .mapping(merged), place: root.place)
+    return YAMLNode(content: .mapping(merged), location: root.location)
   }
 
   private mutating func base(
@@ -50,13 +50,13 @@ struct PipelineSource {
   ) -> YAMLNode? {
     guard case .scalar(let path, _) = extends.value.content, !extends.value.isNull else {
       report(
-        .wrongValue, "`extends` takes the path of one pipeline file", extends.value.place,
+        .wrongValue, "`extends` takes the path of one pipeline file", extends.value.location,
         "write `extends: ./other.pipeline.yaml`")
       return nil
     }
     guard !path.contains("${") else {
       report(
-        .wrongValue, "`extends` takes a path as it is, without expansions", extends.value.place,
+        .wrongValue, "`extends` takes a path as it is, without expansions", extends.value.location,
         "write `extends: ./other.pipeline.yaml`")
       return nil
     }
@@ -65,14 +65,14 @@ struct PipelineSource {
     if let start = line.firstIndex(of: FilePath.normalized(target)) {
       let circle = (line[start...] + [line[start]]).joined(separator: " → ")
       report(
-        .unreadable, "`extends` leads back to a file that is being read", extends.value.place,
+        .unreadable, "`extends` leads back to a file that is being read", extends.value.location,
         "remove it from one of these: \(circle)")
       return nil
     }
     guard line.count < Self.maximumDepth else {
       report(
         .unreadable, "more than \(Self.maximumDepth) files extend one another",
-        extends.value.place, "put some of them together")
+        extends.value.location, "put some of them together")
       return nil
     }
     let bytes: [UInt8]
@@ -81,7 +81,7 @@ struct PipelineSource {
     } catch {
       report(
         .unreadable, "the file `\(path)`, which this file extends, cannot be read",
-        extends.value.place,
+        extends.value.location,
         (error as? PipelineFileEnvironment.Failure)?.reason ?? "no reason is known")
       return nil
     }
@@ -89,7 +89,7 @@ struct PipelineSource {
   }
 
   private mutating func compose(_ bytes: [UInt8], file: String) -> YAMLNode? {
-    let start = SourcePlace(file: file, line: 1, column: 1)
+    let start = FileLocation(file: file, line: 1, column: 1)
     guard bytes.count <= PipelineFile.maximumBytes else {
       report(
         .unreadable, "the file is larger than 1 MiB", start, "no pipeline file is that long")
@@ -102,7 +102,7 @@ struct PipelineSource {
         .filter(\.isNewline).count
       report(
         .unreadable, "the file is not UTF-8 text",
-        SourcePlace(file: file, line: line, column: 1), "save it as UTF-8")
+        FileLocation(file: file, line: line, column: 1), "save it as UTF-8")
       return nil
     }
     files.append((file, bytes))
@@ -115,8 +115,8 @@ struct PipelineSource {
   }
 
   private mutating func report(
-    _ code: PipelineDiagnostic.Code, _ message: String, _ place: SourcePlace, _ hint: String
+    _ code: PipelineDiagnostic.Code, _ message: String, _ location: FileLocation, _ hint: String
   ) {
-    findings.append(PipelineDiagnostic(code, message, at: place, hint: hint))
+    findings.append(PipelineDiagnostic(code, message, at: location, hint: hint))
   }
 }

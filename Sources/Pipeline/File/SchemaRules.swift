@@ -13,25 +13,29 @@ struct SchemaRules {
   mutating func add(_ options: PluginOptions) {
     if let keys = options.object(ifGiven: "keys") { addKeys(keys) }
     for entry in options["fields"]?.entries ?? [] { addField(entry) }
-    for entry in options["types"]?.entries ?? [] { report(check.type(entry.name), entry.namePlace) }
+    for entry in options["types"]?.entries ?? [] {
+      report(check.type(entry.name), entry.nameLocation)
+    }
   }
 
   private mutating func addKeys(_ keys: PluginOptions) {
     for field in keys["default"]?.elements ?? [] where keys["default"]?.isDefault == false {
       guard case .string(let name) = field.content else { continue }
-      report(check.defaultKeyField(name), field.place)
+      report(check.defaultKeyField(name), field.location)
     }
     for entry in keys["types"]?.entries ?? [] {
       if let problem = check.type(entry.name) {
-        report(problem, entry.namePlace)
+        report(problem, entry.nameLocation)
         continue
       }
       for field in entry.value.elements {
         guard case .string(let name) = field.content else { continue }
-        report(check.keyField(name, of: entry.name), field.place)
+        report(check.keyField(name, of: entry.name), field.location)
       }
     }
-    for entry in keys["groups"]?.entries ?? [] { report(check.type(entry.name), entry.namePlace) }
+    for entry in keys["groups"]?.entries ?? [] {
+      report(check.type(entry.name), entry.nameLocation)
+    }
   }
 
   /// Checks a rule for `Type.field`; a name in another form is reported when the file is read.
@@ -39,22 +43,22 @@ struct SchemaRules {
     let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2 else { return }
     if let problem = check.field(parts[1], of: parts[0]) {
-      return report(problem, entry.namePlace)
+      return report(problem, entry.nameLocation)
     }
     guard case .object(let rule) = entry.value.content else { return }
     for argument in rule["key_args"]?.elements ?? [] {
       guard case .string(let name) = argument.content else { continue }
-      report(check.argument(name, of: parts[1], in: parts[0]), argument.place)
+      report(check.argument(name, of: parts[1], in: parts[0]), argument.location)
     }
     if let policy = rule.choice(ifGiven: "merge", as: PagePolicy.self) {
-      report(check.merge(policy, of: parts[1], in: parts[0]), rule.place(of: "merge"))
+      report(check.merge(policy, of: parts[1], in: parts[0]), rule.location(of: "merge"))
     }
   }
 
-  private mutating func report(_ problem: RuleCheck.Problem?, _ place: SourcePlace) {
+  private mutating func report(_ problem: RuleCheck.Problem?, _ location: FileLocation) {
     guard let problem else { return }
     findings.append(
-      PipelineDiagnostic(.schemaRule, problem.message, at: place, hint: problem.hint))
+      PipelineDiagnostic(.schemaRule, problem.message, at: location, hint: problem.hint))
   }
 }
 

@@ -133,7 +133,7 @@ extension GraphQLError {
 extension GraphQLError: CustomStringConvertible {
   /// Path, message and code: `viewer.repos.0: not allowed [FORBIDDEN]`.
   public var description: String {
-    let place = path.map { "\($0.map(\.description).joined(separator: ".")): " } ?? ""
-    return Printable.line(place + message + (code.map { " [\($0)]" } ?? ""))
+    let location = path.map { "\($0.map(\.description).joined(separator: ".")): " } ?? ""
+    return Printable.line(location + message + (code.map { " [\($0)]" } ?? ""))
   }
 }

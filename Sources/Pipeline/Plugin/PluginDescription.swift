@@ -62,9 +62,9 @@ public struct PluginDescription: Sendable {
         problems += innerProblems
         guard innerProblems.isEmpty else { continue }
       }
-      let place = SourcePlace(file: "default", line: 1, column: 1)
+      let location = FileLocation(file: "default", line: 1, column: 1)
       if let text = option.defaultText,
-        OptionDecoder.defaultValue(of: option, text, place: place) == nil
+        OptionDecoder.defaultValue(of: option, text, location: location) == nil
       {
         problems.append("the default of \(label) is not \(option.type.expectation)")
       }

@@ -77,7 +77,7 @@ extension PipelineFile {
 extension PipelineTest {
   init(_ options: PluginOptions) {
     name = options.string(ifGiven: "name") ?? "a test"
-    place = options.place(of: "name")
+    location = options.location(of: "name")
     document = options.string(ifGiven: "document")
     documentFile = options.string(ifGiven: "document_file")
     operation = options.string(ifGiven: "operation")
@@ -93,7 +93,7 @@ extension PipelineTest {
 
   private static func expectations(_ options: PluginOptions) -> [Expectation] {
     func one(_ name: String, _ what: Expectation.What?) -> [Expectation] {
-      what.map { [Expectation(place: options.place(of: name), what: $0)] } ?? []
+      what.map { [Expectation(location: options.location(of: name), what: $0)] } ?? []
     }
     var result = one("succeeded", options.int(ifGiven: "succeeded").map { .succeeded($0) })
     result += one("failed", options.int(ifGiven: "failed").map { .failed($0) })
@@ -109,7 +109,7 @@ extension PipelineTest {
     if case .map(let entries)? = options["stages"]?.content {
       result += entries.compactMap { entry in
         guard case .int(let count) = entry.value.content else { return nil }
-        return Expectation(place: entry.namePlace, what: .passes(entry: entry.name, count))
+        return Expectation(location: entry.nameLocation, what: .passes(entry: entry.name, count))
       }
     }
     return result

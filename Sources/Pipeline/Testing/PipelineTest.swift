@@ -6,7 +6,7 @@ public struct PipelineTest: Sendable {
   /// The name of the test.
   public var name: String
   /// The source location of the name.
-  public var place: SourcePlace
+  public var location: FileLocation
   /// The text of the document; `nil` queries the fields of the first answer that has data.
   public var document: String?
   /// The path of a file with the document; used if ``document`` is `nil`.
@@ -76,7 +76,7 @@ public struct PipelineTest: Sendable {
   /// An expectation of a test.
   public struct Expectation: Sendable {
     /// Its source location.
-    public var place: SourcePlace
+    public var location: FileLocation
     /// The expected value.
     public var what: What
 

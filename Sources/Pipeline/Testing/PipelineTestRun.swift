@@ -7,7 +7,7 @@ import GQLRunLanguage
 public struct PipelineTestResult: Sendable {
   /// The expectations that were not met, each with its source location and the actual value; empty
   /// for a test that passed.
-  public var failures: [(place: SourcePlace, message: String)]
+  public var failures: [(location: FileLocation, message: String)]
   /// The number of requests that the server received.
   public var requests: Int
   /// The duration of the test, on its own clock.
@@ -71,11 +71,12 @@ extension PipelineTest {
       request = try self.request(pipeline, equipment)
     } catch {
       return PipelineTestResult(
-        failures: [(place, "the operation cannot be prepared: \(error)")], requests: 0, time: .zero)
+        failures: [(location, "the operation cannot be prepared: \(error)")], requests: 0,
+        time: .zero)
     }
     guard let outcomes = await outcomes(of: request, runner, time) else {
       return PipelineTestResult(
-        failures: [(place, "nothing goes on any more, and no operation has ended")],
+        failures: [(location, "nothing goes on any more, and no operation has ended")],
         requests: await upstream.requestCount, time: clock.now())
     }
     let findings = Findings(
@@ -83,10 +84,10 @@ extension PipelineTest {
       attempts: await passes.attempts,
       refreshes: await equipment.refreshes(services), time: clock.now())
     var failures = expectations.compactMap { expectation in
-      findings.mismatch(expectation.what).map { (place: expectation.place, message: $0) }
+      findings.mismatch(expectation.what).map { (location: expectation.location, message: $0) }
     }
     failures += await upstream.unanswered.prefix(3).map {
-      (place: place, message: "no answer of `upstream` is for \($0)")
+      (location: location, message: "no answer of `upstream` is for \($0)")
     }
     return PipelineTestResult(
       failures: failures, requests: findings.requests, time: findings.time)

@@ -101,7 +101,7 @@ private struct AuditInterceptor: GraphQLInterceptor {
     _ what: String, _ error: any Error, _ context: ChainContext
   ) -> ChainError {
     ChainError(
-      .chain, .auditFailed, "\(what) cannot be written", place: context.entryID, cause: error)
+      .chain, .auditFailed, "\(what) cannot be written", entry: context.entryID, cause: error)
   }
 
   private func line(

@@ -76,7 +76,7 @@ private struct CorrelationIDInterceptor: GraphQLInterceptor {
       throw ChainError(
         .request, .invalidRequest,
         "the correlation id of \(request.label) is empty or has characters that HTTP forbids",
-        place: context.entryID)
+        entry: context.entryID)
     }
     request.context.named[CorrelationID.contextName] = id
     request.context.logged[CorrelationID.contextName] = id
@@ -105,8 +105,8 @@ private struct CorrelationIDInterceptor: GraphQLInterceptor {
     digits[12] = "4"
     digits[16] = ["8", "9", "a", "b"][min(Int(random() * 4), 3)]
     var text = String(digits)
-    for place in [20, 16, 12, 8] {
-      text.insert("-", at: text.index(text.startIndex, offsetBy: place))
+    for location in [20, 16, 12, 8] {
+      text.insert("-", at: text.index(text.startIndex, offsetBy: location))
     }
     return text
   }

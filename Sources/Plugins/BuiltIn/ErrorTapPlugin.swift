@@ -131,7 +131,7 @@ private struct RuledErrorTap: ErrorTap {
       return .error(
         ChainError(
           failure?.layer ?? .chain, code.map { .init(rawValue: $0) } ?? failure?.code ?? .noResult,
-          message, place: context.entryID, cause: error, http: failure?.http,
+          message, entry: context.entryID, cause: error, http: failure?.http,
           graphQLErrors: failure?.graphQLErrors ?? [], delivery: failure?.delivery))
     }
   }

@@ -212,7 +212,7 @@ private struct FetchInterceptor: HTTPInterceptor {
     let target = head.headerFields[.location].map { "\($0.prefix { $0 != "?" }.prefix(200))" } ?? ""
     return ChainError(
       .transport, .redirectRefused,
-      "the server sends the request on to \(target), which \(reason)", place: context.entryID,
+      "the server sends the request on to \(target), which \(reason)", entry: context.entryID,
       http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
   }
 
@@ -222,7 +222,7 @@ private struct FetchInterceptor: HTTPInterceptor {
     guard let transport = context.services.transport else {
       throw ChainError(
         .transport, .connectionFailed, "there is no network here to send requests over",
-        place: context.entryID, delivery: .notSent)
+        entry: context.entryID, delivery: .notSent)
     }
     do {
       return try await transport.send(request, limits: limits)

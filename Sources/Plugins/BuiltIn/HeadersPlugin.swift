@@ -95,13 +95,13 @@ private struct HeadersInterceptor: HTTPInterceptor {
     } catch {
       throw ChainError(
         .request, .invalidRequest, "the field \(field.name) cannot be filled: \(error)",
-        place: context.entryID)
+        entry: context.entryID)
     }
     guard HTTPField.isValidValue(value) else {
       throw ChainError(
         .request, .invalidRequest,
         "the value of the field \(field.name) has characters that HTTP forbids, such as line ends",
-        place: context.entryID)
+        entry: context.entryID)
     }
     return value
   }

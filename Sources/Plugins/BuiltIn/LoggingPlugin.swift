@@ -38,7 +38,7 @@ public struct LoggingPlugin: Plugin {
       rules: headers
         ? [
           .belowAll(
-            .changesHeaders, .loggingPlace, "which changes the headers that it shows",
+            .changesHeaders, .loggingPosition, "which changes the headers that it shows",
             remedy: "add another {self} below {other}")
         ] : [])
   }

@@ -126,7 +126,7 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
       throw ChainError(
         .chain, .tooManyAttempts,
         "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
-          + "most that max-retry allows", place: context.entryID, cause: context.retryCause)
+          + "most that max-retry allows", entry: context.entryID, cause: context.retryCause)
     }
     if context.attempt == 1 { budget.noteOperation() }
     var request = request

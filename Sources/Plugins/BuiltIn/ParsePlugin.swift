@@ -60,7 +60,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
     target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream {
-    try await ResponseCheck.requireJSON(response, place: context.entryID)
+    try await ResponseCheck.requireJSON(response, location: context.entryID)
     var options = ResponseNormalizer.Options()
     options.limits = limits
     options.checksShape = checksShape
@@ -73,7 +73,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     }
     let operation = try request.preparedOperation(context)
     let parsed = try await read(
-      response, operation, store: target?.store, options: options, place: context.entryID)
+      response, operation, store: target?.store, options: options, location: context.entryID)
     if let failure = parsed.storeFailure {
       context.services.logger.log(
         level: failure.code == .readOnly ? .debug : .warning,
@@ -95,7 +95,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
 
   private func read(
     _ response: HTTPResponseMessage, _ operation: PreparedOperation, store: (any RecordStore)?,
-    options: ResponseNormalizer.Options, place: String
+    options: ResponseNormalizer.Options, location: String
   ) async throws -> NormalizedResponse {
     var normalizer: ResponseNormalizer?
     do {
@@ -110,27 +110,27 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       await normalizer?.abandon()
       guard let error = error as? CacheError else { throw error }
       if error.code == .cancelled { throw CancellationError() }
-      throw failure(error, response, place)
+      throw failure(error, response, location)
     }
   }
 
   private func failure(
-    _ error: CacheError, _ response: HTTPResponseMessage, _ place: String
+    _ error: CacheError, _ response: HTTPResponseMessage, _ location: String
   ) -> ChainError {
     let http = ChainError.HTTPFailure(
       status: response.head.status.code, headers: response.head.headerFields)
     switch error.code {
     case .truncatedResponse:
       return ChainError(
-        .transport, .truncatedResponse, error.message, place: place, delivery: .answered)
+        .transport, .truncatedResponse, error.message, entry: location, delivery: .answered)
     case .invalidJSON, .malformedResponse, .unexpectedShape:
       return ChainError(
         .transport, .malformedResponse,
         "\(error.message); the server answered \(ResponseCheck.describe(response.head))",
-        place: place, http: http, delivery: .answered)
+        entry: location, http: http, delivery: .answered)
     default:
       return ChainError(
-        .cache, .cacheWriteFailed, "the records of the response could not be kept", place: place,
+        .cache, .cacheWriteFailed, "the records of the response could not be kept", entry: location,
         cause: error)
     }
   }

@@ -150,7 +150,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     let isPlain = wanted == .hash && !isOnly ? await support.isMissing : false
     let form = isPlain ? Form.plain : wanted
     let isNamed = form == .hash || form == .both
-    let sent = isNamed ? try named(request, form, place: context.entryID) : request
+    let sent = isNamed ? try named(request, form, location: context.entryID) : request
     return await next(sent)
       .map { response in
         if let answer = Answer(errors: response.errors) {
@@ -169,17 +169,17 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
 
   func preview(of request: GraphQLRequest) -> GraphQLRequest {
     guard request.operationType != .subscription else { return request }
-    return (try? named(request, .hash, place: "")) ?? request
+    return (try? named(request, .hash, location: "")) ?? request
   }
 
   /// The request with the hash of its document, and without the document in the first attempt.
   ///
-  /// - Parameter place: The entry of the chain, for errors.
+  /// - Parameter location: The entry of the chain, for errors.
   private func named(
-    _ request: GraphQLRequest, _ form: Form, place: String
+    _ request: GraphQLRequest, _ form: Form, location: String
   ) throws -> GraphQLRequest {
     var request = request
-    let id = try id(of: request, place)
+    let id = try id(of: request, location)
     switch style {
     case .extensions:
       request.extensions["persistedQuery"] = ["version": 1, "sha256Hash": .string(id)]
@@ -191,7 +191,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     return request
   }
 
-  private func id(of request: GraphQLRequest, _ place: String) throws -> String {
+  private func id(of request: GraphQLRequest, _ location: String) throws -> String {
     guard let ids else { return DocumentHash.sha256(request.document) }
     if let id = ids.ids[request.document] { return id }
     guard isOnly else { return DocumentHash.sha256(request.document) }
@@ -202,7 +202,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
         ? "the operation manifest has another text for \(request.label); rebuild it with "
           + "`gqlrun operations manifest`, and register it"
         : "\(request.label) is not in the operation manifest, and only persisted operations are sent; add it "
-          + "with `gqlrun operations manifest`", place: place)
+          + "with `gqlrun operations manifest`", entry: location)
   }
 
   /// Starts the chain again with the document, when the answer says that this helps.
@@ -216,14 +216,14 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
         .graphQL, .persistedQueryRefused,
         "the server does not know the hash of \(request.label), though the document was sent with "
           + "it; is there more than one server, or a proxy that changes requests?",
-        place: context.entryID, delivery: .answered)
+        entry: context.entryID, delivery: .answered)
     }
     guard !isOnly else {
       throw ChainError(
         .graphQL, .persistedQueryRefused,
         "the server does not know \(request.label), and documents are not sent "
           + "(`persisted_only`); register the operation manifest with the server",
-        place: context.entryID, delivery: .answered)
+        entry: context.entryID, delivery: .answered)
     }
     if answer == .notSupported { await support.noteMissing() }
     context.services.logger.info(

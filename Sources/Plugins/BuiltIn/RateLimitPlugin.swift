@@ -114,7 +114,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
           .transport, .rateLimited,
           "\(label) was not sent: \(origin) \(reason), and takes requests again in "
             + "\(delay.wholeSeconds.optionText), later than the option max_wait of rate-limit allows",
-          place: context.entryID, delivery: .notSent)
+          entry: context.entryID, delivery: .notSent)
       }
     }
   }

@@ -72,7 +72,7 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
     let cassette = context.services.shared.value(
-      Cassette.self, named: file, make: { Cassette(path: file, isNew: mode == .record) })
+      Recording.self, named: file, make: { Recording(path: file, isNew: mode == .record) })
     let redactor = BodyRedactor(request.head.headerFields, names: redacted)
     let hiding = context.services.secrets.hiding(with: request.secrets)
     let question = RecordedQuestion(
@@ -85,12 +85,12 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
         return message
       }
       guard mode != .replay else { throw try cassette.missing(question) }
-    } catch let failure as Cassette.Failure {
+    } catch let failure as Recording.Failure {
       throw ChainError(
-        .transport, .notRecorded, failure.message, place: context.entryID, delivery: .notSent)
+        .transport, .notRecorded, failure.message, entry: context.entryID, delivery: .notSent)
     }
     let response = try await next(request)
-    let (head, place, limit) = (response.head, context.entryID, maxBody)
+    let (head, location, limit) = (response.head, context.entryID, maxBody)
     let (secrets, logger) = (context.services.secrets, context.services.logger)
     let answerRedactor = BodyRedactor(head.headerFields, names: redacted)
     let requestSecrets = request.secrets
@@ -100,7 +100,7 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
       }
       do {
         guard seen.isComplete else {
-          throw Cassette.Failure(
+          throw Recording.Failure(
             message: "the answer to \(question.operation) is longer than "
               + "\(ByteSize(bytes: limit)), the option max_body of record-replay")
         }
@@ -111,7 +111,7 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
       } catch {
         throw ChainError(
           .chain, .notRecorded, "the answer to \(question.operation) could not be recorded",
-          place: place, cause: error, delivery: .answered)
+          entry: location, cause: error, delivery: .answered)
       }
     }
   }

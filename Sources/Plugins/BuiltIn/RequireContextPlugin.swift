@@ -66,14 +66,14 @@ private struct RequireContextInterceptor: GraphQLInterceptor {
         .request, .invalidRequest,
         "\(request.label) was not sent: its context has no \(names); give "
           + "\(missing.map { "--context \($0)=…" }.joined(separator: " ")), or set it in code",
-        place: context.entryID)
+        entry: context.entryID)
     }
     for field in fields {
       guard let value = given[field.value], HTTPField.isValidValue(value) else {
         throw ChainError(
           .request, .invalidRequest,
           "the context value `\(field.value)` has characters that HTTP forbids, such as line ends",
-          place: context.entryID)
+          entry: context.entryID)
       }
       request.additionalHeaders[field.name] = value
     }

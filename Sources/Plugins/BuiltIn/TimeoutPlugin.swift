@@ -41,13 +41,15 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     let clock = context.services.clock
     let deadline = OperationTime.of(&request, clock).bound(total)
     let sent = request
-    let bound = TimeBound(
+    let bound = DeadlineScope(
       deadline: deadline, clock: clock,
-      watch: context.services.shared.value(Watch.self, named: "timeout") { Watch(clock) },
+      watch: context.services.shared.value(DeadlineTimer.self, named: "timeout") {
+        DeadlineTimer(clock)
+      },
       error: ChainError(
         .transport, .timedOut,
         "\(sent.label) took longer than \(total.optionText) in all; raise the option total of "
-          + "timeout, or ask for less at a time", place: context.entryID, delivery: .unknown))
+          + "timeout, or ask for less at a time", entry: context.entryID, delivery: .unknown))
     let stream = try await bound.run { await next(sent) }
     // The first result came with the stream. After one of the server there is only the end, as a rule.
     let mayWait = Locked(false)

@@ -171,7 +171,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
       throw ChainError(
         .request, .missingToken,
         "\(source.label) holds characters that HTTP forbids in a token, such as line ends",
-        place: context.entryID)
+        entry: context.entryID)
     }
     var sent = request
     sent.additionalHeaders[header] = value
@@ -253,20 +253,20 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
       return ChainError(
         .request, .missingToken,
         "\(request.label) was not sent, as there is no token: \(error.message)",
-        place: context.entryID, delivery: .notSent)
+        entry: context.entryID, delivery: .notSent)
     case let error as TokenFailure:
       return ChainError(
         .request, .tokenRenewalFailed, "there is no token for \(request.label): \(error.message)",
-        place: context.entryID, delivery: .notSent)
+        entry: context.entryID, delivery: .notSent)
     case var error as ChainError:
       error.message = "the token of \(request.label) could not be renewed: \(error.message)"
-      error.place = context.entryID
+      error.entry = context.entryID
       error.delivery = .notSent
       return error
     default:
       return ChainError(
         .request, .tokenRenewalFailed, "there is no token for \(request.label)",
-        place: context.entryID, cause: error, delivery: .notSent)
+        entry: context.entryID, cause: error, delivery: .notSent)
     }
   }
 }

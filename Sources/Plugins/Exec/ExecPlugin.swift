@@ -110,7 +110,7 @@ struct ExecCaller: Sendable {
     _ code: ChainError.Code, _ message: String, _ context: ChainContext,
     _ delivery: ChainError.Delivery
   ) -> ChainError {
-    ChainError(.chain, code, message, place: context.entryID, delivery: delivery)
+    ChainError(.chain, code, message, entry: context.entryID, delivery: delivery)
   }
 }
 

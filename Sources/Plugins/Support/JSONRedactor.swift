@@ -26,24 +26,24 @@ struct JSONRedactor: Sendable {
   /// The same; appends the hidden texts to `found`.
   func redact(_ bytes: [UInt8], found: inout [SecretString]) -> [UInt8] {
     var result: [UInt8] = []
-    var place = 0
-    while place < bytes.count {
-      guard bytes[place] == UInt8(ascii: "\"") else {
-        result.append(bytes[place])
-        place += 1
+    var location = 0
+    while location < bytes.count {
+      guard bytes[location] == UInt8(ascii: "\"") else {
+        result.append(bytes[location])
+        location += 1
         continue
       }
-      let end = Self.endOfString(bytes, place)
-      result += bytes[place..<end]
+      let end = Self.endOfString(bytes, location)
+      result += bytes[location..<end]
       let value = Self.valueAfterColon(bytes, end)
-      if let value, value < bytes.count, hides(Self.name(bytes[place..<end])) {
+      if let value, value < bytes.count, hides(Self.name(bytes[location..<end])) {
         result += bytes[end..<value]
         result += Array("\"\(SecretString.redacted)\"".utf8)
-        place = Self.endOfValue(bytes, value)
-        let text = (try? JSONValue(parsing: Array(bytes[value..<place])))?.stringValue
+        location = Self.endOfValue(bytes, value)
+        let text = (try? JSONValue(parsing: Array(bytes[value..<location])))?.stringValue
         if let text { found.append(SecretString(text)) }
       } else {
-        place = end
+        location = end
       }
     }
     return result
@@ -56,49 +56,49 @@ struct JSONRedactor: Sendable {
     return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
   }
 
-  /// The index after the string that begins at `place`.
-  private static func endOfString(_ bytes: [UInt8], _ place: Int) -> Int {
-    var place = place + 1
-    while place < bytes.count {
-      switch bytes[place] {
-      case UInt8(ascii: "\""): return place + 1
-      case UInt8(ascii: "\\"): place += 2
-      default: place += 1
+  /// The index after the string that begins at `location`.
+  private static func endOfString(_ bytes: [UInt8], _ location: Int) -> Int {
+    var location = location + 1
+    while location < bytes.count {
+      switch bytes[location] {
+      case UInt8(ascii: "\""): return location + 1
+      case UInt8(ascii: "\\"): location += 2
+      default: location += 1
       }
     }
     return bytes.count
   }
 
-  /// The index of the value, if the string that ends at `place` is a key.
-  private static func valueAfterColon(_ bytes: [UInt8], _ place: Int) -> Int? {
-    var place = place
-    while place < bytes.count, isSpace(bytes[place]) { place += 1 }
-    guard place < bytes.count, bytes[place] == UInt8(ascii: ":") else { return nil }
-    place += 1
-    while place < bytes.count, isSpace(bytes[place]) { place += 1 }
-    return place
+  /// The index of the value, if the string that ends at `location` is a key.
+  private static func valueAfterColon(_ bytes: [UInt8], _ location: Int) -> Int? {
+    var location = location
+    while location < bytes.count, isSpace(bytes[location]) { location += 1 }
+    guard location < bytes.count, bytes[location] == UInt8(ascii: ":") else { return nil }
+    location += 1
+    while location < bytes.count, isSpace(bytes[location]) { location += 1 }
+    return location
   }
 
-  private static func endOfValue(_ bytes: [UInt8], _ place: Int) -> Int {
-    var place = place
+  private static func endOfValue(_ bytes: [UInt8], _ location: Int) -> Int {
+    var location = location
     var depth = 0
-    while place < bytes.count {
-      switch bytes[place] {
+    while location < bytes.count {
+      switch bytes[location] {
       case UInt8(ascii: "\""):
-        place = endOfString(bytes, place)
-        if depth == 0 { return place }
+        location = endOfString(bytes, location)
+        if depth == 0 { return location }
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
         // The end of the enclosing container, after a number or a literal.
-        if depth == 0 { return place }
+        if depth == 0 { return location }
         depth -= 1
-        if depth == 0 { return place + 1 }
+        if depth == 0 { return location + 1 }
       case UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D:
-        if depth == 0 { return place }
+        if depth == 0 { return location }
       default: break
       }
-      place += 1
+      location += 1
     }
     return bytes.count
   }

@@ -14,7 +14,7 @@ extension GraphQLRequest {
     } catch {
       throw ChainError(
         .request, .invalidRequest, "\(label) cannot be prepared: \(error)",
-        place: context.entryID, cause: error)
+        entry: context.entryID, cause: error)
     }
   }
 }

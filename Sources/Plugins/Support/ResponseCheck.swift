@@ -31,13 +31,13 @@ enum ResponseCheck {
   }
 
   /// Rejects a response whose content type is not JSON. A response without one is accepted.
-  static func requireJSON(_ response: HTTPResponseMessage, place: String) async throws {
+  static func requireJSON(_ response: HTTPResponseMessage, location: String) async throws {
     let coding = response.head.headerFields.only(.contentEncoding)
     guard coding.map({ ["gzip", "deflate", "identity", ""].contains($0) }) ?? true else {
       throw ChainError(
         .transport, .malformedResponse,
         "the body is encoded as \(coding ?? ""), where gzip or deflate was asked for",
-        place: place, delivery: .answered)
+        entry: location, delivery: .answered)
     }
     if let text = response.head.headerFields.only(.contentType), usual.contains(text) { return }
     guard let type = mediaType(response.head), !type.isEmpty else { return }
@@ -47,7 +47,7 @@ enum ResponseCheck {
     throw try await refusal(
       response, .unexpectedContentType,
       "the server answered \(describe(response.head)) of type \(type), where JSON was asked for",
-      place)
+      location)
   }
 
   /// `503 Service Unavailable`
@@ -58,7 +58,7 @@ enum ResponseCheck {
 
   /// The error for a response that is not parsed, with the first line of its body.
   static func refusal(
-    _ response: HTTPResponseMessage, _ code: ChainError.Code, _ message: String, _ place: String
+    _ response: HTTPResponseMessage, _ code: ChainError.Code, _ message: String, _ location: String
   ) async throws -> ChainError {
     // A secret that begins in the kept part is read to its end, in its longest encoding, and hidden
     // as a whole.
@@ -69,7 +69,7 @@ enum ResponseCheck {
     let text = String(decoding: prefix, as: UTF8.self)
     let line = text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) }
     return ChainError(
-      .transport, code, message + (line.map { ": \($0.prefix(200))" } ?? ""), place: place,
+      .transport, code, message + (line.map { ": \($0.prefix(200))" } ?? ""), entry: location,
       http: .init(
         status: response.head.status.code, headers: response.head.headerFields, bodyPrefix: prefix),
       delivery: .answered)

@@ -113,7 +113,7 @@ actor TokenKeeper {
     // Another renewal may have finished before this one started.
     if let current, current.value != replaced?.value { return current }
     let (source, timeout) = (source, timeout)
-    let bound = TimeBound(
+    let bound = DeadlineScope(
       deadline: services.clock.now() + timeout, clock: services.clock,
       error: ChainError(
         .transport, .timedOut,

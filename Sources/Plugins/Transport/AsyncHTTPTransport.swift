@@ -10,7 +10,7 @@ import NIOHTTPCompression
 /// Does not use the library's redirects, which turn POST into GET and forward secret header fields.
 /// Does not use the library's timeouts either: one ends with the head of the response, the other
 /// includes the time in which this program processes data; `Exchange` enforces the limits
-/// instead. Received data goes from the event loop to the reader (`Reception`) without a task in
+/// instead. Received data goes from the event loop to the reader (`ResponseReader`) without a task in
 /// between.
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients
@@ -63,7 +63,7 @@ public struct AsyncHTTPTransport: HTTPTransport {
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     let line = try line(for: request, limits)
-    let failures = TransportFailures(request: request, limits: limits, passage: line.passage)
+    let failures = TransportFailures(request: request, limits: limits, route: line.route)
     let mayMeetKeptConnection = line.peer.keepsConnection
     let exchange = Exchange(
       line, limits: limits, clock: clock, failures: failures, register: register)
@@ -84,10 +84,10 @@ public struct AsyncHTTPTransport: HTTPTransport {
     }
   }
 
-  private func line(for request: HTTPRequestMessage, _ limits: HTTPLimits) throws -> Line {
+  private func line(for request: HTTPRequestMessage, _ limits: HTTPLimits) throws -> OriginClient {
     var failures: TransportFailures {
       TransportFailures(
-        request: request, limits: limits, passage: Passage(request.head, limits.connection))
+        request: request, limits: limits, route: ConnectionRoute(request.head, limits.connection))
     }
     do {
       guard let line = try clients.line(for: request.head, limits) else {

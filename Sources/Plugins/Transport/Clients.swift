@@ -6,14 +6,14 @@ import NIOCore
 import NIOHTTPCompression
 
 /// The HTTP clients, one per combination of settings that async-http-client has per client, and the
-/// cached origins (``Line``) of requests.
+/// cached origins (``OriginClient``) of requests.
 final class Clients: Sendable {
   private struct Key: Hashable {
     var connect: Duration
     var bodyBytes: Int
     var ratio: Int?
     var connection: HTTPConnection
-    var passage: Passage.Setting
+    var route: ConnectionRoute.Setting
   }
 
   private struct State {
@@ -21,7 +21,7 @@ final class Clients: Sendable {
     var isShutDown = false
     var peers: [String: Peer] = [:]
     /// The most recently used origins, the newest first.
-    var lines: [Line] = []
+    var lines: [OriginClient] = []
   }
 
   private let state = Locked(State())
@@ -40,12 +40,12 @@ final class Clients: Sendable {
   }
 
   /// The cached client, proxy and URL parts for a request; `nil` after the shutdown.
-  func line(for head: HTTPRequest, _ limits: HTTPLimits) throws -> Line? {
+  func line(for head: HTTPRequest, _ limits: HTTPLimits) throws -> OriginClient? {
     try state.withLock { state in
       guard !state.isShutDown else { return nil }
       if let line = state.lines.first, line.leads(head, limits) { return line }
-      if let place = state.lines.firstIndex(where: { $0.leads(head, limits) }) {
-        let line = state.lines.remove(at: place)
+      if let location = state.lines.firstIndex(where: { $0.leads(head, limits) }) {
+        let line = state.lines.remove(at: location)
         state.lines.insert(line, at: 0)
         return line
       }
@@ -58,20 +58,20 @@ final class Clients: Sendable {
 
   private func makeLine(
     _ head: HTTPRequest, _ limits: HTTPLimits, _ state: inout State
-  ) throws -> Line {
-    let passage = Passage(head, limits.connection)
+  ) throws -> OriginClient {
+    let route = ConnectionRoute(head, limits.connection)
     let key = Key(
       connect: limits.connect, bodyBytes: limits.bodyBytes.bytes, ratio: limits.decompressionRatio,
-      connection: limits.connection, passage: passage.setting)
-    let client = try state.clients[key] ?? make(limits, passage)
+      connection: limits.connection, route: route.setting)
+    let client = try state.clients[key] ?? make(limits, route)
     state.clients[key] = client
-    let peer = state.peers[passage.peer] ?? Peer()
-    state.peers[passage.peer] = peer
-    return Line(head, limits, passage, client, peer, names)
+    let peer = state.peers[route.peer] ?? Peer()
+    state.peers[route.peer] = peer
+    return OriginClient(head, limits, route, client, peer, names)
   }
 
   private func make(
-    _ limits: HTTPLimits, _ passage: Passage
+    _ limits: HTTPLimits, _ route: ConnectionRoute
   ) throws(TLSSettings.UnusableFile) -> HTTPClient {
     let connection = limits.connection
     var configuration = HTTPClient.Configuration()
@@ -79,7 +79,7 @@ final class Clients: Sendable {
     configuration.timeout.connect = .nanoseconds(limits.connect.nanoseconds)
     configuration.tlsConfiguration = try connection.tls.configuration()
     configuration.httpVersion = connection.usesHTTP2 ? .automatic : .http1Only
-    passage.setting.apply(to: &configuration)
+    route.setting.apply(to: &configuration)
     if connection.decompresses {
       // The exchange limits the size, too; this limit stops a decompression bomb before it is
       // decompressed.

@@ -19,24 +19,24 @@ final class Exchange: Sendable {
     var hasEnded = false
   }
 
-  private let reception: Reception
+  private let reader: ResponseReader
   private let limits: HTTPLimits
   private let failures: TransportFailures
-  private let line: Line
+  private let line: OriginClient
   private let progress = Locked(Progress())
   private let register: ExchangeRegister
   private let ticket: ExchangeRegister.Ticket
 
   init(
-    _ line: Line, limits: HTTPLimits, clock: ServiceClock, failures: TransportFailures,
+    _ line: OriginClient, limits: HTTPLimits, clock: ServiceClock, failures: TransportFailures,
     register: ExchangeRegister
   ) {
     self.line = line
     self.limits = limits
     self.failures = failures
     self.register = register
-    reception = Reception(limits: limits, clock: clock)
-    ticket = register.add(reception)
+    reader = ResponseReader(limits: limits, clock: clock)
+    ticket = register.add(reader)
   }
 
   deinit { end() }
@@ -47,15 +47,15 @@ final class Exchange: Sendable {
   ) async throws -> (head: HTTPTypes.HTTPResponse, version: String) {
     do {
       try Task.checkCancellation()
-      reception.begin(line.client, request, on: ticket)
-      switch try await reception.next() {
+      reader.begin(line.client, request, on: ticket)
+      switch try await reader.next() {
       case .head(let head):
         // The next check may only be due after the longer idle time that is allowed before the
         // head.
-        if reception.silenceShortensWithHead { register.look(within: limits.idle) }
+        if reader.silenceShortensWithHead { register.check(within: limits.idle) }
         return (try checked(head), head.version.major == 2 ? "HTTP/2" : "HTTP/1.1")
       case .expired(.total): throw failures.noHeadInTime()
-      case .expired(.silence): throw failures.noHead(for: reception.silence)
+      case .expired(.silence): throw failures.noHead(for: reader.silence)
       case .failed(let error): throw error
       // Neither occurs before a head.
       case .piece, .end: throw HTTPClientError.remoteConnectionClosed
@@ -94,12 +94,12 @@ final class Exchange: Sendable {
     var received = before.received
     do {
       guard before.announced <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
-      switch try await reception.next() {
+      switch try await reader.next() {
       case .piece(let piece):
         received += piece.readableBytes
         progress.withLock { $0.received = received }
         guard received <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
-        guard !reception.isOverdue else { throw failures.tookTooLong(received: received) }
+        guard !reader.isOverdue else { throw failures.tookTooLong(received: received) }
         try checkThroughput(received)
         return piece
       case .end:
@@ -120,7 +120,7 @@ final class Exchange: Sendable {
   private func checkThroughput(_ received: Int) throws {
     let fewest = limits.minimumThroughput.bytes
     guard fewest > 0 else { return }
-    let waited = reception.waited
+    let waited = reader.waited
     // A server may be slow for as long as it may be silent.
     guard waited > limits.idle else { return }
     guard Double(received) >= Double(fewest) * (waited / .seconds(1)) else {
@@ -135,7 +135,7 @@ final class Exchange: Sendable {
       return !progress.hasEnded
     }
     guard isFirst else { return }
-    reception.abandon()
+    reader.abandon()
     register.remove(ticket)
   }
 }

@@ -14,14 +14,14 @@ final class ExchangeRegister: Sendable {
     fileprivate let loopIndex: Int
   }
 
-  private let watch: Watch
+  private let watch: DeadlineTimer
   private let loops: [any EventLoop]
   /// The number of exchanges on each event loop.
   private let uses: Locked<[Int]>
 
   init(clock: ServiceClock, loops: [any EventLoop]) {
     self.loops = loops
-    watch = Watch(clock)
+    watch = DeadlineTimer(clock)
     uses = Locked(loops.map { _ in 0 })
   }
 
@@ -29,7 +29,7 @@ final class ExchangeRegister: Sendable {
   ///
   /// A task on an event loop gets that loop. Other tasks get the least busy one, and among equals
   /// always the same, so that consecutive requests find their connection there.
-  func add(_ reception: Reception) -> Ticket {
+  func add(_ reader: ResponseReader) -> Ticket {
     let current = MultiThreadedEventLoopGroup.currentEventLoop
       .flatMap { current in loops.firstIndex { $0 === current } }
     let index = uses.withLock { uses in
@@ -38,12 +38,12 @@ final class ExchangeRegister: Sendable {
       return index
     }
     return Ticket(
-      loop: loops[index], isOwn: current != nil, number: watch.add { reception.nextLook() },
+      loop: loops[index], isOwn: current != nil, number: watch.add { reader.nextCheck() },
       loopIndex: index)
   }
 
   /// Checks the time limits again within `rest`.
-  func look(within rest: Duration) { watch.look(within: rest) }
+  func check(within rest: Duration) { watch.check(within: rest) }
 
   func remove(_ ticket: Ticket) {
     watch.remove(ticket.number)

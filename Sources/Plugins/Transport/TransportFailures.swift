@@ -13,7 +13,7 @@ import NIOSSL
 struct TransportFailures: Sendable {
   let request: HTTPRequestMessage
   let limits: HTTPLimits
-  let passage: Passage
+  let route: ConnectionRoute
 
   /// Scheme and authority.
   var origin: String {
@@ -21,7 +21,7 @@ struct TransportFailures: Sendable {
   }
 
   /// The proxy that the request goes through, or `nil`.
-  var proxy: HTTPProxy? { passage.proxy }
+  var proxy: HTTPProxy? { route.proxy }
 
   func failure(
     _ code: ChainError.Code, _ message: String, _ delivery: ChainError.Delivery

@@ -101,8 +101,8 @@ struct Axes {
   let left = 80.0
   let bottom = 300.0
   let top = 12.0
-  var xTicks: [(place: Double, text: String)]
-  var yTicks: [(place: Double, text: String)]
+  var xTicks: [(position: Double, text: String)]
+  var yTicks: [(position: Double, text: String)]
 
   var width: Double { SVG.width - left - 40 }
   var height: Double { bottom - top }
@@ -115,12 +115,12 @@ struct Axes {
   var svg: String {
     var content = [SVG.line(left, bottom, left + width, bottom)]
     for tick in yTicks {
-      let y = point(0, tick.place).y
+      let y = point(0, tick.position).y
       content.append(SVG.line(left, y, left + width, y))
       content.append(SVG.text(tick.text, x: left - 8, y: y + 4, anchor: "end", kind: "soft"))
     }
     for tick in xTicks {
-      let x = point(tick.place, 0).x
+      let x = point(tick.position, 0).x
       content.append(SVG.text(tick.text, x: x, y: bottom + 20, anchor: "middle", kind: "soft"))
     }
     return content.joined(separator: "\n")
@@ -172,7 +172,7 @@ struct LatencyPlot {
 
   let curves: [Curve]
 
-  private static func place(_ percentile: Double) -> Double {
+  private static func position(_ percentile: Double) -> Double {
     -log10(max(1 - min(percentile, 99.999) / 100, 1e-5)) / 5
   }
 
@@ -183,11 +183,11 @@ struct LatencyPlot {
       xTicks: [
         (0, "0"), (50, "50 %"), (90, "90 %"), (99, "99 %"), (99.9, "99.9 %"), (99.99, "99.99 %"),
       ]
-      .map { (Self.place($0.0), $0.1) },
+      .map { (Self.position($0.0), $0.1) },
       yTicks: [0, 0.25, 0.5, 0.75, 1].map { ($0, Quantities.time($0 * top)) })
     let paths = curves.map { curve in
       SVG.path(
-        curve.latencies.curve.map { axes.point(Self.place($0.percentile), $0.seconds / top) },
+        curve.latencies.curve.map { axes.point(Self.position($0.percentile), $0.seconds / top) },
         color: curve.color)
     }
     let legend = Axes.legend(curves.map { ($0.name, $0.color) }, y: 336)

@@ -233,7 +233,7 @@ struct ManifestOptions: ParsableArguments {
       return loaded
     } catch let found as PipelineDiagnostics {
       try show(found, format)
-      let isPipeline = found.errors.allSatisfy { $0.place.file != file }
+      let isPipeline = found.errors.allSatisfy { $0.location.file != file }
       throw Failure(isPipeline ? .badPipeline : .badInput, "")
     }
   }

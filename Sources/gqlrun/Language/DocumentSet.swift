@@ -77,8 +77,8 @@ struct DocumentSet {
       let document = document(at: file)
       let errors = schema.map { document.validate(against: $0) } ?? document.validateWithoutSchema()
       findings += errors.compactMap { error in
-        if error.rule == .noUnusedFragments, let place = error.locations.first,
-          sources.index(of: place) != file || used.contains(place)
+        if error.rule == .noUnusedFragments, let location = error.locations.first,
+          sources.index(of: location) != file || used.contains(location)
         {
           return nil
         }
@@ -93,10 +93,10 @@ struct DocumentSet {
     findings = findings.filter { seen.insert($0).inserted }
     let order = Dictionary(shown.files.enumerated().map { ($1.name, $0) }) { first, _ in first }
     let sorted = findings.enumerated().sorted {
-      let left = $0.element.place
-      let right = $1.element.place
-      let key = { (place: Finding.Place, offset: Int) in
-        (order[place.file] ?? 0, place.location?.offset ?? .max, offset)
+      let left = $0.element.location
+      let right = $1.element.location
+      let key = { (location: Finding.Location, offset: Int) in
+        (order[location.file] ?? 0, location.location?.offset ?? .max, offset)
       }
       return key(left, $0.offset) < key(right, $1.offset)
     }
@@ -106,30 +106,30 @@ struct DocumentSet {
   private func finding(
     _ error: GQLRunLanguage.ValidationError, _ severity: Finding.Severity, _ file: Int
   ) -> Finding {
-    let places = error.locations.map {
-      Finding.Place(file: sources.files[sources.index(of: $0)].name, location: sources.local($0))
+    let locations = error.locations.map {
+      Finding.Location(file: sources.files[sources.index(of: $0)].name, location: sources.local($0))
     }
     return Finding(
       severity: severity, code: error.rule.rawValue, message: error.message,
-      place: places.first ?? Finding.Place(file: sources.files[file].name),
-      related: Array(places.dropFirst()))
+      location: locations.first ?? Finding.Location(file: sources.files[file].name),
+      related: Array(locations.dropFirst()))
   }
 
   /// The source locations of the fragments that an operation of any file uses.
   private func fragmentsInUse() -> Set<SourceLocation> {
-    var places: Set<SourceLocation> = []
+    var locations: Set<SourceLocation> = []
     var reached: Set<String> = []
     var open = documents.flatMap { $0.operations.flatMap(\.selectionSet.fragmentSpreads) }
       .map(\.name.value)
     while let name = open.popLast() {
       guard reached.insert(name).inserted else { continue }
       for (_, fragment) in fragments[name] ?? [] {
-        places.insert(fragment.location)
-        places.insert(fragment.name.location)
+        locations.insert(fragment.location)
+        locations.insert(fragment.name.location)
         open += fragment.selectionSet.fragmentSpreads.map(\.name.value)
       }
     }
-    return places
+    return locations
   }
 }
 

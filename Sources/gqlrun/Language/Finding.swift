@@ -8,7 +8,7 @@ struct Finding: Hashable {
     case error, warning
   }
 
-  struct Place: Hashable {
+  struct Location: Hashable {
     var file: String
     /// The source location; `nil` if the finding concerns the whole file.
     var location: SourceLocation?
@@ -22,9 +22,9 @@ struct Finding: Hashable {
   /// The rule, such as `FieldsOnCorrectTypeRule`.
   var code: String
   var message: String
-  var place: Place
+  var location: Location
   /// Related source locations.
-  var related: [Place] = []
+  var related: [Location] = []
 }
 
 /// Diagnostics with their source files, and their output formats.
@@ -47,14 +47,14 @@ struct FindingReport {
     findings.map { finding in
       let message = (finding.severity == .warning ? "warning: " : "") + finding.message
       var text: String
-      if let location = finding.place.location,
-        let file = sources.files.first(where: { $0.name == finding.place.file })
+      if let location = finding.location.location,
+        let file = sources.files.first(where: { $0.name == finding.location.file })
       {
         text = Input.located(message, at: location, in: file.bytes, name: file.name)
       } else {
-        text = "\(finding.place.description): \(message)"
+        text = "\(finding.location.description): \(message)"
       }
-      for place in finding.related.prefix(5) { text += "\n  see also \(place.description)" }
+      for location in finding.related.prefix(5) { text += "\n  see also \(location.description)" }
       if finding.related.count > 5 {
         text += "\n  and \(finding.related.count - 5) more places"
       }
@@ -70,7 +70,7 @@ struct FindingReport {
         "severity": .string(finding.severity.rawValue), "code": .string(finding.code),
         "message": .string(finding.message),
       ]
-      for member in Self.object(finding.place) { object[member.key] = member.value }
+      for member in Self.object(finding.location) { object[member.key] = member.value }
       if !finding.related.isEmpty {
         object["related"] = .array(finding.related.map { .object(Self.object($0)) })
       }
@@ -83,8 +83,8 @@ struct FindingReport {
   /// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
   func github() -> String {
     findings.map { finding in
-      var properties = ["file=\(QuotedText.githubProperty(finding.place.file))"]
-      if let location = finding.place.location {
+      var properties = ["file=\(QuotedText.githubProperty(finding.location.file))"]
+      if let location = finding.location.location {
         properties += ["line=\(location.line)", "col=\(location.column)"]
       }
       properties.append("title=\(QuotedText.githubProperty(finding.code))")
@@ -104,9 +104,9 @@ struct FindingReport {
     }
   }
 
-  private static func object(_ place: Finding.Place) -> JSONObject {
-    var object: JSONObject = ["file": .string(place.file)]
-    if let location = place.location {
+  private static func object(_ location: Finding.Location) -> JSONObject {
+    var object: JSONObject = ["file": .string(location.file)]
+    if let location = location.location {
       object["line"] = .number(JSONNumber(location.line))
       object["column"] = .number(JSONNumber(location.column))
     }

@@ -79,17 +79,17 @@ struct Project {
     if let url = project.schema.first(where: \.isURL) {
       throw Failure(
         .badInput,
-        "\(url.place): the schema is on the network; fetch it with gqlrun schema fetch --endpoint "
+        "\(url.location): the schema is on the network; fetch it with gqlrun schema fetch --endpoint "
           + "\(url.value) -o schema.graphql, and name that file")
     }
     let schema = file.files(project.schema)
     if let missing = schema.unmatched.first {
-      throw Failure(.badInput, "\(missing.place): no schema file matches \(missing.value)")
+      throw Failure(.badInput, "\(missing.location): no schema file matches \(missing.value)")
     }
     self.schema = schema.files.map(Self.shown)
     let documents = file.files(project.documents)
     for missing in documents.unmatched {
-      Terminal.warning("\(missing.place): no document matches \(missing.value)")
+      Terminal.warning("\(missing.location): no document matches \(missing.value)")
     }
     // A schema file that matches the pattern of the documents is not a document.
     self.documents = documents.files.filter { !schema.files.contains($0) }.map(Self.shown)

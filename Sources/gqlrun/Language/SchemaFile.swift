@@ -20,8 +20,8 @@ enum SchemaFile {
     if tellsWarnings {
       let sources = SourceFiles(files)
       for warning in schema.warnings.prefix(20) {
-        let place = warning.location.map { sources.place($0).description } ?? files[0].name
-        Terminal.warning("\(place): \(warning.message)")
+        let location = warning.location.map { sources.location($0).description } ?? files[0].name
+        Terminal.warning("\(location): \(warning.message)")
       }
       if schema.warnings.count > 20 {
         Terminal.warning("and \(schema.warnings.count - 20) more of the kind")
@@ -52,15 +52,15 @@ enum SchemaFile {
       let text = files.count == 1 ? sources.files[0].bytes : sources.text
       return try Schema(sdl: Document(parsingUTF8: text, options: options))
     } catch let error as GraphQLSyntaxError {
-      report.findings = [finding(error, sources.place(error.location))]
+      report.findings = [finding(error, sources.location(error.location))]
       throw failure(report)
     } catch let error as SchemaError {
       report.findings = error.issues.map { issue in
         Finding(
           severity: .error, code: "SchemaError", message: issue.message,
-          place: issue.location.map { sources.place($0) }
-            ?? Finding.Place(file: files.map(\.name).joined(separator: ", ")),
-          related: issue.locations.dropFirst().map { sources.place($0) })
+          location: issue.location.map { sources.location($0) }
+            ?? Finding.Location(file: files.map(\.name).joined(separator: ", ")),
+          related: issue.locations.dropFirst().map { sources.location($0) })
       }
       throw failure(report)
     }
@@ -117,12 +117,13 @@ enum SchemaFile {
       _ = try Document(parsingUTF8: file.bytes)
       return nil
     } catch {
-      return finding(error, Finding.Place(file: file.name, location: error.location))
+      return finding(error, Finding.Location(file: file.name, location: error.location))
     }
   }
 
-  private static func finding(_ error: GraphQLSyntaxError, _ place: Finding.Place) -> Finding {
-    Finding(severity: .error, code: "SyntaxError", message: error.message, place: place)
+  private static func finding(_ error: GraphQLSyntaxError, _ location: Finding.Location) -> Finding
+  {
+    Finding(severity: .error, code: "SyntaxError", message: error.message, location: location)
   }
 
   private static func failure(_ report: FindingReport) -> Failure {

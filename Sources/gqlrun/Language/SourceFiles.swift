@@ -49,8 +49,8 @@ struct SourceFiles {
   }
 
   /// The file and location to report to the user.
-  func place(_ location: SourceLocation) -> Finding.Place {
-    Finding.Place(file: files[index(of: location)].name, location: local(location))
+  func location(_ location: SourceLocation) -> Finding.Location {
+    Finding.Location(file: files[index(of: location)].name, location: local(location))
   }
 
   /// The number of line ends; CR, LF and CRLF each end a line.

@@ -108,7 +108,7 @@ struct ProgramGate {
 
   /// One line for each program.
   static func list(_ programs: [FileProgram]) -> String {
-    programs.map { "  \($0.place): \($0.origin) runs `\($0.command)`" }.joined(separator: "\n")
+    programs.map { "  \($0.location): \($0.origin) runs `\($0.command)`" }.joined(separator: "\n")
   }
 }
 

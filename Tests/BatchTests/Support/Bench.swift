@@ -9,10 +9,10 @@ import GQLRunPlugins
 
 /// Runs manifests in a folder of their own, over real sockets.
 enum Bench {
-  static func load(_ yaml: String, in place: Place, url: String? = nil) throws -> Manifest {
-    try place.write(yaml, to: "m.batch.yaml")
+  static func load(_ yaml: String, in location: Place, url: String? = nil) throws -> Manifest {
+    try location.write(yaml, to: "m.batch.yaml")
     return try ManifestLoader.load(
-      path: place.file("m.batch.yaml"), registry: .builtIn,
+      path: location.file("m.batch.yaml"), registry: .builtIn,
       environment: PipelineFileEnvironment(readFile: {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0)))
       }), endpoint: url ?? "http://127.0.0.1:9/"
@@ -20,13 +20,13 @@ enum Bench {
   }
 
   /// What is wrong with a manifest, as `line:column code message | hint`.
-  static func findings(_ yaml: String, in place: Place) throws -> [String] {
+  static func findings(_ yaml: String, in location: Place) throws -> [String] {
     do {
-      _ = try load(yaml, in: place)
+      _ = try load(yaml, in: location)
       return []
     } catch let found as PipelineDiagnostics {
       return found.all.map {
-        "\($0.place.line):\($0.place.column) \($0.code.rawValue) \($0.message) | \($0.hint ?? "")"
+        "\($0.location.line):\($0.location.column) \($0.code.rawValue) \($0.message) | \($0.hint ?? "")"
       }
     }
   }
@@ -52,10 +52,10 @@ enum Bench {
   }
 
   static func run(
-    _ yaml: String, in place: Place, url: String, _ options: RunOptions = RunOptions(),
+    _ yaml: String, in location: Place, url: String, _ options: RunOptions = RunOptions(),
     control: RunControl = RunControl()
   ) async throws -> RunSummary {
-    try await run(load(yaml, in: place, url: url), options, control: control)
+    try await run(load(yaml, in: location, url: url), options, control: control)
   }
 
   static var resuming: RunOptions {

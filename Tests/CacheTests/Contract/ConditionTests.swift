@@ -46,7 +46,7 @@ struct ConditionTests {
   }()
 
   /// The places where directives may stand; `%` is replaced by them.
-  static let places = [
+  static let paths = [
     "{ v { id name % email } }",
     "{ v { id ... % { name } email } }",
     "{ v { id ... on U % { name } email } }",
@@ -55,10 +55,10 @@ struct ConditionTests {
     "{ v { id nick: name % email } }",
   ]
 
-  @Test("an excluded field is neither written nor missed", arguments: cases, places)
-  func exclusion(test: Case, place: String) async throws {
-    let key = place.contains("nick") ? "nick" : "name"
-    let text = place.replacingOccurrences(of: "%", with: test.directives)
+  @Test("an excluded field is neither written nor missed", arguments: cases, paths)
+  func exclusion(test: Case, path: String) async throws {
+    let key = path.contains("nick") ? "nick" : "name"
+    let text = path.replacingOccurrences(of: "%", with: test.directives)
     let operation = try prepare(test.declarations + text, variables: test.variables)
     let cache = CacheUnderTest(store: MemoryStore(collectsChanges: true))
     // The server sends the field in any case: what was not asked for does not count.

@@ -257,7 +257,7 @@ struct MalformedResponseTests {
         Issue.record("\(body.text) was accepted")
       } catch let error as CacheError {
         #expect(error.code == .malformedResponse)
-        #expect(error.place == body.path)
+        #expect(error.path == body.path)
         #expect(error.message.contains(body.path), "\(error.message)")
         #expect(error.byteOffset != nil)
       }

@@ -17,10 +17,10 @@ struct ResponseShapeTests {
   /// What is wrong, and the warnings, however the response is cut.
   private func check(
     _ data: String, _ document: String, rest: String = ""
-  ) throws -> (problem: String?, place: String?, warnings: [String]) {
+  ) throws -> (problem: String?, path: String?, warnings: [String]) {
     let operation = try prepare(document, facts: facts(Self.schema))
     let body = Array(#"{"data":\#(data)\#(rest)}"#.utf8)
-    var result: (problem: String?, place: String?, warnings: [String])?
+    var result: (problem: String?, path: String?, warnings: [String])?
     for size in [1, 7, body.count] {
       let shape = try ResponseShape(operation)
       var found: CacheError?
@@ -35,7 +35,7 @@ struct ResponseShapeTests {
         #expect(error.code == .unexpectedShape)
         found = error
       }
-      let now = (found?.message, found?.place, shape.warnings)
+      let now = (found?.message, found?.path, shape.warnings)
       if let result { #expect(result == now) }
       result = now
     }
@@ -95,10 +95,10 @@ struct ResponseShapeTests {
         "{ node { id ... on Page { title } } }", "node.title", "expected String!, found a number"
       ),
     ])
-  func misfits(data: String, document: String, place: String, part: String) throws {
+  func misfits(data: String, document: String, path: String, part: String) throws {
     let found = try check(data, document)
-    #expect(found.place == place)
-    #expect(found.problem?.contains("at \(place): ") == true)
+    #expect(found.path == path)
+    #expect(found.problem?.contains("at \(path): ") == true)
     #expect(found.problem?.contains(part) == true, "\(found.problem ?? "")")
   }
 

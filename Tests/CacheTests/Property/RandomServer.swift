@@ -164,14 +164,15 @@ struct RandomErrors {
     self.schema = schema
     self.collector = collector
     for _ in 0..<count {
-      var places: [[JSONValue]] = []
-      visit(data, [collector.root], isRoot: true, path: [], &places)
-      guard !places.isEmpty else { return }
-      let path = random.pick(places)
+      var positions: [[JSONValue]] = []
+      visit(data, [collector.root], isRoot: true, path: [], &positions)
+      guard !positions.isEmpty else { return }
+      let path = random.pick(positions)
       // The null stands at the error, or at what is around it.
-      let place = Array(path.prefix(random.chance(60) ? path.count : 1 + random.upTo(path.count)))
-      guard places.contains(place) else { continue }
-      self.data = Self.nulling(place[...], in: self.data)
+      let position = Array(
+        path.prefix(random.chance(60) ? path.count : 1 + random.upTo(path.count)))
+      guard positions.contains(position) else { continue }
+      self.data = Self.nulling(position[...], in: self.data)
       paths.append(path)
     }
   }
@@ -179,10 +180,10 @@ struct RandomErrors {
   /// The places of all values that are not null and do not identify.
   private func visit(
     _ value: JSONValue, _ sets: [SelectionSet], isRoot: Bool, path: [JSONValue],
-    _ places: inout [[JSONValue]]
+    _ positions: inout [[JSONValue]]
   ) {
     // Enough to choose from.
-    if places.count > 300 { return }
+    if positions.count > 300 { return }
     switch value {
     case .object(let object):
       guard isRoot || !sets.isEmpty else { return }
@@ -192,10 +193,11 @@ struct RandomErrors {
         guard let member = object[field.key], !member.isNull,
           !["id", "code", "num"].contains(field.name)
         else { continue }
-        places.append(path + [.string(field.key)])
+        positions.append(path + [.string(field.key)])
         let listDepth = schema.fields[field.name]?.listDepth ?? 0
         visit(
-          member, field.selections, listDepth: listDepth, path: path + [.string(field.key)], &places
+          member, field.selections, listDepth: listDepth, path: path + [.string(field.key)],
+          &positions
         )
       }
     default: return
@@ -204,16 +206,16 @@ struct RandomErrors {
 
   private func visit(
     _ value: JSONValue, _ sets: [SelectionSet], listDepth: Int, path: [JSONValue],
-    _ places: inout [[JSONValue]]
+    _ positions: inout [[JSONValue]]
   ) {
     if listDepth > 0, let elements = value.arrayValue {
       for (index, element) in elements.enumerated() where !element.isNull {
-        let place = path + [.number(JSONNumber(index))]
-        places.append(place)
-        visit(element, sets, listDepth: listDepth - 1, path: place, &places)
+        let position = path + [.number(JSONNumber(index))]
+        positions.append(position)
+        visit(element, sets, listDepth: listDepth - 1, path: position, &positions)
       }
     } else if listDepth == 0 {
-      visit(value, sets, isRoot: false, path: path, &places)
+      visit(value, sets, isRoot: false, path: path, &positions)
     }
   }
 

@@ -328,16 +328,16 @@ struct ReferenceCache {
   ) throws -> JSONValue {
     var result = JSONObject()
     for field in collector.fields(of: sets, type: type) {
-      let place = path.isEmpty ? field.key : "\(path).\(field.key)"
+      let path = path.isEmpty ? field.key : "\(path).\(field.key)"
       guard let value = fields[field.storedKey] else {
         if type == "Query", field.name == "__typename" {
           result[field.key] = "Query"
           continue
         }
-        throw Miss(path: place)
+        throw Miss(path: path)
       }
       if let key { visits.fields.append((key, field.storedKey)) }
-      result[field.key] = try read(value, field, place, collector, visits)
+      result[field.key] = try read(value, field, path, collector, visits)
     }
     return .object(result)
   }

@@ -262,12 +262,12 @@ struct DamageTests {
     try first.close()
     // The key of the row, not one of the references to it: four bytes of time, and then the record.
     var bytes = try Data(contentsOf: URL(fileURLWithPath: file.path))
-    let places = bytes.indices.filter { place in
-      bytes[place...].starts(with: Data("User:5".utf8))
-        && bytes.dropFirst(place + 10).starts(with: Data("{".utf8))
+    let paths = bytes.indices.filter { path in
+      bytes[path...].starts(with: Data("User:5".utf8))
+        && bytes.dropFirst(path + 10).starts(with: Data("{".utf8))
     }
-    let place = try #require(places.count == 1 ? places.first : nil)
-    bytes[place] ^= 0x20
+    let path = try #require(paths.count == 1 ? paths.first : nil)
+    bytes[path] ^= 0x20
     try bytes.write(to: URL(fileURLWithPath: file.path))
 
     let notices = Notices()

@@ -202,13 +202,13 @@ struct OptimisticTests {
         (["like": [["__typename": "Post", "id": 1]]], "like[0].likes"),
         (["like": 1], "like"),
       ]
-      for (data, place) in cases {
+      for (data, path) in cases {
         do {
           _ = try store.addOptimistic(data, for: operation)
           Issue.record("\(data) was taken")
         } catch let error as CacheError {
           #expect(error.code == .invalidData)
-          #expect(error.place == place)
+          #expect(error.path == path)
         }
       }
       #expect(!store.activity.hasLayers)

@@ -191,13 +191,13 @@ struct TransactionTests {
         (["feed": nil, "more": 1], "more"),
         ([1], ""),
       ]
-      for (data, place) in cases {
+      for (data, path) in cases {
         do {
           try await store.transaction { try await $0.write(data, for: operation) }
           Issue.record("\(data) was taken")
         } catch let error as CacheError {
           #expect(error.code == .invalidData)
-          #expect(error.place == place)
+          #expect(error.path == path)
         }
       }
       do {

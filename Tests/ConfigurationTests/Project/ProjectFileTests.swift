@@ -16,7 +16,7 @@ struct ProjectFileTests {
       _ = try load(text)
       return []
     } catch {
-      return error.errors.map { "\($0.place.line):\($0.place.column): \($0.message)" }
+      return error.errors.map { "\($0.location.line):\($0.location.column): \($0.message)" }
     }
   }
 

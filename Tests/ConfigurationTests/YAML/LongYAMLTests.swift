@@ -20,7 +20,7 @@ struct LongYAMLTests {
     #expect(!composer.findings.isEmpty && composer.findings.count <= 101)
     #expect(composer.findings.allSatisfy { $0.code == .duplicateKey })
     #expect(composer.findings.last?.message == "`a` is given more than once")
-    #expect(composer.findings.last?.place.line == 1)
+    #expect(composer.findings.last?.location.line == 1)
   }
 
   @Test("the message about many repeated keys names some and counts the others")
@@ -38,9 +38,10 @@ struct LongYAMLTests {
     var composer = composer("a: 1\nb: {c: 1, c: 2}\na: 2\nd: {e: 1, f: 2, e: 3}\n")
     _ = composer.compose()
     #expect(
-      composer.findings.map { "\($0.place.line):\($0.place.column) \($0.message)" }.sorted() == [
-        "2:11 `c` is given twice", "3:1 `a` is given twice", "4:17 `e` is given twice",
-      ])
+      composer.findings.map { "\($0.location.line):\($0.location.column) \($0.message)" }.sorted()
+        == [
+          "2:11 `c` is given twice", "3:1 `a` is given twice", "4:17 `e` is given twice",
+        ])
   }
 
   @Test(
@@ -66,12 +67,12 @@ struct LongYAMLTests {
       let text = String(repeating: "hunter2 ", count: count)
       var source = SourceText(file: "x.yaml", text: text)
       source.secrets = (0..<count).map {
-        SourcePlace(file: "x.yaml", line: 1, column: $0 * 8 + 1, length: 7)
+        FileLocation(file: "x.yaml", line: 1, column: $0 * 8 + 1, length: 7)
       }
-      let places = source.secrets
+      let locations = source.secrets
       return processorTime {
-        for place in places {
-          #expect(source.excerpt(at: place)?.text.contains("hunter2") == false)
+        for location in locations {
+          #expect(source.excerpt(at: location)?.text.contains("hunter2") == false)
         }
       }
     }

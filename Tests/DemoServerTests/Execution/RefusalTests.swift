@@ -208,7 +208,7 @@ import Testing
     try check(refused)
   }
 
-  @Test func `errors have their places, and there may be several`() throws {
+  @Test func `errors have their positions, and there may be several`() throws {
     let response = DemoExecutor().execute("{ x\n  country(code: \"CA\") { y } }")
     #expect(
       String(decoding: response, as: UTF8.self)

@@ -223,7 +223,7 @@ import Testing
     }
   }
 
-  @Test func `every option is explained and has its place in the type`() {
+  @Test func `every option is explained and has its position in the type`() {
     let names = Misbehaviour.options.map(\.name)
     #expect(Set(names).count == names.count)
     let properties = Mirror(reflecting: Misbehaviour()).children.compactMap(\.label)

@@ -42,11 +42,11 @@ import Testing
       }
       let errors = document.validate(schema, options, own)
       #expect(errors.map(\.message) == vector.errors.map(\.message), "line \(number)")
-      let places = errors.map { $0.locations.map { [$0.line, $0.column] } }
-      #expect(places == RecordedLocations.byLine[number] ?? [], "line \(number)")
+      let locations = errors.map { $0.locations.map { [$0.line, $0.column] } }
+      #expect(locations == RecordedLocations.byLine[number] ?? [], "line \(number)")
       // The document is the recorded source in another layout, so places keep their order.
-      let pairs = zip(places.joined(), vector.errors.flatMap(\.locations)).map(Moved.init)
-      #expect(places.map(\.count) == vector.errors.map(\.locations.count), "line \(number)")
+      let pairs = zip(locations.joined(), vector.errors.flatMap(\.locations)).map(Moved.init)
+      #expect(locations.map(\.count) == vector.errors.map(\.locations.count), "line \(number)")
       for (a, b) in zip(pairs.sorted(), pairs.sorted().dropFirst()) {
         #expect(a.keepsOrder(with: b), "line \(number): \(a), \(b)")
       }
@@ -54,13 +54,15 @@ import Testing
   }
 
   private struct Moved: Comparable {
-    var place: [Int]
+    var coordinate: [Int]
     var recorded: [Int]
 
-    static func < (a: Moved, b: Moved) -> Bool { a.place.lexicographicallyPrecedes(b.place) }
+    static func < (a: Moved, b: Moved) -> Bool {
+      a.coordinate.lexicographicallyPrecedes(b.coordinate)
+    }
 
     func keepsOrder(with next: Moved) -> Bool {
-      place == next.place
+      coordinate == next.coordinate
         ? recorded == next.recorded : recorded.lexicographicallyPrecedes(next.recorded)
     }
   }

@@ -19,19 +19,21 @@ struct JSONFuzz {
   mutating func damaged(_ text: [UInt8]) -> [UInt8] {
     var text = text
     for _ in 0..<Int.random(in: 1...3, using: &random) {
-      let place = Int.random(in: 0...text.count, using: &random)
+      let position = Int.random(in: 0...text.count, using: &random)
       switch Int.random(in: 0..<7, using: &random) {
-      case 0: if place < text.count { text[place] = UInt8.random(in: 0...255, using: &random) }
-      case 1: if place < text.count { text[place] ^= 1 << UInt8.random(in: 0..<8, using: &random) }
-      case 2: if place < text.count { text.remove(at: place) }
-      case 3: text.insert(UInt8.random(in: 0...255, using: &random), at: place)
-      case 4: text.removeSubrange(place...)
+      case 0:
+        if position < text.count { text[position] = UInt8.random(in: 0...255, using: &random) }
+      case 1:
+        if position < text.count { text[position] ^= 1 << UInt8.random(in: 0..<8, using: &random) }
+      case 2: if position < text.count { text.remove(at: position) }
+      case 3: text.insert(UInt8.random(in: 0...255, using: &random), at: position)
+      case 4: text.removeSubrange(position...)
       case 5:
         let from = Int.random(in: 0...text.count, using: &random)
         let piece = Array(text[from..<min(from + 8, text.count)])
-        text.insert(contentsOf: piece, at: place)
+        text.insert(contentsOf: piece, at: position)
       default:
-        text.insert(contentsOf: Self.splinters.randomElement(using: &random) ?? [], at: place)
+        text.insert(contentsOf: Self.splinters.randomElement(using: &random) ?? [], at: position)
       }
     }
     return text

@@ -13,8 +13,8 @@ struct Cuts: Sendable, CustomStringConvertible {
     }
   }
 
-  static func at(_ place: Int) -> Cuts {
-    Cuts(description: "cut at \(place)") { [min(place, $0), max($0 - place, 0)] }
+  static func at(_ position: Int) -> Cuts {
+    Cuts(description: "cut at \(position)") { [min(position, $0), max($0 - position, 0)] }
   }
 
   static func random(seed: UInt64) -> Cuts {
@@ -152,13 +152,13 @@ func read(
   do throws(JSONError) {
     var parser = try JSONParser(handlers: .transcribing, context: context, options: options)
     do throws(JSONError) {
-      var place = 0
+      var position = 0
       for length in cuts.lengths(text.count) {
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 1)
         defer { piece.deallocate() }
-        piece.copyBytes(from: text[place..<place + length])
+        piece.copyBytes(from: text[position..<position + length])
         try parser.feed(UnsafeRawBufferPointer(piece))
-        place += length
+        position += length
       }
       try parser.finish()
     } catch {

@@ -6,7 +6,7 @@ struct StrictOracle {
   private struct Refused: Error {}
 
   private let text: [UInt8]
-  private var place = 0
+  private var position = 0
   private var depth = 0
 
   static func accepts(_ text: [UInt8]) -> Bool {
@@ -15,7 +15,7 @@ struct StrictOracle {
       oracle.skipWhiteSpace()
       try oracle.value()
       oracle.skipWhiteSpace()
-      return oracle.place == text.count
+      return oracle.position == text.count
     } catch {
       return false
     }
@@ -25,24 +25,24 @@ struct StrictOracle {
     self.text = text
   }
 
-  private var next: UInt8? { place < text.count ? text[place] : nil }
+  private var next: UInt8? { position < text.count ? text[position] : nil }
 
   private mutating func skipWhiteSpace() {
-    while let byte = next, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { place += 1 }
+    while let byte = next, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
   }
 
   private mutating func take(_ allowed: Set<Character>) throws -> Character {
     guard let byte = next, byte < 0x80 else { throw Refused() }
     let character = Character(Unicode.Scalar(byte))
     guard allowed.contains(character) else { throw Refused() }
-    place += 1
+    position += 1
     return character
   }
 
   private mutating func word(_ word: String) throws {
     for byte in word.utf8 {
       guard next == byte else { throw Refused() }
-      place += 1
+      position += 1
     }
   }
 
@@ -73,7 +73,7 @@ struct StrictOracle {
         try word(",")
       }
     }
-    place += 1
+    position += 1
     depth -= 1
   }
 
@@ -88,7 +88,7 @@ struct StrictOracle {
         try word(",")
       }
     }
-    place += 1
+    position += 1
     depth -= 1
   }
 
@@ -100,35 +100,35 @@ struct StrictOracle {
   }
 
   private mutating func number() throws {
-    if next == UInt8(ascii: "-") { place += 1 }
+    if next == UInt8(ascii: "-") { position += 1 }
     if try take(Set("0123456789")) != "0" { skipDigits() }
     if next == UInt8(ascii: ".") {
-      place += 1
+      position += 1
       _ = try take(Set("0123456789"))
       skipDigits()
     }
     if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
-      place += 1
-      if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { place += 1 }
+      position += 1
+      if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
       _ = try take(Set("0123456789"))
       skipDigits()
     }
   }
 
   private mutating func skipDigits() {
-    while let byte = next, byte >= 0x30, byte <= 0x39 { place += 1 }
+    while let byte = next, byte >= 0x30, byte <= 0x39 { position += 1 }
   }
 
   private mutating func string() throws {
     try word("\"")
     while let byte = next {
       if byte == UInt8(ascii: "\"") {
-        place += 1
+        position += 1
         return
       }
       if byte < 0x20 { throw Refused() }
       if byte == UInt8(ascii: "\\") {
-        place += 1
+        position += 1
         if try take(Set("\"\\/bfnrtu")) == "u" { try unicodeEscape() }
       } else {
         try character()
@@ -156,15 +156,15 @@ struct StrictOracle {
 
   /// One character, checked by decoding it and encoding it again.
   private mutating func character() throws {
-    let lead = text[place]
+    let lead = text[position]
     let count = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
-    guard place + count <= text.count else { throw Refused() }
-    let bytes = Array(text[place..<place + count])
+    guard position + count <= text.count else { throw Refused() }
+    let bytes = Array(text[position..<position + count])
     var code = count == 1 ? UInt32(lead) : UInt32(lead) & (0x7F >> UInt32(count))
     for byte in bytes.dropFirst() { code = code << 6 | UInt32(byte & 0x3F) }
     guard let scalar = Unicode.Scalar(code), Array(String(scalar).utf8) == bytes else {
       throw Refused()
     }
-    place += count
+    position += count
   }
 }

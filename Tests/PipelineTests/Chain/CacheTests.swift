@@ -212,7 +212,7 @@ struct CacheTests {
     let error = try #require(await bench.run().error as? ChainError)
     #expect(error.layer == .cache)
     #expect(error.code == .cacheWriteFailed)
-    #expect(error.place == "cache-write")
+    #expect(error.entry == "cache-write")
     #expect(error.cause is FakeStore.Damaged)
     #expect(await bench.store.rollbacks == 1)
   }

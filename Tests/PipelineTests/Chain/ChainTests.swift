@@ -183,7 +183,7 @@ struct ChainTests {
   func noResult() async throws {
     let fetch = PipelineEntry(id: "fetch", .fetch(FakeFetch(server: Server(.results([])))))
     let parse = PipelineEntry(id: "parse", .parsing(FakeParser()))
-    let cases: [(entries: [PipelineEntry], policy: CachePolicy, place: String)] = [
+    let cases: [(entries: [PipelineEntry], policy: CachePolicy, entry: String)] = [
       ([fetch, parse], .networkOnly, "parse"), ([fetch], .networkOnly, "parsing"),
       ([parse], .networkOnly, "HTTP"), ([], .networkOnly, "parsing"),
       ([fetch, parse], .cacheOnly, "cache"),
@@ -195,7 +195,7 @@ struct ChainTests {
         await outcome(of: runner.execute(.test(policy: test.policy))).error as? ChainError)
       #expect(error.code == .noResult)
       #expect(error.layer == .chain)
-      #expect(error.place == test.place)
+      #expect(error.entry == test.entry)
     }
     let runner = PipelineRunner(
       Pipeline(endpoint: testEndpoint, entries: [fetch, parse]), services: Services())

@@ -233,7 +233,7 @@ struct ErrorTests {
   @Test("say what happened, and where")
   func text() {
     let error = ChainError(
-      .transport, .timedOut, "no answer within 30s\u{1B}[2J", place: "fetch",
+      .transport, .timedOut, "no answer within 30s\u{1B}[2J", entry: "fetch",
       cause: Refused(by: "x"))
     #expect("\(error)" == "fetch: no answer within 30s\u{FFFD}[2J (Refused(by: \"x\"))")
     #expect(ChainError(.transport, .tlsFailed, "").isNetworkFailure)

@@ -13,7 +13,7 @@ struct ChainRulesTests {
       environment: testEnvironment)
     return found.all.map {
       let mark = $0.severity == .warning ? "?" : ""
-      return "\($0.code.rawValue)\(mark) \($0.place.line - 5): \($0.message) → \($0.hint ?? "")"
+      return "\($0.code.rawValue)\(mark) \($0.location.line - 5): \($0.message) → \($0.hint ?? "")"
     }
   }
 
@@ -104,7 +104,7 @@ struct ChainRulesTests {
         chain:
           "  - picky: { more: [{ low: 1, high: 2 }, { low: 2, high: 1 }] }\n  - fetch\n  - parse"))
     #expect(found.all.map(\.message) == ["`picky`: `high` is below `low`"])
-    #expect(found.all.map { "\($0.place)" } == ["dir/x.pipeline.yaml:6:58"])
+    #expect(found.all.map { "\($0.location)" } == ["dir/x.pipeline.yaml:6:58"])
   }
 
   @Test("names its entries")

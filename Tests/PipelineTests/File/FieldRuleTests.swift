@@ -75,7 +75,7 @@ struct FieldRuleTests {
   func wrongTypeRules(rules: String, message: String) throws {
     let errors = check(file(chain: Self.chain, settings: "types: \(rules)")).errors
     #expect(
-      errors.contains { $0.message.contains(message) && $0.place.line == 4 },
+      errors.contains { $0.message.contains(message) && $0.location.line == 4 },
       "\(errors.map(\.message))")
   }
 
@@ -90,6 +90,6 @@ struct FieldRuleTests {
     ])
   func wrongRules(rules: String, message: String) throws {
     let errors = check(file(chain: Self.chain, settings: "fields: \(rules)")).errors
-    #expect(errors.contains { $0.message.contains(message) && $0.place.line == 4 })
+    #expect(errors.contains { $0.message.contains(message) && $0.location.line == 4 })
   }
 }

@@ -51,7 +51,9 @@ struct InheritanceTests {
       _ = try load(text, others: others)
       return []
     } catch {
-      return error.all.map { "\($0.code.rawValue) \($0.place): \($0.message) → \($0.hint ?? "")" }
+      return error.all.map {
+        "\($0.code.rawValue) \($0.location): \($0.message) → \($0.hint ?? "")"
+      }
     }
   }
 

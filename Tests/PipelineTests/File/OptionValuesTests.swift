@@ -250,14 +250,14 @@ struct OptionValuesTests {
   }
 
   @Test("know where they stand")
-  func places() throws {
+  func locations() throws {
     let options = try #require(
       try entry("int: 1, object: { x: 2 }, objects: [{}, { x: 3 }]").get().options)
-    #expect("\(options.place(of: "int"))" == "dir/x.yaml:3:24")
-    #expect("\(options.place(of: "object.x"))" == "dir/x.yaml:3:40")
-    #expect("\(options.place(of: "bool"))" == "dir/x.yaml:3:5")
-    #expect("\(options.place(of: "objects.1.x"))" == "dir/x.yaml:3:64")
-    #expect("\(options.place(of: "objects.0.x"))" == "dir/x.yaml:3:55")
+    #expect("\(options.location(of: "int"))" == "dir/x.yaml:3:24")
+    #expect("\(options.location(of: "object.x"))" == "dir/x.yaml:3:40")
+    #expect("\(options.location(of: "bool"))" == "dir/x.yaml:3:5")
+    #expect("\(options.location(of: "objects.1.x"))" == "dir/x.yaml:3:64")
+    #expect("\(options.location(of: "objects.0.x"))" == "dir/x.yaml:3:55")
   }
 
   @Test("that are secret are masked everywhere")

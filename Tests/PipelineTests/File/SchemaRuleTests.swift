@@ -40,10 +40,10 @@ struct SchemaRuleTests {
     #expect(found.allSatisfy { $0.severity == .error })
     // The excerpt shows the line.
     for finding in loaded.all {
-      #expect(loaded.description.contains("\(finding.place.line) |"), "\(loaded)")
+      #expect(loaded.description.contains("\(finding.location.line) |"), "\(loaded)")
     }
     return found.map {
-      "\($0.place.line):\($0.place.column) \($0.message)" + ($0.hint.map { " → \($0)" } ?? "")
+      "\($0.location.line):\($0.location.column) \($0.message)" + ($0.hint.map { " → \($0)" } ?? "")
     }
   }
 

@@ -78,7 +78,7 @@ struct TestSectionTests {
     ])
   func checks(tests: String, expected: String) {
     let found = check(Self.file(tests)).all.map {
-      "\($0.code.rawValue) \($0.place.line):\($0.place.column): \($0.message) → \($0.hint ?? "")"
+      "\($0.code.rawValue) \($0.location.line):\($0.location.column): \($0.message) → \($0.hint ?? "")"
     }
     #expect(found == [expected])
   }

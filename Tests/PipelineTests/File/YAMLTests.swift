@@ -6,7 +6,9 @@ import Testing
 struct YAMLTests {
   /// Code, place and message of everything found.
   private func findings(_ yaml: String) -> [String] {
-    check(yaml).all.map { "\($0.code.rawValue) \($0.place.line):\($0.place.column) \($0.message)" }
+    check(yaml).all.map {
+      "\($0.code.rawValue) \($0.location.line):\($0.location.column) \($0.message)"
+    }
   }
 
   @Test(
@@ -114,7 +116,7 @@ struct YAMLTests {
     let found = PipelineFile.check(
       bytes, file: "x", registry: TestPlugins.registry, environment: testEnvironment)
     #expect(found.all.map(\.message) == ["the file is not UTF-8 text"])
-    #expect(found.all.map(\.place.line) == [2])
+    #expect(found.all.map(\.location.line) == [2])
   }
 
   @Test("may be JSON")

@@ -262,7 +262,7 @@ struct OperationWatchTests {
       try runner.execute(
         mutation(), optimistic: ["rename": ["__typename": "User", "id": "1"]])
     }
-    #expect(error?.place == "rename.login")
+    #expect(error?.path == "rename.login")
     #expect(await server.count == 0)
   }
 }

@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `without a place for its line an operation is not sent`() async throws {
+  @Test func `without a location for its line an operation is not sent`() async throws {
     let network = FakeNetwork(.ok)
     try await bench("file: \"/proc/nowhere/audit\"", network) { bench in
       let outcome = await bench.run()

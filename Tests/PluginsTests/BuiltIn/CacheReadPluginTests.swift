@@ -158,7 +158,7 @@ import Testing
         let nothing = await bench.run(Self.query)
         #expect(nothing.failure?.layer == .cache)
         #expect(nothing.code == .cacheMiss)
-        #expect(nothing.failure?.place == "cache-read")
+        #expect(nothing.failure?.entry == "cache-read")
         #expect(
           nothing.message
             == "cache-read: `user` of User is not in the cache, and the policy cache-only asks nobody "

@@ -102,14 +102,14 @@ import Testing
   // MARK: When
 
   /// Looks at the store while a result passes.
-  private struct Look: GraphQLInterceptor {
-    let look: @Sendable () async throws -> Void
+  private struct Check: GraphQLInterceptor {
+    let check: @Sendable () async throws -> Void
 
     func intercept(
       _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
     ) async throws -> ResponseStream {
       await next(request).map { response in
-        try await look()
+        try await check()
         return response
       }
     }
@@ -122,8 +122,8 @@ import Testing
     _ store: Bench.StoreKind
   ) async throws {
     let box = Box()
-    let look = Look { await box.note() }
-    try await withBench(store: store, body: HTTPText.user, above: look) { bench in
+    let check = Check { await box.note() }
+    try await withBench(store: store, body: HTTPText.user, above: check) { bench in
       await box.set(bench)
       #expect(await bench.run().sources == [.server])
       #expect(await box.seen == [""])
@@ -143,7 +143,7 @@ import Testing
   func `an interceptor that objects to a result keeps it out of the store`(
     _ store: Bench.StoreKind
   ) async throws {
-    try await withBench(store: store, body: HTTPText.user, above: Look { throw Objection() }) {
+    try await withBench(store: store, body: HTTPText.user, above: Check { throw Objection() }) {
       bench in
       #expect(await bench.run().error is Objection)
       #expect(await bench.dump() == "")

@@ -97,7 +97,7 @@ import Testing
       let outcome = await Bench(runner: runner, store: nil, log: bench.log).outcome(of: request)
       #expect(outcome.code == .connectionFailed)
       #expect(outcome.failure?.delivery == .notSent)
-      #expect(outcome.failure?.place == "fetch")
+      #expect(outcome.failure?.entry == "fetch")
     }
   }
 }

@@ -85,7 +85,7 @@ import Testing
     #expect(fields == nil)
     #expect(outcome.failure?.layer == .request)
     #expect(outcome.code == .invalidRequest)
-    #expect(outcome.failure?.place == "headers")
+    #expect(outcome.failure?.entry == "headers")
     #expect(outcome.message.contains("X-A") && outcome.message.contains("tenant"))
   }
 

@@ -40,7 +40,7 @@ import Testing
     #expect(outcome.results.count == (isRead ? 1 : 0), "\(outcome.message)")
     if !isRead {
       #expect(outcome.code == .httpStatus)
-      #expect(outcome.failure?.place == "response-code")
+      #expect(outcome.failure?.entry == "response-code")
       #expect(outcome.failure?.delivery == .answered)
       #expect(outcome.failure?.http?.status == status)
     }
@@ -59,7 +59,7 @@ import Testing
   @Test(arguments: [
     (401, "credentials"), (403, "credentials do not allow"), (404, "path of the endpoint"),
     (302, "not followed"),
-  ]) func `the message says what to look at`(_ status: Int, _ part: String) async throws {
+  ]) func `the message says what to check at`(_ status: Int, _ part: String) async throws {
     let outcome = try await run("response-code", .response(status))
     #expect(outcome.message.contains(part))
   }

@@ -25,7 +25,7 @@ import Testing
   private func expectTimeout(_ outcome: Outcome, _ total: String = "30s") {
     #expect(outcome.failure?.layer == .transport)
     #expect(outcome.code == .timedOut)
-    #expect(outcome.failure?.place == "timeout")
+    #expect(outcome.failure?.entry == "timeout")
     #expect(outcome.message.contains("User took longer than \(total) in all"), "\(outcome.message)")
   }
 

@@ -25,9 +25,9 @@ import Testing
     }
   }
 
-  private func look(
+  private func check(
     _ name: String, at due: Duration, _ clock: ServiceClock, _ journal: Journal
-  ) -> Watch.Look {
+  ) -> DeadlineTimer.Check {
     let start = clock.now()
     return {
       let rest = start + due - clock.now()
@@ -40,11 +40,11 @@ import Testing
   @Test func `what is over its time is ended at its time, whatever came first`() async {
     let manual = ManualClock()
     let clock = ServiceClock(manual)
-    let watch = Watch(clock)
+    let watch = DeadlineTimer(clock)
     let journal = Journal()
-    _ = watch.add(look("late", at: .seconds(30), clock, journal))
-    _ = watch.add(look("early", at: .seconds(10), clock, journal))
-    let removed = watch.add(look("removed", at: .seconds(5), clock, journal))
+    _ = watch.add(check("late", at: .seconds(30), clock, journal))
+    _ = watch.add(check("early", at: .seconds(10), clock, journal))
+    let removed = watch.add(check("removed", at: .seconds(5), clock, journal))
     watch.remove(removed)
     let mover = Task {
       while !Task.isCancelled {
@@ -60,10 +60,10 @@ import Testing
   @Test func `something that came while nothing was left is looked after, too`() async {
     let manual = ManualClock()
     let clock = ServiceClock(manual)
-    let watch = Watch(clock)
+    let watch = DeadlineTimer(clock)
     let journal = Journal()
     for name in ["first", "second"] {
-      _ = watch.add(look(name, at: .seconds(1), clock, journal))
+      _ = watch.add(check(name, at: .seconds(1), clock, journal))
       let mover = Task {
         await manual.sleepers(1)
         manual.advance(by: .seconds(2))

@@ -42,7 +42,7 @@ struct ValidateTests {
           "\u{FEFF}query B {\(end)  user {\(end) é: oops }\(end)}".replacing("é", with: "e")
         ),
       ])
-      #expect(report.findings.map(\.place.description) == ["b.graphql:3:2"])
+      #expect(report.findings.map(\.location.description) == ["b.graphql:3:2"])
     }
   }
 
@@ -67,7 +67,7 @@ struct ValidateTests {
       ("g.graphql", "fragment Lost on User { ...Name }"),
     ])
     #expect(report.findings.map(\.message) == ["Fragment 'Lost' is never used."])
-    #expect(report.findings.map(\.place.file) == ["g.graphql"])
+    #expect(report.findings.map(\.location.file) == ["g.graphql"])
   }
 
   @Test("what is wrong with a shared fragment is said once")
@@ -76,7 +76,7 @@ struct ValidateTests {
       ("a.graphql", "query A { user { ...F } }"), ("b.graphql", "query B { user { ...F } }"),
       ("f.graphql", "fragment F on User { nope }"),
     ])
-    #expect(report.findings.map(\.place.description) == ["f.graphql:1:22"])
+    #expect(report.findings.map(\.location.description) == ["f.graphql:1:22"])
   }
 
   @Test("two files may have operations of one name, and each an anonymous one")
@@ -100,7 +100,7 @@ struct ValidateTests {
     let report = try report([
       ("a.graphql", "query A {"), ("b.graphql", "query B { nope }"),
     ])
-    #expect(report.findings.map(\.place.file) == ["a.graphql", "b.graphql"])
+    #expect(report.findings.map(\.location.file) == ["a.graphql", "b.graphql"])
     #expect(report.findings.map(\.code) == ["SyntaxError", "FieldsOnCorrectTypeRule"])
   }
 

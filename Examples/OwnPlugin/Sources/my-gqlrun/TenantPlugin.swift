@@ -42,7 +42,7 @@ private struct TenantInterceptor: GraphQLInterceptor {
       throw ChainError(
         .request, .invalidRequest,
         "\(request.label) needs one of the tenants \(allowed.sorted().joined(separator: ", "))",
-        place: context.entryID, delivery: .notSent)
+        entry: context.entryID, delivery: .notSent)
     }
     var request = request
     request.additionalHeaders[field] = tenant

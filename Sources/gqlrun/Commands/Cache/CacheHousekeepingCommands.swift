@@ -27,7 +27,7 @@ extension CacheCommand {
 
     func run() async throws {
       try await reporting {
-        try await storeOptions.keepHouse { store in
+        try await storeOptions.runHousekeeping { store in
           let date = olderThan.map { Int(Services.timeOfDay()) - $0.seconds }
           return try await store.collectGarbage(rootsBefore: date)
         }
@@ -56,7 +56,7 @@ extension CacheCommand {
 
     func run() async throws {
       try await reporting {
-        try await storeOptions.keepHouse { try await $0.trim(to: to.bytes) }
+        try await storeOptions.runHousekeeping { try await $0.trim(to: to.bytes) }
       }
     }
   }
@@ -93,7 +93,7 @@ extension CacheCommand {
       try await reporting {
         // Parses all patterns before removing anything.
         let selections = try patterns.map { try RecordSelection($0, fields: field) }
-        try await storeOptions.keepHouse { store in
+        try await storeOptions.runHousekeeping { store in
           var all = RemovalSummary()
           for (pattern, selection) in zip(patterns, selections) {
             let summary = try await store.remove(selection)
@@ -115,7 +115,7 @@ extension CacheCommand {
 
 extension CacheCommand.StoreOptions {
   /// Opens the store, runs `work`, prints what was removed, and closes the store.
-  func keepHouse(_ work: (any RecordStore) async throws -> RemovalSummary) async throws {
+  func runHousekeeping(_ work: (any RecordStore) async throws -> RemovalSummary) async throws {
     let store = try openExisting()
     let summary: RemovalSummary
     do {

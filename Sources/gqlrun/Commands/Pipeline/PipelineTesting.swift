@@ -91,7 +91,7 @@ extension PipelineCommand {
           + Terminal.safe(test.name)
           + "  (\(Format.count(result.requests, "request")), \(result.time.optionText))")
       for failure in result.failures {
-        Terminal.note("      " + Terminal.safe("\(failure.place): \(failure.message)"))
+        Terminal.note("      " + Terminal.safe("\(failure.location): \(failure.message)"))
       }
     }
 
@@ -99,20 +99,21 @@ extension PipelineCommand {
       for failure in result.failures {
         try Terminal.write(
           PipelineDiagnostic(
-            .wrongValue, "the test \"\(test.name)\" failed: \(failure.message)", at: failure.place
+            .wrongValue, "the test \"\(test.name)\" failed: \(failure.message)",
+            at: failure.location
           ).githubCommand(title: "pipeline test"))
       }
     }
 
     private func json(_ test: PipelineTest, _ result: PipelineTestResult) -> JSONValue {
       .object([
-        "file": .string(test.place.file), "line": .number(JSONNumber(test.place.line)),
+        "file": .string(test.location.file), "line": .number(JSONNumber(test.location.line)),
         "name": .string(test.name), "passed": .boolean(result.failures.isEmpty),
         "requests": .number(JSONNumber(result.requests)),
         "failures": .array(
           result.failures.map {
             .object([
-              "line": .number(JSONNumber($0.place.line)), "message": .string($0.message),
+              "line": .number(JSONNumber($0.location.line)), "message": .string($0.message),
             ])
           }),
       ])

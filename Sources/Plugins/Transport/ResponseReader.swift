@@ -8,7 +8,7 @@ import NIOHTTP1
 ///
 /// No task is started: the network appends data and wakes the reader. At most two pieces of the
 /// body are buffered; then the connection stops reading.
-final class Reception: HTTPClientResponseDelegate {
+final class ResponseReader: HTTPClientResponseDelegate {
   typealias Response = Void
 
   /// The time limit that ended an exchange.
@@ -64,7 +64,7 @@ final class Reception: HTTPClientResponseDelegate {
 
 // MARK: Reading
 
-extension Reception {
+extension ResponseReader {
   /// Sends the request. Call it once, before the first read.
   func begin(
     _ client: HTTPClient, _ request: HTTPClient.Request, on ticket: ExchangeRegister.Ticket
@@ -152,7 +152,7 @@ extension Reception {
 
 // MARK: Receiving
 
-extension Reception {
+extension ResponseReader {
   func didReceiveHead(
     task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
   ) -> EventLoopFuture<Void> {
@@ -214,10 +214,10 @@ extension Reception {
 
 // MARK: Time
 
-extension Reception {
+extension ResponseReader {
   /// Ends the exchange if a time limit has passed. Returns the time until the next check; `nil`
   /// after the end.
-  func nextLook() -> Duration? {
+  func nextCheck() -> Duration? {
     let now = clock.now()
     let (pause, task, reader) = state.withLock {
       state -> (Duration?, HTTPClient.Task<Void>?, CheckedContinuation<Void, Never>?) in

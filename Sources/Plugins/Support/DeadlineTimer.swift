@@ -5,17 +5,17 @@ import GQLRunSupport
 ///
 /// The task sleeps until the next limit is due. It exists while there are limits, and outlives most
 /// of them: limits that come and go in time neither start nor end it.
-final class Watch: Sendable {
+final class DeadlineTimer: Sendable {
   /// Checks a limit, and ends what has exceeded it. Returns the time until the next check; `nil` if
   /// no further check is needed.
-  typealias Look = @Sendable () -> Duration?
+  typealias Check = @Sendable () -> Duration?
 
   private struct State {
-    var looks: [Int: Look] = [:]
+    var checks: [Int: Check] = [:]
     var number = 0
     var task: Task<Void, Never>?
     /// The time of the next check.
-    var nextLook = Duration.zero
+    var nextCheck = Duration.zero
   }
 
   private let clock: ServiceClock
@@ -26,14 +26,14 @@ final class Watch: Sendable {
   deinit { state.withLock { $0.task }?.cancel() }
 
   /// Adds a limit; returns its number.
-  func add(_ look: @escaping Look) -> Int {
-    let due = clock.now() + (look() ?? .zero)
+  func add(_ check: @escaping Check) -> Int {
+    let due = clock.now() + (check() ?? .zero)
     return state.withLock { state in
       state.number += 1
-      state.looks[state.number] = look
-      if state.task == nil || due < state.nextLook {
+      state.checks[state.number] = check
+      if state.task == nil || due < state.nextCheck {
         state.task?.cancel()
-        state.nextLook = due
+        state.nextCheck = due
         state.task = begin()
       }
       return state.number
@@ -41,19 +41,19 @@ final class Watch: Sendable {
   }
 
   /// Checks again within `rest`, because a limit became shorter since the last check.
-  func look(within rest: Duration) {
+  func check(within rest: Duration) {
     let due = clock.now() + rest
     state.withLock { state in
-      guard state.task != nil, due < state.nextLook else { return }
+      guard state.task != nil, due < state.nextCheck else { return }
       state.task?.cancel()
-      state.nextLook = due
+      state.nextCheck = due
       state.task = begin(after: rest)
     }
   }
 
   func remove(_ number: Int) {
     // Destroyed after the lock is released: its deinitializer may use this timer, too.
-    _ = state.withLock { $0.looks.removeValue(forKey: number) }
+    _ = state.withLock { $0.checks.removeValue(forKey: number) }
   }
 
   private func begin(after first: Duration? = nil) -> Task<Void, Never> {
@@ -61,7 +61,7 @@ final class Watch: Sendable {
       if let first {
         do { try await clock.sleep(for: first) } catch { return }
       }
-      while let pause = self?.look() {
+      while let pause = self?.check() {
         do { try await clock.sleep(for: pause) } catch { return }
       }
     }
@@ -73,12 +73,12 @@ final class Watch: Sendable {
     case over
   }
 
-  private func look() -> Duration? {
+  private func check() -> Duration? {
     while true {
-      let (looks, number) = state.withLock { ($0.looks, $0.number) }
+      let (checks, number) = state.withLock { ($0.checks, $0.number) }
       var pause: Duration?
-      for (id, look) in looks {
-        if let rest = look() {
+      for (id, check) in checks {
+        if let rest = check() {
           pause = min(pause ?? rest, rest)
         } else {
           remove(id)
@@ -93,7 +93,7 @@ final class Watch: Sendable {
           state.task = nil
           return .over
         }
-        state.nextLook = clock.now() + pause
+        state.nextCheck = clock.now() + pause
         return .sleep(pause)
       }
       switch outcome {

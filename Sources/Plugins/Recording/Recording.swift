@@ -8,7 +8,7 @@ import GQLRunSupport
 /// Equal requests are answered in recorded order; the last answer is repeated.
 ///
 /// Sendable: mutable state is only accessed with `lock` held.
-final class Cassette: @unchecked Sendable {
+final class Recording: @unchecked Sendable {
   /// The error of a recording that cannot answer a request.
   struct Failure: Error, Sendable, CustomStringConvertible {
     var message: String

@@ -2,22 +2,22 @@ import GQLRunPipeline
 import GQLRunSupport
 
 /// Cancels work that has not finished at its deadline.
-struct TimeBound: Sendable {
+struct DeadlineScope: Sendable {
   /// The deadline on the clock.
   let deadline: Duration
   let clock: ServiceClock
-  let watch: Watch
+  let watch: DeadlineTimer
   /// Creates the error for a missed deadline; called only when it is needed.
   private let makeError: @Sendable () -> ChainError
 
   /// - Parameter watch: A shared timer, for callers with many deadlines; a new one by default.
   init(
-    deadline: Duration, clock: ServiceClock, watch: Watch? = nil,
+    deadline: Duration, clock: ServiceClock, watch: DeadlineTimer? = nil,
     error: @escaping @Sendable @autoclosure () -> ChainError
   ) {
     self.deadline = deadline
     self.clock = clock
-    self.watch = watch ?? Watch(clock)
+    self.watch = watch ?? DeadlineTimer(clock)
     makeError = error
   }
 

@@ -1,5 +1,5 @@
 /// A source location: a part of one line of a file.
-public struct SourcePlace: Sendable, Hashable {
+public struct FileLocation: Sendable, Hashable {
   /// The path of the file, as the user wrote it.
   public var file: String
   /// The line, from 1.
@@ -24,14 +24,14 @@ public struct SourcePlace: Sendable, Hashable {
   }
 }
 
-extension SourcePlace: CustomStringConvertible {
+extension FileLocation: CustomStringConvertible {
   /// File, line and column: `ci.pipeline.yaml:6:18`.
   public var description: String { "\(file):\(line):\(column)" }
 }
 
-extension SourcePlace: Comparable {
+extension FileLocation: Comparable {
   /// Orders locations by file, line and column.
-  public static func < (lhs: SourcePlace, rhs: SourcePlace) -> Bool {
+  public static func < (lhs: FileLocation, rhs: FileLocation) -> Bool {
     (lhs.file, lhs.line, lhs.column) < (rhs.file, rhs.line, rhs.column)
   }
 }

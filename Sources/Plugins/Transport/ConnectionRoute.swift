@@ -6,7 +6,7 @@ import NIOCore
 import NIOHTTP1
 
 /// The route of a request to its server: direct, through a tunnel, or forwarded by a proxy.
-struct Passage: Sendable {
+struct ConnectionRoute: Sendable {
   /// The settings of a client and its connections.
   struct Setting: Sendable, Hashable {
     /// The proxy that opens a tunnel.
@@ -92,7 +92,7 @@ struct Passage: Sendable {
   }
 }
 
-extension Passage.Setting {
+extension ConnectionRoute.Setting {
   func apply(to configuration: inout HTTPClient.Configuration) {
     configuration.proxy = tunnel.map { proxy in
       switch proxy.kind {
@@ -119,7 +119,7 @@ extension Passage.Setting {
 
 /// Writes the absolute URL into the request line, for proxies that forward requests.
 ///
-/// The client only sends paths, so ``Passage`` puts the URL into the path.
+/// The client only sends paths, so ``ConnectionRoute`` puts the URL into the path.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
 private final class AbsoluteFormHandler: ChannelOutboundHandler {

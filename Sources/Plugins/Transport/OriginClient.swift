@@ -9,7 +9,7 @@ import Synchronization
 /// Cached client, proxy and URL parts for one origin.
 ///
 /// Proxy, client and URL parts are the same for all requests to one origin.
-final class Line: Sendable {
+final class OriginClient: Sendable {
   private struct Prepared: Sendable {
     var method: HTTPRequest.Method
     var path: String
@@ -17,7 +17,7 @@ final class Line: Sendable {
     var request: HTTPClient.Request
   }
 
-  let passage: Passage
+  let route: ConnectionRoute
   let client: HTTPClient
   let peer: Peer
   let names: FieldNames
@@ -27,10 +27,10 @@ final class Line: Sendable {
   private let prepared = Locked<Prepared?>(nil)
 
   init(
-    _ head: HTTPRequest, _ limits: HTTPLimits, _ passage: Passage, _ client: HTTPClient,
+    _ head: HTTPRequest, _ limits: HTTPLimits, _ route: ConnectionRoute, _ client: HTTPClient,
     _ peer: Peer, _ names: FieldNames
   ) {
-    self.passage = passage
+    self.route = route
     self.client = client
     self.peer = peer
     self.names = names
@@ -54,11 +54,11 @@ final class Line: Sendable {
     if let known = prepared.withLock({ $0 }), known.path == path, known.method == method {
       outgoing = known.request
     } else {
-      outgoing = try passage.request(method, path)
+      outgoing = try route.request(method, path)
       let prepared = Prepared(method: method, path: path, request: outgoing)
       self.prepared.withLock { $0 = prepared }
     }
-    outgoing.headers = passage.headers(
+    outgoing.headers = route.headers(
       request.head, userAgent: userAgent, decompresses: limits.connection.decompresses)
     outgoing.body = request.body.map { .byteBuffer(ByteBuffer(bytes: $0)) }
     return outgoing
