@@ -8,11 +8,11 @@ import GQLRunPlugins
 struct BatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "batch",
-    abstract: "Run many operations from a manifest: checked, resumable, each result once.",
+    abstract: "Run many operations from a manifest: checked, resumable, each result exactly once.",
     discussion: """
-      A manifest names operations, the rows they run over, the pipeline they pass and where results \
-      go. Everything that can be wrong is reported before anything is sent. What is done is kept in a \
-      journal: after a crash, an interruption or a failure --resume continues.
+      A manifest declares operations, the rows that they run over, the pipeline and the sinks. All \
+      errors in it are reported before anything is sent. A journal records the state of each task: \
+      --resume continues a run that was interrupted or failed.
 
       EXAMPLES
         gqlrun batch check nightly.batch.yaml
@@ -21,13 +21,13 @@ struct BatchCommand: AsyncParsableCommand {
         gqlrun batch report nightly.batch.yaml
 
       EXIT CODES
-        0    all is well
+        0    success
         1    an operation, an expectation or a threshold failed
-        65   the manifest, a document or a row cannot be used
-        69   the endpoint cannot be reached
-        75   stopped by the server's limits or a deadline; --resume continues
-        77   the endpoint refuses the credentials
-        78   the pipeline file cannot be used
+        65   a manifest, document or row is invalid
+        69   the endpoint is unreachable
+        75   stopped by a rate limit or a deadline; --resume continues
+        77   the endpoint refused the credentials
+        78   the pipeline file is invalid
         130  interrupted; --resume continues
       """,
     subcommands: [
@@ -36,9 +36,9 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Report everything that is wrong with a manifest and its rows.",
+      abstract: "Report all errors in a manifest and its rows.",
       discussion: """
-        Reads every row, and sends nothing. Exit code 65 when something is wrong.
+        Reads every row and sends nothing. Exit code 65 if there are errors.
 
         EXAMPLE
           gqlrun batch check nightly.batch.yaml --format github
@@ -46,7 +46,7 @@ struct BatchCommand: AsyncParsableCommand {
 
     @OptionGroup var source: ManifestOptions
 
-    @Option(name: .long, help: ArgumentHelp("How findings are written.", valueName: "format"))
+    @Option(name: .long, help: ArgumentHelp("Format of the diagnostics.", valueName: "format"))
     var format = FindingFormat.human
 
     @OptionGroup var outputs: OverwriteOptions
@@ -81,9 +81,9 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Tell how the newest run of a manifest stands.",
+      abstract: "Print the state of the newest run of a manifest.",
       discussion: """
-        Can be asked while the run is under way.
+        Also works while the run is in progress.
 
         EXAMPLE
           gqlrun batch status nightly.batch.yaml --json
@@ -92,7 +92,7 @@ struct BatchCommand: AsyncParsableCommand {
     @OptionGroup var source: ManifestOptions
     @OptionGroup var journal: JournalOptions
 
-    @Flag(name: .long, help: "As JSON.")
+    @Flag(name: .long, help: "Print JSON.")
     var json = false
 
     func run() async throws {
@@ -106,9 +106,9 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Write the reports of a run, from its journal.",
+      abstract: "Write the reports of a run from its journal.",
       discussion: """
-        Writes what the manifest names under `report`, and prints the numbers as JSON.
+        Writes the files listed under `report` in the manifest, and prints the figures as JSON.
 
         EXAMPLE
           gqlrun batch report nightly.batch.yaml
@@ -138,9 +138,9 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Compare two runs: what broke, what was mended, how latencies changed.",
+      abstract: "Compare two runs: new failures, fixed failures, changed latencies.",
       discussion: """
-        Without options the last two runs are compared. Exit code 1 when something broke.
+        Without options, compares the last two runs. Exit code 1 if there are new failures.
 
         EXAMPLE
           gqlrun batch diff nightly.batch.yaml
@@ -148,10 +148,10 @@ struct BatchCommand: AsyncParsableCommand {
 
     @OptionGroup var source: ManifestOptions
 
-    @Option(name: .long, help: ArgumentHelp("The journal of the earlier run.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("Journal of the earlier run.", valueName: "file"))
     var from: String?
 
-    @Option(name: .long, help: ArgumentHelp("The journal of the later run.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("Journal of the later run.", valueName: "file"))
     var to: String?
 
     func run() async throws {
@@ -165,10 +165,10 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Put the outputs and journals of shards together.",
+      abstract: "Merge the outputs and journals of shards.",
       discussion: """
-        After `gqlrun batch run M --shard 1/4` to `4/4`, wherever they ran: bring the outputs and \
-        journals into the manifest's folder, then merge.
+        After `gqlrun batch run M --shard 1/4` to `4/4`, on one or several machines: copy the outputs \
+        and journals into the manifest's folder, then merge them.
 
         EXAMPLE
           gqlrun batch merge nightly.batch.yaml
@@ -195,13 +195,13 @@ struct BatchCommand: AsyncParsableCommand {
 
 /// The options that name a manifest and its endpoint.
 struct ManifestOptions: ParsableArguments {
-  @Argument(help: "The manifest; - is standard input.")
+  @Argument(help: "Manifest; - is standard input.")
   var manifest: String
 
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Where to send to; stands for GQL_URL and wins over the manifest.", valueName: "URL"))
+      "Endpoint URL; overrides GQL_URL and the manifest.", valueName: "URL"))
   var endpoint: String?
 
   @OptionGroup var trust: TrustOptions
@@ -252,12 +252,13 @@ struct ManifestOptions: ParsableArguments {
 struct OverwriteOptions: ParsableArguments {
   @Flag(
     name: .long,
-    help: "Replace files that are not earlier outputs of the manifest; write into tables of others."
+    help: "Replace files, and write into tables, that this manifest did not create."
   )
   var overwrite = false
 }
 
 struct JournalOptions: ParsableArguments {
-  @Option(name: .long, help: ArgumentHelp("A journal other than the newest.", valueName: "file"))
+  @Option(
+    name: .long, help: ArgumentHelp("Journal to read instead of the newest.", valueName: "file"))
   var journal: String?
 }

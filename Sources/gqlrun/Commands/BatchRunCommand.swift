@@ -13,9 +13,9 @@ struct BatchRunCommand: AsyncParsableCommand {
     commandName: "run",
     abstract: "Run a manifest.",
     discussion: """
-      Results go to the manifest's sinks, to standard output when it names none; progress goes to \
-      standard error. An interrupt lets what is in flight end and writes it; a second one ends at once. \
-      Either way --resume continues.
+      Writes results to the manifest's sinks, or to standard output if it has none; progress goes to \
+      standard error. After an interrupt, requests in flight are completed and their results written; a \
+      second interrupt ends the run at once. In both cases --resume continues.
 
       EXAMPLES
         gqlrun batch run nightly.batch.yaml
@@ -27,16 +27,16 @@ struct BatchRunCommand: AsyncParsableCommand {
 
   @OptionGroup var source: ManifestOptions
 
-  @Flag(name: .long, help: "Continue the newest run; start one when there is none.")
+  @Flag(name: .long, help: "Continue the newest run; start one if there is none.")
   var resume = false
 
   @Option(
     name: .long,
-    help: ArgumentHelp("Run again only what failed in the newest run.", valueName: "failed"))
+    help: ArgumentHelp("Run only the tasks that failed in the newest run.", valueName: "failed"))
   var only: Selection?
 
   @Option(
-    name: .long, help: ArgumentHelp("Run one of several parts of the tasks.", valueName: "i/n"),
+    name: .long, help: ArgumentHelp("Run one of several shards, such as 2/4.", valueName: "i/n"),
     transform: { text in
       guard let shard = Shard(text) else {
         throw ValidationError("--shard takes a part and their number, such as 2/4")
@@ -46,24 +46,24 @@ struct BatchRunCommand: AsyncParsableCommand {
   var shard: Shard?
 
   @Option(
-    name: .long, help: ArgumentHelp("How many tasks run at a time; wins over the manifest."))
+    name: .long, help: ArgumentHelp("Number of tasks that run at a time; overrides the manifest."))
   var concurrency: Int?
 
-  @Flag(name: .long, help: "Send nothing: show how many tasks there are, and the first requests.")
+  @Flag(name: .long, help: "Send nothing; print the number of tasks and the first requests.")
   var dryRun = false
 
-  @Flag(name: .long, help: "Take the data as the new snapshots.")
+  @Flag(name: .long, help: "Save the received data as the new snapshots.")
   var updateSnapshots = false
 
-  @Flag(name: .long, help: "Check every row before the first request, however long it takes.")
+  @Flag(name: .long, help: "Check every row before the first request, without a time limit.")
   var checkAll = false
 
   @OptionGroup var outputs: OverwriteOptions
 
-  @Flag(name: .shortAndLong, help: "Say what happens; twice says more.")
+  @Flag(name: .shortAndLong, help: "Log the steps of requests; -vv logs more.")
   var verbose: Int
 
-  @Flag(name: .shortAndLong, help: "No progress and no summary.")
+  @Flag(name: .shortAndLong, help: "Print no progress and no summary.")
   var quiet = false
 
   enum Selection: String, ExpressibleByArgument, CaseIterable {

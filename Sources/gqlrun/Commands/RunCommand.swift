@@ -13,45 +13,47 @@ struct RunCommand: AsyncParsableCommand {
     commandName: "run",
     abstract: "Run an operation through a pipeline and print its result.",
     discussion: """
-      The result is the GraphQL response as JSON, exactly the fields the document asks for, on \
-      standard output; several results are on a line each. Without --pipeline the default \
-      pipeline runs: memory cache, retries, a total time of five minutes. Without --endpoint, --pipeline and \
-      GQL_URL the endpoint of the project file (graphql.config.yaml) is asked. With a schema, an operation that \
-      it does not allow is not sent.
+      Prints the GraphQL response as JSON, with exactly the fields that the document selects; several \
+      results are one line each. Without --pipeline, the default pipeline is used: memory cache, \
+      retries, a total timeout of five minutes. Without --endpoint, --pipeline and GQL_URL, the endpoint \
+      of the project file (graphql.config.yaml) is used. With a schema, an invalid operation is not sent.
 
       EXAMPLES
         gqlrun run country.graphql --var code=DE \\
-          --endpoint http://127.0.0.1:4000/graphql
+          --endpoint http://127.0.0.1:8080/graphql
         gqlrun run country.graphql --pipeline offline.pipeline.yaml \\
           --variables de.json -v
-        gqlrun run country.graphql --endpoint URL --var code=DE \\
-          --store sqlite:cache.db --keys Country=code --policy cache-and-network
-        gqlrun run country.graphql --endpoint URL --curl --har country.har
-        echo '{ countries { name } }' | gqlrun run - --endpoint URL \\
-          --header "Authorization: Bearer $TOKEN"
+        gqlrun run country.graphql -e http://127.0.0.1:8080/graphql \\
+          --var code=DE --store sqlite:cache.db --keys Country=code \\
+          --policy cache-and-network
+        gqlrun run country.graphql -e http://127.0.0.1:8080/graphql \\
+          --var code=DE --curl --har country.har
+        echo '{ countries { name } }' | gqlrun run - \\
+          -e http://127.0.0.1:8080/graphql -H "Authorization: Bearer $TOKEN"
       """)
 
-  @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
+  @ArgumentParser.Argument(help: "GraphQL document; - is standard input.")
   var document: String
 
   @OptionGroup var endpointOptions: EndpointOptions
 
   @Option(
     name: .long,
-    help: ArgumentHelp("When to ask the cache, and when the network.", valueName: "policy"))
+    help: ArgumentHelp("Fetch policy: whether cache or network answers.", valueName: "policy"))
   var policy: CachePolicy?
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Where records are kept, instead of the pipeline's store.", valueName: "memory|sqlite:PATH"))
+      "Store for records; overrides the pipeline's store.", valueName: "memory|sqlite:PATH"))
   var store: StoreChoice?
 
   @OptionGroup var operationOptions: OperationOptions
 
   @Flag(
     name: .long,
-    help: "Hold the response against the schema: a null or a value it forbids is an error.")
+    help: "Validate the response against the schema: a null or a value that it forbids is an error."
+  )
   var checkShape = false
 
   @OptionGroup var outputOptions: OutputOptions
@@ -60,16 +62,16 @@ struct RunCommand: AsyncParsableCommand {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A value for the plugins, such as who is asking: ${context:key} in a pipeline file. May be repeated.",
+      "Value for plugins, such as a user name: ${context:key} in a pipeline file. May be repeated.",
       valueName: "key=value"))
   var context: [String] = []
 
   @Flag(
     name: .shortAndLong,
-    help: "Say what happens and where the result is from; twice says more.")
+    help: "Log the steps of the request and the source of the result; -vv logs more.")
   var verbose: Int
 
-  @Flag(name: .shortAndLong, help: "Say nothing but why there is no result.")
+  @Flag(name: .shortAndLong, help: "Print no notes and warnings, only errors.")
   var quiet = false
 
   func run() async throws {

@@ -9,19 +9,19 @@ struct EndpointOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Where to send to; stands for GQL_URL and wins over the pipeline file.", valueName: "URL"))
+      "Endpoint URL; overrides GQL_URL and the pipeline file.", valueName: "URL"))
   var endpoint: String?
 
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The pipeline file; `gqlrun pipeline show` explains one.", valueName: "file"))
+      "Pipeline file; `gqlrun pipeline show` prints its chain.", valueName: "file"))
   var pipeline: String?
 
   @Option(
     name: [.customShort("H"), .long],
     help: ArgumentHelp(
-      "A field to send with the request. May be repeated.", valueName: "Name: value"))
+      "Header field to send. May be repeated.", valueName: "Name: value"))
   var header: [String] = []
 
   @OptionGroup var trust: TrustOptions
