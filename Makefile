@@ -147,6 +147,13 @@ test-outside: packages ## Build and run packages that use the library from outsi
 	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
 	Tests/Outside/run.sh .build-debug/debug/gqlrun .build-outside
 
+.PHONY: guides
+guides: packages packages-test ## Execute README.md and the pages of docs/ as they are (GUIDES: only these), and compare their output
+	@$(call prepare,.build-debug)
+	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
+	PYTHONDONTWRITEBYTECODE=1 Tests/Guides/run.py .build-debug/debug/gqlrun --self-test
+	PYTHONDONTWRITEBYTECODE=1 Tests/Guides/run.py .build-debug/debug/gqlrun $(GUIDES)
+
 .PHONY: test-core
 test-core: packages-core packages-test ## Run the tests of the modules without networking, in seconds
 	@$(call prepare,.build-core)

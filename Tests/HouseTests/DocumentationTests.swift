@@ -180,19 +180,24 @@ struct DocumentationTests {
           ```yaml
           gqlrun: no
           ```
+          ```console
+          $ gqlrun cache dump \\
+              --store memory
+          gqlrun printed this
+          ```
           ![up](../README.md "title")
           """))
     #expect(document.headings == ["Part"])
     #expect(
       document.links == [
-        .init(target: "docs/b.md", line: 3), .init(target: "README.md", line: 14),
+        .init(target: "docs/b.md", line: 3), .init(target: "README.md", line: 19),
       ])
     #expect(
       document.commandLines.map { $0.words.prefix(3).joined(separator: " ") } == [
         "gqlrun demo", "gqlrun run a.graphql", "jq .", "make test", "gqlrun pipeline check",
-        "gqlrun serve [not](a-link.md)",
+        "gqlrun serve [not](a-link.md)", "gqlrun cache dump",
       ])
-    #expect(document.commandLines.map(\.line) == [3, 6, 6, 8, 8, 9])
+    #expect(document.commandLines.map(\.line) == [3, 6, 6, 8, 8, 9, 15])
   }
 
   @Test(

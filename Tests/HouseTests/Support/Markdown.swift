@@ -13,8 +13,8 @@ struct Markdown: Sendable {
   }
 
   let path: String
-  /// The commands in blocks marked `sh`, one for each program of a pipe or list; and in the running
-  /// text, what stands in backticks and begins with `gqlrun` or `make`.
+  /// The commands in `sh` blocks, and those after `$ ` in `console` blocks, one for each program of a
+  /// pipe or list; and code spans in the text that begin with `gqlrun` or `make`.
   private(set) var commandLines: [CommandLine] = []
   /// The relative links outside code.
   private(set) var links: [Link] = []
@@ -31,7 +31,10 @@ struct Markdown: Sendable {
       if text.trimmed.hasPrefix("```") {
         language = language == nil ? String(text.trimmed.dropFirst(3)) : nil
       } else if let block = language {
-        guard block == "sh" else { continue }
+        // The lines of a console without a prompt are output.
+        guard
+          block == "sh" || (block == "console" && (continued != nil || text.hasPrefix("$ ")))
+        else { continue }
         var command = (continued?.words ?? "") + text.trimmed
         let start = continued?.line ?? line
         continued = nil
