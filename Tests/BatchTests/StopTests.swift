@@ -10,7 +10,7 @@ import Testing
 /// A run ends for every reason there is, with one operation of many pages as well as with many tasks.
 @Suite("Ends of runs", .timeLimit(.minutes(2)))
 struct StopTests {
-  enum Shape: CaseIterable { case pages, tasks }
+  enum Shape: CaseIterable { case pages, tasks, orderedTasks }
 
   enum Output: CaseIterable { case file, gzip, csv, json, table, cache }
 
@@ -38,7 +38,7 @@ struct StopTests {
             paginate: { connection: feed, page_size: { variable: first, start: 1 } }
             emit: feed.edges[*].node
         """
-      case .tasks:
+      case .tasks, .orderedTasks:
         """
           - id: users
             query: "query User($id: ID!) { user(id: $id) { id login } }"
@@ -50,7 +50,7 @@ struct StopTests {
     return """
       version: 1
       \(sink == "cache" ? "pipeline: p.pipeline.yaml" : "name: a")
-      run: { \(run) }
+      run: { \(run), order: \(shape == .orderedTasks ? "output" : "declared") }
       sinks: [\(sink)]
       operations:
       \(operation)
@@ -149,14 +149,16 @@ struct StopTests {
     #expect(summary.stop == reason)
   }
 
-  @Test("rows that cannot be read end a run, and keep what ended before", arguments: [1, 8])
-  func brokenRows(concurrency: Int) async throws {
+  @Test(
+    "rows that cannot be read end a run, and keep what ended before",
+    arguments: [Shape.tasks, .orderedTasks], [1, 8])
+  func brokenRows(_ shape: Shape, concurrency: Int) async throws {
     try await DemoServer.withServer { server in
       let padding = String(repeating: "x", count: 2_000)
       let rows = "id,padding\n" + (1...200).map { "U_\($0),\(padding)\n" }.joined()
       try location.write(rows, to: "ids.csv")
       let manifest = try Bench.load(
-        yaml(.tasks, "{ ndjson: { path: o } }", run: "concurrency: \(concurrency)"), in: location,
+        yaml(shape, "{ ndjson: { path: o } }", run: "concurrency: \(concurrency)"), in: location,
         url: server.url)
       let network = AsyncHTTPTransport()
       // Rows are read in blocks: what is changed behind the first one is found in the middle of the run.

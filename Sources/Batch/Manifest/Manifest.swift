@@ -52,6 +52,9 @@ public struct RunSettings: Sendable {
     case declared
     /// The operations take turns.
     case interleaved
+    /// As ``declared``, and the results are written in the order in which the tasks started: within
+    /// an operation, in the order of its rows.
+    case output
   }
 
   /// The limit of failures; the run stops when it is exceeded.

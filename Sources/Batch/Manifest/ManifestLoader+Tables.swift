@@ -14,8 +14,8 @@ extension ManifestLoader {
         OptionDescription(
           "concurrency", .int(in: 1...4096), default: "16", "How many tasks run at a time"),
         OptionDescription(
-          "order", .choice(["declared", "interleaved"]), default: "declared",
-          "Whether operations run one after the other or in turn"),
+          "order", .choice(["declared", "interleaved", "output"]), default: "declared",
+          "One operation after the other, in turn, or with results in the order of the rows"),
         OptionDescription(
           "max_failures", .string, "A count or percentage of failures that stops the run"),
         OptionDescription("fail_fast", .bool, default: "false", "Stop at the first failure"),

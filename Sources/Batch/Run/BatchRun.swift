@@ -5,58 +5,6 @@ public import GQLRunPipeline
 import GQLRunSupport
 import Logging
 
-/// The options of one run of a manifest.
-public struct RunOptions: Sendable {
-  /// Whether to resume the newest journal; if there is none, a new run starts.
-  public var resumes = false
-  /// Whether to run only tasks that failed in the newest journal.
-  public var onlyFailed = false
-  /// The shard to run; `nil`, the default, runs all tasks.
-  public var shard: Shard?
-  /// Whether to replace snapshots that differ from the data, instead of failing the task.
-  public var updatesSnapshots = false
-  /// Whether to validate all rows before the first request, however long that takes.
-  public var checksAllRows = false
-  /// Whether to overwrite files that are not earlier outputs of the manifest, and to write into
-  /// tables that no batch created.
-  public var overwrites = false
-
-  /// The default options: a new run of all tasks.
-  public init() {}
-}
-
-/// The result of a run.
-public struct RunSummary: Sendable {
-  /// The counters of this run.
-  public var counters: RunCounters
-  /// The tasks of the journal by state, including earlier parts of a resumed run.
-  public var counts: TaskCounts
-  /// Why the run stopped early; `nil` if all tasks finished.
-  public var stop: StopReason?
-  /// The error of the server or the network that stopped the run.
-  public var stopDetail: String?
-  /// The duration of the run, in seconds.
-  public var seconds: Double
-  /// The path of the journal.
-  public var journal: String
-  /// The thresholds that were not met, with the measured values; empty for a run that stopped
-  /// early.
-  public var missedThresholds: [String]
-  /// Warnings, such as columns of a sink that no record had.
-  public var warnings: [String] = []
-  /// Time spent writing the journal, in seconds.
-  public var journalSeconds: Double
-  /// Time spent writing the sinks, in seconds.
-  public var sinkSeconds: Double
-
-  /// Whether `--resume` can continue the run: it stopped early.
-  public var isResumable: Bool { stop != nil }
-  /// Whether a task failed, was skipped or ended in an unknown state, or a threshold was not met.
-  public var hasFailures: Bool {
-    counts[.failed] + counts[.unknown] + counts[.skipped] > 0 || !missedThresholds.isEmpty
-  }
-}
-
 /// Outputs that must not be written; thrown before the first request.
 public struct OutputProblems: Error, Sendable, CustomStringConvertible {
   /// The outputs.
@@ -145,10 +93,14 @@ public struct BatchRun: Sendable {
       cache: manifest.keepsInCache ? services.store : nil)
     let (failures, report) = AsyncStream.makeStream(of: (any Error).self)
     let recorder = Recorder(stage, settled: { feed.settle($0) }, failed: { report.yield($0) })
+    let isOrdered = settings.order == .output
+    // Otherwise the first row that an earlier run knows would create it while the others wait.
+    if isOrdered, resumes { try await journal.index() }
     let runner = TaskRunner(
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
-      governor: governor, recorder: recorder, feed: feed, stop: stop, plan: plan,
-      numbers: numbers, options: options)
+      governor: governor, recorder: recorder, feed: feed,
+      order: isOrdered ? OutputOrder(concurrency: settings.concurrency) : nil, stop: stop,
+      plan: plan, numbers: numbers, options: options)
     if isChecked, await check.isExact { feed.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
     if try journal.meta("started") == nil {
@@ -286,17 +238,16 @@ public struct BatchRun: Sendable {
         }
       }
       let executors = services.transport?.executors ?? []
-      for number in 0..<settings.concurrency {
+      var workers =
+        runner.order == nil ? settings.concurrency : OutputOrder.window(settings.concurrency)
+      for number in 0..<workers {
         group.addTask(
           executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
         ) {
-          while let item = try await feed.next({ try await runner.recorder.barrier() }) {
-            try await runner.run(item)
-          }
+          while let item = try await runner.next() { try await runner.run(item) }
           return .worker
         }
       }
-      var workers = settings.concurrency
       do {
         while workers > 0, let child = try await group.next() {
           if child == .worker { workers -= 1 }
@@ -308,92 +259,5 @@ public struct BatchRun: Sendable {
       }
       group.cancelAll()
     }
-  }
-}
-
-/// Stops a run and reports its progress.
-public actor RunControl {
-  private var runStop: RunStop?
-  private var feed: TaskFeed?
-  private var governor: Governor?
-  private var isStopped = false
-
-  /// Creates a control for one run.
-  public init() {}
-
-  func begin(_ stop: RunStop, _ feed: TaskFeed, _ governor: Governor) async {
-    runStop = stop
-    self.feed = feed
-    self.governor = governor
-    if isStopped { stop.stop(.interrupted) }
-  }
-
-  /// Starts no further tasks; returns at once, and the run ends after the tasks in flight.
-  public func stop() async {
-    isStopped = true
-    runStop?.stop(.interrupted)
-  }
-
-  /// The progress of the run; `nil` before the first task.
-  public func standing() async -> RunStanding? {
-    guard let feed, let governor else { return nil }
-    return RunStanding(
-      counters: feed.counters, inFlight: governor.inFlight,
-      limit: governor.currentLimit, budget: governor.budgetLeft)
-  }
-}
-
-/// The progress of a run at one moment.
-public struct RunStanding: Sendable {
-  /// The counters of the run.
-  public var counters: RunCounters
-  /// The number of requests in flight.
-  public var inFlight: Int
-  /// The current concurrency limit.
-  public var limit: Int
-  /// The server's remaining and total budget; `nil` if the server does not report it.
-  public var budget: (left: Double, all: Double?)?
-
-  /// Creates a progress value.
-  ///
-  /// - Parameters:
-  ///   - counters: The counters of the run.
-  ///   - inFlight: The number of requests in flight.
-  ///   - limit: The current concurrency limit.
-  ///   - budget: The server's remaining and total budget; `nil` if unknown.
-  public init(
-    counters: RunCounters, inFlight: Int, limit: Int, budget: (left: Double, all: Double?)? = nil
-  ) {
-    self.counters = counters
-    self.inFlight = inFlight
-    self.limit = limit
-    self.budget = budget
-  }
-}
-
-/// The file with the bookmarks of earlier runs.
-enum StateFile {
-  static func read(_ path: String?) throws -> JSONObject {
-    guard let path, let data = FileManager.default.contents(atPath: path) else {
-      return JSONObject()
-    }
-    guard let state = try? JSONValue(parsing: [UInt8](data)).objectValue else {
-      throw JournalError("the state file \(path) is no JSON object; mend it or move it away")
-    }
-    return state
-  }
-
-  static func save(
-    _ bookmarks: [String: (operation: Int, value: JSONValue)], of operations: Set<Int>,
-    over state: JSONObject, to path: String
-  ) throws {
-    let before = state
-    var state = state
-    for (name, bookmark) in bookmarks.sorted(by: { $0.key < $1.key })
-    where operations.contains(bookmark.operation) {
-      state[name] = bookmark.value
-    }
-    guard state != before else { return }
-    try AtomicFile.write(JSONValue.object(state).jsonBytes(pretty: true) + [0x0A], to: path)
   }
 }

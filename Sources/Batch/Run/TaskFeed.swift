@@ -142,7 +142,10 @@ final class TaskFeed: Sendable {
   private func take(_ state: inout State, _ item: TaskItem) throws -> Step {
     let position = item.operation
     let isSeen = state.seen.mayContain(item.id)
-    if isSeen, !journal.isIndexed, isOurs(item), !state.open.contains(item.id) {
+    // With `order: output`, no row may overtake this one, so the journal creates its index at once.
+    if isSeen, manifest.settings.order != .output, !journal.isIndexed, isOurs(item),
+      !state.open.contains(item.id)
+    {
       // Keeps the operation open in the meantime.
       state.operations[position].open += 1
       return .unindexed(item)
@@ -172,7 +175,7 @@ final class TaskFeed: Sendable {
     }
     guard state.firstOpen < operations.count else { return nil }
     switch manifest.settings.order {
-    case .declared:
+    case .declared, .output:
       return operations[state.firstOpen...].first { mayRun($0, state) }
     case .interleaved:
       for step in 0..<operations.count {
@@ -255,6 +258,7 @@ final class TaskFeed: Sendable {
     if !isSeen { state.seen.insert(item.id) }
     state.open.insert(item.id)
     state.operations[item.operation].open += 1
+    item.position = state.counters.started
     state.counters.started += 1
     return item
   }

@@ -11,6 +11,8 @@ struct TaskItem: Sendable {
   /// The coerced variables, with defaults.
   var variables: JSONObject
   var scope: Scope
+  /// The number of tasks that started before this one in the run.
+  var position = 0
   /// The journal's record of an earlier attempt.
   var record: TaskRecord?
   /// Why the task cannot be sent.

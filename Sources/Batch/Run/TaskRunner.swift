@@ -5,14 +5,16 @@ import GQLRunLanguage
 import GQLRunPipeline
 import HTTPTypes
 
-/// Runs one task: requests page after page, waits when the server asks for it, and submits each
-/// page to the recorder.
+/// Runs tasks: requests page after page, waits when the server asks for it, and submits each page to
+/// the recorder.
 struct TaskRunner: Sendable {
   let manifest: Manifest
   let runner: PipelineRunner
   let governor: Governor
   let recorder: Recorder
   let feed: TaskFeed
+  /// The order of the results; `nil` if they are submitted as they arrive.
+  let order: OutputOrder?
   let stop: RunStop
   let plan: SinkPlan
   let numbers: [Int]
@@ -26,18 +28,52 @@ struct TaskRunner: Sendable {
     var milliseconds = 0.0
   }
 
+  /// The next task; `nil` if there are no more.
+  func next() async throws -> TaskItem? {
+    await order?.start()
+    do {
+      let item = try await feed.next { try await recorder.barrier() }
+      if item == nil { order?.skip() }
+      return item
+    } catch {
+      order?.skip()
+      throw error
+    }
+  }
+
+  /// Runs a task until it has ended, or puts it back because the run stops.
   func run(_ item: TaskItem) async throws {
+    do {
+      guard try await hasEnded(item) else {
+        feed.putBack(item)
+        order?.withdraw(item.position)
+        return
+      }
+    } catch {
+      order?.withdraw(item.position)
+      throw error
+    }
+    order?.end(item.position)
+  }
+
+  private func hasEnded(_ item: TaskItem) async throws -> Bool {
     let operation = manifest.operations[item.operation]
     var update = TaskUpdate(
       id: item.id, operation: numbers[item.operation], key: item.key, state: .failed)
     update.page = item.record?.page ?? 0
     update.attempts = item.record?.attempts ?? 0
     update.cursor = item.record?.cursor
+    var results = OrderedResults(position: item.position, order: order, recorder: recorder)
     if let problem = item.problem {
       update.error = problem
       update.state = item.isSkipped ? .skipped : .failed
       update.ended = feed.time.now()
-      return try await end(item, outcome(item, operation, Page(), nil, update, records: 0))
+      let outcome = outcome(item, operation, Page(), nil, update, records: 0)
+      return try await end(item, outcome, &results)
+    }
+    // A result that waits for its turn is lost in a crash, and this request is not sent again.
+    if operation.isMutation, !operation.mayRepeat, let order {
+      guard await order.turn(of: item.position), stop.reason == nil else { return false }
     }
     if operation.isMutation, operation.pagination == nil {
       // Recorded before sending, so that after a crash it is known that the server may have
@@ -56,20 +92,23 @@ struct TaskRunner: Sendable {
           update.state = .queued
           try await recorder.durably(Outcome(update: update, operation: item.operation))
         }
-        return feed.putBack(item)
+        return false
       }
-      if isLast { return try await end(item, outcome) }
-      try await recorder.submit(outcome)
-      if stop.reason != nil { return feed.putBack(item) }
+      if isLast { return try await end(item, outcome, &results) }
+      guard try await results.submit(outcome), stop.reason == nil else { return false }
     }
   }
 
-  private func end(_ item: TaskItem, _ outcome: Outcome) async throws {
-    try await recorder.submit(outcome)
+  /// Submits the last outcome of a task. Returns `false` if it is discarded.
+  private func end(
+    _ item: TaskItem, _ outcome: Outcome, _ results: inout OrderedResults
+  ) async throws -> Bool {
+    guard try await results.submit(outcome, isLast: true) else { return false }
     try await feed.finished(
       item, outcome.update.state, bytes: outcome.update.bytes, records: outcome.update.records,
       milliseconds: outcome.update.milliseconds
     ) { try await recorder.barrier() }
+    return true
   }
 
   /// Requests one page; no outcome if the run stops before there is one.

@@ -1,0 +1,30 @@
+import Foundation
+import GQLRunJSON
+import GQLRunSupport
+
+/// The file with the bookmarks of earlier runs.
+enum StateFile {
+  static func read(_ path: String?) throws -> JSONObject {
+    guard let path, let data = FileManager.default.contents(atPath: path) else {
+      return JSONObject()
+    }
+    guard let state = try? JSONValue(parsing: [UInt8](data)).objectValue else {
+      throw JournalError("the state file \(path) is no JSON object; mend it or move it away")
+    }
+    return state
+  }
+
+  static func save(
+    _ bookmarks: [String: (operation: Int, value: JSONValue)], of operations: Set<Int>,
+    over state: JSONObject, to path: String
+  ) throws {
+    let before = state
+    var state = state
+    for (name, bookmark) in bookmarks.sorted(by: { $0.key < $1.key })
+    where operations.contains(bookmark.operation) {
+      state[name] = bookmark.value
+    }
+    guard state != before else { return }
+    try AtomicFile.write(JSONValue.object(state).jsonBytes(pretty: true) + [0x0A], to: path)
+  }
+}
