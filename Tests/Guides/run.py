@@ -14,7 +14,7 @@ Each page runs from top to bottom in a fresh folder, with one shell and an empty
 - a block below the comment `<!-- not run: REASON -->` is skipped, and the skip is reported.
 
 Any other block is an error, so no block is skipped silently. The output that a page shows may have "…": alone
-on a line for any lines, otherwise for any text. Durations, sizes, dates and identifiers are not compared.
+on a line for any lines, otherwise for any text. Durations, rates, sizes, dates and identifiers are not compared.
 A free port replaces 4000, so that pages can run at the same time.
 """
 
@@ -45,10 +45,12 @@ OF_THE_READER = {"P003", "P030"}
 # What is not compared. Applied to both texts, after "…" and before runs of spaces become one space.
 MASKS = [
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?", "DATE"),
+    (r"\b\d{8}-\d{6}(-\d+)?\b", "DATE"),
     (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "ID"),
     (r"\b[0-9a-f]{16,64}\b", "ID"),
     (r"\b\d[\d,.]*\s?(bytes|[KMG]iB|[kKMG]?B)(/s)?(?![\w])", "SIZE"),
     (r"\b\d[\d,.]*\s?(µs|ms|s|m|h|min|seconds?|minutes?|hours?)(?![\w/])", "TIME"),
+    (r"\b\d[\d,.]*/s\b", "RATE"),
     (r"TIME( TIME|TIME)+", "TIME"),
 ]
 
