@@ -8,7 +8,7 @@ Each page runs from top to bottom in a fresh folder, with one shell and an empty
 
 - sh: commands. The page fails at the first command that fails.
 - console: commands after "$ " with their output. A command may fail if the next one is "$ echo $?".
-- any block after a paragraph that ends in "`NAME`:" is the file NAME. It may replace an earlier one.
+- any other block after a paragraph that ends in "`NAME`:" is the file NAME. It may replace an earlier one.
 - yaml that begins with "- ": entries of a chain; each one is checked with `gqlrun pipeline check`.
 - swift: must be part of the file that the page names in the comment `<!-- swift: FILE -->`.
 - a block below the comment `<!-- not run: REASON -->` is skipped, and the skip is reported.
@@ -248,11 +248,6 @@ class Page:
             raise Failure(block.line, "a block without a language")
         if block.reason:
             self.skipped.append((block.line, block.reason))
-        elif block.file:
-            target = shell.folder / block.file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text)
-            self.counts["files"] += 1
         elif block.language == "sh":
             status, output = shell.run(block.line + 1, text, is_strict=True)
             self.counts["commands"] += len([line for line in block.lines if line.strip()])
@@ -261,6 +256,11 @@ class Page:
             self._wait_for_servers(block.line, text)
         elif block.language == "console":
             self._compare(commands_of(block), shell)
+        elif block.file:
+            target = shell.folder / block.file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+            self.counts["files"] += 1
         elif block.language == "yaml" and text.startswith("- "):
             self._check(block, text, shell)
         elif block.language == "swift":
