@@ -80,7 +80,7 @@ public struct PersistedQueriesPlugin: Plugin {
     do {
       guard let bytes = try PrivateFile.read(manifest.path, limit: Self.maximumManifest) else {
         throw $manifest.error(
-          "there is no such file", remedy: "make it with `gqlrun operations manifest build`")
+          "there is no such file", remedy: "write it with `gqlrun operations manifest`")
       }
       return .init(try OperationManifest(JSONValue(parsing: bytes)))
     } catch let error as OptionError {
@@ -88,7 +88,7 @@ public struct PersistedQueriesPlugin: Plugin {
     } catch {
       throw $manifest.error(
         "the operation manifest cannot be used: \(error)",
-        remedy: "make it with `gqlrun operations manifest build`")
+        remedy: "write it with `gqlrun operations manifest`")
     }
   }
 }
