@@ -14,7 +14,7 @@ Each page runs from top to bottom in a fresh folder, with one shell and an empty
 - a block below the comment `<!-- not run: REASON -->` is skipped, and the skip is reported.
 
 Any other block is an error, so no block is skipped silently. The output that a page shows may have "…": alone
-on a line for any lines, otherwise for any text. Durations, rates, sizes, dates and identifiers are not compared.
+on a line for any lines, otherwise for any text. Durations, rates, sizes, shares, dates and identifiers are not compared.
 A free port replaces 4000, so that pages can run at the same time.
 """
 
@@ -51,6 +51,9 @@ MASKS = [
     (r"\b\d[\d,.]*\s?(bytes|[KMG]iB|[kKMG]?B)(/s)?(?![\w])", "SIZE"),
     (r"\b\d[\d,.]*\s?(µs|ms|s|m|h|min|seconds?|minutes?|hours?)(?![\w/])", "TIME"),
     (r"\b\d[\d,.]*/s\b", "RATE"),
+    (r"\b\d[\d.]* %", "SHARE"),
+    (r"\b\d[\d.]* x\b", "RATIO"),
+    (r"\b(faster|slower|no difference shown)\b", "VERDICT"),
     (r"TIME( TIME|TIME)+", "TIME"),
 ]
 
