@@ -1,19 +1,16 @@
-import GQLRunJSON
-
 /// Lists, and the segments of long ones.
 extension NormalizerState {
   @inline(__always)
   mutating func beginList(node: Int32) -> Bool {
-    var frame = Frame(kind: .list)
-    frame.node = node
-    frame.textStart = text.count
+    var list = OpenContainer(.list)
+    list.node = node
+    list.textStart = text.count
     // The space marks a list of leaf values as opaque: it is replaced, never merged.
-    if node < 0 { text.append(UInt8(ascii: " ")) }
-    text.append(UInt8(ascii: "["))
-    frame.segmentStart = text.count
-    frame.firstSegment = segmentNames.count
-    needsComma = false
-    push(frame)
+    if node < 0 { text.buffer.append(UInt8(ascii: " ")) }
+    text.open(UInt8(ascii: "["))
+    list.segmentStart = text.count
+    list.firstSegment = containers.segmentNames.count
+    containers.push(list)
     mode = .list
     return true
   }
@@ -21,57 +18,49 @@ extension NormalizerState {
   /// Ends a scalar or null element that starts at `start`.
   @inline(__always)
   mutating func leafElementEnded(_ start: Int) -> Bool {
-    needsComma = true
-    if wantsResult { appendResultElement(start) }
-    return elementEnded(top)
-  }
-
-  mutating func appendResultElement(_ start: Int) {
-    if resultNeedsComma { result.append(UInt8(ascii: ",")) }
-    result.append(text.bytes(withoutMark(start)..<text.count))
-    resultNeedsComma = true
+    text.needsComma = true
+    result.appendElement(in: text, from: start)
+    return elementEnded(containers.top)
   }
 
   @inline(__always)
-  mutating func elementEnded(_ frame: UnsafeMutablePointer<Frame>) -> Bool {
-    frame.pointee.elementCount &+= 1
-    if text.count &- frame.pointee.segmentStart > Segments.size { cutSegment(frame) }
+  mutating func elementEnded(_ list: UnsafeMutablePointer<OpenContainer>) -> Bool {
+    list.pointee.elementCount &+= 1
+    if text.count &- list.pointee.segmentStart > Segments.size { cutSegment(list) }
     return true
   }
 
   /// Moves the elements since the last split to a segment record.
   @inline(never)
-  private mutating func cutSegment(_ frame: UnsafeMutablePointer<Frame>) {
-    let start = frame.pointee.segmentStart
-    let name = staging.stageSegment(elements: text.bytes(start..<text.count))
-    segmentNames.append(name)
-    text.truncate(to: start)
-    needsComma = false
+  private mutating func cutSegment(_ list: UnsafeMutablePointer<OpenContainer>) {
+    let start = list.pointee.segmentStart
+    let name = staging.stageSegment(elements: text.buffer.bytes(start..<text.count))
+    containers.segmentNames.append(name)
+    text.buffer.truncate(to: start)
+    text.needsComma = false
   }
 
   @inline(__always)
   mutating func endList() -> Bool {
-    let frame = top
-    if segmentNames.count > frame.pointee.firstSegment {
-      endSegmentedList(frame)
+    let list = containers.top
+    if containers.segmentNames.count > list.pointee.firstSegment {
+      endSegmentedList(list)
     } else {
-      text.append(UInt8(ascii: "]"))
+      text.buffer.append(UInt8(ascii: "]"))
     }
-    if wantsResult {
-      result.append(UInt8(ascii: "]"))
-      resultNeedsComma = true
-    }
-    depth &-= 1
+    result.close(UInt8(ascii: "]"))
+    containers.pop()
     return valueEnded()
   }
 
   @inline(never)
-  private mutating func endSegmentedList(_ frame: UnsafeMutablePointer<Frame>) {
-    if text.count > frame.pointee.segmentStart { cutSegment(frame) }
-    text.truncate(to: frame.pointee.textStart)
+  private mutating func endSegmentedList(_ list: UnsafeMutablePointer<OpenContainer>) {
+    if text.count > list.pointee.segmentStart { cutSegment(list) }
+    let first = list.pointee.firstSegment
+    text.buffer.truncate(to: list.pointee.textStart)
     Segments.append(
-      names: segmentNames[frame.pointee.firstSegment...], count: frame.pointee.elementCount,
-      isLeaf: frame.pointee.node < 0, to: &text)
-    segmentNames.removeSubrange(frame.pointee.firstSegment...)
+      names: containers.segmentNames[first...], count: list.pointee.elementCount,
+      isLeaf: list.pointee.node < 0, to: &text.buffer)
+    containers.segmentNames.removeSubrange(first...)
   }
 }

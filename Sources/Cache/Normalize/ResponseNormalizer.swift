@@ -133,12 +133,8 @@ public final class ResponseNormalizer {
   /// - Throws: ``CacheError``: `invalidJSON` with the byte offset, `malformedResponse` with the
   ///   path.
   public func feed(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
-    state.pointee.chunkStart = UInt(bitPattern: bytes.baseAddress)
-    state.pointee.chunkEnd = state.pointee.chunkStart + UInt(bytes.count)
-    defer {
-      state.pointee.chunkStart = 0
-      state.pointee.chunkEnd = 0
-    }
+    state.pointee.text.setChunk(bytes)
+    defer { state.pointee.text.setChunk(nil) }
     bytesRead += bytes.count
     do {
       try parser.feed(bytes)
@@ -146,7 +142,7 @@ public final class ResponseNormalizer {
       throw describe(error)
     }
     try shape?.feed(bytes)
-    if state.pointee.result.count > 64 << 10 { try spoolResult() }
+    if state.pointee.result.buffer.count > 64 << 10 { try spoolResult() }
   }
 
   /// Whether ``flush()`` should be called before the next ``feed(_:)``.
@@ -220,27 +216,28 @@ public final class ResponseNormalizer {
   }
 
   private func completed() async throws(CacheError) -> NormalizedResponse {
-    let hasMember = state.pointee.hasData || state.pointee.dataIsNull
-    guard hasMember || state.pointee.errorsText != nil else {
+    let hasMember = state.pointee.envelope.hasData || state.pointee.envelope.dataIsNull
+    guard hasMember || state.pointee.envelope.errors != nil else {
       throw CacheError(
         .malformedResponse,
         "the response has neither \"data\" nor \"errors\", so it is not a "
           + "GraphQL response")
     }
-    let errors = try members(state.pointee.errorsText, "errors").map { $0.arrayValue ?? [] } ?? []
-    let extensions = try members(state.pointee.extensionsText, "extensions")
+    let errors =
+      try members(state.pointee.envelope.errors, "errors").map { $0.arrayValue ?? [] } ?? []
+    let extensions = try members(state.pointee.envelope.extensions, "extensions")
     if hasMember == false && errors.isEmpty {
       throw CacheError(
         .malformedResponse, "the response has no \"data\" and an empty list of \"errors\"")
     }
     var response = NormalizedResponse(
-      errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.hasData,
+      errors: errors, extensions: extensions?.objectValue, hasData: state.pointee.envelope.hasData,
       statistics: statistics,
-      diagnostics: state.pointee.diagnostics.sorted {
+      diagnostics: state.pointee.keys.diagnostics.sorted {
         ($0.typename, $0.keyField) < ($1.typename, $1.keyField)
       },
       warnings: (shape?.warnings ?? []) + guessWarnings)
-    if options.wantsResult, state.pointee.hasData {
+    if options.wantsResult, state.pointee.envelope.hasData {
       let finished = try consumeSpool()
       response.data = finished
     }
@@ -269,7 +266,7 @@ public final class ResponseNormalizer {
   }
 
   private func pendingWrite(_ errors: [JSONValue]) async throws(CacheError) -> PendingWrite? {
-    guard let store, storeFailure == nil, state.pointee.hasData else {
+    guard let store, storeFailure == nil, state.pointee.envelope.hasData else {
       await abandon()
       return nil
     }
@@ -342,7 +339,7 @@ public final class ResponseNormalizer {
   }
 
   private func spoolResult() throws(CacheError) {
-    try spool.take(&state.pointee.result)
+    try spool.take(&state.pointee.result.buffer)
   }
 
   /// The statistics of the response so far.

@@ -29,7 +29,7 @@ struct DumpWriter<Source: RecordSource>: ~Copyable {
     }
     try endRoot()
     out.append(utf8: "{\"key\":\"")
-    appendEscaped(key, to: &out)
+    out.append(escaping: key)
     out.append(utf8: "\",\"fields\":")
     try object(text, key: key)
     out.append(utf8: "}\n")

@@ -182,6 +182,21 @@ struct ObjectKeyTests {
     }
   }
 
+  @Test(
+    "a key field that only the cache selects is not in the result, whatever its value is",
+    arguments: Way.allCases, [#""1""#, "null", #"{"a":1}"#, #"["1"]"#, #"[["1"],{}]"#, "[]"])
+  func addedKeyField(way: Way, id: String) async throws {
+    let operation = try prepare(
+      "{ viewer { name } }",
+      facts: facts("type Query { viewer: User } type User { id: ID! name: String }"))
+    try await way.withCache { cache in
+      let written = try await cache.write(
+        #"{"data":{"viewer":{"__typename":"User","id":\#(id),"name":"Ada"}}}"#, operation)
+      #expect(written.data == #"{"viewer":{"name":"Ada"}}"#)
+      #expect(try await cache.read(operation) == #"{"viewer":{"name":"Ada"}}"#)
+    }
+  }
+
   @Test("an object without a type name is stored in its parent", arguments: Way.allCases)
   func noTypename(way: Way) async throws {
     for selection in ["{ viewer { id name } }", "{ viewer { id name ... on User { name } } }"] {

@@ -1,0 +1,137 @@
+/// Builds the cache keys of objects, and reports objects that lack a key field.
+struct KeyBuilder {
+  private(set) var diagnostics: Set<CacheDiagnostic> = []
+  private var hasReportedTypename = false
+
+  /// The maximum number of diagnostics.
+  private static let diagnosticLimit = 256
+
+  /// Appends the key of a complete object to `text`, which ends with the object.
+  ///
+  /// - Returns: The range of the key; `nil` if the object has no identity, and `text` is unchanged
+  ///   then.
+  @inline(__always)
+  mutating func appendKey(
+    of object: UnsafeMutablePointer<OpenContainer>, in containers: borrowing OpenContainers,
+    _ table: inout PlanTable, to text: inout ByteStack
+  ) -> Range<Int>? {
+    guard object.pointee.typenameStart >= 0 else {
+      if !hasReportedTypename { reportTypename() }
+      return nil
+    }
+    // `"User"` in the buffer: the quotes are not part of the name.
+    let typename = text.bytes(
+      (object.pointee.typenameStart &+ 1)..<(object.pointee.typenameEnd &- 1))
+    let plan = object.pointee.plan
+    let entry = table.keyEntry(of: plan, typename: typename)
+    let entries = table.plans + Int(plan)
+    let partCount = entries.pointee.keyEntries[entry].parts.count
+    guard partCount > 0 else {
+      if entries.pointee.keyEntries[entry].toldIn < table.use {
+        reportUnselected(plan, entry, &table)
+      }
+      return nil
+    }
+    let end = text.count
+    let isJoined = entries.pointee.keyEntries[entry].isJoined
+    text.append(entries.pointee.keyEntries[entry].prefix)
+    var part = 0
+    while part < partCount {
+      let value = containers.candidate(
+        entries.pointee.keyEntries[entry].parts[part], of: object)
+      if part > 0 { text.append(UInt8(ascii: "+")) }
+      guard value.end > value.start,
+        Self.append(value.start..<value.end, of: &text, isJoined: isJoined)
+      else {
+        text.truncate(to: end)
+        reportMissing(plan, entry, part, table)
+        return nil
+      }
+      part &+= 1
+    }
+    return end..<text.count
+  }
+
+  /// Appends one value of `text` to the key at its end; returns false if the value cannot identify
+  /// an object.
+  @inline(__always)
+  private static func append(
+    _ value: Range<Int>, of text: inout ByteStack, isJoined: Bool
+  ) -> Bool {
+    let first = text[value.lowerBound]
+    if first == UInt8(ascii: "\"") {
+      let inner = (value.lowerBound &+ 1)..<(value.upperBound &- 1)
+      // Reserves first, because the source is in the same buffer.
+      text.reserve(2 &* inner.count &+ 32)
+      let bytes = text.bytes(inner)
+      if isJoined {
+        appendJoined(bytes, to: &text)
+      } else if RecordText.memchrBackslash(bytes) == nil {
+        text.append(bytes.start, bytes.count)
+      } else {
+        RecordText.appendUnescaped(bytes, to: &text)
+      }
+      return true
+    }
+    if first == UInt8(ascii: "n") || first == UInt8(ascii: " ") || first == UInt8(ascii: "{")
+      || first == UInt8(ascii: "[")
+    {
+      return false
+    }
+    text.reserve(2 &* value.count &+ 32)
+    let bytes = text.bytes(value)
+    guard isJoined else {
+      text.append(bytes.start, bytes.count)
+      return true
+    }
+    // The `+` of an exponent is escaped; nothing else in a number needs it.
+    for index in 0..<bytes.count {
+      if bytes.start[index] == UInt8(ascii: "+") { text.append(UInt8(ascii: "\\")) }
+      text.append(bytes.start[index])
+    }
+    return true
+  }
+
+  @inline(never)
+  private static func appendJoined(_ quotedInner: Bytes, to text: inout ByteStack) {
+    var plain = ByteStack(capacity: quotedInner.count + 16)
+    RecordText.appendUnescaped(quotedInner, to: &plain)
+    for i in 0..<plain.count {
+      let byte = plain[i]
+      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "\\") {
+        text.append(UInt8(ascii: "\\"))
+      }
+      text.append(byte)
+    }
+  }
+
+  // MARK: Diagnostics
+
+  /// Reports an object without `__typename`.
+  @inline(never)
+  private mutating func reportTypename() {
+    hasReportedTypename = true
+    diagnostics.insert(CacheDiagnostic(typename: "", keyField: "__typename"))
+  }
+
+  /// Reports a type whose key field the operation does not select, once per response.
+  @inline(never)
+  private mutating func reportUnselected(_ plan: Int32, _ index: Int, _ table: inout PlanTable) {
+    let entry = table.plans[Int(plan)].keyEntries[index]
+    guard diagnostics.count < Self.diagnosticLimit, let field = entry.missingField else { return }
+    diagnostics.insert(CacheDiagnostic(typename: entry.typename.string, keyField: field))
+    table.plans[Int(plan)].keyEntries[index].toldIn = table.use
+  }
+
+  /// Reports an object whose value of a key field is missing, null, an object or a list.
+  @inline(never)
+  private mutating func reportMissing(
+    _ plan: Int32, _ index: Int, _ part: Int, _ table: borrowing PlanTable
+  ) {
+    guard diagnostics.count < Self.diagnosticLimit else { return }
+    let typename = table.plans[Int(plan)].keyEntries[index].typename.string
+    let fields = table.plan.keyFields(of: typename)
+    guard part < fields.count else { return }
+    diagnostics.insert(CacheDiagnostic(typename: typename, keyField: fields[part]))
+  }
+}
