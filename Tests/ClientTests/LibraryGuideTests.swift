@@ -3,7 +3,8 @@ import GQLRun
 import GQLRunDemoServer
 import Testing
 
-/// The examples of `docs/guide-library.md`, line by line; its first page is run by `make test-outside`.
+/// The examples of `docs/guide-library.md`. `make guides` checks that its code is in this file; its first
+/// program is run by `make test-outside`.
 @Suite("The library guide", .timeLimit(.minutes(1)))
 struct LibraryGuideTests {
   private struct PostData: Decodable {
@@ -130,29 +131,5 @@ struct LibraryGuideTests {
     #expect(result.data?.post.likeCount == 3 && result.source == .cache)
     try await client.shutdown()
     try store.close()
-  }
-
-  @Test("its examples are lines of this file, or run by make test-outside")
-  func lines() throws {
-    let here = try String(contentsOfFile: #filePath, encoding: .utf8)
-    var top = URL(fileURLWithPath: #filePath)
-    for _ in 0..<3 { top.deleteLastPathComponent() }
-    let guide = try String(
-      contentsOf: top.appendingPathComponent("docs/guide-library.md"), encoding: .utf8)
-    let code = Self.normalized(here)
-    let examples = guide.components(separatedBy: "```").enumerated()
-      .filter { $0.offset % 2 == 1 && $0.element.hasPrefix("swift\n") }
-      .map { Self.normalized(String($0.element.dropFirst(6))) }
-    #expect(examples.count > 8)
-    #expect(examples.first?.contains("Package(") == true)
-    for example in examples.dropFirst(2) {
-      #expect(code.contains(example), "not run by any test:\n\(example)")
-    }
-  }
-
-  /// The lines without indentation and without empty ones.
-  private static func normalized(_ text: String) -> String {
-    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-      .filter { !$0.isEmpty }.joined(separator: "\n")
   }
 }
