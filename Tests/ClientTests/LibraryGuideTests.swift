@@ -82,12 +82,12 @@ struct LibraryGuideTests {
     } catch is Enough {}
     try await client.refresh()
 
-    let guess: JSONValue = [
+    let optimistic: JSONValue = [
       "likePost": ["__typename": "Post", "id": "P_1", "likeCount": 1_000_000]
     ]
     let like = try await client.perform(
       "mutation Like($id: ID!) { likePost(id: $id) { id likeCount } }", variables: ["id": "P_1"],
-      optimistic: guess)
+      optimistic: optimistic)
     print(like.data?["likePost"]?["likeCount"] ?? .null)
     #expect(like.data?["likePost"]?["likeCount"]?.intValue == before + 1)
   }
