@@ -10,6 +10,7 @@ MAKEFLAGS += --no-print-directory
 SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
+INSTALLED = $(DESTDIR)$(PREFIX)
 # How often `make torture` kills the program, cuts the power, damages a database.
 KILLS ?= 300
 POWER_CUTS ?= 150
@@ -52,8 +53,8 @@ TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 CORE_PACKAGES := libyajl-dev libsqlite3-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
-# What single tests look with; without it they are skipped, and say so.
-TEST_PACKAGES := sqlite3 python3
+# Programs that single tests use; without them they are skipped, and say so.
+TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
 FIGURES_PACKAGES := python3 gcc libc6-dev
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
@@ -62,6 +63,7 @@ SERVER_PACKAGES := python3 python3-venv curl
 
 SOURCES := Sources Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
 PROGRAM := .build-release/release/gqlrun
+MANUAL := .build-release/manual
 PIPELINES = $(wildcard pipelines/*.pipeline.yaml)
 
 # $(call install-packages,NAMES): installs the packages that are missing.
@@ -78,6 +80,9 @@ found() { \
     yajl-tools) command -v json_verify >/dev/null ;; \
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;; \
     e2fsprogs) command -v mkfs.ext4 >/dev/null ;; \
+    bash-completion) [ -e /usr/share/bash-completion/bash_completion ] ;; \
+    man-db) command -v man >/dev/null ;; \
+    groff) [ -e /usr/share/groff/current/tmac/an.tmac ] ;; \
     *) command -v "$$1" >/dev/null ;; \
   esac; \
 }; \
@@ -129,12 +134,24 @@ demo: build ## Build, and watch the main job run against the built-in server
 .PHONY: build
 build: packages ## Build the program into .build-release
 	@$(call prepare,.build-release)
-	$(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun --scratch-path .build-release
+	@.ci/quietly .build-release/build.log \
+	  $(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun --scratch-path .build-release
 
 .PHONY: install
-install: build ## Install the program below PREFIX (/usr/local)
-	install -D -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/gqlrun"
-	$(if $(PIPELINES),install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/gqlrun/pipelines" $(PIPELINES))
+install: build ## Install program, manual pages and completions below PREFIX (/usr/local)
+	@rm -rf "$(MANUAL)" && $(PROGRAM) manual "$(MANUAL)"
+	install -D -m 755 -s $(PROGRAM) "$(INSTALLED)/bin/gqlrun"
+	install -D -m 644 -t "$(INSTALLED)/share/man/man1" "$(MANUAL)"/*.1
+	install -D -m 644 completions/gqlrun.bash "$(INSTALLED)/share/bash-completion/completions/gqlrun"
+	install -D -m 644 completions/_gqlrun "$(INSTALLED)/share/zsh/site-functions/_gqlrun"
+	install -D -m 644 completions/gqlrun.fish "$(INSTALLED)/share/fish/vendor_completions.d/gqlrun.fish"
+
+.PHONY: uninstall
+uninstall: ## Remove what make install installs below PREFIX
+	rm -f "$(INSTALLED)/bin/gqlrun" "$(INSTALLED)"/share/man/man1/gqlrun{,-*}.1 \
+	  "$(INSTALLED)/share/bash-completion/completions/gqlrun" \
+	  "$(INSTALLED)/share/zsh/site-functions/_gqlrun" \
+	  "$(INSTALLED)/share/fish/vendor_completions.d/gqlrun.fish"
 
 .PHONY: test
 test: packages packages-test ## Run all tests

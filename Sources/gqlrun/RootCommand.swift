@@ -7,26 +7,23 @@ struct RootCommand: AsyncParsableCommand {
     commandName: "gqlrun",
     abstract: "A GraphQL client: declared pipelines, a normalized cache, responses of any size.",
     discussion: """
-      Results go to standard output as JSON, everything else to standard error.
+      Prints results to standard output as JSON, and everything else to standard error.
 
-      START HERE
-        gqlrun demo                             see what it does, without a server
-        gqlrun serve --port 4000                a server to try things on
-        gqlrun run FILE.graphql --endpoint URL  run an operation
+      EXAMPLES
+        gqlrun demo
+        gqlrun serve
+        gqlrun run country.graphql --var code=DE \\
+          --endpoint http://127.0.0.1:8080/graphql
+
+      TOPICS
+        gqlrun help topics          list the topics, such as pipelines and secrets
+        gqlrun help environment     print one of them
+
+      ENVIRONMENT
+      \(Reference.table(Reference.environment))
 
       EXIT CODES
-        0    all is well
-        1    an operation failed, or what was asked for is not there
-        3    the cache has no answer (policy cache-only, cache read)
-        4    the response has GraphQL errors
-        64   the command line cannot be read
-        65   a document, its variables, a response file or a database cannot be used
-        69   the endpoint cannot be reached
-        75   stopped by a limit of the server or a deadline; try again later
-        77   the endpoint refuses the credentials
-        78   the pipeline file cannot be used
-        130  interrupted
-        141  nobody reads standard output any more
+      \(Reference.table(Reference.exitCodes))
       """,
     version: "gqlrun \(Version.current)",
     subcommands: [
@@ -34,14 +31,16 @@ struct RootCommand: AsyncParsableCommand {
       PluginsCommand.self, CacheCommand.self, FormatCommand.self,
       ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, ManifestCommand.self,
       LogoutCommand.self,
-      ProfileCommand.self, ProfileRunCommand.self,
+      ProfileCommand.self, ProfileRunCommand.self, CompleteCommand.self, ManualCommand.self,
     ])
 
   static func main() async {
     StandardDescriptors.prepare()
+    let arguments = Array(CommandLine.arguments.dropFirst())
     do {
       try StandardDescriptors.expectRoom()
-      try CommandNames.check(Array(CommandLine.arguments.dropFirst()), root: self)
+      if let page = HelpTopic.page(for: arguments) { return try Terminal.write(page) }
+      try CommandNames.check(arguments, root: self)
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()

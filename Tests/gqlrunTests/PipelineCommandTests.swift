@@ -31,7 +31,7 @@ struct PipelineCommandTests {
     #expect(check.status == 0, "\(check)")
     try folder.write("mine", to: "taken.pipeline.yaml")
     let taken = try await run("pipeline new taken.pipeline.yaml", folder)
-    #expect(taken.status == 1 && taken.errors.contains("there already"), "\(taken)")
+    #expect(taken.status == 1 && taken.errors.contains("already exists"), "\(taken)")
     #expect(try folder.text("taken.pipeline.yaml") == "mine")
     let unknown = try await run("pipeline new x --from nothing", folder)
     #expect(unknown.status == 64 && unknown.errors.contains("default"), "\(unknown)")

@@ -269,14 +269,14 @@ struct RunTests {
   }
 
   @Test(
-    "the ready-made pipelines run, and fall back as they say",
+    "the ready-made pipelines run by their names, in the working directory, and fall back as they say",
     arguments: ["default", "offline", "fresh", "plain"])
   func readyMade(_ name: String) async throws {
     let folder = try Folder()
-    try FileManager.default.copyItem(
-      atPath: Repository.root + "/pipelines/\(name).pipeline.yaml",
-      toPath: folder.file("p.pipeline.yaml"))
-    let run = ["run", "germany.graphql", "-p", "p.pipeline.yaml", "-e"]
+    // A folder with the name of a pipeline is not a file.
+    try FileManager.default.createDirectory(
+      atPath: folder.file("offline"), withIntermediateDirectories: true)
+    let run = ["run", "germany.graphql", "-p", name, "-e"]
     try await DemoServer.withServer { server in
       let first = try await Program.run(run + [server.url], in: folder)
       #expect(first.output == Self.germany && first.errors == "", "\(first)")
@@ -287,6 +287,13 @@ struct RunTests {
         #expect(again.output == Self.germany, "\(again)")
         #expect(again.errors.contains("warning: the network did not answer"), "\(again)")
       default: #expect(again.status == 1 && again.output == "", "\(again)")
+      }
+      #expect(folder.exists("gqlrun-cache.db") == ["offline", "fresh"].contains(name))
+      // A file with the name of a ready-made pipeline is used instead.
+      if name == "plain" {
+        try folder.write("version: 2\n", to: name)
+        let own = try await Program.run(run + [server.url], in: folder)
+        #expect(own.status == 78 && own.errors.contains("plain:1:"), "\(own)")
       }
     }
   }

@@ -45,7 +45,7 @@ extension Misbehaviour {
     },
     Option(
       name: "truncate", placeholder: "BYTES",
-      help: "Close the connection after so many bytes of the body."
+      help: "Close the connection after BYTES of the body."
     ) { value, result in
       assign(count(value), to: &result.truncate)
     },

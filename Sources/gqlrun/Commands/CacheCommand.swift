@@ -6,14 +6,14 @@ import GQLRunSupport
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache",
-    abstract: "Look into a cache, fill it from a file, answer an operation from it.",
+    abstract: "Inspect and fill a cache, and answer operations from it.",
     discussion: """
       EXAMPLES
         gqlrun cache import feed.graphql response.json --var first=250 \\
           --store sqlite:cache.db
         gqlrun cache read feed.graphql --var first=250 --store sqlite:cache.db
         gqlrun cache explain feed.graphql --var first=250 --store sqlite:cache.db
-        gqlrun cache get User:1 --store sqlite:cache.db
+        gqlrun cache get User:U_1 --store sqlite:cache.db
         gqlrun cache dump --store sqlite:cache.db
         gqlrun cache gc --store sqlite:cache.db
       """,
@@ -26,7 +26,7 @@ struct CacheCommand: AsyncParsableCommand {
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "Where the records are: memory (empty at first, gone with this command) or sqlite:PATH.",
+        "Store with the records: sqlite:PATH, or memory, which is empty when the command starts.",
         valueName: "memory|sqlite:PATH"))
     var store: StoreChoice = .memory
 
@@ -49,13 +49,14 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Read: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Answer an operation from a cache; exit code 3 when a field is missing or stale.",
+      abstract: "Answer an operation from a cache; exit code 3 if a field is missing or stale.",
       discussion: """
         EXAMPLE
-          gqlrun cache read country.graphql --var code=DE --store sqlite:cache.db
+          gqlrun cache read country.graphql --var code=DE --keys Country=code \\
+            --store sqlite:cache.db
         """)
 
-    @Argument(help: "The GraphQL document; - is standard input.")
+    @Argument(help: "GraphQL document; - is standard input.")
     var document: String
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var operationOptions: OperationOptions
@@ -89,11 +90,10 @@ struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print every record, one JSON object per line, sorted by key.",
       discussion: """
-        The same facts give the same dump, byte for byte, whatever brought them.
+        Equal records give equal dumps, byte for byte, regardless of the requests that stored them.
 
         EXAMPLE
-          gqlrun cache dump --store sqlite:cache.db | \\
-            jq -c 'select(.key | startswith("User:"))'
+          gqlrun cache dump --store sqlite:cache.db | grep '"User:U_1"'
         """)
 
     @OptionGroup var storeOptions: StoreOptions
@@ -114,7 +114,7 @@ struct CacheCommand: AsyncParsableCommand {
           gqlrun cache get Country:DE --store sqlite:cache.db
         """)
 
-    @Argument(help: "The record's key.")
+    @Argument(help: "Cache key of the record.")
     var key: String
     @OptionGroup var storeOptions: StoreOptions
 
@@ -134,7 +134,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print how many records of which type there are, and their size in bytes.",
+      abstract: "Print the number of records of each type, and their size in bytes.",
       discussion: """
         EXAMPLE
           gqlrun cache stats --store sqlite:cache.db

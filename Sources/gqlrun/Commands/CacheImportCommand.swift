@@ -8,36 +8,37 @@ struct CacheImportCommand: AsyncParsableCommand {
     commandName: "import",
     abstract: "Normalize the response of an operation into a cache.",
     discussion: """
-      The response is read as a stream: a large file needs no more memory than a small one. Into \
-      memory the import is measured and forgotten. A response that is cut off or not JSON leaves \
-      the cache as it was.
+      Reads the response as a stream, so that a large file needs no more memory than a small one. \
+      With --store memory, the import is measured and discarded. A response that is truncated or not \
+      JSON leaves the cache unchanged.
 
       EXAMPLES
         gqlrun cache import feed.graphql response.json --var first=250 \\
           --store sqlite:cache.db
-        curl … | gqlrun cache import country.graphql - --var code=DE \\
+        cat country.json | gqlrun cache import country.graphql - --var code=DE \\
           --keys Country=code --store sqlite:cache.db
       """)
 
-  @Argument(help: "The GraphQL document the response belongs to.")
+  @Argument(help: "GraphQL document of the response.")
   var document: String
-  @Argument(help: "The response, a JSON file; - is standard input.")
+  @Argument(help: "Response, a JSON file; - is standard input.")
   var response: String
   @OptionGroup var storeOptions: CacheCommand.StoreOptions
   @OptionGroup var operationOptions: OperationOptions
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "What becomes of nulls that stand for errors.", valueName: "policy"))
+      "How to store nulls that result from GraphQL errors.", valueName: "policy"))
   var onErrors = ErrorPolicy.skipErrored
   @Flag(
     name: .long,
-    help: "Hold the response against the schema: a null or a value it forbids is an error.")
+    help: "Validate the response against the schema: a null or a value that it forbids is an error."
+  )
   var checkShape = false
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "How long ago the response was received, such as 2h; just now without it.",
+      "Time since the response was received, such as 2h. Default: 0s.",
       valueName: "duration"), transform: AgeArgument.init)
   var age: AgeArgument?
 

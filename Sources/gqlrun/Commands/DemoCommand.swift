@@ -12,16 +12,17 @@ import Logging
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Watch operations go through a chain, into the cache and out of it again.",
+    abstract: "Show operations passing through a pipeline, into the cache and out of it.",
     discussion: """
-      Starts the demo server on a free port of this machine, runs real operations against it, and \
-      says for each where its answer came from and how long it took.
+      Starts the demo server on a free local port, runs operations against it, and prints the source \
+      and the duration of each result.
 
-      EXAMPLE
+      EXAMPLES
+        gqlrun demo
         gqlrun demo --posts 25000
       """)
 
-  @Option(name: .long, help: "How many posts the large response has.")
+  @Option(name: .long, help: "Number of posts in the large response.")
   var posts = 5_000
 
   func validate() throws {

@@ -4,16 +4,17 @@ import GQLRunLanguage
 struct FormatCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "format",
-    abstract: "Print a document in its canonical form, or its syntax error with its place.",
+    abstract: "Print a document in its canonical form, or its syntax error.",
     discussion: """
-      The canonical form is that of graphql-js. Comments are not part of it.
+      The canonical form is that of graphql-js, without comments. A syntax error is printed with its \
+      source location.
 
       EXAMPLES
         gqlrun format country.graphql
         echo '{country(code:"DE"){name}}' | gqlrun format -
       """)
 
-  @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
+  @ArgumentParser.Argument(help: "GraphQL document; - is standard input.")
   var document: String
 
   func run() async throws {

@@ -7,24 +7,24 @@ import GQLRunPlugins
 struct LogoutCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "logout",
-    abstract: "Forget the tokens of a pipeline and everything in its cache, files included.",
+    abstract: "Delete the tokens and the cache of a pipeline, including files.",
     discussion: """
-      What belongs to others stays: a token in the environment, or in a file that another program \
-      keeps. The server is not told; let it revoke the tokens where that matters.
+      Does not delete tokens that other programs manage, in the environment or in files, and does not \
+      revoke tokens at the server.
 
       EXAMPLE
-        gqlrun logout --pipeline pipelines/auth.pipeline.yaml
+        gqlrun logout --pipeline auth.pipeline.yaml
       """)
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The pipeline file whose tokens and cache to remove.", valueName: "file"))
+    help: ArgumentHelp("Pipeline file whose tokens and cache to delete.", valueName: "file"))
   var pipeline: String
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "The cache to remove, instead of the pipeline's store.", valueName: "memory|sqlite:PATH"))
+      "Cache to delete; overrides the pipeline's store.", valueName: "memory|sqlite:PATH"))
   var store: StoreChoice?
 
   @OptionGroup var trust: TrustOptions

@@ -9,6 +9,12 @@ struct OperationsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "operations",
     abstract: "Write and verify operation manifests, the lists of persisted queries.",
+    discussion: """
+      EXAMPLES
+        gqlrun operations manifest --schema schema.graphql country.graphql \\
+          -o ops.json
+        gqlrun operations verify ops.json --schema schema.graphql country.graphql
+      """,
     subcommands: [Manifest.self, Verify.self])
 
   /// The options that determine the sent text of operations and thereby their ids.
@@ -16,22 +22,22 @@ struct OperationsCommand: AsyncParsableCommand {
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "The fields that identify a type, instead of id. May be repeated.",
+        "Key fields of a type, instead of id. May be repeated.",
         valueName: "Type=field,field"))
     var keys: [String] = []
 
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "The schema; documents are checked against it, and identifying fields are added wherever a "
-          + "type has them. May be repeated.", valueName: "file"))
+        "Schema; validates the documents, and adds key fields to the operations. May be repeated.",
+        valueName: "file"))
     var schema: [String] = []
 
     @Option(
       name: .shortAndLong,
       help: ArgumentHelp(
-        "The pipeline file that the operations are run with: its keys count, and its schema unless "
-          + "another is named.", valueName: "file"))
+        "Pipeline file that the operations are run with; provides keys, and the schema unless --schema "
+          + "names one.", valueName: "file"))
     var pipeline: String?
 
     /// The operations of the files, each with the text that is sent.
@@ -67,22 +73,22 @@ struct OperationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write the operation manifest of documents.",
       discussion: """
-        The operation manifest has Apollo's format. An id is the SHA-256 of exactly the text that \
-        gqlrun sends, with its identifying fields: give the same --pipeline, --keys and --schema as \
-        to gqlrun run.
+        Writes Apollo's format. An id is the SHA-256 of the text that gqlrun sends, which includes key \
+        fields: use the same --pipeline, --keys and --schema as for `gqlrun run`.
 
         EXAMPLE
-          gqlrun operations manifest --schema schema.graphql src/*.graphql -o ops.json
+          gqlrun operations manifest --schema schema.graphql country.graphql \\
+            -o ops.json
         """)
 
-    @ArgumentParser.Argument(help: "The documents.")
+    @ArgumentParser.Argument(help: "GraphQL documents.")
     var files: [String]
 
     @OptionGroup var textOptions: TextOptions
 
     @Option(
       name: .shortAndLong,
-      help: ArgumentHelp("Write to a file instead of standard output.", valueName: "file"))
+      help: ArgumentHelp("File to write instead of standard output.", valueName: "file"))
     var output: String?
 
     func run() async throws {
@@ -100,20 +106,20 @@ struct OperationsCommand: AsyncParsableCommand {
 
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Check an operation manifest by itself, and against documents.",
+      abstract: "Check an operation manifest, and compare it with documents.",
       discussion: """
         Reads Apollo's format, the older {"<id>": {"name", "source"}} and Relay's {"<id>": "text"}. \
         Every id must be the hash of its text; with documents, the operation manifest must have exactly \
-        their operations. Exit code 1 when something differs, 65 when the file is no operation manifest.
+        their operations. Exit code 1 if something differs, 65 if the file is not an operation manifest.
 
         EXAMPLE
-          gqlrun operations verify ops.json --schema schema.graphql src/*.graphql
+          gqlrun operations verify ops.json --schema schema.graphql country.graphql
         """)
 
-    @ArgumentParser.Argument(help: "The operation manifest.")
+    @ArgumentParser.Argument(help: "Operation manifest.")
     var manifest: String
 
-    @ArgumentParser.Argument(help: "The documents it was built from.")
+    @ArgumentParser.Argument(help: "GraphQL documents that it was built from.")
     var files: [String] = []
 
     @OptionGroup var textOptions: TextOptions

@@ -4,17 +4,17 @@ import GQLRunPlugins
 
 struct PluginsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "plugins", abstract: "List the plugins of pipeline files, or explain one.",
+    commandName: "plugins", abstract: "List the plugins of pipeline files, or describe one.",
     discussion: """
       EXAMPLES
         gqlrun plugins
         gqlrun plugins max-retry
       """)
 
-  @ArgumentParser.Argument(help: "The plugin to explain.")
+  @ArgumentParser.Argument(help: "Plugin to describe.")
   var name: String?
 
-  @Flag(name: .long, help: "Print everything as Markdown; this is how docs/plugins.md is made.")
+  @Flag(name: .long, help: "Print Markdown; used to generate docs/plugins.md.")
   var markdown = false
 
   func run() async throws {

@@ -11,25 +11,31 @@ struct SchemaCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
     abstract: "Fetch schemas from servers, print and compare them.",
+    discussion: """
+      EXAMPLES
+        gqlrun schema fetch -e http://127.0.0.1:8080/graphql -o schema.graphql
+        gqlrun schema print schema.graphql
+        gqlrun schema diff released.graphql schema.graphql
+      """,
     subcommands: [Fetch.self, Print.self, Diff.self])
 
   struct Print: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print a schema as type definitions (SDL).",
       discussion: """
-        Reads type definitions or the JSON of an introspection query; several files with type \
-        definitions are taken together.
+        Reads type definitions or the JSON result of an introspection query; several files with type \
+        definitions form one schema.
 
         EXAMPLE
           gqlrun schema print introspection.json -o schema.graphql
         """)
 
-    @ArgumentParser.Argument(help: "The schema's files; - is standard input.")
+    @ArgumentParser.Argument(help: "Files of the schema; - is standard input.")
     var files: [String]
 
     @Option(
       name: .shortAndLong,
-      help: ArgumentHelp("Write to a file instead of standard output.", valueName: "file"))
+      help: ArgumentHelp("File to write instead of standard output.", valueName: "file"))
     var output: String?
 
     func run() async throws {
@@ -42,23 +48,23 @@ struct SchemaCommand: AsyncParsableCommand {
 
   struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Tell what changed between two schemas, and what it means for clients.",
+      abstract: "Compare two schemas, and classify the changes by their effect on clients.",
       discussion: """
-        A change is breaking (documents may become invalid, or answers change their shape), \
-        dangerous (documents stay valid and may behave differently) or safe. Exit code 1 when a \
+        A change is breaking (documents may become invalid, or responses change their shape), \
+        dangerous (documents remain valid and may behave differently) or safe. Exit code 1 if a \
         change is breaking.
 
         EXAMPLE
-          gqlrun schema diff released.graphql current.graphql --format github
+          gqlrun schema diff released.graphql schema.graphql --format github
         """)
 
-    @ArgumentParser.Argument(help: "The schema as it was: type definitions or introspection JSON.")
+    @ArgumentParser.Argument(help: "Earlier schema: type definitions or introspection JSON.")
     var old: String
 
-    @ArgumentParser.Argument(help: "The schema as it is now.")
+    @ArgumentParser.Argument(help: "Later schema.")
     var new: String
 
-    @Option(name: .long, help: "How changes are written: human, json or github.")
+    @Option(name: .long, help: "Output format.")
     var format = FindingFormat.human
 
     func run() async throws {
@@ -74,15 +80,15 @@ struct SchemaCommand: AsyncParsableCommand {
 
   struct Fetch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Ask a server for its schema.",
+      abstract: "Fetch the schema of a server.",
       discussion: """
-        The introspection query passes the pipeline, so that whatever authentication it declares is \
-        used; the cache is neither read nor written. Without --endpoint, --pipeline and GQL_URL the \
-        endpoint of the project file is asked. A file whose name ends with .json gets the \
-        introspection result, any other the type definitions (SDL).
+        Sends the introspection query through the pipeline, with the authentication that it declares; \
+        neither reads nor writes the cache. Without --endpoint, --pipeline and GQL_URL, the endpoint of \
+        the project file is used. Writes the introspection result if the name of the file ends in \
+        .json, otherwise type definitions (SDL).
 
         EXAMPLE
-          gqlrun schema fetch --endpoint https://example.com/graphql \\
+          gqlrun schema fetch --endpoint http://127.0.0.1:8080/graphql \\
             --header "Authorization: Bearer $TOKEN" -o schema.graphql
         """)
 
@@ -90,7 +96,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
     @Option(
       name: .shortAndLong,
-      help: ArgumentHelp("Write to a file instead of standard output.", valueName: "file"))
+      help: ArgumentHelp("File to write instead of standard output.", valueName: "file"))
     var output: String?
 
     func run() async throws {

@@ -8,13 +8,13 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Run the demo server: the countries of the world and a feed of any size.",
     discussion: """
-      It listens on the loopback address only. A request can ask it to misbehave, in the URL or in \
-      header fields (X-Demo-…), such as http://127.0.0.1:8080/graphql?status=503&times=2:
+      Listens on the loopback address only. A request can demand faults, in the URL or in header \
+      fields (X-Demo-…), such as http://127.0.0.1:8080/graphql?status=503&times=2:
       \(Misbehaviour.options.map { Self.row($0) }.joined(separator: "\n"))
 
       EXAMPLES
-        gqlrun serve --port 4000
-        gqlrun serve --port 0 > address
+        gqlrun serve
+        gqlrun serve --port 0 --posts 1000 > address
       """)
 
   private static func row(_ option: Misbehaviour.Option) -> String {
@@ -22,10 +22,10 @@ struct ServeCommand: AsyncParsableCommand {
     return "  \(Format.padded(option.name + value, 20))  \(option.help)"
   }
 
-  @Option(name: .shortAndLong, help: "The port to listen on; 0 takes a free one.")
+  @Option(name: .shortAndLong, help: "Port to listen on; 0 selects a free port.")
   var port = 8080
 
-  @Option(name: .long, help: "How many posts the feed has.")
+  @Option(name: .long, help: "Number of posts in the feed.")
   var posts = 1_000_000
 
   func validate() throws {

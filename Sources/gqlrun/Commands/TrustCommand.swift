@@ -10,18 +10,18 @@ extension PipelineCommand {
       abstract: "Allow the programs that pipeline files start.",
       discussion: """
         A pipeline file can start programs: ${exec:…}, the plugin exec, and the command of a token. They \
-        are started only when the file, and those it extends, are trusted. A file that is changed must be \
-        trusted again. Only the pipeline files are compared, not the scripts they start.
+        are started only if the file, and the files that it extends, are trusted. After a change, a file \
+        must be trusted again. Only the pipeline files are compared, not the scripts that they start.
 
         EXAMPLES
           gqlrun pipeline trust signed.pipeline.yaml
           gqlrun pipeline trust --revoke signed.pipeline.yaml
         """)
 
-    @Argument(help: "The pipeline files.")
+    @Argument(help: "Pipeline files.")
     var files: [String]
 
-    @Flag(name: .long, help: "Trust them no longer.")
+    @Flag(name: .long, help: "Remove the files from the trusted files.")
     var revoke = false
 
     func run() async throws {
@@ -43,17 +43,17 @@ extension BatchCommand {
     static let configuration = CommandConfiguration(
       abstract: "Allow the programs that a manifest and its pipeline start.",
       discussion: """
-        As `gqlrun pipeline trust`, for a manifest, its pipeline, and the files that it extends.
+        Like `gqlrun pipeline trust`, for a manifest, its pipeline, and the files that it extends.
 
         EXAMPLES
           gqlrun batch trust nightly.batch.yaml
           gqlrun batch trust --revoke nightly.batch.yaml
         """)
 
-    @Argument(help: "The manifests.")
+    @Argument(help: "Manifests.")
     var manifests: [String]
 
-    @Flag(name: .long, help: "Trust them no longer.")
+    @Flag(name: .long, help: "Remove the files from the trusted files.")
     var revoke = false
 
     func run() async throws {

@@ -4,46 +4,46 @@ import GQLRunLanguage
 struct ValidateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "validate",
-    abstract: "Check documents against a schema, before anything is sent.",
+    abstract: "Validate documents against a schema.",
     discussion: """
-      Every file is checked by itself; fragments are shared by all files named. Without a schema the \
-      rules are checked that need none. Deprecated fields and operations without a name are warnings. \
-      Exit code 1 when there are errors, 65 when a file cannot be read.
+      Validates each file separately; fragments may be in any of the files. Without a schema, only the \
+      rules that need none are checked. Deprecated fields and operations without a name are warnings. \
+      Exit code 1 if there are errors, 65 if a file cannot be read.
 
-      Without files, the project's are checked: schema and documents of the nearest graphql.config.yml, \
-      .yaml or .json, or .graphqlrc, from this folder upwards.
+      Without files, validates the project: schema and documents of the nearest graphql.config.yml, \
+      .yaml or .json, or .graphqlrc, in the working directory or its parents.
 
       EXAMPLES
-        gqlrun validate --schema schema.graphql src/*.graphql
-        gqlrun validate --schema schema.json query.graphql --format github
+        gqlrun validate --schema schema.graphql 'src/**/*.graphql'
+        gqlrun validate --schema schema.graphql country.graphql --format github
         gqlrun validate
       """)
 
   @ArgumentParser.Argument(
-    help: "The documents, or patterns such as 'src/**/*.graphql'; - is standard input.")
+    help: "GraphQL documents, or patterns such as 'src/**/*.graphql'; - is standard input.")
   var files: [String] = []
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "The schema: type definitions, or the JSON of an introspection query. May be repeated.",
+      "Schema: type definitions, or the JSON result of an introspection query. May be repeated.",
       valueName: "file"))
   var schema: [String] = []
 
-  @Option(name: .long, help: "How findings are written: human, json or github.")
+  @Option(name: .long, help: "Format of the diagnostics.")
   var format = FindingFormat.human
 
-  @Flag(name: .long, help: "Leave the warnings out.")
+  @Flag(name: .long, help: "Omit warnings.")
   var noWarnings = false
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "The project file, instead of the nearest graphql.config.* or .graphqlrc*.",
+      "Project file, instead of the nearest graphql.config.* or .graphqlrc*.",
       valueName: "file"))
   var config: String?
 
-  @Option(name: .long, help: "Only this project of a project file that has several.")
+  @Option(name: .long, help: "Name of the project, if the project file has several.")
   var project: String?
 
   func run() async throws {

@@ -7,74 +7,78 @@ import GQLRunProfile
 struct ProfileCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "profile",
-    abstract: "See where the time and memory of a large response go.",
+    abstract: "Measure the time and memory that processing a large response takes.",
     discussion: """
-      Measures a recorded response (--file), one fetched from an endpoint (--endpoint, --pipeline), \
-      or a generated one (--generate feed:N), stage by stage: input, guard, parse, normalize, store \
-      write, read back. Every run is a process of its own; stores and baselines take turns, and \
-      medians are compared. With --rate or --concurrency it measures many requests instead.
+      Measures a recorded response (--file), a fetched one (--endpoint, --pipeline) or a generated one \
+      (--generate feed:N), stage by stage: input, guard, parse, normalize, store write, read back. Every \
+      run is a separate process; stores and baselines alternate, and medians are compared. With --rate \
+      or --concurrency, measures many requests instead.
 
       EXAMPLES
         gqlrun profile --generate feed:25000 --store memory --store sqlite
         gqlrun profile --file response.json --document feed.graphql \\
           --var first=250 --html report.html
-        gqlrun profile --endpoint URL --document feed.graphql --var first=10000
-        gqlrun profile --pipeline a.pipeline.yaml --pipeline b.pipeline.yaml \\
-          --document feed.graphql
-        gqlrun profile --endpoint URL --document country.graphql \\
-          --rate 200 --duration 10s
-        gqlrun profile … --json new.json --compare old.json --fail-above 10 \\
-          --budget 'peak<=64MiB'
+        gqlrun profile --endpoint http://127.0.0.1:8080/graphql \\
+          --document feed.graphql --var first=1000
+        gqlrun profile --endpoint http://127.0.0.1:8080/graphql \\
+          --pipeline plain --pipeline offline \\
+          --document country.graphql --var code=DE
+        gqlrun profile --endpoint http://127.0.0.1:8080/graphql \\
+          --document country.graphql --var code=DE --rate 200 --duration 10s
+        gqlrun profile --generate feed:1000 --json old.json
+        gqlrun profile --generate feed:1000 --json new.json --compare old.json \\
+          --fail-above 200 --budget 'peak<=256MiB'
       """)
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A recorded response, a JSON file; - is standard input.", valueName: "response"))
+      "Recorded response, a JSON file; - is standard input.", valueName: "response"))
   var file: String?
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Make a response of so many posts instead; 25000 are about 110 MB.", valueName: "feed:N"))
+      "Generate a response with N posts; 25000 are about 110 MB.", valueName: "feed:N"))
   var generate: String?
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The GraphQL document the response belongs to.", valueName: "document"))
+    help: ArgumentHelp("GraphQL document of the response.", valueName: "document"))
   var document: String?
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("Where to fetch the response from.", valueName: "URL"))
+    help: ArgumentHelp("Endpoint URL to fetch the response from.", valueName: "URL"))
   var endpoint: String?
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The pipeline to fetch it through. May be repeated, to compare.", valueName: "file"))
+      "Pipeline file to fetch the response through. May be repeated, to compare.", valueName: "file"
+    ))
   var pipeline: [String] = []
   @Option(
     name: [.customShort("H"), .long],
-    help: ArgumentHelp("A field to send with requests. May be repeated.", valueName: "Name: value"))
+    help: ArgumentHelp("Header field to send. May be repeated.", valueName: "Name: value"))
   var header: [String] = []
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A store to measure. May be repeated, to compare. Files are new ones in the path's folder, "
-        + "removed afterwards. Default: memory.", valueName: "memory|sqlite[:PATH]"))
+      "Store to measure. May be repeated, to compare. Uses new files in the folder of PATH, and "
+        + "deletes them. Default: memory.", valueName: "memory|sqlite[:PATH]"))
   var store: [ProfileStore] = []
-  @Option(name: .long, help: "How many runs of each are measured.")
+  @Option(name: .long, help: "Number of measured runs of each store and baseline.")
   var runs = 5
-  @Option(name: .long, help: "How many rounds come before, and are forgotten.")
+  @Option(name: .long, help: "Number of rounds before the measured ones.")
   var warmup = 1
   @Flag(
     name: .long, inversion: .prefixedNo,
-    help: "Whether bare yajl and JSONSerialization are measured on the same bytes.")
+    help: "Also measure bare yajl and JSONSerialization.")
   var baselines = true
-  @Flag(name: .long, inversion: .prefixedNo, help: "Whether the shape of the response is told.")
+  @Flag(name: .long, inversion: .prefixedNo, help: "Also print the shape of the response.")
   var shape = true
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Keep the response that was made or fetched (response.json) in this folder, and the document "
-        + "of a made one (feed.graphql).",
+      "Folder to keep the generated or fetched response in (response.json), with the document of a "
+        + "generated one (feed.graphql).",
       valueName: "folder"))
   var keep: String?
   @OptionGroup var load: LoadOptions

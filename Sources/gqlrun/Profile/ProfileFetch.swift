@@ -10,15 +10,16 @@ import GQLRunProfile
 struct LoadOptions: ParsableArguments {
   @Option(
     name: .long,
-    help: ArgumentHelp("Start so many requests per second (open model).", valueName: "N"))
+    help: ArgumentHelp("Start N requests per second (open-loop load).", valueName: "N"))
   var rate: Double?
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Keep so many requests in flight (closed model); with --rate, at most so many.",
+      "Keep N requests in flight (closed-loop load); with --rate, the concurrency limit.",
       valueName: "N"))
   var concurrency: Int?
-  @Option(name: .long, help: ArgumentHelp("How long requests are started.", valueName: "10s"))
+  @Option(
+    name: .long, help: ArgumentHelp("Time during which requests start.", valueName: "duration"))
   var duration: String = "10s"
 
   var isGiven: Bool { rate != nil || concurrency != nil }

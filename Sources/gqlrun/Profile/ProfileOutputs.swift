@@ -7,36 +7,36 @@ struct ProfileOutputs: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Write the report as JSON; here and below, - is standard output.", valueName: "file"))
+      "JSON report to write; - is standard output, also for the other reports.", valueName: "file"))
   var json: String?
   @Option(
-    name: .long, help: ArgumentHelp("Write the report as one page with plots.", valueName: "file"))
+    name: .long, help: ArgumentHelp("HTML report to write, with plots.", valueName: "file"))
   var html: String?
   @Option(
     name: .long,
-    help: ArgumentHelp("Write a trace for Perfetto and chrome://tracing.", valueName: "file"))
+    help: ArgumentHelp("Trace to write, for Perfetto and chrome://tracing.", valueName: "file"))
   var trace: String?
   @Option(
     name: .long,
-    help: ArgumentHelp("Write folded stacks for flame graph viewers.", valueName: "file"))
+    help: ArgumentHelp("Folded stacks to write, for flame graph viewers.", valueName: "file"))
   var folded: String?
   @Option(
-    name: .long, help: ArgumentHelp("Write the figures for Prometheus.", valueName: "file"))
+    name: .long, help: ArgumentHelp("Prometheus metrics to write.", valueName: "file"))
   var prometheus: String?
   @Option(
     name: .long,
-    help: ArgumentHelp("Compare with an earlier report.", valueName: "before.json"))
+    help: ArgumentHelp("Baseline: an earlier JSON report to compare with.", valueName: "file"))
   var compare: String?
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "With --compare: exit 1 when a figure became worse by more than so many percent.",
+      "With --compare: exit 1 if a figure is worse by more than this percentage.",
       valueName: "percent"))
   var failAbove: Double?
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A bound to keep, or exit 1: total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=200ms. "
+      "Exit 1 if exceeded: total<=2s, peak<=64MiB, floor<=3x, parse>=300MB/s, p99<=200ms. "
         + "May be repeated.", valueName: "bound"))
   var budget: [String] = []
 

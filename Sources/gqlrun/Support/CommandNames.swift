@@ -23,6 +23,7 @@ enum CommandNames {
         throw Failure(
           .usage,
           "\(path) has no command \(argument)\(meant)\nits commands: \(names.joined(separator: ", "))"
+            + (arguments.first == "help" ? "\nits topics: see `gqlrun help topics`" : "")
         )
       }
       command = next

@@ -2,7 +2,8 @@ import Foundation
 import GQLRunPipeline
 
 extension PipelineFileEnvironment {
-  /// The environment of pipeline files.
+  /// The environment of pipeline files. The name of a ready-made pipeline is read as its file, unless there is
+  /// a file with this name; paths in it are relative to the working directory.
   ///
   /// - Parameters:
   ///   - endpoint: Overrides the variable `GQL_URL`.
@@ -14,9 +15,10 @@ extension PipelineFileEnvironment {
     environment.lastResort = { $0 == "GQL_URL" ? fallback : nil }
     environment.readFile = { path in
       var status = stat()
-      if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-        throw Failure("it is a directory; name a file in it")
-      }
+      let exists = stat(path, &status) == 0
+      let isFolder = exists && status.st_mode & S_IFMT == S_IFDIR
+      if !exists || isFolder, let text = ReadyMade.file(path) { return Array(text.utf8) }
+      if isFolder { throw Failure("it is a directory; name a file in it") }
       return try readFile(path)
     }
     return environment

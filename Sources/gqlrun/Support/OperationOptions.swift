@@ -8,42 +8,42 @@ import GQLRunPipeline
 struct OperationOptions: ParsableArguments {
   @Option(
     name: .long,
-    help: ArgumentHelp("The operation to use, when the document has several.", valueName: "name"))
+    help: ArgumentHelp("Name of the operation, if the document has several.", valueName: "name"))
   var operation: String?
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A JSON or YAML (.yaml, .yml) file with the variables; - is JSON on standard input.",
+      "JSON or YAML (.yaml, .yml) file with the variables; - is JSON on standard input.",
       valueName: "file"))
   var variables: String?
 
   @Option(
     name: .customLong("var"),
     help: ArgumentHelp(
-      "One variable, as text of its declared type; name:=value takes JSON. Overrides the file. May be repeated.",
+      "Variable, parsed as its declared type; name:=value takes JSON. Overrides --variables. May be repeated.",
       valueName: "name=value"))
   var assignments: [String] = []
 
   @Option(
     name: .customLong("var-file"),
     help: ArgumentHelp(
-      "One variable whose text is read from a file, as with --var. May be repeated.",
+      "Variable whose text is read from a file. May be repeated.",
       valueName: "name=file"))
   var fileAssignments: [String] = []
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "The fields that identify a type, instead of id. May be repeated.",
+      "Key fields of a type, instead of id. May be repeated.",
       valueName: "Type=field,field"))
   var keys: [String] = []
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "The schema: type definitions, or the JSON of an introspection query; with it identifying "
-        + "fields are added wherever a type has them. May be repeated.",
+      "Schema: type definitions, or the JSON result of an introspection query; adds key fields to the "
+        + "operation. May be repeated.",
       valueName: "file"))
   var schema: [String] = []
 

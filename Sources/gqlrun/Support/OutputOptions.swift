@@ -8,8 +8,8 @@ struct OutputOptions: ParsableArguments {
 
     static func help(for value: Layout) -> ArgumentHelp? {
       switch value {
-      case .pretty: "Indent the result, as is the default on a terminal."
-      case .compact: "Write the result on one line, as is the default elsewhere."
+      case .pretty: "Indent the result; the default on a terminal."
+      case .compact: "Write the result on one line; the default except on a terminal."
       }
     }
   }
@@ -20,7 +20,7 @@ struct OutputOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Write the result to a file, which appears when it is complete.", valueName: "file"))
+      "File to write instead of standard output; appears when it is complete.", valueName: "file"))
   var output: String?
 
   /// - Parameter linePerResult: Whether several results are expected; each is then one line unless

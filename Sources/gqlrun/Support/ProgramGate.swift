@@ -9,8 +9,8 @@ struct TrustOptions: ParsableArguments {
   @Flag(
     name: .long,
     help: ArgumentHelp(
-      "Start the programs that the files name (${exec:…}, exec, token commands), trusted or not. "
-        + "GQLRUN_ALLOW_EXEC=1 does the same."))
+      "Start the programs of the files (${exec:…}, exec, token commands) even if the files are not "
+        + "trusted; same as GQLRUN_ALLOW_EXEC=1."))
   var allowExec = false
 
   /// Allows only trusted programs.

@@ -7,13 +7,14 @@ import GQLRunPlugins
 struct RecordingOptions: ParsableArguments {
   @Flag(
     name: .long,
-    help: "Print each request as a curl command on standard error; secrets are left to variables.")
+    help:
+      "Print each request as a curl command on standard error, with variables instead of secrets.")
   var curl = false
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Write what was sent and answered to an HTTP archive (HAR 1.2), with secrets hidden.",
+      "Write requests and responses to an HTTP archive (HAR 1.2), without secrets.",
       valueName: "file"))
   var har: String?
 

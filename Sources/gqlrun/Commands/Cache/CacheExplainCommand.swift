@@ -6,28 +6,29 @@ import GQLRunJSON
 extension CacheCommand {
   struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Say field by field what an operation finds in a cache, and why not.",
+      abstract: "Explain for each field of an operation whether the cache has it.",
       discussion: """
-        Every field has a line: hit, accepted (stale, but within max_stale), stale, missing, or \
-        left out (of a fragment that, without a schema, is taken not to apply); how old it is; \
-        where it is stored. Of lists the first element is shown, and the elements that lack \
-        something. The exit code is 0 when the cache answers the operation, else 3.
+        Prints one line per field: its state, its age and its record. The states are hit, accepted \
+        (stale, but within max_stale), stale, missing, and left out (the field of a fragment that, \
+        without a schema, is assumed not to apply). Of a list, the first element and incomplete \
+        elements are shown. The exit code is 0 if the cache can answer the operation, otherwise 3.
 
         EXAMPLES
           gqlrun cache explain feed.graphql --var first=60 --store sqlite:cache.db
           gqlrun cache explain feed.graphql --var first=60 --store sqlite:cache.db \\
             --pipeline default.pipeline.yaml
-          gqlrun cache explain feed.graphql --max-age 5m --json --store sqlite:cache.db
+          gqlrun cache explain feed.graphql --var first=60 --store sqlite:cache.db \\
+            --max-age 5m --json
         """)
 
-    @Argument(help: "The GraphQL document; - is standard input.")
+    @Argument(help: "GraphQL document; - is standard input.")
     var document: String
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var operationOptions: OperationOptions
     @OptionGroup var rules: CacheRules
     @Flag(name: .long, help: "Print one JSON object.")
     var json = false
-    @Flag(name: .long, help: "Show every element of every list.")
+    @Flag(name: .long, help: "Show all elements of lists.")
     var all = false
 
     /// The maximum number of incomplete list elements to show.

@@ -10,25 +10,26 @@ extension CacheCommand {
     }
 
     static let configuration = CommandConfiguration(
-      abstract: "Write the whole cache to a file: as text, or as a compact database.",
+      abstract: "Write the whole cache to a file: as JSON lines, or as a compact database.",
       discussion: """
-        A name that ends in .db, .sqlite or .sqlite3 becomes a database that gqlrun and every \
-        SQLite tool can open, without free space; every other name becomes the dump, one JSON \
-        object per line and record. The file appears when it is complete.
+        If the name ends in .db, .sqlite or .sqlite3, writes a database without free space, which \
+        gqlrun and every SQLite tool can open; otherwise writes the dump, one JSON object per record \
+        and line. The file appears when it is complete.
 
         EXAMPLES
           gqlrun cache export cache.ndjson --store sqlite:cache.db
           gqlrun cache export backup.db --store sqlite:cache.db
         """)
 
-    @Argument(help: "The file to write.")
+    @Argument(help: "File to write.")
     var file: String
     @OptionGroup var storeOptions: StoreOptions
     @Option(
       name: .long,
-      help: ArgumentHelp("What to write, whatever the name ends in.", valueName: "ndjson|sqlite"))
+      help: ArgumentHelp(
+        "Format; overrides the one given by the file name.", valueName: "ndjson|sqlite"))
     var format: Format?
-    @Flag(name: .long, help: "Replace the file if it is there.")
+    @Flag(name: .long, help: "Replace an existing file.")
     var force = false
 
     func run() async throws {
@@ -69,7 +70,8 @@ extension CacheCommand {
         }
       }
       if !force {
-        throw Failure(.failed, "\(file) is there already; name another file, or say --force")
+        throw Failure(
+          .failed, "\(file) already exists (unchanged); choose another name, or use --force")
       }
     }
 

@@ -6,11 +6,11 @@ import GQLRunPipeline
 extension CacheCommand {
   struct Gc: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove what no field of the query root reaches.",
+      abstract: "Remove records that no field of the query root reaches.",
       discussion: """
-        Records stay that some operation read before could still ask for, from the fields of the \
-        query root on. What mutations brought and no query ever named goes. One transaction; the \
-        space goes back to the file system.
+        Keeps the records that an earlier query can still reach from the fields of the query root. \
+        Removes records that only mutations have stored. Runs in one transaction and returns the \
+        space to the file system.
 
         EXAMPLES
           gqlrun cache gc --store sqlite:cache.db
@@ -21,7 +21,7 @@ extension CacheCommand {
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "First remove the root fields received longer ago than this, such as 720h.",
+        "First remove root fields older than this, such as 720h.",
         valueName: "duration"), transform: AgeArgument.init)
     var olderThan: AgeArgument?
 
@@ -37,11 +37,11 @@ extension CacheCommand {
 
   struct Trim: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove what was received longest ago, until a size is reached.",
+      abstract: "Remove the oldest records until the cache has a given size.",
       discussion: """
         The size is that of keys and record text, which `gqlrun cache stats` prints as bytes; the \
-        file is somewhat larger. What is removed may leave references behind: they are misses, and \
-        the next answer of the server brings the records again. One transaction.
+        file is somewhat larger. References to removed records are cache misses: the next response of \
+        the server restores them. Runs in one transaction.
 
         EXAMPLE
           gqlrun cache trim --to 64MiB --store sqlite:cache.db
@@ -51,7 +51,7 @@ extension CacheCommand {
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "The most that is left, such as 64MiB; 0B leaves nothing.", valueName: "size"))
+        "Size of the remaining records, such as 64MiB; 0B removes all.", valueName: "size"))
     var to: SizeArgument
 
     func run() async throws {
@@ -65,27 +65,27 @@ extension CacheCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove records, or fields of them, by key or pattern.",
       discussion: """
-        In a pattern * stands for any text, ? for one byte, and \\ takes the meaning from the \
-        character behind it. Several patterns are one command, each a transaction.
+        In a pattern, * matches any text, ? matches one byte, and \\ escapes the next character. Each \
+        pattern is removed in a transaction of its own.
 
           User:1                     one record
           Post:*                     all records of a type
-          Query.feed                 a field of the query root, whatever its arguments
+          Query.feed                 a field of the query root, with any arguments
           Query.feed({"first":10*    the same with some arguments
           Query                      all fields of the query root
 
         EXAMPLES
-          gqlrun cache evict User:1 'Post:*' --store sqlite:cache.db
+          gqlrun cache evict User:U_1 'Post:*' --store sqlite:cache.db
           gqlrun cache evict 'User:*' --field email --store sqlite:cache.db
         """)
 
-    @Argument(help: "The keys or patterns.")
+    @Argument(help: "Cache keys or patterns.")
     var patterns: [String]
     @OptionGroup var storeOptions: StoreOptions
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "Remove only the fields of this name or pattern, whatever their arguments.",
+        "Remove only the fields with this name or pattern, with any arguments.",
         valueName: "pattern"))
     var field: String?
 

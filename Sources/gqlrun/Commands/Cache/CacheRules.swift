@@ -35,20 +35,20 @@ struct CacheRules: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The pipeline file whose rules hold: keys, fields, types, schema, ages.", valueName: "file"))
+      "Pipeline file with the rules to use: keys, fields, types, schema, ages.", valueName: "file"))
   var pipeline: String?
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "How long data are fresh that no rule names, such as 5m; for ever without it.",
+      "Default max age, such as 5m; without it, data never expires.",
       valueName: "duration"), transform: AgeArgument.init)
   var maxAge: AgeArgument?
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "How much older than max_age data may be and still be used; not at all without it.",
+      "How far stale data may exceed max_age and still be used. Default: 0s.",
       valueName: "duration"), transform: AgeArgument.init)
   var maxStale: AgeArgument?
 

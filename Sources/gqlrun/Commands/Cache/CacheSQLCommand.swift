@@ -7,25 +7,25 @@ extension CacheCommand {
   struct SQL: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "sql",
-      abstract: "Run an SQL query on a cache file. It can read, and nothing else.",
+      abstract: "Run a read-only SQL query on a cache file.",
       discussion: """
         The table records has the columns key, received (seconds since 1970), data (the record as \
-        JSON text), checksum and ages. Every type is a view with a column per field. Bytes are \
-        shown in hexadecimal.
+        JSON text), checksum and ages. Every type is a view with a column per field. Blobs are \
+        printed in hexadecimal.
 
         EXAMPLES
-          gqlrun cache sql 'SELECT login, followers FROM User ORDER BY 2 LIMIT 10' \\
+          gqlrun cache sql 'SELECT login, name FROM User ORDER BY 2 LIMIT 10' \\
             --store sqlite:cache.db
           gqlrun cache sql "SELECT key, datetime(received, 'unixepoch') FROM records" \\
             --format csv --store sqlite:cache.db
         """)
 
-    @ArgumentParser.Argument(help: "The query, one SELECT; - is standard input.")
+    @ArgumentParser.Argument(help: "Query, one SELECT; - is standard input.")
     var query: String
     @OptionGroup var storeOptions: StoreOptions
     @Option(
       name: .long,
-      help: ArgumentHelp("How rows are printed.", valueName: "table|csv|json"))
+      help: ArgumentHelp("Output format.", valueName: "table|csv|json"))
     var format = TableFormat.table
 
     func run() async throws {

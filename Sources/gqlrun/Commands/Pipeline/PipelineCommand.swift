@@ -6,13 +6,14 @@ import GQLRunPlugins
 struct PipelineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pipeline",
-    abstract: "Check pipeline files, see what they mean, draw, test and begin them.",
+    abstract: "Create, check, explain, draw and test pipeline files.",
     discussion: """
       EXAMPLES
         gqlrun pipeline new mine.pipeline.yaml --from offline
         gqlrun pipeline check mine.pipeline.yaml
         gqlrun pipeline show mine.pipeline.yaml
-        gqlrun pipeline explain country.graphql --pipeline mine.pipeline.yaml
+        gqlrun pipeline explain country.graphql --var code=DE \\
+          --pipeline mine.pipeline.yaml
         gqlrun pipeline graph --mermaid mine.pipeline.yaml
         gqlrun pipeline test mine.pipeline.yaml
       """,
@@ -22,20 +23,20 @@ struct PipelineCommand: AsyncParsableCommand {
 
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Report everything that is wrong with pipeline files, with its place.",
+      abstract: "Report all errors in pipeline files, with their source locations.",
       discussion: """
-        Reaches no network and runs no command. The variable GQL_URL need not be set: --endpoint of \
-        `gqlrun run` can stand for it. Exit code 78 when there are errors.
+        Does not use the network and starts no programs. GQL_URL need not be set, because --endpoint of \
+        `gqlrun run` can replace it. Exit code 78 if there are errors.
 
         EXAMPLES
-          gqlrun pipeline check pipelines/*.pipeline.yaml
-          gqlrun pipeline check --format github pipelines/*.pipeline.yaml
+          gqlrun pipeline check mine.pipeline.yaml
+          gqlrun pipeline check --format github *.pipeline.yaml
         """)
 
-    @ArgumentParser.Argument(help: "The pipeline files.")
+    @ArgumentParser.Argument(help: "Pipeline files.")
     var files: [String]
 
-    @Option(name: .long, help: ArgumentHelp("How findings are written.", valueName: "format"))
+    @Option(name: .long, help: ArgumentHelp("Format of the diagnostics.", valueName: "format"))
     var format = FindingFormat.human
 
     /// Loads the schema that a file names.
@@ -82,13 +83,14 @@ struct PipelineCommand: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the chain of a pipeline file with all defaults filled in.",
+      abstract: "Print the chain of a pipeline file with all defaults.",
       discussion: """
-        EXAMPLE
-          gqlrun pipeline show pipelines/offline.pipeline.yaml
+        EXAMPLES
+          gqlrun pipeline show mine.pipeline.yaml
+          gqlrun pipeline show offline
         """)
 
-    @ArgumentParser.Argument(help: "The pipeline file.")
+    @ArgumentParser.Argument(help: "Pipeline file.")
     var file: String
 
     func run() async throws {

@@ -6,12 +6,11 @@ import GQLRunPlugins
 extension PipelineCommand {
   struct Graph: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Draw the chain of a pipeline file, as text for Graphviz or Mermaid.",
+      abstract: "Print the chain of a pipeline file as a diagram for Mermaid or Graphviz.",
       discussion: """
         EXAMPLES
-          gqlrun pipeline graph --mermaid pipelines/offline.pipeline.yaml
-          gqlrun pipeline graph --dot pipelines/offline.pipeline.yaml | \\
-            dot -Tsvg > offline.svg
+          gqlrun pipeline graph --mermaid mine.pipeline.yaml
+          gqlrun pipeline graph --dot offline > offline.dot
         """)
 
     enum Format: String, EnumerableFlag {
@@ -19,13 +18,13 @@ extension PipelineCommand {
 
       static func help(for value: Format) -> ArgumentHelp? {
         switch value {
-        case .mermaid: "For Mermaid, which GitHub draws in Markdown."
-        case .dot: "For Graphviz."
+        case .mermaid: "Mermaid, which GitHub renders in Markdown."
+        case .dot: "Graphviz."
         }
       }
     }
 
-    @Argument(help: "The pipeline file.")
+    @Argument(help: "Pipeline file.")
     var file: String
 
     @Flag(exclusivity: .exclusive)
@@ -43,8 +42,9 @@ extension PipelineCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the JSON Schema of pipeline files, for editors.",
       discussion: """
-        An editor that knows it completes and checks pipeline files as they are written. With the \
-        YAML extension of Visual Studio Code, begin a file with:
+        With the schema, an editor completes and checks pipeline files. For the YAML extension of Visual \
+        Studio Code, begin a file with:
+
           # yaml-language-server: $schema=pipeline.schema.json
 
         EXAMPLE

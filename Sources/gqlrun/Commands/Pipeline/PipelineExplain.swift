@@ -7,25 +7,25 @@ import GQLRunPlugins
 extension PipelineCommand {
   struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print what a pipeline does with one operation, without doing it.",
+      abstract: "Explain what a pipeline does with an operation, without sending it.",
       discussion: """
-        Which plugins it meets, which cache policy holds, what the plan knows, and the HTTP request \
-        as the chain builds it, before plugins change it. Reaches no network and starts no program: ${exec:…} is shown as it is written. Without --pipeline the \
-        default pipeline is explained.
+        Prints the plugins of the chain, the fetch policy, the plan of the operation, and the HTTP \
+        request before plugins change it. Does not use the network and starts no programs: ${exec:…} is \
+        not expanded. Without --pipeline, explains the default pipeline.
 
         EXAMPLE
-          gqlrun pipeline explain country.graphql \\
-            --pipeline offline.pipeline.yaml --var code=DE
+          gqlrun pipeline explain country.graphql --var code=DE \\
+            --pipeline mine.pipeline.yaml
         """)
 
-    @ArgumentParser.Argument(help: "The GraphQL document; - is standard input.")
+    @ArgumentParser.Argument(help: "GraphQL document; - is standard input.")
     var document: String
 
     @OptionGroup var endpointOptions: EndpointOptions
 
     @Option(
       name: .long,
-      help: ArgumentHelp("When to ask the cache, and when the network.", valueName: "policy"))
+      help: ArgumentHelp("Fetch policy: whether cache or network answers.", valueName: "policy"))
     var policy: CachePolicy?
 
     @OptionGroup var operationOptions: OperationOptions

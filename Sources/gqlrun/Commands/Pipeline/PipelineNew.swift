@@ -8,29 +8,29 @@ extension PipelineCommand {
   struct New: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "new",
-      abstract: "Begin a pipeline file from a ready-made one.",
+      abstract: "Create a pipeline file from a ready-made one.",
       discussion: """
-        Writes the file and says what to do next. A file that is there already is left alone. The \
-        ready-made ones: \(ReadyMade.names.joined(separator: ", ")).
+        Never changes an existing file. The ready-made pipelines are: \
+        \(ReadyMade.names.joined(separator: ", ")).
 
         EXAMPLES
           gqlrun pipeline new countries.pipeline.yaml
-          gqlrun pipeline new countries.pipeline.yaml --from offline
-          gqlrun pipeline new countries.pipeline.yaml --extends ./default.pipeline.yaml
+          gqlrun pipeline new cached.pipeline.yaml --from offline
+          gqlrun pipeline new own.pipeline.yaml --extends ./mine.pipeline.yaml
         """)
 
-    @Argument(help: "The file to write; its name ends in .pipeline.yaml.")
+    @Argument(help: "File to write; .pipeline.yaml is added to a name without it.")
     var file: String
 
     @Option(
       name: .long,
-      help: ArgumentHelp("The ready-made file to begin with.", valueName: "name"))
+      help: ArgumentHelp("Ready-made pipeline to copy. Default: default.", valueName: "name"))
     var from: String?
 
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "Begin with a file that changes another one, as seen from the new file.", valueName: "file")
+        "Pipeline file to extend; the path is relative to the new file.", valueName: "file")
     )
     var extends: String?
 
@@ -38,7 +38,8 @@ extension PipelineCommand {
       try await reporting {
         guard from == nil || extends == nil else {
           throw Failure(
-            .usage, "a file begins --from a ready-made one or --extends another: not both")
+            .usage,
+            "--from and --extends exclude each other: copy a ready-made file, or extend a file")
         }
         let suffix = ".pipeline.yaml"
         let path = file.hasSuffix(suffix) ? file : file + suffix
@@ -65,7 +66,7 @@ extension PipelineCommand {
           version: 1
           name: \(name)
           extends: "\(extends)"
-          # Keys given here win over those of the extended file. Entries of its chain are changed by id:
+          # Keys in this file override those of the extended file. Entries of its chain are changed by id:
           # chain:
           #   - logging: { level: debug }
           #     replace: logging
@@ -91,7 +92,7 @@ extension PipelineCommand {
       guard descriptor >= 0 else {
         if errno == EEXIST {
           throw Failure(
-            .failed, "\(path) is there already, and is left as it is; name another file")
+            .failed, "\(path) already exists (unchanged); choose another name")
         }
         throw Failure(.failed, "cannot write \(path): \(String(cString: strerror(errno)))")
       }

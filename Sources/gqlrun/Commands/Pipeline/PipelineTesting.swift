@@ -8,30 +8,29 @@ extension PipelineCommand {
   struct Test: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "test",
-      abstract: "Run the tests that stand in pipeline files.",
+      abstract: "Run the tests in pipeline files.",
       discussion: """
-        Each test runs the chain of its file against a server in this process that answers as the \
-        test says, with an empty cache in memory and a clock of its own: waiting takes no time, and \
-        nothing is sent. Variables that are not set, such as GQL_URL, are an error unless the file \
-        has a default for them. Exit code 1 when a test fails.
+        Runs the chain of the file against the responses of each test, with an empty memory cache and \
+        a simulated clock: delays take no time, and nothing is sent. Variables that are not set, such as \
+        GQL_URL, are an error unless the file has a default for them. Exit code 1 if a test fails.
 
-        No program is started: ${exec:…} stands for itself, tokens are those of the test, and requests \
-        pass the entries of other programs unchanged, which a note says. --allow-exec starts them.
+        Starts no programs: ${exec:…} is not expanded, tokens are those of the test, and requests pass \
+        the plugin exec unchanged. --allow-exec starts the programs.
 
         EXAMPLES
-          gqlrun pipeline test pipelines/*.pipeline.yaml
-          gqlrun pipeline test --filter refresh auth.pipeline.yaml
+          gqlrun pipeline test tested.pipeline.yaml
+          gqlrun pipeline test --filter retry tested.pipeline.yaml
         """)
 
-    @Argument(help: "The pipeline files.")
+    @Argument(help: "Pipeline files.")
     var files: [String]
 
     @Option(
       name: .long,
-      help: ArgumentHelp("Run only the tests whose name has this in it.", valueName: "text"))
+      help: ArgumentHelp("Run only the tests whose name contains this text.", valueName: "text"))
     var filter: String?
 
-    @Option(name: .long, help: ArgumentHelp("How results are written.", valueName: "format"))
+    @Option(name: .long, help: ArgumentHelp("Output format.", valueName: "format"))
     var format = FindingFormat.human
 
     @OptionGroup var trust: TrustOptions

@@ -1,0 +1,29 @@
+import ArgumentParser
+import Foundation
+import GQLRunPipeline
+import GQLRunPlugins
+
+/// Writes the manual pages, for `make install`.
+struct ManualCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "manual",
+    abstract: "Write a manual page of each command into a folder.",
+    shouldDisplay: false)
+
+  @Argument(help: "Folder to write to; it is created.")
+  var folder: String
+
+  func run() throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for page in ManualPage.pages(of: try .of(RootCommand.self), date: Self.date) {
+      try Data(page.text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(page.name).1"))
+    }
+  }
+
+  /// Today, or the date of `SOURCE_DATE_EPOCH` (https://reproducible-builds.org/specs/source-date-epoch).
+  private static var date: String {
+    let epoch = Services.environment("SOURCE_DATE_EPOCH").flatMap(TimeInterval.init)
+    return (epoch.map(Date.init(timeIntervalSince1970:)) ?? Date())
+      .formatted(.iso8601.year().month().day())
+  }
+}

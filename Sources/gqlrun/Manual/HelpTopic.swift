@@ -1,0 +1,162 @@
+import GQLRunPipeline
+
+/// A short text that `gqlrun help NAME` prints.
+struct HelpTopic {
+  var name: String
+  var title: String
+  var text: String
+
+  /// The text of `gqlrun help topics` or `gqlrun help TOPIC`; `nil` for other arguments.
+  static func page(for arguments: [String]) -> String? {
+    guard arguments.count == 2, arguments[0] == "help" else { return nil }
+    if arguments[1] == "topics" { return list }
+    return all.first { $0.name == arguments[1] }.map { "\($0.title)\n\n\($0.text)\n" }
+  }
+
+  /// The list that `gqlrun help topics` prints.
+  static var list: String {
+    let width = all.map(\.name.count).max() ?? 0
+    return "TOPICS\n"
+      + all.map { "  \(Format.padded($0.name, width))  \($0.title)\n" }.joined()
+      + "\nRead one with `gqlrun help TOPIC`.\n"
+  }
+
+  static let all = [
+    HelpTopic(
+      name: "environment", title: "Environment variables that gqlrun reads",
+      text: """
+        \(Reference.table(Reference.environment))
+
+        The proxy variables follow curl's rules: HTTPS_PROXY, ALL_PROXY and NO_PROXY
+        work in upper case, too; HTTP_PROXY does not. A pipeline file reads other
+        variables with ${env:NAME}.
+        """),
+    HelpTopic(
+      name: "exit-codes", title: "Exit codes",
+      text: """
+        \(Reference.table(Reference.exitCodes))
+
+        A command with GraphQL errors still prints the partial data.
+        """),
+    HelpTopic(
+      name: "files", title: "Files that gqlrun reads and writes",
+      text: Reference.table(Reference.files)),
+    HelpTopic(
+      name: "pipelines", title: "Pipeline files: endpoint, store, keys and chain",
+      text: """
+        A pipeline file declares the endpoint, the store, the key fields of types, and
+        the chain of plugins that requests pass through from top to bottom:
+
+          version: 1
+          name: countries
+          endpoint: { url: "http://127.0.0.1:8080/graphql" }
+          store: { kind: sqlite, path: countries.db }
+          keys: { types: { Country: [code] } }
+          chain:
+            - max-retry: { max_retries: 3 }
+            - cache-read: { policy: cache-first }
+            - fetch: { timeout: 30s }
+            - response-code
+            - parse
+            - cache-write
+
+        --pipeline takes a file or the name of a ready-made pipeline:
+          \(ReadyMade.names.joined(separator: ", "))
+        Their databases and recordings are in the working directory.
+
+        gqlrun pipeline new FILE --from NAME copies a ready-made pipeline. gqlrun
+        pipeline check FILE reports all errors of a file. gqlrun plugins lists the
+        plugins.
+        """),
+    HelpTopic(
+      name: "policies", title: "Fetch policies: whether cache or network answers",
+      text: """
+          cache-first        the cache; the network on a cache miss (default)
+          cache-and-network  the cache, then the network: two results after a cache hit
+          network-first      the network; the cache if the network or the server fails
+          network-only       the network; the response is stored
+          cache-only         the cache; a cache miss is an error (exit code 3)
+          no-cache           the network; the response is not stored
+
+        --policy overrides the policy of the plugin cache-read. A stale field, which is
+        older than its max age, counts as a cache miss. network-first returns stale
+        data, too.
+        """),
+    HelpTopic(
+      name: "keys", title: "Cache keys: how the cache identifies records",
+      text: """
+        The cache stores each object once, under the name of its type and the values of
+        its key fields: User:1. The default key field is id. Other key fields are
+        declared with
+
+          --keys Country=code                        on the command line
+          keys: { types: { Country: [code] } }       in a pipeline file
+
+        gqlrun adds __typename and key fields to the operation that it sends, and leaves
+        them out of the result. An object without key fields is stored below the object
+        that contains it.
+        """),
+    HelpTopic(
+      name: "variables", title: "Variables of an operation",
+      text: """
+          --var code=DE                  text, parsed as the declared type of $code
+          --var 'filter:={"a": 1}'       JSON
+          --var-file body=post.txt       text from a file
+          --variables variables.json     all variables, as JSON or YAML
+
+        --var and --var-file override --variables.
+        """),
+    HelpTopic(
+      name: "manifests", title: "Batch manifests: operations, rows and sinks",
+      text: """
+        A manifest declares the operations of a batch, the rows that they run over, and
+        the sinks:
+
+          version: 1
+          name: nightly
+          endpoint: "http://127.0.0.1:8080/graphql"
+          run: { concurrency: 4 }
+          sinks:
+            - ndjson: { path: "out/{{op}}.ndjson" }
+          operations:
+            - id: countries
+              document: country.graphql
+              foreach: { csv: codes.csv, as: row, key: "{{row.code}}" }
+              variables: { code: "{{row.code}}" }
+
+        gqlrun batch check FILE reports all errors of a manifest and its rows. gqlrun
+        batch run FILE runs it. A journal records the state of each task, so that
+        --resume continues an interrupted run. Input paths are relative to the manifest;
+        outputs must be below its folder.
+        """),
+    HelpTopic(
+      name: "secrets", title: "Secrets: where they come from, and where they are hidden",
+      text: """
+        A pipeline file should not contain secrets. It reads them with ${env:NAME},
+        ${file:PATH} or ${exec:COMMAND}, or renews tokens with the plugin token-refresh.
+        --header keeps a value out of files, but other users can see command lines;
+        prefer a variable.
+
+        gqlrun prints ••• instead of the values of secret fields, such as Authorization,
+        and of every value from ${env:…}, ${file:…} and ${exec:…}: in messages, logs,
+        --curl, --har and reports. The data of responses is printed unchanged.
+
+        gqlrun logout --pipeline FILE deletes the tokens and the cache of a pipeline.
+        """),
+    HelpTopic(
+      name: "trust", title: "Trust: which files may start programs",
+      text: """
+        A pipeline file or manifest can start programs: ${exec:…}, the plugin exec, and
+        the command of a token. Commands that only read a file start none. Commands that
+        run a file start its programs only if the file and the files that it extends are
+        trusted:
+
+          gqlrun pipeline trust FILE     trusts a pipeline file until it changes
+          gqlrun batch trust FILE        trusts a manifest and its pipeline
+          --allow-exec                   allows all programs for one run
+          GQLRUN_ALLOW_EXEC=1            the same, for scripts and CI
+
+        --revoke removes files from the trusted files.
+        """),
+  ]
+}

@@ -1,0 +1,120 @@
+import Foundation
+import GQLRunDemoServer
+import Testing
+
+@testable import gqlrun
+
+/// The examples of the help, run as they are written, but for the address of the server and sizes.
+@Suite("Examples in help texts", .serialized, .timeLimit(.minutes(10)))
+struct HelpExampleTests {
+  /// Creates the files that the examples name.
+  private static let setUp = """
+    set -e
+    cat > de.json <<< '{"code": "DE"}'
+    gqlrun run country.graphql --var code=DE -e URL -o country.json
+    gqlrun run feed.graphql --var first=250 -e URL -o response.json
+    gqlrun run country.graphql --var code=DE --keys Country=code -e URL --store sqlite:cache.db
+    gqlrun cache import feed.graphql response.json --var first=250 --store sqlite:cache.db
+    gqlrun schema fetch -e URL -o introspection.json
+    gqlrun schema fetch -e URL -o schema.graphql
+    cp schema.graphql released.graphql
+    mkdir src && cp country.graphql src/
+    rm typo.pipeline.yaml plugin.pipeline.yaml
+    cat > graphql.config.yaml <<< '{schema: schema.graphql, documents: "src/*.graphql"}'
+    gqlrun pipeline new offline.pipeline.yaml --from offline
+    gqlrun pipeline new auth.pipeline.yaml --from auth
+    gqlrun pipeline new default.pipeline.yaml
+    gqlrun pipeline new mine.pipeline.yaml
+    gqlrun pipeline new signed.pipeline.yaml --from plain
+    cat > tested.pipeline.yaml <<'END'
+    version: 1
+    name: tested
+    endpoint: { url: "http://127.0.0.1:1/" }
+    chain: [max-retry, fetch, response-code, parse]
+    tests:
+      - name: a failed request is retried; retry
+        upstream:
+          - { when: { attempt: 1 }, status: 503 }
+          - { body: { data: { country: { name: Portugal } } } }
+        expect: { succeeded: 1, requests: 2 }
+    END
+    printf 'code\\nDE\\nFR\\nPT\\nES\\nJP\\nBR\\n' > codes.csv
+    cat > nightly.batch.yaml <<'END'
+    version: 1
+    name: nightly
+    endpoint: "URL"
+    sinks:
+      - ndjson: { path: "out/{{op}}.ndjson" }
+    report: { json: out/report.json }
+    operations:
+      - id: countries
+        document: country.graphql
+        foreach: { csv: codes.csv, as: row, key: "{{row.code}}" }
+        variables: { code: "{{row.code}}" }
+    END
+    """
+
+  /// What the examples need only in some commands.
+  private static let further = [
+    "gqlrun batch merge":
+      "for i in 1 2 3 4; do gqlrun batch run nightly.batch.yaml --shard $i/4; done",
+    "gqlrun cache explain":
+      "gqlrun run feed.graphql --var first=60 -e URL --store sqlite:cache.db > x",
+    "gqlrun pipeline": "rm mine.pipeline.yaml",
+    "gqlrun operations verify":
+      "gqlrun operations manifest --schema schema.graphql country.graphql -o ops.json",
+  ]
+
+  /// Measures and waits less than a user would.
+  private static let sizes = [
+    ("feed:25000", "feed:50"), ("feed:1000", "feed:50"), ("--posts 25000", "--posts 50"),
+    ("--duration 10s", "--duration 200ms"), ("--fail-above 200", "--fail-above 100000"),
+  ]
+
+  /// The line as it is run; `nil` for a server that runs until it is stopped.
+  private static func runnable(_ line: String, _ url: String) -> String? {
+    var line = line.replacing("http://127.0.0.1:8080/graphql", with: url)
+    for (large, small) in sizes { line = line.replacing(large, with: small) }
+    guard line.contains("gqlrun serve") else { return line }
+    guard line.hasSuffix("> address") else { return nil }
+    return
+      "\(line) & until [ -s address ]; do :; done; kill -INT $! && { wait $! || [ $? = 130 ]; }"
+  }
+
+  @Test("all of them succeed")
+  func examples() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      func shell(_ line: String, in subfolder: String) async throws -> RunResult {
+        let program = (Program.path as NSString).deletingLastPathComponent
+        return try await Program.shell(
+          "cd '\(subfolder)'; PATH='\(program)':$PATH; export HOME=$PWD TOKEN=secret GQL_URL="
+            + "'\(server.url)' GQL_TOKEN=secret XDG_STATE_HOME=; set -eo pipefail; \(line)",
+          in: folder)
+      }
+      let setUp = try await shell(
+        Self.setUp.replacing("URL", with: server.url), in: folder.path)
+      try #require(setUp.status == 0, "\(setUp)")
+      var count = 0
+      for command in HelpTextTests.commands {
+        let copy = folder.file("work")
+        // The journal has the absolute paths of outputs, so a batch cannot be copied.
+        let runs =
+          command.name.hasPrefix("gqlrun batch ")
+          ? "for i in 1 2; do gqlrun batch run nightly.batch.yaml; done; " : ""
+        let further = runs + (Self.further[command.name] ?? ":").replacing("URL", with: server.url)
+        let ready = try await shell(
+          "rm -rf work; mkdir work; cp -r $(ls -A | grep -v -e work -e sh-) work; cd work; \(further)",
+          in: folder.path)
+        try #require(ready.status == 0, "\(command.name): \(ready)")
+        for line in command.examples {
+          guard let runnable = Self.runnable(line, server.url) else { continue }
+          let result = try await shell(runnable, in: copy)
+          #expect(result.status == 0, "\(command.name): \(line)\n\(result)")
+          count += 1
+        }
+      }
+      #expect(count >= 60)
+    }
+  }
+}
