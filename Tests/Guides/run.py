@@ -44,7 +44,7 @@ STEP_TIMEOUT = 120
 # The chain that an entry must fit into, at one of its positions or instead of the entry of its name.
 CHAIN = ["max-retry", "cache-read", "fetch", "response-code", "parse", "cache-write"]
 # Files and variables that an entry names are the reader's.
-OF_THE_READER = re.compile("there is no such file|the variable `.*` is not set")
+OF_THE_READER = re.compile("there is no such file|the file does not exist|the variable `.*` is not set")
 
 # What is not compared, in the shown and in the printed text. Runs of spaces become one space, because the widths of
 # tables depend on the values.
