@@ -63,7 +63,7 @@ private struct Growth {
       validating("validate: different fields", 2_000) { n in
         "{ " + (0..<n).map { "f\($0): f { a } " }.joined() + "}"
       },
-      validating("validate: the same field again and again", 2_000) { n in
+      validating("validate: the same field repeated", 2_000) { n in
         "{ " + String(repeating: "f { a } ", count: n) + "}"
       },
       validating("validate: the same object, other fields", 2_000) { n in
