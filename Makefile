@@ -53,7 +53,7 @@ TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 CORE_PACKAGES := libyajl-dev libsqlite3-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
-# Programs that single tests use; without them they are skipped, and say so.
+# Programs of single tests, which are skipped with a message without them.
 TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
 FIGURES_PACKAGES := python3 gcc libc6-dev
@@ -68,8 +68,8 @@ PIPELINES = $(wildcard pipelines/*.pipeline.yaml)
 
 # $(call install-packages,NAMES): installs the packages that are missing.
 #
-# A package counts as there when dpkg says so, or when what it brings is found. The package lists are
-# fetched only when the packages cannot be found without.
+# A package counts as installed if dpkg lists it, or if its files are found. The package lists are
+# fetched only if a package cannot be found without them.
 define install-packages
 found() { \
   [ "$$(dpkg-query -W -f '$${Status}' "$$1" 2>/dev/null)" != 'install ok installed' ] || return 0; \
@@ -216,7 +216,7 @@ generated: embedded build ## Make again what is made from the sources: plugins.m
 	$(PROGRAM) plugins --markdown > docs/plugins.md
 	$(PROGRAM) pipeline schema > pipelines/pipeline.schema.json
 
-# The ready-made files stand in the program, too, so that it needs no files of its own.
+# The ready-made files are embedded in the program, so that it needs no files of its own.
 .PHONY: embedded
 embedded:
 	@{ \

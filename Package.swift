@@ -11,12 +11,12 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// In the modules that a request passes, an asynchronous function runs where its caller does, and need not look
-// for its place after each step. Tests and the example are written without, as users' code may be.
-let onTheWay = settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+// In modules of the request path, an asynchronous function runs on its caller's executor, without a hop after
+// each step. Tests and the example are compiled without this feature, like code of users.
+let requestPathSettings = settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 let core: [Target] = [
-  .target(name: "GQLRunSupport", path: "Sources/Support", swiftSettings: onTheWay),
+  .target(name: "GQLRunSupport", path: "Sources/Support", swiftSettings: requestPathSettings),
   .systemLibrary(name: "CYajl", pkgConfig: "yajl", providers: [.apt(["libyajl-dev"])]),
   .target(
     name: "GQLRunJSON", dependencies: ["CYajl"], path: "Sources/JSONStream", swiftSettings: settings
@@ -32,7 +32,7 @@ let core: [Target] = [
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
     ],
     path: "Sources/Cache",
-    swiftSettings: onTheWay),
+    swiftSettings: requestPathSettings),
   // What tests of several modules use; in no product.
   .target(name: "GQLRunTestSupport", path: "Tests/TestSupport", swiftSettings: settings),
   .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),
@@ -57,7 +57,7 @@ let networked: [Target] = [
       .product(name: "Yams", package: "Yams"),
     ],
     path: "Sources/Configuration",
-    swiftSettings: onTheWay),
+    swiftSettings: requestPathSettings),
   .target(
     name: "GQLRunPipeline",
     dependencies: [
@@ -66,7 +66,7 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
     ],
     path: "Sources/Pipeline",
-    swiftSettings: onTheWay),
+    swiftSettings: requestPathSettings),
   .target(
     name: "GQLRunPlugins",
     dependencies: [
@@ -84,7 +84,7 @@ let networked: [Target] = [
       .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ],
     path: "Sources/Plugins",
-    swiftSettings: onTheWay),
+    swiftSettings: requestPathSettings),
   // Checks for authors of plugins, to be used in tests.
   .target(
     name: "GQLRunTesting",
@@ -111,7 +111,7 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
     ],
     path: "Sources/Batch",
-    swiftSettings: onTheWay),
+    swiftSettings: requestPathSettings),
   .target(
     name: "GQLRunDemoServer",
     dependencies: [
@@ -137,7 +137,7 @@ let networked: [Target] = [
       .product(name: "Tracing", package: "swift-distributed-tracing"),
     ],
     path: "Sources/Client",
-    swiftSettings: onTheWay),
+    swiftSettings: requestPathSettings),
   .target(
     name: "GQLRunProfile",
     dependencies: [
@@ -147,7 +147,7 @@ let networked: [Target] = [
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],
     path: "Sources/Profile",
-    swiftSettings: onTheWay),
+    swiftSettings: requestPathSettings),
   .target(name: "CGQLRunAllocations", path: "Sources/CAllocations"),
   .target(name: "CGQLRunMemory", path: "Sources/CMemory"),
   .executableTarget(

@@ -1,26 +1,26 @@
 import GQLRunCache
 
-/// An interceptor that keeps credentials, which signing out removes.
+/// An interceptor that stores credentials, which signing out removes.
 ///
 /// A plugin takes part in `gqlrun logout` and ``PipelineRunner/signOut()`` when one of its
 /// interceptors conforms.
 public protocol CredentialHolder: Sendable {
   /// Removes the credentials, in memory and in files.
   ///
-  /// - Returns: What was removed, for a person to read: "the tokens of api".
-  /// - Throws: When credentials may remain.
+  /// - Returns: A description of what was removed, for a message: "the tokens of api".
+  /// - Throws: An error if credentials may remain.
   func forgetCredentials(_ services: Services) async throws -> String
 }
 
 extension PipelineRunner {
-  /// Signs out: removes the credentials of the pipeline's plugins, those in files too, and clears the
-  /// store.
+  /// Signs out: removes the credentials of the pipeline's plugins, those in files too, and clears
+  /// the store.
   ///
   /// Operations in flight may still add records; end them first.
   ///
-  /// - Returns: What was removed, for a person to read.
+  /// - Returns: Descriptions of what was removed, for a message.
   /// - Throws: The first failure to remove credentials or to clear the store. Everything else is
-  ///   removed all the same.
+  ///   removed nevertheless.
   @discardableResult
   public func signOut() async throws -> [String] {
     var removed: [String] = []

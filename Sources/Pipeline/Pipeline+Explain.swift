@@ -36,13 +36,13 @@ extension Pipeline {
         "  \(Self.padded(index == 0 ? label : "", 10))\(text)"
       }
     }
-    lines.append("  chain, from the first to meet the request to the last")
+    lines.append("  chain, from the first that receives the request to the last")
     let width = entries.map(\.id.count).max() ?? 0
     for entry in entries {
-      let meets = entry.condition.holds(for: request)
-      let remark = remark(on: entry, request, policy, meets: meets)
+      let applies = entry.condition.holds(for: request)
+      let remark = remark(on: entry, request, policy, applies: applies)
       lines.append(
-        "    \(meets ? "↓" : "·") \(Self.padded(entry.id, width))  \(remark)")
+        "    \(applies ? "↓" : "·") \(Self.padded(entry.id, width))  \(remark)")
     }
     return lines.map { Printable.line($0) + "\n" }.joined()
   }
@@ -57,18 +57,18 @@ extension Pipeline {
   }
 
   private static func meaning(of policy: CachePolicy, _ type: OperationType) -> String {
-    let writes = policy.writesCache ? "and keeps what comes" : "and keeps nothing"
+    let writes = policy.writesCache ? "and stores the result" : "without storing the result"
     if type == .mutation {
       return policy == .cacheOnly
-        ? "refused, since a mutation cannot be answered from the cache"
-        : "a mutation never reads the cache; asks the network \(writes)"
+        ? "rejected, because a mutation cannot be answered from the cache"
+        : "a mutation never reads the cache; uses the network \(writes)"
     }
     return switch policy {
-    case .cacheFirst: "reads the cache, asks the network when a field is missing, \(writes)"
-    case .networkOnly, .noCache: "asks the network \(writes)"
-    case .cacheOnly: "reads the cache and asks nobody else"
-    case .cacheAndNetwork: "reads the cache, then asks the network in any case, \(writes)"
-    case .networkFirst: "asks the network, reads the cache when that fails, \(writes)"
+    case .cacheFirst: "reads the cache; uses the network if a field is missing, \(writes)"
+    case .networkOnly, .noCache: "uses the network \(writes)"
+    case .cacheOnly: "reads the cache, never uses the network"
+    case .cacheAndNetwork: "reads the cache, then uses the network in any case, \(writes)"
+    case .networkFirst: "uses the network \(writes); reads the cache if the network fails"
     }
   }
 
@@ -107,9 +107,9 @@ extension Pipeline {
   }
 
   private func remark(
-    on entry: PipelineEntry, _ request: GraphQLRequest, _ policy: CachePolicy, meets: Bool
+    on entry: PipelineEntry, _ request: GraphQLRequest, _ policy: CachePolicy, applies: Bool
   ) -> String {
-    guard meets else { return "not for this operation: when \(entry.condition)" }
+    guard applies else { return "skipped for this operation: when \(entry.condition)" }
     var parts: [String] = []
     if let name = entry.pluginName, let placement = entry.placement {
       if name != entry.id { parts.append(name) }
@@ -122,15 +122,15 @@ extension Pipeline {
     if entry.traits.contains(.readsCache) {
       parts.append(
         reads
-          ? "asked"
+          ? "reads the cache"
           : policy == .networkFirst && request.operationType == .query
-            ? "asked when the network fails" : "not asked under \(policy)")
+            ? "reads the cache if the network fails" : "not used with \(policy)")
     } else if entry.traits.contains(.writesCache), !policy.writesCache {
-      parts.append("not asked under \(policy)")
+      parts.append("not used with \(policy)")
     } else if policy == .cacheOnly, request.operationType == .query,
       entry.traits.intersects([.fetches, .checksStatus, .parses])
     {
-      parts.append("not reached under cache-only")
+      parts.append("not reached with cache-only")
     }
     return parts.joined(separator: "; ")
   }

@@ -71,7 +71,8 @@ public struct Pipeline: Sendable {
     return ages
   }
 
-  /// How much older than its max age data may be that the cache read still uses; `nil` is not at all.
+  /// How much older than its max age data may be that the cache read still uses; `nil` is not at
+  /// all.
   public var maxStale: Duration? {
     for entry in entries {
       for case .cacheRead(let interceptor) in entry.parts { return interceptor.maxStale }
@@ -86,31 +87,33 @@ public struct PipelineEntry: Sendable {
   public var id: String
   /// The interceptors of the entry.
   public var parts: [ChainPart]
-  /// The operations that the entry is for.
+  /// The operations that the entry applies to.
   public var condition: OperationCondition
-  /// The plugin that made the parts; `nil` for interceptors that code puts into a chain.
+  /// The plugin that created the parts; `nil` for interceptors that were added in code.
   public let plugin: (any Plugin)?
   /// The plugin's traits; none without a plugin.
   public let traits: PluginTraits
-  /// The plugin's placement.
+  /// The plugin's placement; `nil` without a plugin.
   public let placement: Placement?
-  /// The programs that it starts when it is used.
+  /// The programs that it starts.
   public let programs: [String]
-  /// The options as the file writes them; `nil` for an entry that code makes.
+  /// The options as the file writes them; `nil` for an entry that was created in code.
   public var options: PluginOptions?
 
-  /// An entry of interceptors.
+  /// Creates an entry from interceptors.
   public init(id: String, _ parts: ChainPart..., when condition: OperationCondition = .always) {
     self.init(id: id, parts, when: condition, plugin: nil, options: nil)
   }
 
-  /// An entry of a plugin that code configures.
+  /// Creates an entry from a plugin that was configured in code.
   ///
   /// - Parameters:
-  ///   - id: Unique in its chain; the plugin's name by default.
-  ///   - folder: The folder that a plugin's relative paths belong to.
+  ///   - id: The identifier, unique in its chain; the plugin's name by default.
+  ///   - plugin: The plugin with its options.
+  ///   - condition: The operations that the entry applies to; all by default.
+  ///   - folder: The folder that relative paths of the plugin are relative to.
   ///   - variable: The value of an environment variable.
-  /// - Throws: ``OptionError`` for options that do not go together or cannot be used.
+  /// - Throws: `OptionError` for options that are not valid together or cannot be used.
   public init(
     id: String? = nil, _ plugin: some Plugin, when condition: OperationCondition = .always,
     folder: String = ".",

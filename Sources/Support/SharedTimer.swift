@@ -30,11 +30,11 @@ package final class SharedTimer: @unchecked Sendable {
   private var sleepers: [ObjectIdentifier: Sleeper] = [:]
   /// The next time at which the timer fires: never later than the first sleeper's end, sometimes
   /// earlier.
-  private var nextLook: ContinuousClock.Instant?
+  private var nextFiring: ContinuousClock.Instant?
 
   package init() {
     source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "gqlrun.timer"))
-    source.setEventHandler { [weak self] in self?.look() }
+    source.setEventHandler { [weak self] in self?.fire() }
     source.activate()
   }
 
@@ -61,7 +61,7 @@ package final class SharedTimer: @unchecked Sendable {
       guard case .new = sleeper.state else { return false }
       sleeper.state = .sleeping(continuation)
       sleepers[ObjectIdentifier(sleeper)] = sleeper
-      lookNoLater(than: sleeper.end)
+      schedule(noLaterThan: sleeper.end)
       return true
     }
     if !isSleeping { continuation.resume(throwing: CancellationError()) }
@@ -79,19 +79,19 @@ package final class SharedTimer: @unchecked Sendable {
   }
 
   /// Schedules the timer no later than `moment`. Called with the lock held.
-  private func lookNoLater(than moment: ContinuousClock.Instant) {
-    if let nextLook, nextLook <= moment { return }
-    nextLook = moment
+  private func schedule(noLaterThan moment: ContinuousClock.Instant) {
+    if let nextFiring, nextFiring <= moment { return }
+    nextFiring = moment
     let (seconds, attoseconds) = (moment - clock.now).components
     // Sleeps of more than a day need several firings.
     let nanoseconds = min(max(seconds, 0), 86_400) * 1_000_000_000 + attoseconds / 1_000_000_000
     source.schedule(deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0))))
   }
 
-  private func look() {
+  private func fire() {
     let due = lock.withLock { () -> [CheckedContinuation<Void, any Error>] in
       let now = clock.now
-      nextLook = nil
+      nextFiring = nil
       var due: [CheckedContinuation<Void, any Error>] = []
       var first: ContinuousClock.Instant?
       for (key, sleeper) in sleepers {
@@ -103,7 +103,7 @@ package final class SharedTimer: @unchecked Sendable {
           first = min(first ?? sleeper.end, sleeper.end)
         }
       }
-      if let first { lookNoLater(than: first) }
+      if let first { schedule(noLaterThan: first) }
       return due
     }
     for continuation in due { continuation.resume() }

@@ -4,7 +4,7 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// A server in this process that answers every request alike.
+/// A server in this process with the same answer to every request.
 actor ContractNetwork: HTTPTransport {
   enum Answer: Sendable {
     /// Data, in five chunks.
@@ -12,7 +12,7 @@ actor ContractNetwork: HTTPTransport {
     case graphQLError
     case failure(ChainError)
     /// Nothing, until the task is cancelled.
-    case silence
+    case noAnswer
   }
 
   static let failure = ChainError(
@@ -24,7 +24,7 @@ actor ContractNetwork: HTTPTransport {
   private(set) var requestCount = 0
   private(set) var wasCancelled = false
   private var isReleased = false
-  private var silent: CheckedContinuation<Void, Never>?
+  private var pending: CheckedContinuation<Void, Never>?
   private var waiter: CheckedContinuation<Bool, Never>?
 
   init(_ answer: Answer) {
@@ -45,10 +45,14 @@ actor ContractNetwork: HTTPTransport {
         #"{"data":null,"errors":[{"message":"no","extensions":{"code":"CONTRACT"}}]}"#
       ])
     case .failure(let error): throw error
-    case .silence:
+    case .noAnswer:
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
-          if isReleased || Task.isCancelled { continuation.resume() } else { silent = continuation }
+          if isReleased || Task.isCancelled {
+            continuation.resume()
+          } else {
+            pending = continuation
+          }
         }
       } onCancel: {
         Task { await self.release() }
@@ -58,11 +62,11 @@ actor ContractNetwork: HTTPTransport {
     }
   }
 
-  /// Ends the silence.
+  /// Ends the request that has no answer.
   func release() {
     isReleased = true
-    silent?.resume()
-    silent = nil
+    pending?.resume()
+    pending = nil
   }
 
   /// Suspends until a request arrives, or until `caller` ends without one.
@@ -146,7 +150,7 @@ actor ChunkProbe: HTTPInterceptor {
   }
 }
 
-/// Keeps everything that is logged.
+/// Collects all log messages.
 final class ContractLog: Sendable {
   private let lines = Mutex<[String]>([])
 
@@ -175,7 +179,7 @@ final class ContractLog: Sendable {
   }
 }
 
-/// A folder with files, made when it is first used and removed with the contract.
+/// A folder with files, created on first use and removed with the contract.
 final class ContractFolder: Sendable {
   let path =
     FileManager.default.temporaryDirectory.path + "/gqlrun-contract-\(UUID().uuidString)"

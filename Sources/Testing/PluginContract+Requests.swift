@@ -5,9 +5,11 @@ import HTTPTypes
 import Logging
 
 extension PluginContract {
-  /// Neither the pipeline as it is shown or reflected, nor the log, nor errors show secrets.
+  /// Checks that neither `pipeline show`, nor reflection, nor the log, nor errors contain secrets.
   ///
   /// Every variable has a secret value, and requests carry one as their authorization.
+  ///
+  /// - Throws: ``Failure`` with the output that contains a secret.
   public func checkSecrets() async throws {
     let canary = "canary-7f3a91"
     for example in plugin.documentation.examples where example.contains("${env:") {
@@ -42,7 +44,10 @@ extension PluginContract {
     }
   }
 
-  /// Of twenty concurrent requests, and three that follow one another, none is lost.
+  /// Checks that twenty concurrent requests, then three one after the other, all have the same
+  /// result.
+  ///
+  /// - Throws: ``Failure`` for a request without a result, or with a different one.
   public func checkRequests() async throws {
     let rule = "no request is lost"
     let network = ContractNetwork(.answer)
@@ -62,7 +67,9 @@ extension PluginContract {
       rule: rule, finding: "equal requests have different results: \(first) and \(other)")
   }
 
-  /// A failure of the network and the errors of a response reach the caller unchanged.
+  /// Checks that a network failure, and the errors of a response, reach the caller unchanged.
+  ///
+  /// - Throws: ``Failure`` if one does not.
   public func checkErrors() async throws {
     let rule = "errors pass unchanged"
     let wanted = ContractNetwork.failure
@@ -70,9 +77,11 @@ extension PluginContract {
     let runner = try runner(network)
     do {
       let results = try await runner.results(of: try request())
-      // A plugin that answers by itself sends nothing.
+      // A plugin that answers requests itself sends nothing.
       guard await network.requestCount > 0 else { return }
-      throw Failure(rule: rule, finding: "\(results.count) results came instead of \(wanted.code)")
+      throw Failure(
+        rule: rule,
+        finding: "\(results.count) results were delivered instead of the failure \(wanted.code)")
     } catch let error as ChainError {
       guard error.code == wanted.code, error.layer == wanted.layer else {
         throw Failure(rule: rule, finding: "\(wanted.code.rawValue) became \(error.code.rawValue)")
@@ -85,10 +94,12 @@ extension PluginContract {
     }
   }
 
-  /// Cancelling the caller's task cancels the request in flight.
+  /// Checks that cancelling the caller's task cancels the request in flight.
+  ///
+  /// - Throws: ``Failure`` if the request continues, or has a result.
   public func checkCancellation() async throws {
     let rule = "cancellation passes through"
-    let network = ContractNetwork(.silence)
+    let network = ContractNetwork(.noAnswer)
     let runner = try runner(network)
     let request = try request()
     let caller = Task { try await runner.results(of: request) }
@@ -100,7 +111,7 @@ extension PluginContract {
         return true
       }
       group.addTask {
-        // Only reached by a plugin that breaks the rule.
+        // Only reached by a plugin that violates the rule.
         try? await ContinuousClock().sleep(for: .seconds(10))
         return false
       }
@@ -110,7 +121,7 @@ extension PluginContract {
       return first
     }
     guard hasEnded else {
-      throw Failure(rule: rule, finding: "the request went on for ten seconds")
+      throw Failure(rule: rule, finding: "the request continued for ten seconds")
     }
     if case .success = await caller.result {
       throw Failure(rule: rule, finding: "the cancelled request has a result")
@@ -120,7 +131,10 @@ extension PluginContract {
     }
   }
 
-  /// Chunks of a body and results of a stream pass one by one, when they are read.
+  /// Checks that chunks of a body and results of a stream are passed on one by one, when they are
+  /// read.
+  ///
+  /// - Throws: ``Failure`` if they are read ahead.
   public func checkStreaming() async throws {
     let rule = "streams pass lazily"
     let chain = try chain(with: entry, rule: rule)
@@ -135,7 +149,7 @@ extension PluginContract {
       guard try await stream.next() != nil else {
         throw Failure(rule: rule, finding: "the first result does not arrive")
       }
-      // An interceptor may look one result ahead, and may have no more of them.
+      // An interceptor may read one result ahead.
       let count = await source.count
       guard readsAhead || count <= 2 else {
         throw Failure(

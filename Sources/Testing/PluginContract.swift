@@ -1,7 +1,7 @@
 public import GQLRunPipeline
 public import GQLRunPlugins
 
-/// What every plugin must keep, as checks that a plugin's author runs in tests.
+/// The requirements on every plugin, as checks for the tests of its author.
 ///
 /// ```swift
 /// import GQLRunTesting
@@ -11,27 +11,28 @@ public import GQLRunPlugins
 ///   try await PluginContract(TenantPlugin.self, context: ["tenant": "acme"]).check()
 /// }
 /// ```
-/// The checks need no test framework: each throws a ``Failure`` that names the rule and what was
+/// The checks need no test framework: each throws a ``Failure`` with the violated rule and what was
 /// found. They use no network.
 ///
-/// | check | what a plugin must keep |
+/// | check | requirement |
 /// |---|---|
-/// | ``checkDeclarations()`` | its name, options, defaults and documentation are sound |
+/// | ``checkDeclarations()`` | its name, options, defaults and documentation are valid |
 /// | ``checkExamples()`` | each example of its documentation loads in some position of a chain |
 /// | ``checkDefaults()`` | writing a default into the file changes nothing |
 /// | ``checkSecrets()`` | neither `pipeline show`, nor reflection, nor the log, nor errors show secrets |
-/// | ``checkRequests()`` | of many concurrent requests none is lost, and all have the same result |
-/// | ``checkErrors()`` | failures and GraphQL errors of others reach the caller unchanged |
+/// | ``checkRequests()`` | no concurrent request is lost, and all have the same result |
+/// | ``checkErrors()`` | other failures and GraphQL errors reach the caller unchanged |
 /// | ``checkCancellation()`` | cancelling the caller's task cancels the request |
-/// | ``checkStreaming()`` | chunks and results pass one by one, when they are read |
+/// | ``checkStreaming()`` | chunks and results are passed on one by one, when they are read |
 public struct PluginContract: Sendable {
-  /// A rule that a plugin breaks.
+  /// A rule that a plugin violates.
   public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The rule: "an example loads".
+    /// The violated rule, such as "an example loads".
     public var rule: String
     /// What was found instead.
     public var finding: String
 
+    /// The rule, and what was found.
     public var description: String { "\(rule): \(finding)" }
   }
 
@@ -45,17 +46,20 @@ public struct PluginContract: Sendable {
   let readsAhead: Bool
   private let folder = ContractFolder()
 
-  /// The contract of one plugin.
+  /// Creates the contract of one plugin.
   ///
   /// - Parameters:
   ///   - plugin: The plugin to check.
-  ///   - others: The plugins that its chains may name besides.
-  ///   - entry: The entry of a chain that requests pass, such as `"tenant: { allowed: [acme] }"`; the
-  ///     documentation's example by default. Choose options that let a request pass to a server.
+  ///   - others: Other plugins that its chains contain.
+  ///   - entry: The entry of a chain that requests pass, such as `"tenant: { allowed: [acme] }"`;
+  ///     the documentation's example by default. Choose options that let a request pass to a
+  ///     server.
   ///   - context: Context values of the requests.
   ///   - variables: The environment variables that the examples and the entry need.
-  ///   - files: The files that they need, by name, in the folder of the pipeline file.
-  ///   - readsAhead: Whether it reads results before its caller does, as a plugin that shares them must.
+  ///   - files: The contents of the files that they need, by name, in the folder of the pipeline
+  ///     file.
+  ///   - readsAhead: Whether it reads results before its caller does, like a plugin that shares
+  ///     them.
   public init(
     _ plugin: any Plugin.Type, among others: PluginRegistry = .builtIn, entry: String? = nil,
     context: [String: String] = [:], variables: [String: String] = [:],
@@ -93,29 +97,38 @@ extension PluginContract: CustomStringConvertible {
   /// The name of the plugin.
   public var pluginName: String { plugin.name }
 
+  /// The name of the plugin, for test names.
   public var description: String { "the contract of \(pluginName)" }
 }
 
 // MARK: Declarations
 
 extension PluginContract {
-  /// The plugin's name, options, defaults and documentation are sound.
+  /// Checks that the plugin's name, options, defaults and documentation are valid.
+  ///
+  /// - Throws: ``Failure`` with the first problem.
   public func checkDeclarations() throws {
     for problem in PluginDescription(plugin).problems {
-      throw Failure(rule: "declarations are sound", finding: problem)
+      throw Failure(rule: "declarations are valid", finding: problem)
     }
   }
 
-  /// Each example of the documentation loads without a diagnostic in some position of a chain.
+  /// Checks that each example of the documentation loads without diagnostics at a position of a
+  /// chain.
+  ///
+  /// - Throws: ``Failure`` for the first example that does not.
   public func checkExamples() throws {
     for example in plugin.documentation.examples {
       _ = try chain(with: example, rule: "an example loads")
     }
   }
 
-  /// Writing the default of every option into the file changes nothing.
+  /// Checks that a file with the default of every option has the same effect as a file without
+  /// them.
+  ///
+  /// - Throws: ``Failure`` for the first default that changes something.
   public func checkDefaults() throws {
-    let rule = "a default that is written is the default"
+    let rule = "a written default has no effect"
     let given = try chain(with: entry, rule: rule).options.values.filter { !$0.value.isDefault }
     let options = PluginDescription(plugin).options
     let defaults = options.filter { option in !given.contains { $0.name == option.name } }
@@ -166,7 +179,7 @@ extension PluginContract {
 // MARK: Chains
 
 extension PluginContract {
-  /// A chain around one entry, in the first position that has no diagnostics.
+  /// A chain with one entry, at the first position without diagnostics.
   struct Chain: Sendable {
     var pipeline: Pipeline
     /// The position of the entry.
@@ -175,7 +188,7 @@ extension PluginContract {
     var plugin: any Plugin
   }
 
-  /// The chain that entries are put into, without an entry of the same plugin.
+  /// The chain that entries are inserted into, without an entry of the same plugin.
   private static let standard = [
     "max-retry: { max_retries: 0 }", "cache-read: { policy: network-only }", "fetch",
     "response-code", "parse", "cache-write",
@@ -202,7 +215,7 @@ extension PluginContract {
     }
     throw Failure(
       rule: rule,
-      finding: "`\(entry)` has diagnostics in every position of a chain, in the best one:\n"
+      finding: "`\(entry)` has diagnostics at every position of a chain; at the best one:\n"
         + (best?.rendered(as: .human()) ?? ""))
   }
 
@@ -210,7 +223,8 @@ extension PluginContract {
     _ entries: [String], _ folder: String, _ variables: [String: String]
   ) throws -> Pipeline {
     let yaml =
-      "version: 1\nendpoint: { url: \"http://localhost/graphql\" }\nstore: { kind: memory }\nchain:\n"
+      "version: 1\nendpoint: { url: \"http://localhost/graphql\" }\nstore: { kind: memory "
+      + "}\nchain:\n"
       + entries.map { "  - \($0)\n" }.joined()
     let loaded = try PipelineFile.load(
       Array(yaml.utf8), file: folder + "/contract.pipeline.yaml", registry: registry,

@@ -172,7 +172,7 @@ struct OutputCheckTests {
       #expect(report.problems.first?.contains("m.batch.yaml:") == true)
       #expect(report.problems.first?.contains("--overwrite") == true, "\(report.problems)")
       let error = await #expect(throws: OutputProblems.self) { _ = try await Bench.run(manifest) }
-      #expect(error?.description.contains("is there already") == true)
+      #expect(error?.description.contains("already exists") == true)
       #expect(try location.text(name) == text)
       #expect(!location.exists("runs") && server.requestCount == 0)
       guard name != "o.db" else { return }

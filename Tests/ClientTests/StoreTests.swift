@@ -38,11 +38,11 @@ struct StoreTests {
       var updates = client.watch(Documents.post, variables: ["id": "P_1"], as: PostData.self)
         .makeAsyncIterator()
       let before = try #require(try await updates.next()?.result?.data?.post?.likeCount)
-      let guess: JSONValue = [
+      let expected: JSONValue = [
         "likePost": ["__typename": "Post", "id": "P_1", "likeCount": 1_000_000]
       ]
       async let like = client.perform(
-        Documents.like, variables: ["id": "P_1"], optimistic: guess)
+        Documents.like, variables: ["id": "P_1"], optimistic: expected)
       var likes = 0
       while likes != before + 1 {
         likes = try #require(try await updates.next()?.result?.data?.post?.likeCount)
@@ -52,7 +52,7 @@ struct StoreTests {
     }
   }
 
-  @Test("a guess that is not complete is refused, and nothing is sent")
+  @Test("expected data that is not complete is an error, and nothing is sent")
   func incompleteGuess() async throws {
     try await withClient { client, server in
       let error = await #expect(throws: CacheError.self) {

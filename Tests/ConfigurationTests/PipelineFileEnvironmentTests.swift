@@ -27,7 +27,7 @@ struct PipelineFileEnvironmentTests {
     try Data("text".utf8).write(to: URL(fileURLWithPath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
     #expect(try environment.readFile(path) == Array("text".utf8))
-    #expect(reason { _ = try environment.readFile(path + "x") } == "there is no such file")
+    #expect(reason { _ = try environment.readFile(path + "x") } == "it does not exist")
     #expect(reason { _ = try environment.readFile(NSTemporaryDirectory()) } != nil)
   }
 
@@ -53,6 +53,6 @@ struct PipelineFileEnvironmentTests {
     // The second process holds the output open, and would be waited for.
     #expect(
       reason { _ = try execute("sleep 1000 & sleep 1000") }
-        == "it took longer than 100ms and was ended")
+        == "it took longer than 100ms and was killed")
   }
 }

@@ -73,7 +73,7 @@ struct CodeRuleTests {
     return violations
   }
 
-  /// Whether `construct` stands in `line` as a word of its own.
+  /// Whether `line` contains `construct` as a separate word.
   private static func contains(_ line: String, _ construct: String) -> Bool {
     line.ranges(of: construct).contains { range in
       guard range.lowerBound > line.startIndex else { return true }
@@ -85,7 +85,7 @@ struct CodeRuleTests {
   /// Whether the comment directly above the declaration around line `index` speaks of Sendable.
   private static func isProven(_ source: SwiftSource, at index: Int) -> Bool {
     var line = index
-    // Attributes and the first lines of the declaration itself may stand between.
+    // Attributes and the first lines of the declaration itself may be in between.
     while line > 0, !isComment(source, at: line - 1), !source.written[line - 1].trimmed.isEmpty,
       !source.code[line - 1].contains(where: { "{};".contains($0) })
     {

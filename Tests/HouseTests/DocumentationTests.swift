@@ -1,6 +1,6 @@
 import Testing
 
-/// What the documents say is held against what is there.
+/// Compares the documents with the repository.
 @Suite("Documentation")
 struct DocumentationTests {
   /// The commands of `gqlrun`, with their subcommands.

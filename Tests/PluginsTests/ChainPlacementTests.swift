@@ -124,13 +124,14 @@ struct ChainPlacementTests {
 
   static let wrong: [Wrong] = [
     Wrong(
-      ["parse"], "P010 0: no plugin of this chain fetches → add `- fetch`, and `- parse` below it"),
+      ["parse"],
+      "P010 0: no plugin of this chain sends requests → add `- fetch`, and `- parse` below it"),
     Wrong(
       ["cache-read", "parse", "cache-write"],
-      "P010 0: no plugin of this chain fetches → add `- fetch`, and `- parse` below it"),
+      "P010 0: no plugin of this chain sends requests → add `- fetch`, and `- parse` below it"),
     Wrong(
       ["fetch", "fetch", "parse"],
-      "P010 2: a chain fetches once, and `fetch` (line 5) does already → remove one of them"),
+      "P010 2: a chain fetches once, and `fetch` (line 5) already does → remove one of them"),
     Wrong(
       ["fetch"],
       "P011 0: nothing parses the responses of `fetch` (line 5) → add `- parse` below `fetch`"
@@ -141,7 +142,7 @@ struct ChainPlacementTests {
     ),
     Wrong(
       ["fetch", "parse", "parse"],
-      "P011 3: a chain parses once, and `parse` (line 6) does already → remove one of them"),
+      "P011 3: a chain parses once, and `parse` (line 6) already does → remove one of them"),
     Wrong(
       ["parse", "fetch"],
       "P011 1: `parse` is above `fetch` (line 6), which receives what it parses → move it below `fetch`"
@@ -152,7 +153,7 @@ struct ChainPlacementTests {
     ),
     Wrong(
       ["fetch", "parse", "cache-write", "cache-write"],
-      "P012 4: a chain writes the cache once, and `cache-write` (line 7) does already → remove one of them"
+      "P012 4: a chain writes the cache once, and `cache-write` (line 7) already does → remove one of them"
     ),
     Wrong(
       ["fetch", "cache-read", "parse", "cache-write"],
@@ -160,27 +161,27 @@ struct ChainPlacementTests {
     ),
     Wrong(
       ["cache-read", "fetch", "parse"],
-      "P013? 1: nothing ever fills the store that `cache-read` reads → add `- cache-write` below the parser"
+      "P013? 1: no plugin fills the store that `cache-read` reads → add `- cache-write` below the parser"
     ),
     Wrong(
       ["cache-read", "cache-read", "fetch", "parse", "cache-write"],
-      "P013 2: a chain reads the cache once, and `cache-read` (line 5) does already → remove one of them"
+      "P013 2: a chain reads the cache once, and `cache-read` (line 5) already does → remove one of them"
     ),
     Wrong(
       ["record-replay: { file: r, mode: record }", "parse"],
-      "P010 0: no plugin of this chain fetches what `record-replay` (line 5) is to record → add `- fetch` below it, or answer from the recording alone: `mode: replay`"
+      "P010 0: no plugin of this chain sends the requests that `record-replay` (line 5) records → add `- fetch` below it, or answer from the recording alone: `mode: replay`"
     ),
     Wrong(
       ["apq", "fetch", "parse"],
-      "P015 1: `apq` may start the chain again, and nothing bounds how often → add `- max-retry` above it"
+      "P015 1: `apq` may restart the chain, and no plugin bounds the number of restarts → add `- max-retry` above it"
     ),
     Wrong(
       ["apq", "max-retry", "fetch", "parse"],
-      "P015 1: `apq` may start the chain again, and `max-retry` (line 6) is below it → move `max-retry` above `apq`"
+      "P015 1: `apq` may restart the chain, and `max-retry` (line 6) is below it → move `max-retry` above `apq`"
     ),
     Wrong(
       ["token-refresh", "fetch", "parse"],
-      "P015 1: `token-refresh` may start the chain again, and nothing bounds how often → add `- max-retry` above it"
+      "P015 1: `token-refresh` may restart the chain, and no plugin bounds the number of restarts → add `- max-retry` above it"
     ),
     Wrong(
       ["token-refresh", "max-retry", "fetch", "parse"],
@@ -200,12 +201,12 @@ struct ChainPlacementTests {
     ),
     Wrong(
       ["max-retry: { mutations: always }", "fetch", "parse"],
-      "P020 1: `max-retry` sends mutations again, and no server can recognize a repeated one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
+      "P020 1: `max-retry` retries mutations, and the server cannot recognize a repeated one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
     ),
     Wrong(
       ["max-retry: { mutations: always }", "headers: { default: { Idempotency-Key: k } }"]
         + ["fetch", "parse"],
-      "P020 1: `max-retry` sends mutations again, and no server can recognize a repeated one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
+      "P020 1: `max-retry` retries mutations, and the server cannot recognize a repeated one → add `- correlation-id: { idempotency_key: true }`, or leave out `mutations`"
     ),
     Wrong(
       ["max-retry", "apq", "cache-read", "fetch", "parse", "cache-write"],
@@ -257,8 +258,8 @@ struct ChainPlacementTests {
     ),
     Wrong(
       ["cache-read: { max_stale: 1h }", "fetch", "parse", "cache-write"],
-      "P013? 1: `max_stale` of `cache-read` has nothing to add to: no rule gives a `max_age` → add `max_age` to `cache-read`, or to `types` or `fields`"
+      "P013? 1: `max_stale` of `cache-read` has no effect: no rule sets a `max_age` → add `max_age` to `cache-read`, or to `types` or `fields`"
     ),
-    Wrong(["fetch", "pars"], "P001 2: there is no plugin `pars` → did you mean `parse`?"),
+    Wrong(["fetch", "pars"], "P001 2: unknown plugin `pars` → did you mean `parse`?"),
   ]
 }

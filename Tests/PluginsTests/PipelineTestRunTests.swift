@@ -136,10 +136,10 @@ import Testing
           refreshes: 1
           data: { ok: true }
         """) == [
-          "16: succeeded: expected 1, found 0 (the first failure: no answer of `upstream` is for POST of Test, attempt 1)",
+          "16: succeeded: expected 1, found 0 (the first failure: no answer of `upstream` matches POST of Test, attempt 1)",
           "17: refreshes: expected 1, and no plugin of the chain fetches a token",
-          "18: data: expected {\"ok\":true}, and there is no result (the first failure: no answer of `upstream` is for POST of Test, attempt 1)",
-          "13: no answer of `upstream` is for request 1: POST of Test, attempt 1",
+          "18: data: expected {\"ok\":true}, and there is no result (the first failure: no answer of `upstream` matches POST of Test, attempt 1)",
+          "13: no answer of `upstream` matches request 1: POST of Test, attempt 1",
         ])
     #expect(
       try await failures(

@@ -59,9 +59,9 @@ struct PluginContractTests {
 
   @Test("finds what is broken")
   func broken() async throws {
-    await expect("declarations are sound") { try PluginContract(Unsound.self).checkDeclarations() }
+    await expect("declarations are valid") { try PluginContract(Unsound.self).checkDeclarations() }
     await expect("an example loads") { try PluginContract(Fickle.self).checkExamples() }
-    await expect("a default that is written is the default") {
+    await expect("a written default has no effect") {
       try PluginContract(Forgetful.self).checkDefaults()
     }
     let breaking: [(Broken, String)] = [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunProfile
 
-/// A clock that only goes on when somebody sleeps.
+/// A clock that only advances while a task sleeps.
 private final class TestClock: Clock, @unchecked Sendable {
   // `@unchecked Sendable`: `time` is reached with the lock held only.
   struct Instant: InstantProtocol {

@@ -30,7 +30,7 @@ public struct ChildProcess: Sendable {
     public var description: String
   }
 
-  /// Starts it; whoever does waits for its end.
+  /// Starts it; the caller waits for its end.
   public func start() throws -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

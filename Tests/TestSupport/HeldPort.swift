@@ -1,14 +1,13 @@
 import Foundation
 
-/// A port of this machine on which nobody listens, kept from all others.
+/// A reserved port of this machine without a listener.
 ///
-/// A port that a server has just left may be another test's the next moment, and the system may choose it
-/// for the other end of a connection. This one is bound and does not listen: connections are refused,
-/// nobody is given it, and a server that is told its number can come and go on it (`SO_REUSEADDR`,
-/// `socket(7)`).
+/// A port that a server has just released may be used by another test the next moment, and the system may choose
+/// it for the peer of a connection. This one is bound and does not listen: connections are refused, no other
+/// program gets it, and a server that is started with its number can use it (`SO_REUSEADDR`, `socket(7)`).
 public final class HeldPort: Sendable {
   public let number: Int
-  /// The socket, for those who want it to listen in a way of their own.
+  /// The socket, for tests that call `listen` themselves.
   public let descriptor: Int32
 
   public struct Failure: Error {

@@ -72,13 +72,13 @@ struct OwnPluginRulesTests {
       (
         "signing, signing: {}, fetch, response-code, parse",
         [
-          "ACME1: a chain signs requests once, and `signing` (line 4) does already; remove one of them"
+          "ACME1: a chain signs requests once, and `signing` (line 4) already does; remove one of them"
         ]
       ),
       (
         "signing",
         [
-          "P010: no plugin of this chain fetches; add `- fetch`, and `- parse` below it",
+          "P010: no plugin of this chain sends requests; add `- fetch`, and `- parse` below it",
           "ACME3: `signing` signs requests that nothing sends; add `- fetch`",
         ]
       ),

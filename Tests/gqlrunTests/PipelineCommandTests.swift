@@ -80,11 +80,12 @@ struct PipelineCommandTests {
     #expect(result.status == 0, "\(result)")
     for text in [
       "the anonymous query of germany.graphql", "pipeline  mixed (mixed.pipeline.yaml)",
-      "network-first: asks the network, reads the cache when that fails", "sqlite x.db",
+      "network-first: uses the network and stores the result; reads the cache if the network fails",
+      "sqlite x.db",
       #"stored as country({"code":"DE"})"#, "POST http://localhost/graphql",
       "Authorization: •••", "with query",
-      "· max-retry    not for this operation: when type: mutation",
-      "↓ cache-read   step, cache; asked when the network fails",
+      "· max-retry    skipped for this operation: when type: mutation",
+      "↓ cache-read   step, cache; reads the cache if the network fails",
     ] {
       #expect(result.output.contains(text), "no \(text) in \(result)")
     }
@@ -94,7 +95,7 @@ struct PipelineCommandTests {
         "pipeline", "explain", "germany.graphql", "--pipeline", "mixed.pipeline.yaml", "--policy",
         "cache-only",
       ], in: folder, environment: ["T": "x"])
-    #expect(other.output.contains("↓ fetch        step, HTTP; not reached under cache-only"))
+    #expect(other.output.contains("↓ fetch        step, HTTP; not reached with cache-only"))
   }
 
   @Test("graph draws the chain for Graphviz and for Mermaid")

@@ -47,7 +47,7 @@ struct RealServerChainTests {
     let pipeline = Self.pipeline("  - apq: { query_method: \(method) }")
     let first = try await run("/apq/graphql", query, pipeline)
     #expect(first.status == 0 && first.output.contains("totalCount"), "\(first)")
-    #expect(first.errors.contains("the server asks for the document"), "\(first)")
+    #expect(first.errors.contains("the server requests the document"), "\(first)")
     let second = try await run("/apq/graphql", query, pipeline)
     #expect(second.status == 0 && second.output == first.output, "\(second)")
     #expect(!second.errors.contains("↻"), "\(second)")
@@ -88,7 +88,7 @@ struct RealServerChainTests {
       Self.pipeline("  - token-refresh: { command: \"sh login.sh\" }"),
       environment: ["ORIGIN": RealServer.origin ?? "", "GQLRUN_ALLOW_EXEC": "1"], folder: folder)
     #expect(result.status == 0 && result.output.contains("totalCount"), "\(result)")
-    #expect(result.errors.contains("again with another token"), "\(result)")
+    #expect(result.errors.contains("retry with a new token"), "\(result)")
     #expect(!result.errors.contains("stale-token"), "\(result)")
   }
 }

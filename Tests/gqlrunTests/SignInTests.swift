@@ -92,7 +92,7 @@ struct SignInTests {
     #expect(again.status == 0 && !folder.exists("cache.db"), "\(again)")
     try folder.write(Self.pipeline("token-refresh: { file: note.txt }"), to: "f.pipeline.yaml")
     let others = try await Program.run(["logout", "-p", "f.pipeline.yaml"], in: folder)
-    #expect(others.status == 0 && others.errors.contains("not for gqlrun to remove"), "\(others)")
+    #expect(others.status == 0 && others.errors.contains("gqlrun does not own"), "\(others)")
     #expect(folder.exists("note.txt"))
   }
 }

@@ -43,7 +43,7 @@ struct UsageTests {
     Expectation("run germany.graphql --pretty --compact", 64, "--compact"),
     Expectation("run germany.graphql", 64, "no endpoint to send to", "--endpoint URL", "GQL_URL"),
     Expectation("run germany.graphql -e localhost", 64, "--endpoint localhost is not the URL"),
-    Expectation("run germany.graphql -e ftp://a/", 64, "only http and https"),
+    Expectation("run germany.graphql -e ftp://a/", 64, "only the schemes http and https"),
     Expectation("run germany.graphql -e http://127.0.0.1:1/ -H X", 64, "--header 'Name: value'"),
     Expectation(
       "run germany.graphql -e http://127.0.0.1:1/ --keys Country", 64, "--keys", "Type=field"),
@@ -130,7 +130,8 @@ struct UsageTests {
       "germany.graphql --store sqlite:foreign.db", 65, "foreign.db is a SQLite database of another"),
     Expectation(
       "germany.graphql --store sqlite:newer.db", 65, "newer.db was created by a newer gqlrun", "99"),
-    Expectation("germany.graphql --pipeline absent.yaml", 78, "absent.yaml:1:1", "no such file"),
+    Expectation(
+      "germany.graphql --pipeline absent.yaml", 78, "absent.yaml:1:1", "it does not exist"),
     Expectation("germany.graphql --pipeline folder", 78, "it is a directory"),
     Expectation(
       "germany.graphql --pipeline typo.pipeline.yaml", 78, "typo.pipeline.yaml:4:1",

@@ -6,7 +6,7 @@ extension ManifestLoader {
     OptionDescription("version", .int(), required: true, "The version of the format; always 1"),
     OptionDescription("name", .string, "What the run is called in journals and reports"),
     OptionDescription("pipeline", .path, "The pipeline file that every request passes"),
-    OptionDescription("endpoint", .string, "The URL of the server; wins over the pipeline file"),
+    OptionDescription("endpoint", .string, "The URL of the server; overrides the pipeline file"),
     OptionDescription("schema", .path, "The SDL file to check operations and rows against"),
     OptionDescription(
       "run",

@@ -214,7 +214,7 @@ struct OutputCheck {
       problems.append(
         OutputProblem(
           location: output.location,
-          message: "\(output.role) is there already, and is not an earlier output of this manifest",
+          message: "\(output.role) already exists, and is not an earlier output of this manifest",
           hint: "move or remove the file, write to another one, or replace it with --overwrite"))
     }
     var tables: [String: [SinkPlan.Entry]] = [:]

@@ -39,7 +39,7 @@ public struct RunInspection {
     let state =
       !ended.isEmpty
       ? stop.isEmpty ? "ended" : "stopped: \(stop); --resume continues it"
-      : "under way, or ended by force; --resume continues it"
+      : "running, or killed; --resume continues it"
     lines.append("state      \(state)")
     if let total { lines.append("tasks      \(total)") }
     for state in TaskState.allCases where counts[state] > 0 {

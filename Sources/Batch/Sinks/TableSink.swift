@@ -54,7 +54,7 @@ final class TableFile {
         }
         for (index, table) in tables.enumerated() where try isForeign(db, table) {
           return (
-            index, "the table `\(table)` of \(path) is there already, and was not made by a batch"
+            index, "the table `\(table)` of \(path) already exists, and was not created by a batch"
           )
         }
         return nil
@@ -62,7 +62,7 @@ final class TableFile {
     } catch {
       return (
         0,
-        "\(path) is there already, and cannot be used as a SQLite database: \(problem(path, error))"
+        "\(path) already exists, and cannot be used as a SQLite database: \(problem(path, error))"
       )
     }
   }

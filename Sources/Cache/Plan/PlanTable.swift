@@ -88,7 +88,7 @@ struct PlanTable: ~Copyable {
   /// Notes that some object has the type `name`.
   ///
   /// Variants that were compiled on the assumption that a condition on it may hold for other types are
-  /// compiled anew. Objects that are open keep theirs.
+  /// compiled again. Objects that are open keep theirs.
   mutating func noteConcrete(_ name: String) {
     guard plan.openConditions.contains(name), concreteConditions.insert(name).inserted,
       guessedConditions.remove(name) != nil

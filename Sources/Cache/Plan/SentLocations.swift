@@ -3,9 +3,8 @@ import Synchronization
 
 /// Maps locations in the document that is sent to those in the document that the caller wrote.
 ///
-/// The sent document is printed anew, with the identifying fields that the cache adds; servers locate their
-/// errors in it. The map is made when it is first asked for, so that responses without errors do not pay
-/// for it.
+/// The sent document is reformatted and has added key fields; servers locate their errors in it. The map is
+/// created on first use, so responses without errors do not need it.
 final class SentLocations: Sendable {
   /// Where something begins in the sent document, and in the caller's.
   private struct Pair {

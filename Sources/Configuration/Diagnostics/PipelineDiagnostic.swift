@@ -62,7 +62,7 @@ public struct PipelineDiagnostic: Error, Sendable, Hashable {
 extension PipelineDiagnostic {
   /// The identifier under which a check is documented: `P010`.
   ///
-  /// A plugin of your own gives its rules a code of its own kind: `"ACME1"`.
+  /// A plugin outside of this package uses codes with a prefix of its own: `"ACME1"`.
   public struct Code: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
     /// The code as printed, such as `P010`.
     public let rawValue: String
@@ -77,57 +77,57 @@ extension PipelineDiagnostic {
       self.init(rawValue: value)
     }
 
-    /// The text is not YAML, or uses a part of YAML that pipeline files do not have.
+    /// The text is not YAML, or uses a YAML feature that pipeline files do not support.
     public static let unreadable: Code = "P000"
     /// An unknown key or plugin.
     public static let unknownName: Code = "P001"
-    /// A key that was already given.
+    /// A repeated key.
     public static let duplicateKey: Code = "P002"
     /// A wrong type, a missing unit, a value out of range, or a required value that is missing.
     public static let wrongValue: Code = "P003"
-    /// A plugin among those of another stage.
+    /// A plugin is between those of another stage.
     public static let stageOrder: Code = "P009"
-    /// Not exactly one plugin that fetches.
+    /// The chain does not have exactly one plugin that sends requests.
     public static let fetch: Code = "P010"
-    /// Parsing is missing, repeated, or above the fetch.
+    /// The parser is missing, repeated, or above the fetch.
     public static let parse: Code = "P011"
-    /// A cache write without a store, or before there is anything to write.
+    /// A cache write has no store, or is above the parser.
     public static let cacheWrite: Code = "P012"
-    /// A cache read after the network, or of a cache that nothing fills.
+    /// A cache read is below the fetch, or reads a store that no plugin fills.
     public static let cacheRead: Code = "P013"
-    /// Persisted queries where they cannot work.
+    /// Persisted queries are at a position where they cannot work.
     public static let persistedQueries: Code = "P014"
-    /// Something may start the chain again, and nothing bounds how often.
+    /// A plugin may restart the chain, and no plugin bounds the number of restarts.
     public static let restarts: Code = "P015"
-    /// Status check not between fetch and parse.
+    /// The status check is not between the fetch and the parser.
     public static let responseCode: Code = "P016"
-    /// Credentials where a refusal of the server does not reach them.
+    /// Credentials are at a position where the server's rejection does not reach them.
     public static let credentials: Code = "P017"
-    /// Headers are logged before later plugins change them.
+    /// Header fields are logged before a later plugin changes them.
     public static let loggingPosition: Code = "P018"
-    /// A secret written literally in the file.
+    /// The file contains a literal secret.
     public static let literalSecret: Code = "P019"
-    /// Mutations are retried, and nothing tells the server that it is the same one.
+    /// Mutations are retried, and the server cannot recognize a repeated one.
     public static let retriedMutations: Code = "P020"
-    /// A rule that names what the schema does not have.
+    /// A rule names a type, field or argument that the schema does not have.
     public static let schemaRule: Code = "P021"
-    /// Something to expand that is not there.
+    /// A variable, file or command of an expansion is not available.
     public static let expansion: Code = "P030"
     /// A test names an entry that the chain does not have.
     public static let unknownStage: Code = "P031"
-    /// A document of a batch that cannot be used.
+    /// A document of a batch cannot be used.
     public static let document: Code = "B001"
-    /// A variable of a batch, or a row that does not fit it.
+    /// A variable of a batch is wrong, or a row has no valid value for it.
     public static let variable: Code = "B002"
-    /// A template with an unknown name.
+    /// A template has an unknown name.
     public static let template: Code = "B003"
-    /// An output outside of the manifest's folder.
+    /// An output is outside of the manifest's folder.
     public static let output: Code = "B004"
-    /// Operations that need each other, or one that is not there.
+    /// Operations depend on each other in a cycle, or on one that does not exist.
     public static let needs: Code = "B005"
-    /// An input that cannot be read.
+    /// An input cannot be read.
     public static let input: Code = "B006"
-    /// A path that leads nowhere, or a condition that cannot be read.
+    /// A path has no target, or a condition is invalid.
     public static let path: Code = "B007"
   }
 }

@@ -1,4 +1,4 @@
-/// A scalar taken apart at its `${…}`: text, and what is to be put in.
+/// A scalar, divided at its `${…}` into literal text and expansions.
 struct Expansion {
   enum Part: Equatable {
     case text(String)
@@ -19,12 +19,12 @@ struct Expansion {
 
   var parts: [Part]
 
-  /// Whether the scalar holds anything to put in.
+  /// Whether the scalar contains expansions.
   var isLiteral: Bool {
     parts.allSatisfy { if case .text = $0 { true } else { false } }
   }
 
-  /// `$$` stands for `$`; a `$` before anything but `{` and `$` is text.
+  /// `$$` is a literal `$`; a `$` before other characters than `{` and `$` is text.
   init(_ text: String) throws(Failure) {
     var parts: [Part] = []
     var literal = ""
@@ -50,7 +50,7 @@ struct Expansion {
     self.parts = parts
   }
 
-  /// The brace that closes the first one; braces inside, as in a command, are counted.
+  /// The index of the brace that closes the first one; nested braces, as in a command, are counted.
   private static func closingBrace(in text: Substring) -> String.Index? {
     var depth = 0
     for index in text.indices {

@@ -2,17 +2,17 @@ import GQLRunSupport
 
 extension OptionDecoder {
   struct Expanded {
-    /// `nil` when a command would have to run.
+    /// The text; `nil` if it depends on a command that was not run.
     var known: [Template.Part]?
-    /// Whether the text begins with the value of an environment variable, not with a default of one.
+    /// Whether the text begins with the value of an environment variable, as opposed to a default.
     var beginsWithVariable = false
-    /// Whether a command stands for itself.
+    /// Whether the text contains the placeholder of a command that was not run.
     var hasPlaceholder = false
-    /// Which of the parts came from outside of the file.
+    /// The indices of the parts that were expanded.
     var outside: Set<Int> = []
   }
 
-  /// The parts with everything put in that is known now; `nil` when something is missing.
+  /// The parts with all expansions of variables, files and commands; `nil` if one is not available.
   mutating func expanded(
     _ expansion: Expansion, _ location: FileLocation, _ label: String
   ) -> Expanded? {
@@ -69,10 +69,10 @@ extension OptionDecoder {
       hasPlaceholder: hasPlaceholder, outside: outside)
   }
 
-  /// Keeps the values that are secret because they came from outside of the file.
+  /// Records the values that are secret because they are not in the file itself.
   ///
-  /// Values of text only: a number, a choice or a path that comes from a variable is a setting, and messages
-  /// may name it.
+  /// Only for options of type text: a number, a choice or a path from a variable is not secret, and
+  /// messages may contain it.
   mutating func noteSecrets(_ expanded: Expanded, _ type: OptionType, _ secrecy: OptionSecrecy) {
     switch type {
     case .string, .template: break
@@ -89,7 +89,7 @@ extension OptionDecoder {
     if secrecy == .url { secretValues += SecretNames.secrets(inURL: text) }
   }
 
-  /// Whether what follows `text` belongs to the path or the query of a URL.
+  /// Whether the text after `text` belongs to the path or the query of a URL.
   private static func isBelowHost(_ text: String) -> Bool {
     guard let mark = text.firstRange(of: "://") else { return false }
     return text[mark.upperBound...].contains { "/?#".contains($0) }
@@ -114,7 +114,7 @@ extension OptionDecoder {
   }
 
   private static func reason(_ error: any Error) -> String {
-    (error as? PipelineFileEnvironment.Failure)?.reason ?? "no reason is known"
+    (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown"
   }
 
   mutating func reportMalformed(
@@ -122,21 +122,23 @@ extension OptionDecoder {
   ) {
     switch failure {
     case .unclosed:
-      report(.wrongValue, "`${` in \(label) is not closed", location, "write `$$` for a plain `$`")
+      report(
+        .wrongValue,
+        "`${` in \(label) is not closed", location, "write `$$` for a literal `$`")
     case .withoutScheme(let name):
       report(
-        .wrongValue, "`${\(name)}` in \(label) does not say what it is", location,
+        .wrongValue, "`${\(name)}` in \(label) has no source", location,
         "did you mean `${env:\(name)}`?")
     case .unknownScheme(let scheme):
       let meant = suggestion(for: scheme, in: Expansion.schemes)
       findings.append(
         PipelineDiagnostic(
-          .unknownName, "nothing is known to expand `${\(scheme):…}`", at: location,
+          .unknownName, "`${\(scheme):…}` is not a known expansion", at: location,
           hint: meant.map { "did you mean `\($0)`?" },
           notes: [.init("expansions", Expansion.schemes.joined(separator: ", "))]))
     case .unnamed(let scheme):
       report(
-        .wrongValue, "`${\(scheme):}` in \(label) names nothing", location,
+        .wrongValue, "`${\(scheme):}` in \(label) has no name", location,
         "write a name after the colon")
     }
   }
@@ -171,13 +173,13 @@ extension OptionDecoder {
     guard isLiteral else { return }
     secretLocations.append(location)
     report(
-      .literalSecret, "\(label) holds a secret that is written in the file", location,
-      "read it from outside: ${env:NAME} or ${file:path}")
+      .literalSecret, "\(label) is a secret, and the file contains its value", location,
+      "read it from a variable or file: ${env:NAME} or ${file:path}")
   }
 }
 
 extension String {
-  /// The text without one line break at its end, as a shell's `$(…)` has it.
+  /// The text without a line break at its end, as for `$(…)` of a shell.
   fileprivate var withoutLastLineBreak: String {
     if hasSuffix("\r\n") || hasSuffix("\n") { return String(dropLast()) }
     return self

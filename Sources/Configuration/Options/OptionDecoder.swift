@@ -1,20 +1,19 @@
 import GQLRunJSON
 import GQLRunSupport
 
-/// Reads nodes of a pipeline file by tables of options, collecting everything that is wrong with
-/// them.
+/// Decodes nodes of a pipeline file with tables of options, and collects all diagnostics.
 package struct OptionDecoder {
-  /// The folder that paths are taken relative to; `nil` takes each relative to its own file.
+  /// The folder that paths are relative to; `nil` for the folder of the file that contains them.
   private let fixedFolder: String?
   let environment: PipelineFileEnvironment
   package var findings: [PipelineDiagnostic] = []
-  /// Where secrets stand literally.
+  /// The source locations of literal secrets.
   package var secretLocations: [FileLocation] = []
-  /// The commands of `${exec:…}`, run or not.
+  /// The commands of `${exec:…}`, even if they were not run.
   package var programs: [FileProgram] = []
-  /// The values that came from variables, files and commands into text, and those of URLs' queries.
+  /// The values of variables, files and commands in options of type text, and those of URL queries.
   package var secretValues: [SecretString] = []
-  /// What the options being read are called: "option" or "key".
+  /// The options that are being decoded, for messages.
   private var noun = "option"
 
   package init(folder: String? = nil, environment: PipelineFileEnvironment) {
@@ -22,20 +21,20 @@ package struct OptionDecoder {
     self.environment = environment
   }
 
-  /// The folder that what is written at `location` is relative to.
+  /// The folder that a path at `location` is relative to.
   func folder(of location: FileLocation) -> String {
     fixedFolder ?? FilePath.folder(of: location.file)
   }
 
-  /// Whose options are being read, for messages.
+  /// The owner of the options that are being decoded, for messages.
   package struct Owner {
-    /// "`max-retry`", "`backoff` of `max-retry`", "a pipeline file".
+    /// The owner: "`max-retry`", "`backoff` of `max-retry`", "a pipeline file".
     var subject: String
-    /// "option" or "key".
+    /// The word for one of the options: "option" or "key".
     var noun: String
-    /// Names that are allowed and read elsewhere.
+    /// Further valid names, which are decoded elsewhere.
     var otherNames: [String] = []
-    /// Whether an option is called by its name alone, since there is only one owner of this kind.
+    /// Whether messages omit the owner, because there is only one of its kind.
     var isRoot = false
 
     package init(
@@ -52,9 +51,9 @@ package struct OptionDecoder {
     }
   }
 
-  /// The options of `table` as written in `node`, with defaults for the others.
+  /// The options of `table` in `node`, with defaults for those that it does not set.
   ///
-  /// What could not be read is left out and reported.
+  /// Invalid options are reported and omitted.
   package mutating func options(
     _ node: YAMLNode?, table: [OptionDescription], owner: Owner, location: FileLocation
   ) -> PluginOptions {
@@ -75,15 +74,16 @@ package struct OptionDecoder {
       } else if option.isRequired {
         findings.append(
           PipelineDiagnostic(
-            .wrongValue, "\(owner.subject) needs the \(owner.noun) `\(option.name)`", at: location,
+            .wrongValue,
+            "\(owner.subject) requires the \(owner.noun) `\(option.name)`", at: location,
             hint: "add `\(option.name)`: \(option.type.expectation)"))
       }
     }
     return PluginOptions(values: values, known: Set(table.map(\.name)), location: location)
   }
 
-  /// For a value that is not known because no command was run, the default in its place, as far as a file is
-  /// only looked at and there is one.
+  /// Replaces a value that depends on a command that was not run by the default, if there is one
+  /// and the file is only inspected.
   private func placeholder(
     _ value: OptionValue, _ option: OptionDescription, label: String
   ) -> OptionValue {
@@ -96,7 +96,8 @@ package struct OptionDecoder {
     return result
   }
 
-  /// A mapping's members; nothing when the node is absent, empty or, which is reported, no mapping.
+  /// The members of a mapping; none if the node is absent, empty or, which is reported, not a
+  /// mapping.
   private mutating func members(
     of node: YAMLNode?, owner: Owner, table: [OptionDescription]
   ) -> [YAMLNode.Member] {
@@ -140,7 +141,7 @@ package struct OptionDecoder {
     return value
   }
 
-  /// A default read by the option's own type, or `nil` when the description is wrong.
+  /// The default, decoded as the option's type; `nil` if it is not valid.
   package static func defaultValue(
     of option: OptionDescription, _ text: String, location: FileLocation
   ) -> OptionValue? {
@@ -161,7 +162,7 @@ package struct OptionDecoder {
 }
 
 extension OptionDecoder {
-  /// A value of the given type; `nil` when it could not be read, which is then reported.
+  /// The value of a node; `nil` if it is not valid, which is reported.
   private mutating func value(
     _ node: YAMLNode, _ option: OptionDescription, _ type: OptionType, label: String, name: String
   ) -> OptionValue? {
@@ -173,7 +174,7 @@ extension OptionDecoder {
     if node.isNull {
       if case .object = type {
       } else {
-        return mismatch(node.location, label, type, hint: "no value is given")
+        return mismatch(node.location, label, type, hint: "write a value")
       }
     }
     switch (type, node.content) {
@@ -231,7 +232,7 @@ extension OptionDecoder {
     if case .template = type {
       content = .template(Template(parts: parts))
     } else {
-      // A path in a variable was given by the user of the file, in the user's working directory.
+      // A relative path in a variable is relative to the working directory of the user who set it.
       content = self.content(
         parts, node, type, expansion,
         folder: expanded.beginsWithVariable ? "." : folder(of: node.location), label: label)
@@ -252,7 +253,7 @@ extension OptionDecoder {
       case .context(let name, _):
         findings.append(
           PipelineDiagnostic(
-            .wrongValue, "\(label) is read once, so it cannot hold `${context:\(name)}`",
+            .wrongValue, "\(label) is expanded once, so it cannot contain `${context:\(name)}`",
             at: node.location, hint: "only options expanded per request can"))
         return nil
       }
@@ -260,11 +261,11 @@ extension OptionDecoder {
     do throws(OptionReader.Mismatch) {
       return try OptionReader.content(of: text, as: type, folder: folder)
     } catch {
-      // The text of an expansion may be secret: it is not repeated.
+      // The text of an expansion may be secret, so messages do not contain it.
       let hint =
         expansion.isLiteral
         ? error.hint
-        : "this expands to something else" + (error.isOutOfRange ? ": out of range" : "")
+        : "the expansion has another type" + (error.isOutOfRange ? ": out of range" : "")
       _ = mismatch(node.location, label, type, hint: hint)
       return nil
     }

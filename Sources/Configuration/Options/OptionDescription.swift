@@ -1,20 +1,18 @@
-/// One option of a plugin: the row of the table that feeds parsing, errors, help and documentation.
+/// The description of an option: parsing, diagnostics, help and documentation use it.
 public struct OptionDescription: Sendable, Hashable {
-  /// The name as written in a pipeline file, in snake case.
+  /// The name in a pipeline file, in snake case.
   public var name: String
   /// The type of the values.
   public var type: OptionType
-  /// The value when the option is not given, as one would write it in a pipeline file. `nil` leaves
-  /// it unset.
+  /// The default, as a pipeline file writes it; `nil` leaves the option unset.
   ///
-  /// An object takes its default from its own options; give `""` to have it present when it is not
-  /// written.
+  /// The default of an object consists of those of its options; `""` sets it if the file does not.
   public var defaultText: String?
   /// What the option does, in one sentence without a full stop.
   public var summary: String
-  /// Whether a file that leaves the option out is refused.
+  /// Whether every file must set the option.
   public var isRequired: Bool
-  /// Whether the value may be shown; `.open` by default.
+  /// Whether outputs may show the value; `.open` by default.
   public var secrecy: OptionSecrecy
 
   /// Creates the description of an option.
@@ -22,7 +20,8 @@ public struct OptionDescription: Sendable, Hashable {
   /// - Parameters:
   ///   - name: The name in snake case.
   ///   - type: The type of the values, with bounds.
-  ///   - defaultText: The default as written in a file; `nil`, the default, leaves the option unset.
+  ///   - defaultText: The default as written in a file; `nil`, the default, leaves the option
+  ///     unset.
   ///   - required: Whether a file must set the option; `false` by default.
   ///   - secrecy: Whether the value may be shown.
   ///   - summary: What the option does, in one sentence without a full stop.
@@ -41,15 +40,15 @@ public struct OptionDescription: Sendable, Hashable {
 
 /// Whether an option's value may be shown.
 public enum OptionSecrecy: Sendable, Hashable {
-  /// May be shown, as far as the file itself has it: what `${env:…}`, `${file:…}` and `${exec:…}` bring into
-  /// text is secret in every option.
+  /// May be shown, except for the values of `${env:…}`, `${file:…}` and `${exec:…}`, which are
+  /// secret in every option of type text.
   case open
-  /// Always printed as `•••`, and refused when it stands literally in a file (P019).
+  /// Always printed as `•••`; a literal value in a file is an error (P019).
   case secret
   /// A mapping of HTTP field names to values, some of which (`Authorization`, `X-Api-Key`) are
   /// secret.
   case secretHeaders
-  /// A URL. Its host may be shown; the values of its query, a password in it, and what `${…}` brings into
-  /// its path are secret.
+  /// A URL. Its host may be shown; the values of its query, a password, and expansions in its path
+  /// are secret.
   case url
 }

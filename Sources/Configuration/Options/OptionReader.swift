@@ -1,18 +1,17 @@
 import GQLRunJSON
 import GQLRunSupport
 
-/// Reads the text of a scalar as one type.
+/// Parses the text of a scalar as an option type.
 enum OptionReader {
-  /// Why a text is not of a type, with what would be.
+  /// The reason why a text is not a value of a type.
   struct Mismatch: Error {
-    /// What to write instead. May repeat the text, so it is only shown when the text stands in the
-    /// file.
+    /// What to write instead. May contain the text, so it is only shown if the text is in the file.
     var hint: String
-    /// Whether the text has the right form and only its value is not accepted.
+    /// Whether the text has the right form, but a value that is not accepted.
     var isOutOfRange = false
   }
 
-  /// The value of `text` as a scalar type; paths are taken relative to `folder`.
+  /// The value of `text` as a scalar type; paths are relative to `folder`.
   static func content(
     of text: String, as type: OptionType, folder: String
   ) throws(Mismatch) -> OptionValue.Content {
@@ -78,7 +77,7 @@ enum OptionReader {
       "write `\(text)s` or `\(text)ms`"
     }
     guard let unit = units.first(where: { $0.name == quantity.unit }) else {
-      throw Mismatch(hint: "`\(quantity.unit)` is no unit of time: \(units.map(\.name).listed)")
+      throw Mismatch(hint: "`\(quantity.unit)` is not a unit of time: \(units.map(\.name).listed)")
     }
     guard let nanoseconds = quantity.scaled(by: Int(unit.factor)) else {
       throw Mismatch(hint: "too large, or finer than a nanosecond", isOutOfRange: true)
@@ -106,10 +105,10 @@ enum OptionReader {
         ?? names.first { $0.lowercased() == quantity.unit.lowercased() + "b" }
       throw Mismatch(
         hint: meant.map { "write `\(text.dropLast(quantity.unit.count))\($0)`" }
-          ?? "`\(quantity.unit)` is no unit of size: \(names.listed)")
+          ?? "`\(quantity.unit)` is not a unit of size: \(names.listed)")
     }
     guard let bytes = quantity.scaled(by: unit.factor) else {
-      throw Mismatch(hint: "too large, or no whole number of bytes", isOutOfRange: true)
+      throw Mismatch(hint: "too large, or not a whole number of bytes", isOutOfRange: true)
     }
     return ByteSize(bytes: bytes)
   }
@@ -161,7 +160,7 @@ enum OptionReader {
 }
 
 extension [String] {
-  /// "a, b and c".
+  /// The elements as text: "a, b and c".
   var listed: String {
     guard let last, count > 1 else { return first ?? "" }
     return "\(dropLast().joined(separator: ", ")) and \(last)"

@@ -1,15 +1,16 @@
-/// Why a text is no duration or size.
+/// The reason why a text is not a duration or size.
 public struct OptionTextError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What to write instead.
   public var hint: String
 
+  /// The hint.
   public var description: String { hint }
 }
 
 extension Duration {
-  /// Reads a duration as pipeline files write it: `300ms`, `1.5s`, `2m`, `1h`.
+  /// Parses a duration as pipeline files write it: `300ms`, `1.5s`, `2m`, `1h`.
   ///
-  /// - Parameter wholeSeconds: Whether a fraction of a second is refused.
+  /// - Parameter wholeSeconds: Whether a fraction of a second is an error.
   public init(optionText: String, wholeSeconds: Bool = false) throws(OptionTextError) {
     self = try OptionReader.value(of: optionText, as: .duration(wholeSeconds: wholeSeconds)) {
       if case .duration(let duration) = $0 { duration } else { nil }
@@ -18,7 +19,7 @@ extension Duration {
 }
 
 extension ByteSize {
-  /// Reads a size as pipeline files write it: `512KiB`, `64MiB`, `10MB`.
+  /// Parses a size as pipeline files write it: `512KiB`, `64MiB`, `10MB`.
   public init(optionText: String) throws(OptionTextError) {
     self = try OptionReader.value(of: optionText, as: .size()) {
       if case .size(let size) = $0 { size } else { nil }

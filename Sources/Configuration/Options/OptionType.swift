@@ -1,7 +1,7 @@
-/// What may stand in an option of a plugin, and within which bounds.
+/// The type of an option, with bounds.
 ///
-/// An option's text is read by its own type and by nothing else, so what YAML 1.1 would make of
-/// `on`, `0123` or `1:30` never matters.
+/// Only the option's type decides how its text is parsed, so the implicit types of YAML 1.1 for
+/// `on`, `0123` or `1:30` have no effect.
 public indirect enum OptionType: Sendable, Hashable {
   /// `true` or `false`.
   case bool
@@ -11,12 +11,12 @@ public indirect enum OptionType: Sendable, Hashable {
   case double(in: ClosedRange<Double>? = nil)
   /// Any text.
   case string
-  /// Text that names a file or directory, taken relative to the pipeline file.
+  /// The path of a file or folder, relative to the folder of the pipeline file.
   case path
-  /// Text that is expanded anew for every request; see ``Template``.
+  /// Text that is expanded for every request; see ``Template``.
   case template
-  /// A number with a unit: `ms`, `s`, `m` or `h`. Where time is counted in seconds, a duration with a fraction of
-  /// a second is refused instead of rounded.
+  /// A number with a unit: `ms`, `s`, `m` or `h`. With `wholeSeconds`, a fraction of a second is an
+  /// error instead of being rounded.
   case duration(in: ClosedRange<Duration>? = nil, wholeSeconds: Bool = false)
   /// A whole number with a unit: `B`, `KB`, `MB`, `GB`, `KiB`, `MiB` or `GiB`.
   case size(in: ClosedRange<ByteSize>? = nil)
@@ -26,12 +26,11 @@ public indirect enum OptionType: Sendable, Hashable {
   case choice([String])
   /// Any number of values of one type.
   case list(OptionType)
-  /// Values of one type under names that the user chooses.
+  /// Values of one type, with names that the user chooses.
   case map(OptionType)
   /// A fixed set of named options.
   case object([OptionDescription])
-  /// Any value, as JSON would have it: `true`, `null` and numbers are what they look like unless they
-  /// are quoted. Nothing in it is expanded.
+  /// Any JSON value: unquoted `true`, `null` and numbers have their JSON types. Not expanded.
   case json
 }
 
@@ -44,7 +43,7 @@ extension OptionType {
     }
   }
 
-  /// What a reader is told to write, with its article: "a duration such as 300ms, 1.5s, 2m or 1h".
+  /// The expected value with its article, for messages: "a duration such as 300ms, 1.5s, 2m or 1h".
   public var expectation: String {
     switch self {
     case .bool: "true or false"

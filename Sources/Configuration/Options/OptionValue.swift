@@ -1,6 +1,6 @@
 public import GQLRunJSON
 
-/// A decoded option with the place it came from.
+/// A decoded option with its source location.
 public struct OptionValue: Sendable {
   /// A value of one of the types of options.
   public enum Content: Sendable {
@@ -12,23 +12,23 @@ public struct OptionValue: Sendable {
     case double(Double)
     /// Text, a path or a choice.
     case string(String)
-    /// Text with `${context:…}`, filled in for each request.
+    /// Text with `${context:…}`, expanded for each request.
     case template(Template)
     /// A duration.
     case duration(Duration)
     /// A number of bytes.
     case size(ByteSize)
-    /// From 0 to 1.
+    /// A share, from 0 to 1.
     case percentage(Double)
     /// A list, in the order of the file.
     case list([OptionValue])
-    /// In the order of the file.
+    /// A mapping of names to values, in the order of the file.
     case map([Entry])
     /// A section with options of its own.
     case object(PluginOptions)
     /// Any JSON value.
     case json(JSONValue)
-    /// Would have to run a command to be known, and was asked not to.
+    /// Not known, because commands are not run.
     case unresolved
   }
 
@@ -44,21 +44,21 @@ public struct OptionValue: Sendable {
 
   /// The value itself.
   public var content: Content
-  /// Where it was written; for a default, where the plugin was.
+  /// The source location; for a default, that of the plugin.
   public var location: FileLocation
-  /// How the value is shown: as it was written, before expansion; secrets are masked.
+  /// The text for output: as in the file, before expansion; secrets are masked.
   public var shownText: String
   /// Whether the value is the default of the option.
   public var isDefault: Bool
 }
 
 extension OptionValue {
-  /// Whether this very value would have needed a command that was not to be run.
+  /// Whether the value itself depends on a command that was not run.
   package var isUnknown: Bool {
     if case .unresolved = content { true } else { false }
   }
 
-  /// Whether any of it would have needed a command that was not to be run.
+  /// Whether the value, or a value in it, depends on a command that was not run.
   package var isUnresolved: Bool {
     switch content {
     case .unresolved: true

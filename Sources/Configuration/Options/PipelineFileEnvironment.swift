@@ -1,19 +1,19 @@
 import Foundation
 
-/// What a pipeline file may reach while it is read: variables, files, commands.
+/// The variables, files and commands that a pipeline file can use while it is loaded.
 ///
-/// Tests hand in dictionaries; `gqlrun pipeline check` leaves `execute` out, so that checking a
-/// file runs nothing.
+/// Tests provide dictionaries; `gqlrun pipeline check` omits `execute`, so that it runs no
+/// commands.
 public struct PipelineFileEnvironment: Sendable {
   /// The value of an environment variable.
   public var variable: @Sendable (_ name: String) -> String?
   /// The bytes of a file. The path is absolute, or relative to the working directory.
   public var readFile: @Sendable (_ path: String) throws -> [UInt8]
-  /// The standard output of a command given to the shell. When `nil`, no command is run.
+  /// Returns the standard output of a shell command; `nil` runs no commands.
   public var execute: (@Sendable (_ command: String) throws -> String)?
-  /// Whether `${exec:…}` stands for itself where no command is run; see ``withPlaceholders``.
+  /// Whether `${exec:…}` stays as it is if no command is run; see ``withPlaceholders``.
   package var showsPlaceholders = false
-  /// The value of a variable that is not set, and has no default in the file either.
+  /// Returns the value of a variable that is neither set nor has a default in the file.
   package var lastResort: @Sendable (_ name: String) -> String? = { _ in nil }
 
   /// Creates an environment from functions.
@@ -34,31 +34,35 @@ public struct PipelineFileEnvironment: Sendable {
     self.execute = execute
   }
 
-  /// Why something could not be read or run. The reason is printed: it must not hold secrets.
+  /// The reason why a variable, file or command is not available. It is printed, so it must not
+  /// contain secrets.
   public struct Failure: Error, Sendable, CustomStringConvertible {
     /// The reason, without secrets.
     public var reason: String
 
-    /// Creates a failure with a reason that may be printed.
+    /// Creates a failure.
+    ///
+    /// - Parameter reason: The reason, without secrets.
     public init(_ reason: String) {
       self.reason = reason
     }
 
+    /// The reason.
     public var description: String { reason }
   }
 
-  /// The same, without running commands.
+  /// The same environment, without commands.
   public var withoutCommands: PipelineFileEnvironment {
     var environment = self
     environment.execute = nil
     return environment
   }
 
-  /// The same for looking at a file: no command is run, and `${exec:…}` stands for itself in text. Options that
-  /// are not text have their defaults in its place.
+  /// The same environment for inspecting a file: no commands are run, and `${exec:…}` stays in text
+  /// as it is. Options of other types get their defaults.
   ///
-  /// A pipeline that was read so is for showing, and for finding out which programs it starts: sent to a
-  /// server, the placeholders would be sent.
+  /// Use the resulting pipeline for output, and to find out which programs it starts. Its requests
+  /// would contain the placeholders.
   public var withPlaceholders: PipelineFileEnvironment {
     var environment = withoutCommands
     environment.showsPlaceholders = true
@@ -67,12 +71,13 @@ public struct PipelineFileEnvironment: Sendable {
 }
 
 extension PipelineFileEnvironment {
-  /// The variables, files and shell of this process. A command has 30 seconds.
+  /// The variables, files and shell of this process. A command has a time limit of 30 seconds.
   public static var process: PipelineFileEnvironment { process(commandTime: .seconds(30)) }
 
   /// The variables, files and shell of this process.
   ///
-  /// - Parameter commandTime: After so long a command is ended, and with it the reading of the file.
+  /// - Parameter commandTime: The time limit of a command. When it is exceeded, the command is
+  ///   killed and loading fails.
   public static func process(commandTime: Duration) -> PipelineFileEnvironment {
     PipelineFileEnvironment(
       variable: { ProcessInfo.processInfo.environment[$0] },
@@ -80,14 +85,14 @@ extension PipelineFileEnvironment {
       execute: { try ShellCommand.output(of: $0, limit: maximumBytes, within: commandTime) })
   }
 
-  /// The most that is read from a file or a command, in bytes.
+  /// The largest file or output of a command, in bytes.
   package static let maximumBytes = 1 << 20
 
   private static func contents(of path: String) throws -> [UInt8] {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       throw Failure(
         FileManager.default.fileExists(atPath: path)
-          ? "it cannot be opened" : "there is no such file")
+          ? "it cannot be opened" : "it does not exist")
     }
     defer { try? handle.close() }
     do {

@@ -1,17 +1,16 @@
 public import GQLRunJSON
 
-/// The options of one plugin in one pipeline file: complete, typed, within bounds.
+/// The decoded options of an entry: complete, typed and within their bounds.
 ///
-/// Asking for an option that the plugin's table does not have, or as another type, is a mistake in
-/// the plugin and stops the program. The accessors come in two forms: `duration("timeout")` for an
-/// option that is required or has a default, `duration(ifGiven: "timeout")` for one that may be
-/// unset.
+/// Each type has two accessors: `duration("timeout")` for an option that is required or has a
+/// default, `duration(ifGiven: "timeout")` for one that may be unset. An option that the table does
+/// not have, or that has another type, is a precondition failure.
 public struct PluginOptions: Sendable {
-  /// The values by name, in the order of the table; unset options are left out.
+  /// The values by name, in the order of the table, without unset options.
   public private(set) var values: [(name: String, value: OptionValue)]
-  /// The names there are, set or not.
+  /// The names of all options, including unset ones.
   private let known: Set<String>
-  /// Where the options, or else the plugin, were written.
+  /// The source location of the options, or of the plugin if the file sets none.
   public let location: FileLocation
 
   init(values: [(name: String, value: OptionValue)], known: Set<String>, location: FileLocation) {
@@ -20,16 +19,16 @@ public struct PluginOptions: Sendable {
     self.location = location
   }
 
-  /// The value of an option, or `nil` when it is unset.
+  /// The value of an option; `nil` if it is unset.
   public subscript(name: String) -> OptionValue? {
-    precondition(known.contains(name), "this plugin describes no option `\(name)`")
+    precondition(known.contains(name), "the plugin has no option `\(name)`")
     return values.first { $0.name == name }?.value
   }
 
-  /// The source location of an option, or the plugin's when the file does not give it.
+  /// The source location of an option, or of the plugin if the file does not set the option.
   ///
-  /// - Parameter path: The option's name; a dotted path reaches into groups, maps and, by index,
-  ///   lists: `rules.0.message`.
+  /// - Parameter path: The option's name; a dotted path for members of groups and maps and, by
+  ///   index, elements of lists: `rules.0.message`.
   public func location(of path: String) -> FileLocation {
     var rest = path.split(separator: ".").map(String.init)[...]
     guard let name = rest.popFirst(), var value = values.first(where: { $0.name == name })?.value
@@ -49,7 +48,7 @@ public struct PluginOptions: Sendable {
     return value.location
   }
 
-  /// Whether any value would have needed a command that was not to be run.
+  /// Whether a value depends on a command that was not run.
   package var isUnresolved: Bool {
     values.contains { $0.value.isUnresolved }
   }
@@ -70,13 +69,13 @@ extension PluginOptions {
   public func duration(_ name: String) -> Duration { given(name, duration(ifGiven: name)) }
   /// The size of an option that always has a value.
   public func size(_ name: String) -> ByteSize { given(name, size(ifGiven: name)) }
-  /// From 0 to 1.
+  /// The share of an option that always has a value, from 0 to 1.
   public func percentage(_ name: String) -> Double { given(name, percentage(ifGiven: name)) }
   /// The section of an option that always has a value.
   public func object(_ name: String) -> PluginOptions { given(name, object(ifGiven: name)) }
   /// The secret of an option that always has a value.
   public func secret(_ name: String) -> SecretString { given(name, secret(ifGiven: name)) }
-  /// The word chosen, as one of an enumeration whose raw values are the option's choices.
+  /// The choice, as a case of an enumeration whose raw values are the option's choices.
   public func choice<Choice: RawRepresentable<String>>(
     _ name: String, as type: Choice.Type = Choice.self
   ) -> Choice {
@@ -100,7 +99,8 @@ extension PluginOptions {
     read(name) { if case .double(let value) = $0 { value } else { nil } }
   }
 
-  /// Text, a path (already relative to the working directory), or the word of a choice.
+  /// The text of an option: text, a path relative to the working directory, or the word of a
+  /// choice; `nil` if it is not set.
   public func string(ifGiven name: String) -> String? {
     read(name) { if case .string(let value) = $0 { value } else { nil } }
   }
@@ -120,7 +120,7 @@ extension PluginOptions {
     read(name) { if case .size(let value) = $0 { value } else { nil } }
   }
 
-  /// From 0 to 1.
+  /// The share of an option, from 0 to 1; `nil` if it is not set.
   public func percentage(ifGiven name: String) -> Double? {
     read(name) { if case .percentage(let value) = $0 { value } else { nil } }
   }
@@ -140,7 +140,7 @@ extension PluginOptions {
     string(ifGiven: name).map(SecretString.init)
   }
 
-  /// The word of a choice as a case of an enumeration; `nil` if the option is not set.
+  /// The choice as a case of an enumeration; `nil` if the option is not set.
   public func choice<Choice: RawRepresentable<String>>(
     ifGiven name: String, as type: Choice.Type = Choice.self
   ) -> Choice? {
@@ -204,7 +204,7 @@ extension PluginOptions {
   private func read<Value>(
     _ name: String, _ extract: (OptionValue.Content) -> Value?
   ) -> Value? {
-    // Unresolved values are met by checks only: no plugin is made of them.
+    // Only checks have unresolved values; no interceptor is created from them.
     self[name].flatMap { $0.isUnknown ? nil : extracted(name, $0, extract) }
   }
 

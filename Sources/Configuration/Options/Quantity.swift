@@ -1,10 +1,10 @@
-/// A number with a unit, as text: how durations, sizes and percentages are read.
+/// A number with a unit, parsed from text: a duration, size or percentage.
 ///
-/// The number is kept exact: `0.1s` is 100 milliseconds and not a bit less.
+/// The number is exact: `0.1s` is 100 milliseconds.
 struct Quantity {
   /// The digits without the decimal point.
   var digits: Int
-  /// How many of the digits stand behind the decimal point.
+  /// The number of digits after the decimal point.
   var decimals: Int
   var unit: String
 
@@ -37,7 +37,7 @@ struct Quantity {
     self.unit = String(rest)
   }
 
-  /// The quantity in multiples of `factor`, or `nil` when it is no whole number or too large.
+  /// The quantity times `factor`; `nil` if that is not a whole number, or too large.
   func scaled(by factor: Int) -> Int? {
     let (product, overflow) = digits.multipliedReportingOverflow(by: factor)
     guard !overflow else { return nil }

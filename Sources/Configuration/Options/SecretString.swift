@@ -1,4 +1,4 @@
-/// Text that must not be seen: it prints as `•••` wherever it is interpolated, dumped or mirrored.
+/// A secret text, which is printed, dumped and reflected as `•••`.
 public struct SecretString: Sendable, Hashable {
   private let value: String
 
@@ -7,13 +7,13 @@ public struct SecretString: Sendable, Hashable {
     self.value = value
   }
 
-  /// The text itself, for the one place that sends it.
+  /// The text itself, for code that sends it.
   public func reveal() -> String { value }
 
   /// Whether the text is empty.
   public var isEmpty: Bool { value.isEmpty }
 
-  /// How anything secret is printed.
+  /// The text that outputs show instead of a secret.
   public static let redacted = "•••"
 }
 

@@ -1,6 +1,6 @@
-/// Recognises texts that have the form of a credential. Names are judged by ``SecretNames``.
+/// Recognizes texts that have the form of a credential; see ``SecretNames`` for names.
 package enum SecretText {
-  /// Whether text has the form of a well-known kind of credential.
+  /// Whether a text has the form of a well-known kind of credential.
   package static func looksSecret(_ text: String) -> Bool {
     text.split { $0.isWhitespace || $0 == "," || $0 == ";" || $0 == "=" || $0 == "/" || $0 == ":" }
       .contains { isCredential($0) }

@@ -1,6 +1,6 @@
-/// Text with places that are filled from a request's context: `tenant-${context:tenant}`.
+/// Text with placeholders for context values of a request: `tenant-${context:tenant}`.
 ///
-/// Everything else that a pipeline file can expand was expanded when the file was read.
+/// All other expansions were replaced when the file was loaded.
 public struct Template: Sendable, Hashable {
   package enum Part: Sendable, Hashable {
     case text(String)
@@ -13,12 +13,12 @@ public struct Template: Sendable, Hashable {
     self.parts = parts
   }
 
-  /// Text without anything to fill in.
+  /// Creates a template without placeholders.
   public init(_ text: String) {
     self.init(parts: [.text(text)])
   }
 
-  /// The names of the context values that the template needs, without those that have a default.
+  /// The names of the required context values: those without a default.
   public var requiredNames: [String] {
     parts.compactMap { if case .context(let name, nil) = $0 { name } else { nil } }
   }
@@ -28,9 +28,9 @@ public struct Template: Sendable, Hashable {
     parts.allSatisfy { if case .text = $0 { true } else { false } }
   }
 
-  /// The text with its places filled.
+  /// The text with its placeholders replaced.
   ///
-  /// - Throws: ``MissingValue`` for a value that is neither there nor has a default.
+  /// - Throws: ``MissingValue`` for a value that the context does not have and that has no default.
   public func text(_ value: (_ name: String) -> String?) throws(MissingValue) -> String {
     var result = ""
     for part in parts {
@@ -44,11 +44,12 @@ public struct Template: Sendable, Hashable {
     return result
   }
 
-  /// A value that a template needs and that the request's context does not have.
+  /// A context value that a template requires and that the request does not have.
   public struct MissingValue: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name of the missing value.
     public var name: String
 
+    /// The name, and how to set the value.
     public var description: String {
       "the request's context has no value `\(name)`; "
         + "set it, or give a default: ${context:\(name):-…}"

@@ -83,7 +83,7 @@ public struct ProjectFile: Sendable {
     do {
       bytes = try environment.readFile(path)
     } catch {
-      let reason = (error as? PipelineFileEnvironment.Failure)?.reason ?? "no reason is known"
+      let reason = (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown"
       throw PipelineDiagnostics(
         [
           PipelineDiagnostic(

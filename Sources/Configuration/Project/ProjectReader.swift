@@ -18,7 +18,7 @@ struct ProjectReader {
   mutating func read(_ bytes: [UInt8]) -> [ProjectFile.Project] {
     let start = FileLocation(file: file, line: 1, column: 1)
     guard bytes.count <= PipelineFileEnvironment.maximumBytes else {
-      report("the file is larger than 1 MiB", start, "no project file is that long")
+      report("the file is larger than 1 MiB", start, "split it into several files")
       return []
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -127,7 +127,7 @@ struct ProjectReader {
         guard let name = HTTPField.Name(header.key), HTTPField.isValidValue(value) else {
           report(
             "`\(header.key)` cannot be sent as an HTTP field", header.keyLocation,
-            "letters, digits and `-` in the name, no line breaks in the value")
+            "use letters, digits and `-` in the name, and no line breaks in the value")
           continue
         }
         headers.append(HTTPField(name: name, value: value))

@@ -81,7 +81,7 @@ package enum ShellCommand {
       return try output(of: command, limit: limit, child: child)
     } catch {
       guard child.wasKilled else { throw error }
-      throw Failure("it took longer than \(time.optionText) and was ended")
+      throw Failure("it took longer than \(time.optionText) and was killed")
     }
   }
 
@@ -89,7 +89,7 @@ package enum ShellCommand {
     of command: String, limit: Int, child handle: Child?
   ) throws(Failure) -> String {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw Failure("no pipe could be made") }
+    guard pipe(&ends) == 0 else { throw Failure("no pipe could be created") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let child: pid_t
     do throws(Failure) {

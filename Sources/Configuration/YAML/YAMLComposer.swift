@@ -55,7 +55,7 @@ package struct YAMLComposer {
         }
         guard let next = renamingKey(at: context.mark, in: attempt, round: renamed.count) else {
           report(
-            "a key of this mapping is given twice", location(context.mark, length: 1), .duplicateKey
+            "a key of this mapping is repeated", location(context.mark, length: 1), .duplicateKey
           )
           return nil
         }
@@ -73,7 +73,7 @@ package struct YAMLComposer {
     let shown = names.prefix(3).map { "`\($0.prefix(60))`" }.joined(separator: ", ")
     let rest = names.count > 3 ? " and \(names.count - 3) more keys of this mapping" : ""
     report(
-      "\(shown)\(rest) \(names.count == 1 ? "is" : "are") given more than once",
+      "\(shown)\(rest) \(names.count == 1 ? "is" : "are") repeated",
       location(mark, length: 1), .duplicateKey,
       hint: "keep one of each; further repeated keys are reported after that")
   }
@@ -85,7 +85,7 @@ extension YAMLComposer {
     guard depth <= YAMLGuard.maximumDepth else {
       report(
         "nested more than \(YAMLGuard.maximumDepth) levels deep", location,
-        hint: "no \(source.kind.name) needs that")
+        hint: "use fewer nested levels")
       return nil
     }
     guard node.anchor == nil else {
@@ -137,8 +137,8 @@ extension YAMLComposer {
   /// Reports a repeated key at the later of the two source locations, in either order of discovery.
   private mutating func reportRepeated(_ key: String, _ one: FileLocation, _ other: FileLocation) {
     report(
-      "`\(key)` is given twice", max(one, other), .duplicateKey,
-      hint: "first given in line \(min(one, other).line)")
+      "`\(key)` is repeated", max(one, other), .duplicateKey,
+      hint: "first used in line \(min(one, other).line)")
   }
 }
 
@@ -289,8 +289,8 @@ extension YAMLComposer {
       report("not valid YAML: \(context)\(problem)", location, hint: hint(for: problem, location))
     case YamlError.composer(_, let problem, let mark, _) where problem.contains("another document"):
       report(
-        "a \(source.kind.name) holds one YAML document", location(mark, length: 3),
-        hint: "put this one into a file of its own")
+        "a \(source.kind.name) contains one YAML document", location(mark, length: 3),
+        hint: "move this one to another file")
     case YamlError.composer(_, let problem, let mark, _):
       report("not valid YAML: \(problem)", location(mark, length: 1))
     default:
@@ -303,10 +303,10 @@ extension YAMLComposer {
     var view = String.UnicodeScalarView()
     view.append(contentsOf: line)
     if problem.contains("','") && String(view).contains("${") {
-      return "inside { } and [ ] an expansion stands in quotes: \"${env:NAME}\""
+      return "quote an expansion inside { } and [ ]: \"${env:NAME}\""
     }
-    if problem.contains("mapping values") { return "put text that contains `: ` in quotes" }
-    if problem.contains("start any token") { return "put this text in quotes" }
+    if problem.contains("mapping values") { return "quote text that contains `: `" }
+    if problem.contains("start any token") { return "quote this text" }
     return nil
   }
 }

@@ -96,7 +96,7 @@ struct YAMLGuard {
           reportedDepth = true
           report(
             "nested more than \(Self.maximumDepth) levels deep", index, position, 1,
-            hint: "no \(source.kind.name) needs that")
+            hint: "use fewer nested levels")
         }
       case "]" where flowDepth > 0, "}" where flowDepth > 0:
         flowDepth -= 1

@@ -127,7 +127,7 @@ enum SchemaSDL {
       nin: [String!]
       "A regular expression that matches somewhere in the value."
       regex: String
-      "A pattern for the whole value, where `*` stands for any text and `?` for one character."
+      "A pattern for the whole value, where `*` matches any text and `?` one character."
       glob: String
     }
 

@@ -14,6 +14,7 @@ public struct SourceLocation: Sendable, Hashable, Comparable {
     self.offset = offset
   }
 
+  /// Orders locations by offset.
   public static func < (lhs: SourceLocation, rhs: SourceLocation) -> Bool {
     lhs.offset < rhs.offset
   }

@@ -74,18 +74,18 @@ extension Attempt {
   private func run(_ request: GraphQLRequest, from index: Int) async -> ResponseStream {
     do {
       try Task.checkCancellation()
-      guard index < route.links.count else { return try await network(request) }
-      switch route.links[index] {
-      case .graphQL(let stop):
+      guard index < route.graphQLSteps.count else { return try await network(request) }
+      switch route.graphQLSteps[index] {
+      case .graphQL(let step):
         let next = NextGraphQL { [self] request in
           // Reading the first result here runs the interceptors below with the task-local values
           // that the interceptor above has set around its call.
           await run(numbered(request), from: index + 1).withFirstResultRead()
         }
-        return try await stop.interceptor.intercept(
-          request, context: context(stop.id, request), next: next)
-      case .cacheRead(let stop):
-        return try await readCache(stop, request) { [self] in await run($0, from: index + 1) }
+        return try await step.interceptor.intercept(
+          request, context: context(step.id, request), next: next)
+      case .cacheRead(let step):
+        return try await readCache(step, request) { [self] in await run($0, from: index + 1) }
       }
     } catch {
       return ResponseStream(failing: error)
@@ -101,7 +101,7 @@ extension Attempt {
   }
 
   private func readCache(
-    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest,
+    _ step: Route.Step<any CacheInterceptor>, _ request: GraphQLRequest,
     network: @escaping @Sendable (GraphQLRequest) async -> ResponseStream
   ) async throws -> ResponseStream {
     let policy = policy(of: request)
@@ -109,19 +109,19 @@ extension Attempt {
     case .never:
       return await network(request)
     case .only:
-      return ResponseStream(try await onlyCached(stop, request))
+      return ResponseStream(try await onlyCached(step, request))
     case .first:
-      if let response = try await cached(stop, request) { return ResponseStream(response) }
+      if let response = try await cached(step, request) { return ResponseStream(response) }
       return await network(request)
     case .firstAndNetwork:
-      guard state.consultCacheOnce(), let response = try await cached(stop, request) else {
+      guard state.consultCacheOnce(), let response = try await cached(step, request) else {
         return await network(request)
       }
       return ResponseStream(response).followed { await network(request) }
     case .afterFailure:
       return await network(request).mapErrors { [self] error in
         guard (error as? ChainError)?.isNetworkFailure == true,
-          let response = try await cached(stop, request, isAfterFailure: true)
+          let response = try await cached(step, request, isAfterFailure: true)
         else { throw error }
         return response
       }
@@ -149,46 +149,46 @@ extension Attempt {
 
   /// The cached result, or `nil`. A cache that cannot be read counts as a miss.
   private func cached(
-    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest,
+    _ step: Route.Step<any CacheInterceptor>, _ request: GraphQLRequest,
     isAfterFailure: Bool = false
   ) async throws -> GraphQLResponse? {
     do {
       guard
-        case .hit(let response) = try await read(stop, request, isAfterFailure: isAfterFailure)
+        case .hit(let response) = try await read(step, request, isAfterFailure: isAfterFailure)
       else { return nil }
       return response
     } catch let retry as ChainRetry {
       throw retry
     } catch {
       services.logger.warning(
-        "the cache could not be read", metadata: ["entry": "\(stop.id)", "error": "\(error)"])
+        "the cache could not be read", metadata: ["entry": "\(step.id)", "error": "\(error)"])
       return nil
     }
   }
 
   private func onlyCached(
-    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest
+    _ step: Route.Step<any CacheInterceptor>, _ request: GraphQLRequest
   ) async throws -> GraphQLResponse {
-    switch try await read(stop, request) {
+    switch try await read(step, request) {
     case .hit(let response): return response
     case .miss(let missing, let staleness):
       let what = missing.map { "`\($0)` of " } ?? ""
       let why = staleness.map { "is stale in the cache (\($0))" } ?? "is not in the cache"
       throw ChainError(
         .cache, .cacheMiss,
-        "\(what)\(request.label) \(why), and the policy cache-only asks nobody else",
-        entry: stop.id)
+        "\(what)\(request.label) \(why), and the policy cache-only does not use the network",
+        entry: step.id)
     }
   }
 
   private func read(
-    _ stop: Route.Stop<any CacheInterceptor>, _ request: GraphQLRequest,
+    _ step: Route.Step<any CacheInterceptor>, _ request: GraphQLRequest,
     isAfterFailure: Bool = false
   ) async throws -> CacheReadOutcome {
     do {
-      var context = context(stop.id, request)
+      var context = context(step.id, request)
       context.isAfterFailure = isAfterFailure
-      let outcome = try await stop.interceptor.read(request, context: context)
+      let outcome = try await step.interceptor.read(request, context: context)
       guard case .hit(var response) = outcome else { return outcome }
       response.attempt = number
       response.timing.total = services.clock.now() - start
@@ -201,7 +201,7 @@ extension Attempt {
       throw error
     } catch {
       throw ChainError(
-        .cache, .cacheReadFailed, "the cache could not be read", entry: stop.id, cause: error)
+        .cache, .cacheReadFailed, "the cache could not be read", entry: step.id, cause: error)
     }
   }
 }
@@ -246,7 +246,7 @@ extension Attempt {
         try missing.check(request, entry: parser.id)
         return nil
       }
-      missing.came()
+      missing.noteResult()
       result.attempt = number
       result.http = result.http ?? head
       result.isReplayed = isReplayed
@@ -268,9 +268,9 @@ extension Attempt {
         .chain, .noResult, "no plugin of the chain sends requests; add `- fetch`",
         entry: PluginStage.http.rawValue)
     }
-    let stop = route.http[index]
-    var response = try await stop.interceptor.intercept(
-      message, context: context(stop.id, request),
+    let step = route.http[index]
+    var response = try await step.interceptor.intercept(
+      message, context: context(step.id, request),
       next: NextHTTP { [self] in try await http($0, request, from: index + 1) })
     // The innermost interceptor knows what was sent.
     if !response.knowsSecrets {
@@ -281,9 +281,9 @@ extension Attempt {
   }
 
   private func writeTarget(_ request: GraphQLRequest) async throws -> CacheWriteTarget? {
-    guard let stop = route.cacheWrite else { return nil }
-    var target = try await stop.interceptor.prepareWrite(
-      for: request, context: context(stop.id, request))
+    guard let step = route.cacheWrite else { return nil }
+    var target = try await step.interceptor.prepareWrite(
+      for: request, context: context(step.id, request))
     if routes.isStoreRequired { target?.isRequired = true }
     return target
   }
@@ -307,10 +307,10 @@ extension ResponseStream {
   fileprivate func followed(
     by rest: @escaping @Sendable () async -> ResponseStream
   ) -> ResponseStream {
-    let sequel = Sequel(rest)
+    let following = DeferredStream(rest)
     return ResponseStream(pull: {
       if let response = try await next() { return response }
-      return try await sequel.next()
+      return try await following.next()
     })
   }
 }
@@ -321,7 +321,7 @@ private final class MissingResult: Sendable {
 
   init(of request: GraphQLRequest) { isMissing = Atomic(request.operationType != .subscription) }
 
-  func came() { isMissing.store(false, ordering: .relaxed) }
+  func noteResult() { isMissing.store(false, ordering: .relaxed) }
 
   /// Call this at the end of the stream.
   func check(_ request: GraphQLRequest, entry: String) throws {
@@ -333,7 +333,7 @@ private final class MissingResult: Sendable {
 }
 
 /// A stream that is created by its first read.
-private actor Sequel {
+private actor DeferredStream {
   private let begin: @Sendable () async -> ResponseStream
   private var stream: ResponseStream?
 

@@ -17,7 +17,7 @@ public struct ChainContext: Sendable {
     var isAfterFailure = false
     var retryCause: (any Error)?
     /// The error taps that receive reported errors.
-    var listeners: [Route.Stop<any ErrorTap>] = []
+    var taps: [Route.Step<any ErrorTap>] = []
   }
 
   private var shared: Shareable<Shared>
@@ -100,7 +100,7 @@ public struct ChainContext: Sendable {
   ///
   /// The outcome that a tap returns is ignored.
   public func report(_ error: any Error) async {
-    for tap in shared.value.listeners {
+    for tap in shared.value.taps {
       var context = self
       context.entryID = tap.id
       _ = await tap.interceptor.tap(error, request: request, context: context)

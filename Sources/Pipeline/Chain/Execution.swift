@@ -87,8 +87,8 @@ final class Execution: Sendable {
       guard progress.number < Self.maximumAttempts else {
         throw ChainError(
           .chain, .tooManyAttempts,
-          "\(progress.request.label) was tried \(progress.number) times, the most a chain allows; "
-            + "an interceptor keeps asking for a retry: bound it with `max-retry`",
+          "\(progress.request.label) was attempted \(progress.number) times, the maximum of a "
+            + "chain; an interceptor keeps asking for a retry: bound it with `max-retry`",
           cause: retry.cause)
       }
       progress.number += 1
@@ -138,9 +138,9 @@ extension Execution {
     guard let pending = response.pendingWrite else { return response }
     let write = pending as? TrackedWrite ?? TrackedWrite(pending, request: currentRequest)
     var response = response
-    if response.source == .server, let stop = attempt.route.cacheWrite {
+    if response.source == .server, let step = attempt.route.cacheWrite {
       response.pendingWrite = write
-      try await commit(response, write.request, stop, attempt)
+      try await commit(response, write.request, step, attempt)
     }
     // Has no effect after a commit; otherwise the cache interceptor has refused the write.
     await write.rollback()
@@ -151,12 +151,12 @@ extension Execution {
 
   private func commit(
     _ response: GraphQLResponse, _ request: GraphQLRequest,
-    _ stop: Route.Stop<any CacheInterceptor>, _ attempt: Attempt
+    _ step: Route.Step<any CacheInterceptor>, _ attempt: Attempt
   ) async throws {
     do {
       try Task.checkCancellation()
-      try await stop.interceptor.write(
-        response, for: request, context: attempt.context(stop.id, request))
+      try await step.interceptor.write(
+        response, for: request, context: attempt.context(step.id, request))
     } catch let retry as ChainRetry {
       throw retry
     } catch let error as ChainError {
@@ -170,11 +170,11 @@ extension Execution {
       // logged when it was opened.
       routes.services.logger.log(
         level: error.code == .readOnly ? .debug : .warning,
-        "the result was not kept: \(error)", metadata: ["operation": "\(request.label)"])
+        "the result was not stored: \(error)", metadata: ["operation": "\(request.label)"])
     } catch {
       throw ChainError(
-        .cache, .cacheWriteFailed, "the result of \(request.label) could not be kept",
-        entry: stop.id, cause: error)
+        .cache, .cacheWriteFailed, "the result of \(request.label) could not be stored",
+        entry: step.id, cause: error)
     }
   }
 }

@@ -42,8 +42,8 @@ public struct HTTPProxy: Sendable, Hashable {
       case "socks5", "socks5h": kind = .socks5
       default:
         throw InvalidURL(
-          reason: "http:// and socks5h:// are the ways in which proxies are spoken to, not "
-            + "\(scheme):// (the connection to the server is encrypted inside of the tunnel)")
+          reason: "the schemes http and socks5h are supported, not \(scheme) (connections to "
+            + "servers are encrypted inside of the tunnel)")
       }
       rest = url[mark.upperBound...]
     }
@@ -63,11 +63,11 @@ public struct HTTPProxy: Sendable, Hashable {
     let name = authority[..<(colon ?? authority.endIndex)]
     host = String(bracket == nil ? name : name.dropFirst().dropLast())
     guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      throw InvalidURL(reason: "it names no host")
+      throw InvalidURL(reason: "it has no host")
     }
     let digits = colon.map { authority[authority.index(after: $0)...] } ?? "1080"
     guard let port = Int(digits), (1...65_535).contains(port) else {
-      throw InvalidURL(reason: "its port is no number from 1 to 65535")
+      throw InvalidURL(reason: "its port is not a number from 1 to 65535")
     }
     self.port = port
   }

@@ -86,6 +86,7 @@ extension CacheInterceptor {
   /// `nil`: data without a rule never expires.
   public var maxAge: Duration? { nil }
 
+  /// `nil`: stale data is not used.
   public var maxStale: Duration? { nil }
 
   /// Returns a miss.

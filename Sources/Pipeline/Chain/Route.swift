@@ -2,52 +2,53 @@ import GQLRunLanguage
 
 /// The interceptors of one request, by stage: those of the entries whose condition holds.
 final class Route: Sendable {
-  struct Stop<Interceptor: Sendable>: Sendable {
+  /// An interceptor with its entry.
+  struct Step<Interceptor: Sendable>: Sendable {
     /// The identifier of the entry.
     var id: String
     var interceptor: Interceptor
   }
 
-  enum Link: Sendable {
-    case graphQL(Stop<any GraphQLInterceptor>)
-    case cacheRead(Stop<any CacheInterceptor>)
+  enum GraphQLStep: Sendable {
+    case graphQL(Step<any GraphQLInterceptor>)
+    case cacheRead(Step<any CacheInterceptor>)
   }
 
   /// The GraphQL interceptors and cache reads, in chain order.
-  let links: [Link]
+  let graphQLSteps: [GraphQLStep]
   /// The HTTP interceptors, from the outermost to the fetch.
-  let http: [Stop<any HTTPInterceptor>]
-  let parser: Stop<any ResponseParsingInterceptor>?
-  let cacheWrite: Stop<any CacheInterceptor>?
-  let taps: [Stop<any ErrorTap>]
+  let http: [Step<any HTTPInterceptor>]
+  let parser: Step<any ResponseParsingInterceptor>?
+  let cacheWrite: Step<any CacheInterceptor>?
+  let taps: [Step<any ErrorTap>]
 
   convenience init(_ entries: [PipelineEntry], for request: GraphQLRequest) {
     self.init(entries) { $0.condition.holds(for: request) }
   }
 
-  init(_ entries: [PipelineEntry], where isOn: (PipelineEntry) -> Bool) {
-    var links: [Link] = []
-    var http: [Stop<any HTTPInterceptor>] = []
-    var parser: Stop<any ResponseParsingInterceptor>?
-    var cacheWrite: Stop<any CacheInterceptor>?
-    var taps: [Stop<any ErrorTap>] = []
+  init(_ entries: [PipelineEntry], where applies: (PipelineEntry) -> Bool) {
+    var graphQLSteps: [GraphQLStep] = []
+    var http: [Step<any HTTPInterceptor>] = []
+    var parser: Step<any ResponseParsingInterceptor>?
+    var cacheWrite: Step<any CacheInterceptor>?
+    var taps: [Step<any ErrorTap>] = []
     // An HTTP interceptor below the fetch encloses those above it: it receives a response after
     // them.
-    var below: [Stop<any HTTPInterceptor>] = []
-    var fetch: Stop<any HTTPInterceptor>?
-    for entry in entries where isOn(entry) {
+    var below: [Step<any HTTPInterceptor>] = []
+    var fetch: Step<any HTTPInterceptor>?
+    for entry in entries where applies(entry) {
       for part in entry.parts {
         switch part {
         case .graphQL(let interceptor):
-          links.append(.graphQL(.init(id: entry.id, interceptor: interceptor)))
+          graphQLSteps.append(.graphQL(.init(id: entry.id, interceptor: interceptor)))
         case .cacheRead(let interceptor):
-          links.append(.cacheRead(.init(id: entry.id, interceptor: interceptor)))
+          graphQLSteps.append(.cacheRead(.init(id: entry.id, interceptor: interceptor)))
         case .http(let interceptor):
-          let stop = Stop(id: entry.id, interceptor: interceptor)
+          let step = Step(id: entry.id, interceptor: interceptor)
           if fetch != nil || entry.placement?.kind == .step {
-            below.insert(stop, at: 0)
+            below.insert(step, at: 0)
           } else {
-            http.append(stop)
+            http.append(step)
           }
         case .fetch(let interceptor): fetch = .init(id: entry.id, interceptor: interceptor)
         case .parsing(let interceptor): parser = .init(id: entry.id, interceptor: interceptor)
@@ -57,7 +58,7 @@ final class Route: Sendable {
         }
       }
     }
-    self.links = links
+    self.graphQLSteps = graphQLSteps
     self.http = below + http + [fetch].compactMap { $0 }
     self.parser = parser
     self.cacheWrite = cacheWrite
@@ -68,8 +69,8 @@ final class Route: Sendable {
   /// cache if their request asks for it.
   func defaultPolicy(for type: OperationType) -> CachePolicy {
     var policy = CachePolicy.networkOnly
-    for case .cacheRead(let stop) in links {
-      policy = stop.interceptor.defaultPolicy ?? .cacheFirst
+    for case .cacheRead(let step) in graphQLSteps {
+      policy = step.interceptor.defaultPolicy ?? .cacheFirst
     }
     let isForSubscriptions = policy == .noCache || policy == .cacheOnly
     return type == .subscription && !isForSubscriptions ? .networkOnly : policy
@@ -77,7 +78,7 @@ final class Route: Sendable {
 
   /// Whether a request reads the cache before it uses the network.
   func readsCacheFirst(_ request: GraphQLRequest) -> Bool {
-    let hasCacheRead = links.contains { if case .cacheRead = $0 { true } else { false } }
+    let hasCacheRead = graphQLSteps.contains { if case .cacheRead = $0 { true } else { false } }
     guard hasCacheRead, request.operationType == .query else { return false }
     switch request.cachePolicy ?? defaultPolicy(for: request.operationType) {
     case .cacheFirst, .cacheOnly, .cacheAndNetwork: return true
@@ -98,21 +99,21 @@ final class Routes: Sendable {
   private let entries: [PipelineEntry]
   private let common: (route: Route, shared: Shareable<ChainContext.Shared>)?
   /// The shared values, without the error taps of a route.
-  private let told: ChainContext.Shared
+  private let sharedValues: ChainContext.Shared
 
   init(_ pipeline: Pipeline, _ services: Services) {
     builder = pipeline.endpoint.map { HTTPRequestBuilder(endpoint: $0) }
     self.services = services
     isStoreRequired = pipeline.store.isRequired
     entries = pipeline.entries
-    told = ChainContext.Shared(
+    sharedValues = ChainContext.Shared(
       services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages)
     guard entries.allSatisfy({ $0.condition == .always }) else {
       common = nil
       return
     }
     let route = Route(entries) { _ in true }
-    common = (route, Shareable(told.heard(by: route)))
+    common = (route, Shareable(sharedValues.with(tapsOf: route)))
   }
 
   func route(for request: GraphQLRequest) -> Route {
@@ -121,14 +122,14 @@ final class Routes: Sendable {
 
   /// The shared context of a route's interceptors.
   func shared(by route: Route) -> Shareable<ChainContext.Shared> {
-    common?.shared ?? Shareable(told.heard(by: route))
+    common?.shared ?? Shareable(sharedValues.with(tapsOf: route))
   }
 }
 
 extension ChainContext.Shared {
-  fileprivate func heard(by route: Route) -> Self {
+  fileprivate func with(tapsOf route: Route) -> Self {
     var shared = self
-    shared.listeners = route.taps
+    shared.taps = route.taps
     return shared
   }
 }

@@ -1,4 +1,4 @@
-/// An entry of a chain as the file has it: a plugin with the keys next to it.
+/// An entry of a chain as the file writes it: a plugin with the keys next to it.
 struct ChainEntry {
   /// The most entries of a chain, and the most changes to a chain. Every entry is checked against
   /// the others.

@@ -1,11 +1,12 @@
 /// Checks the placements of a chain's plugins against their traits.
 ///
-/// The rules themselves are the plugins': see ``Placement``. Three hold for every chain: plugins of a
-/// stage are together (P009), something answers (P010), and restarts are bounded (P015).
+/// The rules themselves are the plugins': see ``Placement``. Three rules hold for every chain:
+/// plugins of a stage are adjacent (P009), a plugin answers requests (P010), and restarts are
+/// bounded (P015).
 struct ChainRules {
   let drafts: [ChainDraft]
   let features: Set<PipelineFeature>
-  /// Whether entries name unknown plugins, so that no plugin can be said to be missing.
+  /// Whether entries have unknown plugins, so that no plugin is reported as missing.
   let hasUnknown: Bool
   /// The source location of the key `chain`.
   let location: FileLocation
@@ -27,14 +28,15 @@ struct ChainRules {
 }
 
 extension ChainRules {
-  /// All rules about one entry. Of those with one code that want it moved, the first is reported.
+  /// Checks the rules of an entry. Of several rules with one code that would move it, reports the
+  /// first.
   private mutating func check(_ index: Int) {
     let placement = drafts[index].placement
     for rule in placement.rules {
       guard case .once(let traits) = rule.condition, let other = first(traits), other < index
       else { continue }
       report(
-        rule, index, "a chain \(rule.text) once, and \(named(other)) does already", rule.remedy)
+        rule, index, "a chain \(rule.text) once, and \(named(other)) already does", rule.remedy)
       return
     }
     var moved: Set<Move> = []
@@ -43,7 +45,7 @@ extension ChainRules {
     checkRestarts(index)
   }
 
-  /// A reported wish to move an entry up or down.
+  /// A reported violation that moving an entry would fix.
   private struct Move: Hashable {
     var code: PipelineDiagnostic.Code
     var isUp: Bool
@@ -86,7 +88,7 @@ extension ChainRules {
     }
   }
 
-  /// A plugin that only surrounds is among those of its stage.
+  /// Checks that a wrapping plugin is among those of its stage.
   private mutating func checkStage(
     _ index: Int, _ code: PipelineDiagnostic.Code, _ moved: inout Set<Move>
   ) {
@@ -100,7 +102,7 @@ extension ChainRules {
       "move it \(side) \(quoted(other))")
   }
 
-  /// Above or below which entry one belongs that is not among those of its stage.
+  /// The entry that a plugin outside of its stage belongs above or below.
   private func stageMove(_ index: Int) -> (PluginStage, other: Int, isUp: Bool)? {
     let placement = drafts[index].placement
     let fetch = first(.fetches)
@@ -117,14 +119,14 @@ extension ChainRules {
     return (.http, read, false)
   }
 
-  /// P015, for plugins without a rule of their own about what bounds restarts.
+  /// P015, for plugins without a rule of their own about bounded restarts.
   private mutating func checkRestarts(_ index: Int) {
     guard drafts[index].traits.contains(.restarts) else { return }
     guard let bound = first(.boundsRestarts) else {
       guard !hasUnknown else { return }
       return report(
         .restarts, index,
-        "\(quoted(index)) may start the chain again, and nothing bounds how often",
+        "\(quoted(index)) may restart the chain, and no plugin bounds the number of restarts",
         "add `- max-retry` above it")
     }
     let hasOwnRule = drafts[index].placement.rules.contains {
@@ -133,18 +135,18 @@ extension ChainRules {
     guard index < bound, !hasOwnRule else { return }
     report(
       .restarts, index,
-      "\(quoted(index)) may start the chain again, and \(named(bound)) is below it",
+      "\(quoted(index)) may restart the chain, and \(named(bound)) is below it",
       "move \(quoted(bound)) above \(quoted(index))")
   }
 
-  /// P010: something answers, unless a plugin has already been found to lack a fetch.
+  /// P010: a plugin answers requests, unless a missing fetch was already reported.
   private mutating func checkAnswer() {
     guard !hasUnknown, first([.fetches, .answers, .cacheOnly]) == nil,
       !findings.contains(where: { $0.code == .fetch })
     else { return }
     findings.append(
       PipelineDiagnostic(
-        .fetch, "no plugin of this chain fetches", at: location,
+        .fetch, "no plugin of this chain sends requests", at: location,
         hint: "add `- fetch`, and `- parse` below it"))
   }
 }
@@ -154,14 +156,14 @@ extension ChainRules {
     drafts.firstIndex { $0.traits.intersects(traits) }
   }
 
-  /// The first entry with a trait of the first set that any entry has a trait of.
+  /// The first entry with a trait of a set; sets are tried in order.
   private func first(_ alternatives: [PluginTraits]) -> Int? {
     alternatives.lazy.compactMap { first($0) }.first
   }
 
   private func quoted(_ index: Int) -> String { "`\(drafts[index].name)`" }
 
-  /// "`fetch` (line 12)", with the file where that is not the one of the chain.
+  /// The entry in messages: "`fetch` (line 12)", with the file if that is not the chain's.
   private func named(_ index: Int) -> String {
     let target = drafts[index].location
     let file = target.file == location.file ? "" : " of \(target.file)"

@@ -46,7 +46,7 @@ public enum PipelineFile {
     var environment = environment
     if environment.execute == nil, !environment.showsPlaceholders {
       environment.execute = { _ in
-        throw PipelineFileEnvironment.Failure("commands are not run here")
+        throw PipelineFileEnvironment.Failure("commands are not run by this check")
       }
     }
     var loader = PipelineLoader(file: file, registry: registry, environment: environment)
@@ -96,7 +96,7 @@ public enum PipelineFile {
     do {
       return try environment.readFile(path)
     } catch {
-      let reason = (error as? PipelineFileEnvironment.Failure)?.reason ?? "no reason is known"
+      let reason = (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown"
       throw PipelineDiagnostics(
         [
           PipelineDiagnostic(

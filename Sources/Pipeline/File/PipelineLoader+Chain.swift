@@ -14,13 +14,13 @@ extension PipelineLoader {
         return nil
       }
       report(
-        .wrongValue, "a pipeline file needs the key `chain`", root.location,
+        .wrongValue, "a pipeline file requires the key `chain`", root.location,
         "add `chain:` and a list of plugins")
       return nil
     }
     guard case .sequence(let nodes) = chain.value.content, !nodes.isEmpty else {
       report(
-        .wrongValue, "`chain` takes a list of plugins",
+        .wrongValue, "`chain` is a list of plugins",
         chain.value.isNull ? chain.keyLocation : chain.value.location, "write `- plugin` lines")
       return nil
     }
@@ -55,7 +55,7 @@ extension PipelineLoader {
     }
     guard let named = entry.plugin else {
       report(
-        .wrongValue, "this entry names no plugin", node.location, "write `- plugin: {options}`")
+        .wrongValue, "this entry has no plugin", node.location, "write `- plugin: {options}`")
       return nil
     }
     let members = entry.members
@@ -63,7 +63,7 @@ extension PipelineLoader {
     else {
       decoder.findings.append(
         PipelineDiagnostic(
-          .unknownName, "there is no plugin `\(named.key)`", at: named.keyLocation,
+          .unknownName, "unknown plugin `\(named.key)`", at: named.keyLocation,
           hint: registry.suggestion(for: named.key).map { "did you mean `\($0)`?" },
           notes: [.init("plugins", registry.names.joined(separator: ", "))]))
       return nil
@@ -92,15 +92,15 @@ extension PipelineLoader {
       .wrongValue, "`\(name)`: \(error.message)", options.location(of: error.option), error.remedy)
   }
 
-  /// A key that stands beside a plugin and does not belong there.
+  /// Reports a key next to a plugin that is not valid there.
   private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: PluginDescription) {
     if registry[member.key] != nil {
       report(
-        .wrongValue, "an entry of `chain` names one plugin", member.keyLocation,
+        .wrongValue, "an entry of `chain` has one plugin", member.keyLocation,
         "begin a new entry: `- \(member.key)`")
     } else if plugin.options.contains(where: { $0.name == member.key }) {
       report(
-        .unknownName, "`\(member.key)` stands beside `\(plugin.name)`, not in it",
+        .unknownName, "`\(member.key)` is next to `\(plugin.name)` instead of in it",
         member.keyLocation, "indent it further, or write `\(plugin.name): { \(member.key): … }`")
     } else if ChainEntry.changes.contains(member.key) {
       report(
@@ -124,14 +124,14 @@ extension PipelineLoader {
         id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) })
       else {
         report(
-          .wrongValue, "`id` takes a word", member.value.location,
+          .wrongValue, "`id` is a word", member.value.location,
           "letters, digits, `-`, `_` and `.`")
         return plugin.key
       }
       if let first = ids[id] {
         report(
-          .duplicateKey, "the id `\(id)` is given twice", member.value.location,
-          "first given in line \(first.line)")
+          .duplicateKey, "the id `\(id)` is repeated", member.value.location,
+          "first used in line \(first.line)")
       }
       ids[id] = member.value.location
       return id

@@ -138,7 +138,7 @@ extension PipelineLoader {
       if let age = rule.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
       if rule.values.isEmpty, !hasFinding(from: entry.nameLocation, in: entries) {
         report(
-          .wrongValue, "the rule for `\(entry.name)` says nothing", entry.nameLocation,
+          .wrongValue, "the rule for `\(entry.name)` is empty", entry.nameLocation,
           "give `key_args`, `merge` or `max_age`")
       }
     }
@@ -166,7 +166,7 @@ extension PipelineLoader {
         let isField = entry.name.contains(".")
         report(
           .wrongValue, "`\(entry.name)` in `types` does not name a type", entry.nameLocation,
-          isField ? "rules for fields stand in `fields`" : "write a name, such as `User`")
+          isField ? "rules for fields belong in `fields`" : "write a name, such as `User`")
         continue
       }
       guard case .object(let rule) = entry.value.content else { continue }
@@ -208,7 +208,7 @@ extension PipelineLoader {
       let text = (error as? PipelineFileEnvironment.Failure)?.reason ?? "\(error)"
       let reason = text.split(separator: "\n").first.map { String($0) }
       report(
-        .schemaRule, "the schema cannot be used, and rules are not held against it",
+        .schemaRule, "the schema cannot be used, so rules are not checked against it",
         options.location(of: "schema"), reason)
     }
   }
@@ -231,7 +231,7 @@ extension PipelineLoader {
         method: options.choice(ifGiven: "method", as: Endpoint.Method.self) ?? .post)
     } catch {
       report(
-        .wrongValue, "`url` of `endpoint` is not the URL of a server",
+        .wrongValue, "`url` of `endpoint` is not an http or https URL",
         options.location(of: "url"), error.reason)
       return nil
     }
@@ -243,8 +243,8 @@ extension PipelineLoader {
     for entry in entries {
       guard let name = HTTPField.Name(entry.name) else {
         report(
-          .wrongValue, "`\(entry.name)` is not a name for an HTTP field", entry.nameLocation,
-          "letters, digits and `-`")
+          .wrongValue, "`\(entry.name)` is not the name of an HTTP field", entry.nameLocation,
+          "use letters, digits and `-`")
         continue
       }
       guard case .string(let value) = entry.value.content else { continue }
@@ -266,7 +266,7 @@ extension PipelineLoader {
     if options["kind"]?.isUnknown == true { return StoreConfiguration(kind: kind, path: path) }
     if kind == .sqlite, path == nil, options["path"] == nil {
       report(
-        .wrongValue, "a store of kind `sqlite` needs a `path`", options.location(of: "kind"),
+        .wrongValue, "a store of kind `sqlite` requires a `path`", options.location(of: "kind"),
         "add `path: cache.db`")
     }
     if kind != .sqlite, options["path"] != nil {
@@ -276,10 +276,10 @@ extension PipelineLoader {
     }
     if kind != .sqlite, options["memory"] != nil {
       report(
-        .wrongValue, "a store of kind `\(kind.rawValue)` has no `memory` in front of it",
+        .wrongValue, "a store of kind `\(kind.rawValue)` has no memory tier (`memory`)",
         options.location(of: "memory"),
         kind == .memory
-          ? "write `max_size` to bound it, or `kind: sqlite` for a file with memory in front"
+          ? "write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier"
           : "write `kind: sqlite`, or remove it")
     }
     return StoreConfiguration(
@@ -295,7 +295,7 @@ extension PipelineLoader {
     let known = Set(ids)
     var unknown = 0
     for expectation in tests.flatMap(\.expectations) {
-      guard case .passes(let entry, _) = expectation.what, !known.contains(entry) else { continue }
+      guard case .passes(let entry, _) = expectation.kind, !known.contains(entry) else { continue }
       unknown += 1
       // A file may have as many unknown entries as lines; only the first ones get suggestions.
       let suggests = unknown <= 20

@@ -116,17 +116,17 @@ extension PipelineMerge {
       report(
         .wrongValue,
         keys.isEmpty
-          ? "this entry does not say what it changes in the chain of \(base)"
-          : "an entry changes one thing in the chain of \(base)", change.location,
-        "write one of `insert: { after: ID }`, `replace: ID` beside the plugin, or `- remove: ID`")
+          ? "this entry has no key that changes the chain of \(base)"
+          : "an entry makes one change to the chain of \(base)", change.location,
+        "write `insert: { after: ID }` or `replace: ID` next to the plugin, or `- remove: ID`")
       return
     }
     switch key.key {
     case "remove":
       if let other = change.members.first(where: { $0.key != "remove" }) {
         report(
-          .unknownName, "`\(other.key)` stands beside `remove`, which takes entries away",
-          other.keyLocation, "write `replace` to put a plugin in the place of another")
+          .unknownName, "`\(other.key)` is next to `remove`, which only removes entries",
+          other.keyLocation, "write `replace` to replace a plugin by another")
       }
       for index in targets(key.value, "`remove`", slots).sorted(by: >) {
         slots.remove(at: index)
@@ -153,7 +153,7 @@ extension PipelineMerge {
       let side = members.first, ["before", "after"].contains(side.key)
     else {
       report(
-        .wrongValue, "`insert` takes `before` or `after` an entry",
+        .wrongValue, "`insert` requires `before` or `after` with an entry",
         insert.value.isNull ? insert.keyLocation : insert.value.location,
         "write `insert: { before: ID }` or `insert: { after: ID }`")
       return nil
@@ -172,7 +172,7 @@ extension PipelineMerge {
     case .sequence(let nodes) where owner == "`remove`" && !nodes.isEmpty: names = nodes
     default:
       report(
-        .wrongValue, "\(owner) takes the id of an entry, not \(value.kind)", value.location,
+        .wrongValue, "\(owner) requires the id of an entry, not \(value.kind)", value.location,
         "one of \(slots.map(\.id).joined(separator: ", "))")
       return []
     }

@@ -50,29 +50,29 @@ struct PipelineSource {
   ) -> YAMLNode? {
     guard case .scalar(let path, _) = extends.value.content, !extends.value.isNull else {
       report(
-        .wrongValue, "`extends` takes the path of one pipeline file", extends.value.location,
+        .wrongValue, "`extends` is the path of one pipeline file", extends.value.location,
         "write `extends: ./other.pipeline.yaml`")
       return nil
     }
     guard !path.contains("${") else {
       report(
-        .wrongValue, "`extends` takes a path as it is, without expansions", extends.value.location,
+        .wrongValue, "`extends` is a literal path, without expansions", extends.value.location,
         "write `extends: ./other.pipeline.yaml`")
       return nil
     }
     let target = FilePath.resolve(path, in: FilePath.folder(of: file))
     let line = (descendants + [file]).map(FilePath.normalized)
     if let start = line.firstIndex(of: FilePath.normalized(target)) {
-      let circle = (line[start...] + [line[start]]).joined(separator: " → ")
+      let cycle = (line[start...] + [line[start]]).joined(separator: " → ")
       report(
-        .unreadable, "`extends` leads back to a file that is being read", extends.value.location,
-        "remove it from one of these: \(circle)")
+        .unreadable, "`extends` forms a cycle", extends.value.location,
+        "remove it from one of these: \(cycle)")
       return nil
     }
     guard line.count < Self.maximumDepth else {
       report(
-        .unreadable, "more than \(Self.maximumDepth) files extend one another",
-        extends.value.location, "put some of them together")
+        .unreadable, "more than \(Self.maximumDepth) files extend each other",
+        extends.value.location, "combine some of them")
       return nil
     }
     let bytes: [UInt8]
@@ -82,7 +82,7 @@ struct PipelineSource {
       report(
         .unreadable, "the file `\(path)`, which this file extends, cannot be read",
         extends.value.location,
-        (error as? PipelineFileEnvironment.Failure)?.reason ?? "no reason is known")
+        (error as? PipelineFileEnvironment.Failure)?.reason ?? "the reason is unknown")
       return nil
     }
     return read(bytes, file: target, descendants: descendants + [file])
@@ -92,7 +92,7 @@ struct PipelineSource {
     let start = FileLocation(file: file, line: 1, column: 1)
     guard bytes.count <= PipelineFile.maximumBytes else {
       report(
-        .unreadable, "the file is larger than 1 MiB", start, "no pipeline file is that long")
+        .unreadable, "the file is larger than 1 MiB", start, "split it into several pipelines")
       return nil
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -32,26 +32,26 @@ public struct Endpoint: Sendable, Hashable {
     url: String, headers: HTTPFields = [:], method: Method = .post
   ) throws(InvalidURL) {
     guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      throw InvalidURL(reason: "it holds characters that a URL must escape")
+      throw InvalidURL(reason: "it contains characters that a URL must escape")
     }
     guard let mark = url.firstRange(of: "://") else {
       throw InvalidURL(reason: "it has no scheme: write `https://…`")
     }
     let scheme = url[..<mark.lowerBound].lowercased()
     guard scheme == "http" || scheme == "https" else {
-      throw InvalidURL(reason: "only http and https are spoken")
+      throw InvalidURL(reason: "only the schemes http and https are supported")
     }
     let rest = url[mark.upperBound...]
     let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     guard !authority.isEmpty, authority.first != ":" else {
-      throw InvalidURL(reason: "it names no host")
+      throw InvalidURL(reason: "it has no host")
     }
     guard !authority.contains("@") else {
       throw InvalidURL(
-        reason: "a name or password in it would not be sent: set an Authorization header")
+        reason: "it contains credentials, which are not sent: set an Authorization header instead")
     }
     guard Self.hasPossiblePort(authority) else {
-      throw InvalidURL(reason: "its port is no number from 1 to 65535")
+      throw InvalidURL(reason: "its port is not a number from 1 to 65535")
     }
     let path = rest[authority.endIndex...].prefix { $0 != "#" }
     self.scheme = scheme

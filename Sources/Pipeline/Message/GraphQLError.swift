@@ -25,7 +25,6 @@ public struct GraphQLError: Error, Sendable, Hashable {
   ///   - path: The path of the field in the response.
   ///   - locations: The locations in the document.
   ///   - extensions: The `extensions` of the error.
-  ///   - type: GitHub's kind of error.
   public init(
     message: String, path: [PathElement]? = nil, locations: [Location] = [],
     extensions: JSONObject? = nil
@@ -98,7 +97,7 @@ public struct GraphQLError: Error, Sendable, Hashable {
 extension GraphQLError {
   /// The error of a response to `request`, with locations in the document that the caller wrote.
   ///
-  /// Servers locate errors in the document they received, which is printed anew and has added key
+  /// Servers locate errors in the document they received, which is reformatted and has added key
   /// fields. Costs nothing for an error without locations.
   ///
   /// - Parameters:

@@ -1,4 +1,4 @@
-/// What a plugin contributes to a chain: an interceptor and its role.
+/// A part that a plugin contributes to a chain: an interceptor and its role.
 public enum ChainPart: Sendable {
   case graphQL(any GraphQLInterceptor)
   /// A cache interceptor that reads before the network.
@@ -12,7 +12,7 @@ public enum ChainPart: Sendable {
   case parsing(any ResponseParsingInterceptor)
   case errorTap(any ErrorTap)
 
-  /// The interceptor as something that holds credentials, if it does.
+  /// The interceptor as a credential holder; `nil` if it is none.
   var credentials: (any CredentialHolder)? {
     switch self {
     case .graphQL(let interceptor): interceptor as? any CredentialHolder

@@ -1,4 +1,4 @@
-/// Where in a chain a plugin belongs, and what it requires of the other plugins.
+/// The position of a plugin in a chain, and its requirements on other plugins.
 ///
 /// ```swift
 /// var placement: Placement {
@@ -6,14 +6,13 @@
 ///     .cache,
 ///     rules: [
 ///       .once(.writesCache, .cacheWrite, "writes the cache"),
-///       .requires(.store, .cacheWrite, "{self} has no store to write to", remedy: "add `store: …`"),
-///       .below(.parses, .cacheWrite, "before there is anything to write"),
+///       .requires(.store, .cacheWrite, "{self} has no store to write to", remedy: "add `store:
+///       …`"), .below(.parses, .cacheWrite, "before there is anything to write"),
 ///     ])
 /// }
 /// ```
 /// `gqlrun pipeline check` reports every violated rule with its code, the line of the entry and the
-/// reason that the rule gives. A plugin computes its placement from its options, so a rule may depend
-/// on them.
+/// rule's reason. A plugin computes its placement, so rules can depend on its options.
 public struct Placement: Sendable {
   /// How a plugin acts on a request.
   public enum Kind: String, Sendable, Hashable {
@@ -26,12 +25,12 @@ public struct Placement: Sendable {
 
   /// Whether the plugin surrounds what is below it or acts once.
   public var kind: Kind
-  /// The stages it takes part in; mostly one.
+  /// The stages of the plugin; usually one.
   public var stages: [PluginStage]
   /// The rules about other plugins and about the pipeline file.
   public var rules: [PlacementRule]
-  /// The code of the diagnostic about a plugin among those of another stage; `nil` when the rules
-  /// cover it.
+  /// The code of the diagnostic for a plugin among those of another stage; `nil` if the rules cover
+  /// that case.
   public var stageCode: PipelineDiagnostic.Code? = .stageOrder
 
   /// Creates a placement; `wrap(_:rules:)` and `step(_:rules:)` read better.
@@ -51,10 +50,10 @@ public struct Placement: Sendable {
     Placement(.step, [stage], rules)
   }
 
-  /// The stages as a person reads them: "GraphQL and HTTP".
+  /// The stages as text: "GraphQL and HTTP".
   public var stageText: String { stages.map(\.rawValue).joined(separator: " and ") }
 
-  /// Whether the plugin takes part in the HTTP and parsing stages only.
+  /// Whether all stages are HTTP or parsing.
   var isBelowCache: Bool { !stages.contains(.graphQL) && !stages.contains(.cache) }
 }
 
@@ -70,7 +69,7 @@ public enum PluginStage: String, Sendable, Hashable, CaseIterable {
   case parsing = "parsing"
 }
 
-/// What a pipeline file has besides its chain.
+/// A part of a pipeline other than its chain, which rules can require.
 public enum PipelineFeature: Sendable, Hashable {
   /// The key `endpoint`.
   case endpoint
@@ -84,8 +83,8 @@ public enum PipelineFeature: Sendable, Hashable {
 
 /// One rule of a ``Placement``.
 ///
-/// In the texts, `{self}` is the name of the plugin's entry, and `{other}` of the one the rule is
-/// about.
+/// In texts, `{self}` is replaced by the name of the plugin's entry, and `{other}` by that of the
+/// other entry.
 public struct PlacementRule: Sendable {
   enum Condition: Sendable {
     /// The first entry with a trait of any of the sets, tried in order.
@@ -106,11 +105,13 @@ public struct PlacementRule: Sendable {
   /// The entry is above the first one that has `traits`.
   ///
   /// - Parameters:
-  ///   - traits: Of the entry that must be below.
-  ///   - target: Of the entry to move above, where that is another; the rule is only about entries
-  ///     that are below both.
-  ///   - code: Identifies the rule. Of the rules with one code, the first violated one is reported.
-  ///   - reason: What goes wrong below it, as the end of a sentence: "too late to send anything".
+  ///   - traits: The traits of the entry that must be below.
+  ///   - target: The traits of the entry that the remedy names, if that is another one; the rule
+  ///     then only applies to entries that are below both.
+  ///   - code: The code of the diagnostic. Of several violated rules with one code, the first is
+  ///     reported.
+  ///   - reason: The problem of a position below it, as the end of a sentence: "too late to send
+  ///     anything".
   public static func above(
     _ traits: PluginTraits, moving target: PluginTraits? = nil, _ code: PipelineDiagnostic.Code,
     _ reason: String
@@ -122,7 +123,11 @@ public struct PlacementRule: Sendable {
 
   /// The entry is below the first one that has `traits` or, when none has them, `alternative`.
   ///
-  /// - Parameter reason: What goes wrong above it, as the end of a sentence.
+  /// - Parameters:
+  ///   - traits: The traits of the entry that must be above.
+  ///   - alternative: The traits of that entry if none has `traits`; `nil` for none.
+  ///   - code: The code of the diagnostic.
+  ///   - reason: The problem of a position above it, as the end of a sentence.
   public static func below(
     _ traits: PluginTraits, or alternative: PluginTraits? = nil, _ code: PipelineDiagnostic.Code,
     _ reason: String
@@ -132,9 +137,13 @@ public struct PlacementRule: Sendable {
       remedy: nil, severity: .error)
   }
 
-  /// The entry is below every one that has `traits`; otherwise there is a warning.
+  /// The entry is below all that have `traits`; otherwise there is a warning.
   ///
-  /// - Parameter reason: What goes wrong above it, as the end of a sentence.
+  /// - Parameters:
+  ///   - traits: The traits of the entries that must be above.
+  ///   - code: The code of the diagnostic.
+  ///   - reason: The problem of a position above one, as the end of a sentence.
+  ///   - remedy: What would work.
   public static func belowAll(
     _ traits: PluginTraits, _ code: PipelineDiagnostic.Code, _ reason: String, remedy: String
   ) -> PlacementRule {
@@ -144,7 +153,10 @@ public struct PlacementRule: Sendable {
 
   /// At most one entry of the chain has `traits`.
   ///
-  /// - Parameter verb: What it does once: "reads the cache".
+  /// - Parameters:
+  ///   - traits: The traits of the entries.
+  ///   - code: The code of the diagnostic.
+  ///   - verb: The action, as the end of a sentence: "reads the cache".
   public static func once(
     _ traits: PluginTraits, _ code: PipelineDiagnostic.Code, _ verb: String
   ) -> PlacementRule {
@@ -153,13 +165,18 @@ public struct PlacementRule: Sendable {
       severity: .error)
   }
 
-  /// Some entry has at least one of `traits`.
+  /// An entry of the chain has at least one of `traits`.
   ///
-  /// Not reported while the chain names an unknown plugin, which may be the one.
+  /// Not reported if the chain has an unknown plugin, which may be the missing one.
   ///
   /// - Parameters:
-  ///   - atChain: Whether the diagnostic points at `chain` instead of the entry.
-  ///   - feature: The rule holds only for pipelines that have it.
+  ///   - traits: The traits, one of which an entry must have.
+  ///   - feature: The feature of pipelines that the rule applies to; `nil` for all.
+  ///   - atChain: Whether the diagnostic has the location of `chain` instead of the entry's.
+  ///   - code: The code of the diagnostic.
+  ///   - message: The message of the diagnostic.
+  ///   - remedy: What would work.
+  ///   - severity: The severity of the diagnostic; an error by default.
   public static func requires(
     _ traits: PluginTraits, with feature: PipelineFeature? = nil, atChain: Bool = false,
     _ code: PipelineDiagnostic.Code, _ message: String, remedy: String,
@@ -170,7 +187,14 @@ public struct PlacementRule: Sendable {
       remedy: remedy, severity: severity)
   }
 
-  /// The pipeline has a feature besides its chain.
+  /// The pipeline has a feature.
+  ///
+  /// - Parameters:
+  ///   - feature: The feature.
+  ///   - code: The code of the diagnostic.
+  ///   - message: The message of the diagnostic.
+  ///   - remedy: What would work.
+  ///   - severity: The severity of the diagnostic; an error by default.
   public static func requires(
     _ feature: PipelineFeature, _ code: PipelineDiagnostic.Code, _ message: String, remedy: String,
     severity: PipelineDiagnostic.Severity = .error

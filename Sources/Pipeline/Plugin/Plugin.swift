@@ -13,31 +13,34 @@
 ///   }
 /// }
 /// ```
-/// Its options are properties (``Configurable``); parsing, defaults, bounds, diagnostics,
+/// Its options are properties (`Configurable`); parsing, defaults, bounds, diagnostics,
 /// documentation and the JSON Schema of pipeline files come from their declarations.
 public protocol Plugin: Configurable {
-  /// The name in a chain, in kebab case. By default the type's name without `Plugin`: `MaxRetryPlugin`
-  /// is `max-retry`.
+  /// The name in a chain, in kebab case. By default the type's name without `Plugin`:
+  /// `MaxRetryPlugin` is `max-retry`.
   static var name: String { get }
-  /// What it does, in one sentence without a full stop.
+  /// What the plugin does, in one sentence without a full stop.
   static var summary: String { get }
-  /// Prose about its use, with an example.
+  /// When to use the plugin, where it belongs, and examples.
   static var documentation: PluginDocumentation { get }
 
-  /// What it does with these options that other plugins are placed by. By default nothing.
+  /// What the plugin does with these options, for the rules of other plugins. None by default.
   var traits: PluginTraits { get }
-  /// Where it belongs in a chain with these options.
+  /// The position of the plugin in a chain, with these options.
   var placement: Placement { get }
-  /// The programs that its interceptors start, as messages show them: `python3 sign.py`.
+  /// The programs that its interceptors start, as text for messages: `python3 sign.py`. None by
+  /// default.
   ///
-  /// `gqlrun` starts none of a file that its user has not trusted. By default there are none.
+  /// `gqlrun` only starts programs of files that the user has trusted.
   var programs: [String] { get }
 
-  /// Makes the interceptors of one entry of a chain.
+  /// Creates the interceptors of one entry of a chain.
   ///
-  /// Called when a pipeline is assembled: no network, no clock. The interceptors hold plain values.
+  /// Called when a pipeline is created, without network and clock. Interceptors must be plain
+  /// values.
   ///
-  /// - Throws: ``OptionError`` for options that cannot be used, such as a file that is missing.
+  /// - Parameter environment: The pipeline and the entry.
+  /// - Throws: `OptionError` for options that cannot be used, such as a missing file.
   func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart]
 }
 
@@ -55,20 +58,20 @@ extension Plugin {
   public var programs: [String] { [] }
 }
 
-/// Prose about a plugin, for `gqlrun plugins`, docs/plugins.md and editors.
+/// The documentation of a plugin, for `gqlrun plugins`, docs/plugins.md and editors.
 public struct PluginDocumentation: Sendable, Hashable {
   /// When to use it.
   public var use: String
-  /// Where in a chain it belongs and why.
+  /// The position in a chain, with the reason.
   public var position: String
   /// An entry of a chain, without the leading dash.
   public var example: String
-  /// What happens to a request in the example.
+  /// What the example does to a request.
   public var narration: String
-  /// Further entries.
+  /// Further entries, without explanation.
   public var moreExamples: [String]
 
-  /// Creates the prose about a plugin; see the properties.
+  /// Creates the documentation of a plugin; see the properties.
   public init(
     use: String, position: String, example: String, narration: String, moreExamples: [String] = []
   ) {
@@ -83,7 +86,7 @@ public struct PluginDocumentation: Sendable, Hashable {
   public var examples: [String] { [example] + moreExamples }
 }
 
-/// The pipeline that a plugin's interceptors are made for.
+/// The pipeline and the entry that interceptors are created for.
 public struct PluginEnvironment: Sendable {
   /// The name of the pipeline, or `nil`.
   public var pipelineName: String?

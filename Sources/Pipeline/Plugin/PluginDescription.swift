@@ -24,15 +24,15 @@ public struct PluginDescription: Sendable {
     foreignProperties = plugin.foreignProperties
   }
 
-  /// What is wrong with the declarations; empty for a sound plugin.
+  /// The errors of the declarations; empty for a valid plugin.
   ///
-  /// A registry refuses a plugin that has problems.
+  /// Adding a plugin with problems to a registry is a precondition failure.
   public var problems: [String] {
     var problems: [String] = []
     if !Self.isName(name, separator: "-") || ["id", "when"].contains(name) {
-      problems.append("`\(name)` is not a name for a plugin: use kebab case")
+      problems.append("`\(name)` is not the name of a plugin: use kebab case")
     }
-    if placement.stages.isEmpty { problems.append("`\(name)` takes part in no stage") }
+    if placement.stages.isEmpty { problems.append("`\(name)` has no stage") }
     if !Self.isSummary(summary) {
       problems.append("the summary of `\(name)` is not one sentence without a full stop")
     }
@@ -52,7 +52,7 @@ public struct PluginDescription: Sendable {
     for option in options {
       let label = "`\(option.name)` of `\(owner)`"
       if !isName(option.name, separator: "_") {
-        problems.append("\(label) does not become a name in snake case")
+        problems.append("\(label) cannot be written in snake case")
       }
       if !isSummary(option.summary) {
         problems.append("the summary of \(label) is not one sentence without a full stop")

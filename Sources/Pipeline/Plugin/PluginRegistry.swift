@@ -1,6 +1,6 @@
 import GQLRunSupport
 
-/// The plugins that pipeline files may name.
+/// The plugins that pipeline files can use.
 public struct PluginRegistry: Sendable {
   private var plugins: [(type: any Plugin.Type, description: PluginDescription)] = []
 
@@ -14,7 +14,7 @@ public struct PluginRegistry: Sendable {
 
   /// Adds a plugin.
   ///
-  /// - Precondition: No plugin has its name, and its declarations are sound
+  /// - Precondition: No other plugin has its name, and its declarations are valid
   ///   (``PluginDescription/problems``).
   public mutating func register(_ plugin: any Plugin.Type) {
     let description = PluginDescription(plugin)

@@ -1,7 +1,7 @@
-/// What a plugin does that other plugins are placed by, and what the rest of gqlrun needs to know of it.
+/// What a plugin does, for the rules of other plugins and for output.
 ///
 /// A plugin computes its traits from its options: a `cache-read` with the policy `cache-only` has
-/// ``cacheOnly``. A plugin of your own may have traits of its own: `"acme.signs"`.
+/// ``cacheOnly``. A plugin can define further traits: `"acme.signs"`.
 public struct PluginTraits:
   Sendable, Hashable, ExpressibleByArrayLiteral, ExpressibleByStringLiteral
 {
@@ -33,25 +33,25 @@ public struct PluginTraits:
 extension PluginTraits {
   /// Sends the request over the network; innermost.
   public static let fetches = PluginTraits("fetches")
-  /// Answers every request by itself, so that a chain needs no fetch.
+  /// Answers every request itself, so that the chain needs no fetch.
   public static let answers = PluginTraits("answers")
-  /// Refuses responses by their status.
+  /// Rejects responses by their status.
   public static let checksStatus = PluginTraits("checks-status")
-  /// Turns responses into results.
+  /// Parses responses into results.
   public static let parses = PluginTraits("parses")
   /// Answers from the cache.
   public static let readsCache = PluginTraits("reads-cache")
-  /// Never lets a request go to the network.
+  /// Never passes a request on to the network.
   public static let cacheOnly = PluginTraits("cache-only")
   /// Writes results to the cache.
   public static let writesCache = PluginTraits("writes-cache")
-  /// May start the chain again. Requires a plugin that ``boundsRestarts`` above it (P015).
+  /// May restart the chain. Requires a plugin that ``boundsRestarts`` above it (P015).
   public static let restarts = PluginTraits("restarts")
-  /// Bounds how often the chain starts again.
+  /// Bounds the number of restarts.
   public static let boundsRestarts = PluginTraits("bounds-restarts")
-  /// Sends mutations again that the server may have executed.
+  /// Retries mutations that the server may have executed.
   public static let repeatsMutations = PluginTraits("repeats-mutations")
-  /// Sends a key with each mutation by which a server recognizes a repeated one.
+  /// Sends an idempotency key with each mutation, so that the server recognizes a repeated one.
   public static let sendsIdempotencyKeys = PluginTraits("sends-idempotency-keys")
   /// Delays requests to stay within a rate limit.
   public static let limitsRate = PluginTraits("limits-rate")

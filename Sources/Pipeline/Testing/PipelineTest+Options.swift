@@ -4,73 +4,77 @@ import GQLRunLanguage
 extension PipelineFile {
   /// The options of a test.
   static let testOptions: [OptionDescription] = [
-    OptionDescription("name", .string, required: true, "What the test shows"),
+    OptionDescription("name", .string, required: true, "Name of the test: what it shows"),
     OptionDescription(
       "document", .string,
-      "The text of the document; made from the first answer that has data when not given"),
-    OptionDescription("document_file", .path, "The file of the document"),
-    OptionDescription("operation", .string, "Which operation of the document is run"),
-    OptionDescription("variables", .json, "The variables, as a mapping"),
+      "Text of the document; by default a query with the fields of the first answer that has data"),
+    OptionDescription("document_file", .path, "File with the document"),
     OptionDescription(
-      "policy", .choice(CachePolicy.names), "The cache policy, instead of the chain's"),
-    OptionDescription("context", .map(.string), "Values for ${context:NAME}"),
+      "operation", .string, "Name of the operation; needed if the document has several"),
+    OptionDescription("variables", .json, "Variables, as a mapping"),
+    OptionDescription(
+      "policy", .choice(CachePolicy.names), "Fetch policy, instead of the chain's"),
+    OptionDescription("context", .map(.string), "Context values, for ${context:NAME}"),
     OptionDescription(
       "tokens", .list(.string), default: "[old, new]",
-      "What the source of a token gives, one after the other; the last one again and again"),
+      "Tokens that the token source returns, in order; the last one is repeated"),
     OptionDescription(
-      "concurrent", .int(in: 1...10_000), default: "1", "How many operations run at a time"),
+      "concurrent", .int(in: 1...10_000), default: "1", "Number of concurrent operations"),
     OptionDescription(
-      "rounds", .int(in: 1...1_000), default: "1", "How often they run, one after the other"),
+      "rounds", .int(in: 1...1_000), default: "1", "Number of rounds, one after the other"),
     OptionDescription(
       "upstream", .list(.object(answerOptions)), required: true,
-      "What the server answers: to each request the first one that is for it"),
-    OptionDescription("expect", .object(expectOptions), required: true, "What is to come of it"),
+      "Answers of the server; each request gets the first one that matches it"),
+    OptionDescription("expect", .object(expectOptions), required: true, "Expected values"),
   ]
 
   private static let answerOptions: [OptionDescription] = [
     OptionDescription(
       "when",
       .object([
-        OptionDescription("bearer", .string, "The token of the field Authorization"),
-        OptionDescription("operation", .list(.string), "The names of operations"),
+        OptionDescription("bearer", .string, "Bearer token of the field Authorization"),
+        OptionDescription("operation", .list(.string), "Names of operations"),
         OptionDescription(
-          "header", .map(.string), "Fields the request has; * stands for any value"),
-        OptionDescription("attempt", .int(in: 1...25), "The attempt of the operation, from 1"),
-        OptionDescription("method", .choice(["GET", "POST"]), "The method of the request"),
-        OptionDescription("has_document", .bool, "Whether the request holds the document"),
-      ]), "The requests it is for; all when not given"),
-    OptionDescription("times", .int(in: 1...100_000), "The most requests it is for"),
-    OptionDescription("status", .int(in: 100...999), default: "200", "The status"),
-    OptionDescription("headers", .map(.string), "Fields of the response"),
+          "header", .map(.string), "Header fields of the request; * matches any value"),
+        OptionDescription("attempt", .int(in: 1...25), "Number of the attempt, from 1"),
+        OptionDescription("method", .choice(["GET", "POST"]), "HTTP method"),
+        OptionDescription("has_document", .bool, "Whether the request contains the document"),
+      ]), "Requests that it answers; all by default"),
     OptionDescription(
-      "body", .json, "What is sent: a mapping as JSON, a text as it is, nothing when not given"),
+      "times", .int(in: 1...100_000),
+      "Maximum number of requests that it answers; unlimited by default"),
+    OptionDescription("status", .int(in: 100...999), default: "200", "HTTP status"),
+    OptionDescription("headers", .map(.string), "Header fields of the response"),
+    OptionDescription(
+      "body", .json, "Body: a mapping is sent as JSON, text as it is; empty by default"),
     OptionDescription(
       "delay", .duration(in: .zero...(.seconds(86_400))), default: "0s",
-      "How long the server takes, on the test's own clock"),
+      "Delay of the answer, on the test's clock"),
     OptionDescription(
       "fail", .choice(PipelineTest.Failure.allCases.map(\.rawValue)),
-      "What happens in place of an answer: refused, closed (before an answer), dropped (in the "
-        + "body), unresolved (the name), tls"),
+      "Failure instead of an answer: connection `refused`, `closed` before the answer or `dropped` "
+        + "in the body, host name `unresolved`, or `tls`"),
   ]
 
   private static let expectOptions: [OptionDescription] = [
     OptionDescription(
-      "succeeded", .int(in: 0...10_000_000), "How many operations have a result without errors"),
-    OptionDescription("failed", .int(in: 0...10_000_000), "How many operations have not"),
-    OptionDescription("requests", .int(in: 0...10_000_000), "How many requests reach the server"),
-    OptionDescription("attempts", .int(in: 0...25), "The most attempts of an operation"),
+      "succeeded", .int(in: 0...10_000_000), "Number of operations with a result without errors"),
+    OptionDescription("failed", .int(in: 0...10_000_000), "Number of other operations"),
     OptionDescription(
-      "refreshes", .int(in: 0...10_000_000), "How often a token was fetched after the first"),
-    OptionDescription("source", .choice(["cache", "server"]), "Where the last result is from"),
-    OptionDescription("data", .json, "The data of the last result"),
+      "requests", .int(in: 0...10_000_000), "Number of requests that the server receives"),
+    OptionDescription("attempts", .int(in: 0...25), "Maximum number of attempts of an operation"),
     OptionDescription(
-      "error", .string, "The code of the first failure, or of the first error in a result"),
-    OptionDescription("message", .string, "A part of what the first failure says"),
+      "refreshes", .int(in: 0...10_000_000), "Number of token renewals"),
+    OptionDescription("source", .choice(["cache", "server"]), "Source of the last result"),
+    OptionDescription("data", .json, "Data of the last result"),
     OptionDescription(
-      "stages", .map(.int(in: 0...10_000_000)), "How often entries of the chain were passed, by id"
+      "error", .string, "Code of the first failure, or of the first error in a result"),
+    OptionDescription("message", .string, "Part of the message of the first failure"),
+    OptionDescription(
+      "stages", .map(.int(in: 0...10_000_000)), "Number of calls of entries of the chain, by id"
     ),
     OptionDescription(
-      "within", .duration(), "The longest time it may take, on the test's own clock"),
+      "within", .duration(), "Time limit, on the test's clock"),
   ]
 }
 
@@ -92,8 +96,8 @@ extension PipelineTest {
   }
 
   private static func expectations(_ options: PluginOptions) -> [Expectation] {
-    func one(_ name: String, _ what: Expectation.What?) -> [Expectation] {
-      what.map { [Expectation(location: options.location(of: name), what: $0)] } ?? []
+    func one(_ name: String, _ kind: Expectation.Kind?) -> [Expectation] {
+      kind.map { [Expectation(location: options.location(of: name), kind: $0)] } ?? []
     }
     var result = one("succeeded", options.int(ifGiven: "succeeded").map { .succeeded($0) })
     result += one("failed", options.int(ifGiven: "failed").map { .failed($0) })
@@ -109,7 +113,7 @@ extension PipelineTest {
     if case .map(let entries)? = options["stages"]?.content {
       result += entries.compactMap { entry in
         guard case .int(let count) = entry.value.content else { return nil }
-        return Expectation(location: entry.nameLocation, what: .passes(entry: entry.name, count))
+        return Expectation(location: entry.nameLocation, kind: .passes(entry: entry.name, count))
       }
     }
     return result

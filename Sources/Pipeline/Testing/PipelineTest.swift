@@ -77,11 +77,11 @@ public struct PipelineTest: Sendable {
   public struct Expectation: Sendable {
     /// Its source location.
     public var location: FileLocation
-    /// The expected value.
-    public var what: What
+    /// The kind of expectation, with the expected value.
+    public var kind: Kind
 
     /// The kinds of expectations.
-    public enum What: Sendable {
+    public enum Kind: Sendable {
       /// The number of operations with a result without errors.
       case succeeded(Int)
       /// The number of operations that failed or have errors.

@@ -76,21 +76,21 @@ extension PipelineTest {
     }
     guard let outcomes = await outcomes(of: request, runner, time) else {
       return PipelineTestResult(
-        failures: [(location, "nothing goes on any more, and no operation has ended")],
+        failures: [(location, "no operation makes progress, and none has ended")],
         requests: await upstream.requestCount, time: clock.now())
     }
-    let findings = Findings(
+    let measurements = Measurements(
       outcomes: outcomes, requests: await upstream.requestCount, passes: await passes.counts,
       attempts: await passes.attempts,
       refreshes: await equipment.refreshes(services), time: clock.now())
     var failures = expectations.compactMap { expectation in
-      findings.mismatch(expectation.what).map { (location: expectation.location, message: $0) }
+      measurements.mismatch(expectation.kind).map { (location: expectation.location, message: $0) }
     }
     failures += await upstream.unanswered.prefix(3).map {
-      (location: location, message: "no answer of `upstream` is for \($0)")
+      (location: location, message: "no answer of `upstream` matches \($0)")
     }
     return PipelineTestResult(
-      failures: failures, requests: findings.requests, time: findings.time)
+      failures: failures, requests: measurements.requests, time: measurements.time)
   }
 
   private func request(_ pipeline: Pipeline, _ equipment: Equipment) throws -> GraphQLRequest {
@@ -113,7 +113,7 @@ extension PipelineTest {
         return outcomes
       }
       group.addTask {
-        await time.pass()
+        await time.advance()
         return nil
       }
       let first = await group.next() ?? nil
@@ -174,7 +174,7 @@ private struct Outcome: Sendable {
 }
 
 /// The measured values of a test.
-private struct Findings {
+private struct Measurements {
   var outcomes: [Outcome]
   var requests: Int
   var passes: [String: Int]
@@ -183,8 +183,8 @@ private struct Findings {
   var time: Duration
 
   /// The difference from an expected value; `nil` if there is none.
-  func mismatch(_ what: PipelineTest.Expectation.What) -> String? {
-    switch what {
+  func mismatch(_ kind: PipelineTest.Expectation.Kind) -> String? {
+    switch kind {
     case .succeeded(let count): differs(count, outcomes.count(where: \.isSuccess), "succeeded")
     case .failed(let count): differs(count, outcomes.count { !$0.isSuccess }, "failed")
     case .requests(let count): differs(count, requests, "requests")
@@ -210,9 +210,9 @@ private struct Findings {
   }
 
   private func differs<Value: Equatable>(
-    _ expected: Value, _ found: Value, _ what: String
+    _ expected: Value, _ found: Value, _ name: String
   ) -> String? {
-    expected == found ? nil : "\(what): expected \(expected), found \(found)\(firstMessage)"
+    expected == found ? nil : "\(name): expected \(expected), found \(found)\(firstMessage)"
   }
 
   private var firstMessage: String {

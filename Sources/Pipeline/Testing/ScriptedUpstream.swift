@@ -24,12 +24,12 @@ actor ScriptedUpstream: HTTPTransport {
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
     requestCount += 1
-    let seen = Seen(request)
-    guard let answer = take(for: seen) else {
-      unanswered.append("request \(requestCount): \(seen.text(attempt: Self.attempt))")
+    let facts = RequestFacts(request)
+    guard let answer = take(for: facts) else {
+      unanswered.append("request \(requestCount): \(facts.text(attempt: Self.attempt))")
       throw ChainError(
         .transport, .unexpectedRequest,
-        "no answer of `upstream` is for \(seen.text(attempt: Self.attempt))", delivery: .unknown)
+        "no answer of `upstream` matches \(facts.text(attempt: Self.attempt))", delivery: .unknown)
     }
     if answer.delay > .zero {
       let longest = min(limits.idle, limits.total)
@@ -44,11 +44,11 @@ actor ScriptedUpstream: HTTPTransport {
     return Self.message(answer)
   }
 
-  private func take(for seen: Seen) -> PipelineTest.Answer? {
+  private func take(for facts: RequestFacts) -> PipelineTest.Answer? {
     for index in answers.indices {
       let answer = answers[index]
       if let times = answer.times, used[index] >= times { continue }
-      guard seen.meets(answer.condition, attempt: Self.attempt) else { continue }
+      guard facts.matches(answer.condition, attempt: Self.attempt) else { continue }
       used[index] += 1
       return answer
     }
@@ -61,10 +61,12 @@ actor ScriptedUpstream: HTTPTransport {
       ChainError(.transport, .connectionFailed, "connection refused", delivery: .notSent)
     case .closed:
       ChainError(
-        .transport, .connectionClosed, "the connection was closed before an answer came",
+        .transport, .connectionClosed, "the connection was closed before the answer",
         delivery: .unknown)
     case .unresolved:
-      ChainError(.transport, .nameResolutionFailed, "the name has no address", delivery: .notSent)
+      ChainError(
+        .transport, .nameResolutionFailed,
+        "the host name has no address", delivery: .notSent)
     case .tls: ChainError(.transport, .tlsFailed, "no secure connection", delivery: .notSent)
     case .dropped: nil
     }
@@ -85,13 +87,14 @@ actor ScriptedUpstream: HTTPTransport {
       body: HTTPBody {
         if let chunk = start.next() { return chunk }
         throw ChainError(
-          .transport, .truncatedResponse, "the connection broke in the body", delivery: .answered)
+          .transport, .truncatedResponse,
+          "the connection was lost in the body", delivery: .answered)
       })
   }
 }
 
 /// The parts of a request that conditions compare.
-private struct Seen {
+private struct RequestFacts {
   let request: HTTPRequestMessage
   private let members: JSONObject
 
@@ -113,7 +116,7 @@ private struct Seen {
 
   private var operation: String? { members["operationName"]?.stringValue }
 
-  func meets(_ condition: PipelineTest.Condition, attempt: Int) -> Bool {
+  func matches(_ condition: PipelineTest.Condition, attempt: Int) -> Bool {
     let fields = request.head.headerFields
     if let bearer = condition.bearer, fields[.authorization] != "Bearer \(bearer)" { return false }
     if !condition.operations.isEmpty {

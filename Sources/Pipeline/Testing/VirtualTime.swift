@@ -39,20 +39,20 @@ final class VirtualTime: TaskExecutor, @unchecked Sendable {
   ///
   /// Work on other executors is invisible, so time only advances if nothing has happened for
   /// several checks.
-  func pass() async {
-    var quietLooks = 0
+  func advance() async {
+    var idleChecks = 0
     var lastEvents = -1
     while !Task.isCancelled {
       do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
       let (isBusy, count) = lock.withLock { (openJobs > 0, events) }
       guard !isBusy, count == lastEvents else {
         lastEvents = count
-        quietLooks = 0
+        idleChecks = 0
         continue
       }
-      quietLooks += 1
-      if quietLooks >= 5, jump() { quietLooks = 0 }
-      if quietLooks == 5_000 { return }
+      idleChecks += 1
+      if idleChecks >= 5, jump() { idleChecks = 0 }
+      if idleChecks == 5_000 { return }
     }
   }
 

@@ -78,7 +78,9 @@ public actor ExchangeRecorder {
   /// Creates a recorder.
   ///
   /// - Parameters:
-  ///   - keptBytes: The number of bytes of each body that are kept; 0 keeps none.
+  ///   - keptBytes: The number of bytes of each body that are kept; 0 keeps none. 1 MiB by default.
+  ///   - clock: The monotonic clock, for durations.
+  ///   - secondsSince1970: Returns the time of day, in seconds since 1970.
   ///   - secrets: The secrets of the run; see `Services.secrets`.
   ///   - onRequest: Called with each request before it is sent.
   public init(

@@ -5,10 +5,12 @@ public import GQLRunPipeline
 import GQLRunSupport
 import Logging
 
-/// Writes who did what and when: one line of JSON for every operation that succeeds.
+/// Writes an audit log: one line of JSON for every operation that succeeds.
 public struct AuditPlugin: Plugin {
+  /// What `audit` does, in one sentence.
   public static let summary =
     "Writes a line of JSON for every operation that succeeds: what, who and when"
+  /// When to use `audit`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it where every change must be traceable to a user.",
     position: "Put it above the cache read, so that answers from the cache are recorded too.",
@@ -24,10 +26,13 @@ public struct AuditPlugin: Plugin {
   @Option("Names of further context values to write") var values: [String] = []
   @Option("Whether an operation fails when its line cannot be written") var required = true
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }
 
+  /// Creates the interceptor that appends the lines.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [
       .graphQL(
@@ -37,13 +42,13 @@ public struct AuditPlugin: Plugin {
   }
 }
 
-/// Where the lines go. One at a time, and each in one piece.
+/// The destination of the lines. Writes one line at a time, each with one system call.
 private actor AuditLog {
   private let file: String?
 
   init(file: String?) { self.file = file }
 
-  /// Finds out whether lines can be written, before anything is done that must have one.
+  /// Checks that lines can be written, before an operation that requires one is sent.
   func check() throws {
     guard let file else { return }
     try PrivateFile.makeFolder(of: file)
@@ -74,19 +79,19 @@ private struct AuditInterceptor: GraphQLInterceptor {
       do {
         try await log.check()
       } catch {
-        throw failure("\(request.label) was not sent: its line of the audit", error, context)
+        throw failure("\(request.label) was not sent: its line of the audit log", error, context)
       }
     }
-    let pending = Once()
+    let firstResult = FirstCall()
     return await next(request).map { response in
-      guard response.errors.isEmpty, response.data != nil, await pending.take() else {
+      guard response.errors.isEmpty, response.data != nil, await firstResult.claim() else {
         return response
       }
       do {
         try await log.write(line(request, response, context))
       } catch {
         let failure = failure(
-          "\(request.label) was carried out, but its line of the audit", error, context)
+          "\(request.label) was executed, but its line of the audit log", error, context)
         guard isRequired else {
           context.services.logger.error("\(failure)")
           return response
@@ -98,10 +103,10 @@ private struct AuditInterceptor: GraphQLInterceptor {
   }
 
   private func failure(
-    _ what: String, _ error: any Error, _ context: ChainContext
+    _ subject: String, _ error: any Error, _ context: ChainContext
   ) -> ChainError {
     ChainError(
-      .chain, .auditFailed, "\(what) cannot be written", entry: context.entryID, cause: error)
+      .chain, .auditFailed, "\(subject) cannot be written", entry: context.entryID, cause: error)
   }
 
   private func line(
@@ -127,17 +132,18 @@ private struct AuditInterceptor: GraphQLInterceptor {
   }
 }
 
-/// Lets one caller pass.
-private actor Once {
-  private var isTaken = false
+/// Distinguishes the first call from later ones.
+private actor FirstCall {
+  private var isClaimed = false
 
-  func take() -> Bool {
-    defer { isTaken = true }
-    return !isTaken
+  /// Returns `true` for the first call only.
+  func claim() -> Bool {
+    defer { isClaimed = true }
+    return !isClaimed
   }
 }
 
 extension ChainError.Code {
-  /// A line of the audit that could not be written.
+  /// A line of the audit log could not be written.
   public static let auditFailed = Self(rawValue: "audit_failed")
 }

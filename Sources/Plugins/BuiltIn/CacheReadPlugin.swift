@@ -2,9 +2,11 @@ import GQLRunCache
 public import GQLRunPipeline
 import Logging
 
-/// Answers from the cache, as the policy says.
+/// Answers operations from the cache, according to the fetch policy.
 public struct CacheReadPlugin: Plugin {
-  public static let summary = "Answers operations from the cache, as the fetch policy says"
+  /// What `cache-read` does, in one sentence.
+  public static let summary = "Answers operations from the cache, according to the fetch policy"
+  /// When to use `cache-read`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it wherever the same data is needed more than once.",
     position:
@@ -14,26 +16,30 @@ public struct CacheReadPlugin: Plugin {
     narration:
       "A query whose fields are all in the store, none older than five minutes, is answered "
       + "without the network. Data up to an hour older than that is still used and marked as "
-      + "stale. Any other query goes on to the server.",
+      + "stale. Any other query is sent to the server.",
     moreExamples: ["cache-read", "cache-read: { policy: network-first }"])
 
   @Option("When the cache is read, and when the network is used; requests may override it")
   var policy = CachePolicy.cacheFirst
   @Option(
-    "How long data is fresh after it was received, unless `types` or `fields` has a rule; unlimited "
-      + "by default")
+    "How long data is fresh after it was received, unless `types` or `fields` has a rule; "
+      + "unlimited by default")
   var maxAge: RecordAge?
   @Option(
     "How much older than max_age data may be and still be used; not at all by default, and without "
       + "limit after a network failure (`network-first`)")
   var maxStale: RecordAge?
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Reads the cache; with the policy `cache-only`, no request is sent to the network.
   public var traits: PluginTraits {
     policy == .cacheOnly ? [.readsCache, .cacheOnly] : .readsCache
   }
 
+  /// One per chain, in the cache stage above the fetch; requires a store, and warns if nothing
+  /// fills it.
   public var placement: Placement {
     var rules: [PlacementRule] = [
       .once(.readsCache, .cacheRead, "reads the cache"),
@@ -43,19 +49,20 @@ public struct CacheReadPlugin: Plugin {
         remedy: "add `store: { kind: memory }` to the file"),
       .requires(
         .writesCache, with: .memoryStore, .cacheRead,
-        "nothing ever fills the store that {self} reads",
+        "no plugin fills the store that {self} reads",
         remedy: "add `- cache-write` below the parser", severity: .warning),
     ]
     if maxStale != nil, maxAge == nil {
       rules.append(
         .requires(
           .ages, .cacheRead,
-          "`max_stale` of {self} has nothing to add to: no rule gives a `max_age`",
+          "`max_stale` of {self} has no effect: no rule sets a `max_age`",
           remedy: "add `max_age` to {self}, or to `types` or `fields`", severity: .warning))
     }
     return .step(.cache, rules: rules)
   }
 
+  /// Creates the interceptor that reads the store.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [
       .cacheRead(
@@ -94,7 +101,8 @@ private struct CacheReadInterceptor: CacheInterceptor {
     var options = ReadOptions(
       ages: context.ages, now: Int(context.services.secondsSince1970()))
     options.ages.maxAge = maxAge ?? options.ages.maxAge
-    // Old data are better than none, unless somebody has said how old.
+    // After a network failure, data of any age is better than none, unless `max_stale` sets a
+    // limit.
     if let maxStale {
       options.stale = .upTo(maxStale)
     } else if context.isAfterFailure {

@@ -1,9 +1,11 @@
 import GQLRunCache
 public import GQLRunPipeline
 
-/// Puts responses into the cache.
+/// Writes the records of responses to the cache.
 public struct CacheWritePlugin: Plugin {
+  /// What `cache-write` does, in one sentence.
   public static let summary = "Writes the records of each response to the cache, in one transaction"
+  /// When to use `cache-write`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it with `cache-read`, or alone to fill a store that other programs read.",
     position: "It belongs below the parser, whose records it receives.",
@@ -14,16 +16,19 @@ public struct CacheWritePlugin: Plugin {
     moreExamples: ["cache-write"])
 
   @Option(
-    "What is written of a response with errors: everything but the nulls that stand for errors, "
-      + "nothing, or everything")
+    "What is written of a response with errors: everything except nulls that are caused by "
+      + "errors, nothing, or everything")
   var onErrors = ErrorPolicy.skipErrored
   @Option("Whether the values of root fields are written, or only the objects in them")
   var writeRoots = true
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Writes the cache.
   public var traits: PluginTraits { .writesCache }
 
+  /// One per chain, in the cache stage below the parser; requires a store.
   public var placement: Placement {
     .step(
       .cache,
@@ -36,6 +41,7 @@ public struct CacheWritePlugin: Plugin {
       ])
   }
 
+  /// Creates the interceptor that commits the records of responses.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [.cacheWrite(CacheWriteInterceptor(errorPolicy: onErrors, writesRoots: writeRoots))]
   }

@@ -2,25 +2,29 @@ import GQLRunLanguage
 public import GQLRunPipeline
 import HTTPTypes
 
-/// The id of the operation that is under way, for code that runs below it.
+/// The correlation id of the current operation, for code that the operation calls.
 public enum CorrelationID {
-  /// Set around a call, it becomes the id of the operations below; `correlation-id` sets it for the
-  /// rest of the chain.
+  /// The id of the operations that the current task starts; `nil` if it is not set.
+  ///
+  /// Set it around a call to choose the id of its operations. `correlation-id` sets it for the rest
+  /// of the chain.
   @TaskLocal public static var current: String?
 
-  /// The name of the id among the values of a request: `${context:correlation_id}`.
+  /// The name of the context value with the id: `${context:correlation_id}`.
   public static let contextName = "correlation_id"
 
-  /// Where the id of a request is sent.
+  /// The header fields that carry the id of a request.
   enum FieldNames: RequestContextKey {
     typealias Value = Set<HTTPField.Name>
   }
 }
 
-/// One id for an operation, in its requests, its log lines and its results.
+/// Gives each operation an id: in its requests, its log lines and its results.
 public struct CorrelationIDPlugin: Plugin {
+  /// What `correlation-id` does, in one sentence.
   public static let summary =
     "Gives each operation an id that is in its requests, log lines and results"
+  /// When to use `correlation-id`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use:
       "Use it to find one operation in the logs of client and server, or to let a server recognize "
@@ -42,12 +46,18 @@ public struct CorrelationIDPlugin: Plugin {
   @Option("Whether mutations carry the id as Idempotency-Key too, the same in every attempt")
   var idempotencyKey = false
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Sends idempotency keys if the option `idempotency_key` is set.
   public var traits: PluginTraits { idempotencyKey ? .sendsIdempotencyKeys : [] }
 
+  /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }
 
+  /// Creates the interceptor that sets the id.
+  ///
+  /// - Throws: `OptionError` if `header` is not the name of an HTTP field.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     var name: HTTPField.Name?
     if !header.isEmpty {
@@ -97,7 +107,7 @@ private struct CorrelationIDInterceptor: GraphQLInterceptor {
       }
   }
 
-  /// A random UUID, of version 4: https://www.rfc-editor.org/rfc/rfc9562#section-5.4
+  /// A random UUID of version 4. https://www.rfc-editor.org/rfc/rfc9562#section-5.4
   private static func make(_ random: @Sendable () -> Double) -> String {
     var digits = (0..<32).map { _ in
       Character(String(min(Int(random() * 16), 15), radix: 16))
@@ -105,8 +115,8 @@ private struct CorrelationIDInterceptor: GraphQLInterceptor {
     digits[12] = "4"
     digits[16] = ["8", "9", "a", "b"][min(Int(random() * 4), 3)]
     var text = String(digits)
-    for location in [20, 16, 12, 8] {
-      text.insert("-", at: text.index(text.startIndex, offsetBy: location))
+    for offset in [20, 16, 12, 8] {
+      text.insert("-", at: text.index(text.startIndex, offsetBy: offset))
     }
     return text
   }

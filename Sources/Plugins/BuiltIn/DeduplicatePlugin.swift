@@ -4,10 +4,12 @@ public import GQLRunPipeline
 import HTTPTypes
 import Logging
 
-/// Lets identical queries that are under way at the same time share one answer.
+/// Lets identical queries that are in flight at the same time share one result.
 public struct DeduplicatePlugin: Plugin {
+  /// What `deduplicate` does, in one sentence.
   public static let summary =
-    "Lets identical queries that are in flight at the same time share one answer"
+    "Lets identical queries that are in flight at the same time share one result"
+  /// When to use `deduplicate`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it where several parts of a program ask for the same data at the same time.",
     position:
@@ -18,29 +20,32 @@ public struct DeduplicatePlugin: Plugin {
       "The first of five equal queries is sent. The other four wait for its answer and receive "
       + "it. Mutations and subscriptions are never shared.")
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }
 
+  /// Creates the interceptor, with the queries in flight that requests of this entry share.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    [.graphQL(DeduplicateInterceptor(flights: SharedAnswers()))]
+    [.graphQL(DeduplicateInterceptor(requests: SharedRequests()))]
   }
 }
 
 private struct DeduplicateInterceptor: GraphQLInterceptor {
-  let flights: SharedAnswers
+  let requests: SharedRequests
 
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
     guard request.operationType == .query else { return await next(request) }
-    let (answer, isFirst) = await flights.answer(for: Self.key(of: request)) {
+    let (shared, isFirst) = await requests.request(for: Self.key(of: request)) {
       await next(request)
     }
     if !isFirst {
-      context.services.logger.debug("\(request.label): waits for the same query under way")
+      context.services.logger.debug("\(request.label): waits for an identical query in flight")
     }
-    let reader = SharedAnswer.Reader(answer)
+    let reader = SharedRequest.Reader(shared)
     return ResponseStream(pull: {
       do {
         guard var response = try await reader.next() else { return nil }
@@ -48,16 +53,17 @@ private struct DeduplicateInterceptor: GraphQLInterceptor {
         if !isFirst { response.context.named.merge(request.context.named) { $1 } }
         return response
       } catch let retry as ChainRetry where !isFirst {
-        // The retry carries the request of the first one. Each goes on with its own.
+        // The error contains the first caller's request; each caller retries its own.
         throw ChainRetry(request.withOwnRetry(), cause: retry.cause)
       }
     })
   }
 
-  /// Equal for requests that get the same answer: same text, variables, fields and context values.
+  /// A key that is equal for requests with the same result: equal documents, variables, header
+  /// fields and context values.
   ///
-  /// The bytes, not a string: Swift's strings are equal when `é` is one code point in one of them and two in
-  /// the other, which are different ids.
+  /// Bytes instead of a string, because Swift compares strings by canonical equivalence: ids that
+  /// differ only in the normalization of `é` are different ids.
   private static func key(of request: GraphQLRequest) -> [UInt8] {
     let own = request.context[CorrelationID.FieldNames.self] ?? []
     var named = request.context.named
@@ -78,33 +84,33 @@ private struct DeduplicateInterceptor: GraphQLInterceptor {
   }
 }
 
-/// The answers under way, by what was asked.
-private actor SharedAnswers {
-  private var answers: [[UInt8]: SharedAnswer] = [:]
+/// The queries in flight, by their keys.
+private actor SharedRequests {
+  private var requests: [[UInt8]: SharedRequest] = [:]
 
-  /// The answer to `key` that is under way, or a new one; and whether it is new.
-  func answer(
+  /// The request in flight for `key`, or a new one; and whether it is new.
+  func request(
     for key: [UInt8], _ begin: @escaping @Sendable () async -> ResponseStream
-  ) async -> (SharedAnswer, isFirst: Bool) {
-    while let answer = answers[key] {
-      if await answer.join() { return (answer, false) }
-      if answers[key] === answer { answers[key] = nil }
+  ) async -> (SharedRequest, isFirst: Bool) {
+    while let request = requests[key] {
+      if await request.join() { return (request, false) }
+      if requests[key] === request { requests[key] = nil }
     }
-    let answer = SharedAnswer()
-    answers[key] = answer
-    await answer.run(begin) { [weak self] in await self?.remove(key, answer) }
-    return (answer, true)
+    let request = SharedRequest()
+    requests[key] = request
+    await request.run(begin) { [weak self] in await self?.remove(key, request) }
+    return (request, true)
   }
 
-  private func remove(_ key: [UInt8], _ answer: SharedAnswer) {
-    if answers[key] === answer { answers[key] = nil }
+  private func remove(_ key: [UInt8], _ request: SharedRequest) {
+    if requests[key] === request { requests[key] = nil }
   }
 }
 
-/// The results of one request, for several readers.
+/// One request with several readers of its results.
 ///
-/// The work belongs to none of them: it goes on while one is left.
-private actor SharedAnswer {
+/// It runs in a task of its own, which is cancelled when the last reader leaves.
+private actor SharedRequest {
   private var results: [GraphQLResponse] = []
   private var end: Result<Void, any Error>?
   private var readers = 1
@@ -112,7 +118,7 @@ private actor SharedAnswer {
   private var nextWaiter = 0
   private var task: Task<Void, Never>?
 
-  /// `false` when the work has ended or was given up.
+  /// Adds a reader; returns `false` if the request has ended or was cancelled.
   func join() -> Bool {
     guard end == nil, readers > 0 else { return false }
     readers += 1
@@ -123,7 +129,7 @@ private actor SharedAnswer {
     _ begin: @escaping @Sendable () async -> ResponseStream,
     onEnd: @escaping @Sendable () async -> Void
   ) {
-    // The work runs apart, so that readers can come and go while it computes.
+    // A concurrent task, so that readers can join and leave this actor meanwhile.
     task = Task { @concurrent in
       let stream = await begin()
       do {
@@ -161,7 +167,7 @@ private actor SharedAnswer {
       try Task.checkCancellation()
       if index < results.count {
         let response = results[index]
-        // The first who takes it keeps the records; they are kept once.
+        // The first reader commits the records; they are committed once.
         results[index].pendingWrite = nil
         return response
       }
@@ -187,30 +193,30 @@ private actor SharedAnswer {
     waiting.removeValue(forKey: waiter)?.resume()
   }
 
-  /// One reader's place; letting go of it leaves the answer to the others.
+  /// Reads the results of a shared request; leaves it when released.
   actor Reader {
-    private let answer: SharedAnswer
+    private let request: SharedRequest
     private var index = 0
     private var hasLeft = false
 
-    init(_ answer: SharedAnswer) { self.answer = answer }
+    init(_ request: SharedRequest) { self.request = request }
 
     deinit {
       if hasLeft { return }
-      let answer = answer
-      Task { await answer.leave() }
+      let request = request
+      Task { await request.leave() }
     }
 
     func next() async throws -> GraphQLResponse? {
       do {
-        let response = try await answer.result(index)
+        let response = try await request.result(index)
         index += 1
         return response
       } catch {
-        // At once, so that whoever asks after the error was told does not join what is given up.
+        // Leave before the error is delivered, so that a request after it does not join this one.
         if !hasLeft {
           hasLeft = true
-          await answer.leave()
+          await request.leave()
         }
         throw error
       }

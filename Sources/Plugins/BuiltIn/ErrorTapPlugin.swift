@@ -2,13 +2,15 @@ import GQLRunJSON
 public import GQLRunPipeline
 import Logging
 
-/// Sees every error just before the caller does: logs it, and maps it by rules.
+/// Handles every error before the caller receives it: logs it, and maps it by rules.
 public struct ErrorTapPlugin: Plugin {
+  /// What `error-tap` does, in one sentence.
   public static let summary =
     "Logs every error just before the caller receives it, and replaces it by rules"
+  /// When to use `error-tap`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use:
-      "Use it to log errors in one place whatever their origin, and to turn expected failures into "
+      "Use it to log errors of every origin in one place, and to turn expected failures into "
       + "results.",
     position:
       "Put it at the top: it sees the error that the caller would receive, after all retries.",
@@ -65,10 +67,16 @@ public struct ErrorTapPlugin: Plugin {
     }
   }
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }
 
+  /// Creates the error tap and, if errors are logged, the interceptor that logs those in results.
+  ///
+  /// - Throws: `OptionError` for a rule that replaces errors without a message, or whose data is
+  ///   not JSON.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     let level = log ? level : nil
     let rules = try rules.map { rule throws(OptionError) in try ErrorRule(rule) }
@@ -77,7 +85,7 @@ public struct ErrorTapPlugin: Plugin {
   }
 }
 
-/// What a file says about some errors.
+/// A rule of the option `rules`.
 private struct ErrorRule: Sendable {
   enum Outcome {
     case rethrow
@@ -100,7 +108,7 @@ private struct ErrorRule: Sendable {
     outcome = try rule.outcome()
   }
 
-  func fits(_ error: any Error, _ request: GraphQLRequest) -> Bool {
+  func applies(to error: any Error, _ request: GraphQLRequest) -> Bool {
     let failure = error as? ChainError
     if let codes, !(failure.map { codes.contains($0.code.rawValue) } ?? false) { return false }
     if let layers, !(failure.map { layers.contains($0.layer) } ?? false) { return false }
@@ -111,17 +119,19 @@ private struct ErrorRule: Sendable {
 }
 
 private struct RuledErrorTap: ErrorTap {
-  /// `nil` does not log.
+  /// The level of log messages; `nil` logs nothing.
   let level: Logger.Level?
   let rules: [ErrorRule]
 
   func tap(
     _ error: any Error, request: GraphQLRequest, context: ChainContext
   ) async -> ErrorOutcome {
-    // Who cancels knows why.
+    // The caller cancelled the operation itself.
     guard !(error is CancellationError) else { return .error(error) }
     if let level { log(error, request, context.services.logger, level) }
-    guard let rule = rules.first(where: { $0.fits(error, request) }) else { return .error(error) }
+    guard let rule = rules.first(where: { $0.applies(to: error, request) }) else {
+      return .error(error)
+    }
     switch rule.outcome {
     case .rethrow: return .error(error)
     case .suppress: return .suppressed
@@ -185,7 +195,7 @@ private struct ErrorLog: GraphQLInterceptor {
   ) -> String {
     let text = JSONValue.string(message).jsonText()
     return
-      "\(layer.lowercased())_error operation=\(request.operationName ?? "anonymous") code=\(code ?? "UNKNOWN") "
-      + "path=\(path ?? "—") message=\(text)"
+      "\(layer.lowercased())_error operation=\(request.operationName ?? "anonymous") "
+      + "code=\(code ?? "UNKNOWN") path=\(path ?? "—") message=\(text)"
   }
 }

@@ -5,8 +5,10 @@ import Logging
 
 /// Sends requests over the network.
 public struct FetchPlugin: Plugin {
+  /// What `fetch` does, in one sentence.
   public static let summary =
     "Sends the request over the network and receives the response as it arrives"
+  /// When to use `fetch`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Every chain that reaches a server has one.",
     position:
@@ -14,7 +16,7 @@ public struct FetchPlugin: Plugin {
       + "`response-code` and `parse` below it.",
     example: "fetch: { timeout: 30s, max_body: 8GiB }",
     narration:
-      "The request is sent over a connection that is kept for the next one. When the body has not "
+      "The request is sent over a connection that later requests reuse. If the body has not "
       + "arrived completely after 30 seconds, or is larger than 8 GiB after decompression, the "
       + "exchange fails.",
     moreExamples: [
@@ -28,7 +30,7 @@ public struct FetchPlugin: Plugin {
   var timeout = Duration.seconds(300)
   @Option(.milliseconds(1) ... .seconds(3_600), "Time limit for connecting")
   var connectTimeout = Duration.seconds(10)
-  @Option(.milliseconds(1) ... .seconds(3_600), "Longest time without a byte from the server")
+  @Option(.milliseconds(1) ... .seconds(3_600), "Longest time without data from the server")
   var idleTimeout = Duration.seconds(30)
   @Option(
     ByteSize(bytes: 1)...ByteSize(bytes: 1 << 50), "Size limit of a body, after decompression")
@@ -42,28 +44,29 @@ public struct FetchPlugin: Plugin {
   var maxHeaders = ByteSize.kibibytes(64)
   @Option(
     ByteSize(bytes: 0)...ByteSize(bytes: 1 << 40),
-    "Least bytes per second of a body that takes longer than idle_timeout; 0B for no limit")
+    "Lowest throughput, in bytes per second, of a body that takes longer than idle_timeout; 0B "
+      + "for no limit")
   var minThroughput = ByteSize(bytes: 0)
   @Option(
     "Redirects that are followed; of a POST only 307 and 308, none from https to http, and secret "
       + "fields are not sent to another origin")
-  var redirects = RedirectPolicy.Reach.none
-  @Option(1...20, "How many redirects may follow one another") var maxRedirects = 3
+  var redirects = RedirectPolicy.Scope.none
+  @Option(1...20, "Maximum number of redirects of one request") var maxRedirects = 3
   @Option("Requirements for TLS connections") var tls = TLS()
   @Option(
-    "Proxy, as http://host:port or socks5h://host:port; `environment` uses https_proxy, http_proxy, "
-      + "all_proxy and no_proxy as curl does, `none` uses no proxy. TLS connections are tunnelled "
-      + "(CONNECT), plain requests are sent to an HTTP proxy; the connection to the proxy itself is "
-      + "not encrypted")
+    "Proxy, as http://host:port or socks5h://host:port; `environment` uses https_proxy, "
+      + "http_proxy, all_proxy and no_proxy as curl does, `none` uses no proxy. TLS connections "
+      + "are tunnelled (CONNECT), plain requests are sent to an HTTP proxy; the connection to the "
+      + "proxy itself is not encrypted")
   var proxy = "environment"
   @Option(
-    "Hosts that are reached without a proxy, with their subdomains, and addresses or ranges such as "
-      + "10.0.0.0/8; * for all")
+    "Hosts that are reached without a proxy, with their subdomains, and addresses or ranges such "
+      + "as 10.0.0.0/8; * for all")
   var noProxy: [String] = []
   @Option("Whether HTTP/2 is used where the server offers it") var http2 = true
-  @Option(1...10_000, "Most connections to one server that uses HTTP/1.1")
+  @Option(1...10_000, "Maximum number of connections to one HTTP/1.1 server")
   var maxConnections = 256
-  @Option(.milliseconds(1) ... .seconds(3_600), "How long an idle connection is kept")
+  @Option(.milliseconds(1) ... .seconds(3_600), "Time after which an idle connection is closed")
   var keepAlive = Duration.seconds(60)
   @Option("Whether compressed bodies are requested and decompressed") var decompress = true
 
@@ -73,7 +76,8 @@ public struct FetchPlugin: Plugin {
     @Option("Certificate chain of this client (PEM)") var clientCertificate: OptionPath?
     @Option("Key of that certificate (PEM)") var clientKey: OptionPath?
     @Option(
-      "Name that is requested and that the server's certificate must have, instead of the URL's host"
+      "Name that is requested and that the server's certificate must have, instead of the URL's "
+        + "host"
     )
     var serverName: String?
     @Option("Oldest version of TLS that is accepted") var minVersion = TLSSettings.Version.tls12
@@ -81,7 +85,7 @@ public struct FetchPlugin: Plugin {
     func validate() throws(OptionError) {
       if let serverName, serverName.isEmpty || !serverName.utf8.allSatisfy(Self.isHostCharacter) {
         throw $serverName.error(
-          "this is not the name of a host",
+          "this is not a host name",
           remedy: "write the name that is in the certificate, such as api.example.com")
       }
       if (clientCertificate == nil) != (clientKey == nil) {
@@ -114,10 +118,13 @@ public struct FetchPlugin: Plugin {
     }
   }
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Sends requests over the network.
   public var traits: PluginTraits { .fetches }
 
+  /// One per chain, in the HTTP stage; requires an endpoint and a parser.
   public var placement: Placement {
     .step(
       .http,
@@ -132,6 +139,9 @@ public struct FetchPlugin: Plugin {
       ])
   }
 
+  /// Creates the interceptor that sends requests with these limits.
+  ///
+  /// - Throws: `OptionError` for a proxy that is not a URL, in the option or in the environment.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     var limits = HTTPLimits()
     limits.total = timeout
@@ -150,7 +160,7 @@ public struct FetchPlugin: Plugin {
     return [
       .fetch(
         FetchInterceptor(
-          limits: limits, redirects: RedirectPolicy(reach: redirects, maximum: maxRedirects)))
+          limits: limits, redirects: RedirectPolicy(scope: redirects, maximum: maxRedirects)))
     ]
   }
 
@@ -194,12 +204,12 @@ private struct FetchInterceptor: HTTPInterceptor {
       case .deliver: return response
       case .refuse(let reason): throw refusal(response.head, reason, context)
       case .follow(let following):
-        // A short body that is read to its end gives the connection back.
+        // Reading a short body to its end returns the connection to the pool.
         _ = try? await response.body.prefix(16 << 10)
-        context.services.logger.debug("\(context.operationLabel): sent on to \(following)")
+        context.services.logger.debug("\(context.operationLabel): redirected to \(following)")
         hops += 1
         request = following
-        // The time counts for all of them.
+        // The time limit covers all redirects together.
         limits.total = max(self.limits.total - (clock.now() - start), .milliseconds(1))
       }
     }
@@ -208,11 +218,11 @@ private struct FetchInterceptor: HTTPInterceptor {
   private func refusal(
     _ head: HTTPResponse, _ reason: String, _ context: ChainContext
   ) -> ChainError {
-    // The query of an address may hold keys.
+    // The query of a URL may contain keys.
     let target = head.headerFields[.location].map { "\($0.prefix { $0 != "?" }.prefix(200))" } ?? ""
     return ChainError(
       .transport, .redirectRefused,
-      "the server sends the request on to \(target), which \(reason)", entry: context.entryID,
+      "the server redirects the request to \(target), which \(reason)", entry: context.entryID,
       http: .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
   }
 
@@ -221,16 +231,16 @@ private struct FetchInterceptor: HTTPInterceptor {
   ) async throws -> HTTPResponseMessage {
     guard let transport = context.services.transport else {
       throw ChainError(
-        .transport, .connectionFailed, "there is no network here to send requests over",
+        .transport, .connectionFailed, "the client has no transport to send requests with",
         entry: context.entryID, delivery: .notSent)
     }
     do {
       return try await transport.send(request, limits: limits)
     } catch let error as ChainError
-      where error.cause is KeptConnectionClosed && context.operationType == .query
+      where error.cause is ReusedConnectionClosed && context.operationType == .query
     {
-      // Once, and only what does no harm twice. A mutation may have been carried out.
-      context.services.logger.debug("\(context.operationLabel): sent again, \(error)")
+      // One retry, and for queries only: the server may have executed a mutation.
+      context.services.logger.debug("\(context.operationLabel): retried, \(error)")
       return try await transport.send(request, limits: limits)
     }
   }

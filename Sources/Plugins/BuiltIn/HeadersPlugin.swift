@@ -3,7 +3,9 @@ import HTTPTypes
 
 /// Sets, adds, defaults and removes the fields of HTTP requests.
 public struct HeadersPlugin: Plugin {
+  /// What `headers` does, in one sentence.
   public static let summary = "Sets, adds, defaults and removes the fields of HTTP requests"
+  /// When to use `headers`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use:
       "Use it for fields that depend on the request's context, and to remove fields. Fields that "
@@ -21,22 +23,29 @@ public struct HeadersPlugin: Plugin {
   var set = OptionMap<Template>()
   @Option("Fields that are added to those of the same name", secrecy: .secretHeaders)
   var add = OptionMap<Template>()
-  @Option("Fields that are sent unless there is one of the same name", secrecy: .secretHeaders)
+  @Option("Fields that are added if the request has none of the same name", secrecy: .secretHeaders)
   var `default` = OptionMap<Template>()
-  @Option("Names of fields that are not sent") var remove: [HTTPField.Name] = []
+  @Option("Names of fields that are removed") var remove: [HTTPField.Name] = []
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Changes header fields; sends idempotency keys if it sets `Idempotency-Key` to a value that
+  /// differs between requests.
   public var traits: PluginTraits {
-    // A constant would be the same for all mutations.
+    // A constant is the same for all mutations, so it identifies none.
     let sendsKeys = [set, add, `default`].contains {
       $0.entries.contains { $0.name.lowercased() == "idempotency-key" && !$0.value.isConstant }
     }
     return sendsKeys ? [.changesHeaders, .sendsIdempotencyKeys] : .changesHeaders
   }
 
+  /// Surrounds HTTP exchanges, anywhere in the HTTP stage.
   public var placement: Placement { .wrap(.http) }
 
+  /// Creates the interceptor that changes the fields.
+  ///
+  /// - Throws: `OptionError` for a name that HTTP does not allow.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     [
       .http(
@@ -94,7 +103,7 @@ private struct HeadersInterceptor: HTTPInterceptor {
       value = try field.value.text { context.values.named[$0] }
     } catch {
       throw ChainError(
-        .request, .invalidRequest, "the field \(field.name) cannot be filled: \(error)",
+        .request, .invalidRequest, "the field \(field.name) has no value: \(error)",
         entry: context.entryID)
     }
     guard HTTPField.isValidValue(value) else {

@@ -2,10 +2,12 @@ public import GQLRunPipeline
 import HTTPTypes
 import Logging
 
-/// One line when an operation goes out, one when it comes back.
+/// Logs one line when an operation is sent and one for each result.
 public struct LoggingPlugin: Plugin {
+  /// What `logging` does, in one sentence.
   public static let summary =
     "Logs operations on their path to the server and back, and HTTP exchanges on request"
+  /// When to use `logging`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it in every pipeline: one line for each operation and one for each result.",
     position:
@@ -28,10 +30,14 @@ public struct LoggingPlugin: Plugin {
   @Option("Names of further members of JSON objects whose values are not logged")
   var redact: [String] = []
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Shows header fields if the option `headers` is set.
   public var traits: PluginTraits { headers ? .showsHeaders : [] }
 
+  /// Surrounds operations and HTTP exchanges; warns if it shows header fields that a plugin below
+  /// it changes.
   public var placement: Placement {
     .wrap(
       .graphQL, .http,
@@ -43,6 +49,8 @@ public struct LoggingPlugin: Plugin {
         ] : [])
   }
 
+  /// Creates the interceptor that logs operations and, if requested, the one that logs HTTP
+  /// exchanges.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     let operations = ChainPart.graphQL(OperationLog(level: level))
     guard headers || body else { return [operations] }
@@ -53,7 +61,7 @@ public struct LoggingPlugin: Plugin {
   }
 }
 
-/// `→ op`, `← op [cache|server] 12 ms`, `✗ op error`.
+/// Logs operations: `→ op`, `← op [cache|server] 12 ms`, `✗ op error`.
 private struct OperationLog: GraphQLInterceptor {
   let level: Logger.Level
 
@@ -80,11 +88,11 @@ private struct OperationLog: GraphQLInterceptor {
   }
 }
 
-/// HTTP exchanges: their fields and bodies, with what is secret hidden.
+/// Logs HTTP exchanges: their header fields and bodies, with secrets hidden.
 private struct ExchangeLog: HTTPInterceptor {
   let level: Logger.Level
   let showsHeaders: Bool
-  /// `nil` shows no bodies.
+  /// How bodies are shown; `nil` shows none.
   let bodies: BodyView?
 
   func intercept(
@@ -147,19 +155,19 @@ private struct BodyView: Sendable {
     } else if !seen.isWhole {
       note = " … (the rest was not yet received)"
     }
-    // A character may have been cut in two.
-    let whole = (0...3).lazy.compactMap {
+    // The limit may be inside a character.
+    let text = (0...3).lazy.compactMap {
       String(validating: redactor.redact(seen.bytes.dropLast($0)), as: UTF8.self)
     }.first
-    guard let whole, !note.isEmpty || String(validating: seen.bytes, as: UTF8.self) != nil else {
+    guard let text, !note.isEmpty || String(validating: seen.bytes, as: UTF8.self) != nil else {
       return "a body of \(seen.count) bytes that are not UTF-8 text"
     }
-    return hiding.text(whole) + note
+    return hiding.text(text) + note
   }
 }
 
 extension Duration {
-  /// `12 ms`, `1.3 ms` below ten.
+  /// The duration in milliseconds: `12 ms`, or `1.3 ms` if it is shorter than ten.
   var milliseconds: String {
     let value =
       Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15

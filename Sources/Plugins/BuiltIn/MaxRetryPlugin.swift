@@ -2,9 +2,11 @@ public import GQLRunPipeline
 import HTTPTypes
 import Logging
 
-/// Retries what may succeed the next time, and bounds the retries that other plugins ask for.
+/// Retries transient failures, and bounds the retries that other plugins request.
 public struct MaxRetryPlugin: Plugin {
+  /// What `max-retry` does, in one sentence.
   public static let summary = "Retries transient failures, and bounds every retry of the chain"
+  /// When to use `max-retry`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use:
       "Use it for servers that are overloaded or unreachable for a moment, and with every plugin "
@@ -15,22 +17,22 @@ public struct MaxRetryPlugin: Plugin {
     example: "max-retry: { max_retries: 5, backoff: { base: 1s, max: 1m } }",
     narration:
       "A query that the server refuses with 503 is sent again after about 1, 2, 4, 8 and 16 "
-      + "seconds; the sixth failure is the caller's. A Retry-After of the server that is longer "
-      + "is waited for. A mutation is sent again only when it was surely not sent before.",
+      + "seconds; the caller receives the sixth failure. A longer Retry-After of the server is "
+      + "respected. A mutation is retried only if it certainly was not sent before.",
     moreExamples: ["max-retry: { on: [network], respect_retry_after: false }"])
 
-  @Option(0...24, "How many attempts may follow the first") var maxRetries = 3
-  @Option("Failures that are retried without a plugin asking for it") var on = Trigger.allCases
+  @Option(0...24, "Maximum number of retries of one operation") var maxRetries = 3
+  @Option("Failures that are retried even if no plugin requests it") var on = Trigger.allCases
   @Option("Delays between attempts") var backoff = BackoffOptions()
-  @Option("Whether a longer Retry-After of the server is waited for") var respectRetryAfter = true
+  @Option("Whether a longer Retry-After of the server is respected") var respectRetryAfter = true
   @Option(
     .zero ... .seconds(86_400),
-    "Longest Retry-After that is waited for; a longer one ends the retries")
+    "Longest Retry-After that is respected; a longer one ends the retries")
   var retryAfterMax = Duration.seconds(60)
   @Option(
-    "Share of operations that may be retried when many are run; the first ten retries are free")
+    "Maximum share of operations that are retried; the first ten retries are free")
   var budget = Percentage(fraction: 0.1)
-  @Option("Whether mutations are retried only when they surely were not sent, or always")
+  @Option("Whether mutations are retried only if they certainly were not sent, or always")
   var mutations = Mutations.unsent
 
   enum Trigger: String, CaseIterable, ExpressibleByOption {
@@ -52,12 +54,15 @@ public struct MaxRetryPlugin: Plugin {
     var jitter = Backoff.Jitter.equal
   }
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Bounds restarts of the chain; with `mutations: always`, may send mutations twice.
   public var traits: PluginTraits {
     mutations == .always ? [.boundsRestarts, .repeatsMutations] : .boundsRestarts
   }
 
+  /// Surrounds operations; with `mutations: always`, requires a plugin that sends idempotency keys.
   public var placement: Placement {
     .wrap(
       .graphQL,
@@ -65,11 +70,13 @@ public struct MaxRetryPlugin: Plugin {
         ? [
           .requires(
             .sendsIdempotencyKeys, .retriedMutations,
-            "{self} sends mutations again, and no server can recognize a repeated one",
+            "{self} retries mutations, and the server cannot recognize a repeated one",
             remedy: "add `- \(CorrelationIDPlugin.entryWithKeys)`, or leave out `mutations`")
         ] : [])
   }
 
+  /// Creates the interceptor that retries, with the retry budget that operations of this entry
+  /// share.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [
       .graphQL(
@@ -83,7 +90,7 @@ public struct MaxRetryPlugin: Plugin {
   }
 }
 
-/// How long to wait before a retry: `min(base * factor^n, max)` before retry `n`, counted from 0, with jitter.
+/// The backoff: `min(base * factor^n, max)` before retry `n`, counted from 0, with jitter.
 struct Backoff: Sendable {
   enum Jitter: String, CaseIterable, ExpressibleByOption {
     case none, full, equal
@@ -94,7 +101,11 @@ struct Backoff: Sendable {
   var max: Duration
   var jitter: Jitter
 
-  /// - Parameter random: From 0 up to, but not including, 1.
+  /// The delay before a retry.
+  ///
+  /// - Parameters:
+  ///   - number: The number of the retry, from 0.
+  ///   - random: A random number in `0..<1`.
   func delay(beforeRetry number: Int, random: Double) -> Duration {
     var delay = base
     for _ in 0..<number where delay < max { delay = delay * factor }
@@ -120,13 +131,14 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
-    // What plugins with a budget of their own asked for does not count.
+    // Without the retries of plugins that have a limit of their own.
     let attempt = request.countedAttempt
     guard attempt <= maxRetries + 1 else {
       throw ChainError(
         .chain, .tooManyAttempts,
         "\(request.label) failed after \(maxRetries) \(maxRetries == 1 ? "retry" : "retries"), the "
-          + "most that max-retry allows", entry: context.entryID, cause: context.retryCause)
+          + "maximum of the option max_retries of "
+          + "max-retry", entry: context.entryID, cause: context.retryCause)
     }
     if context.attempt == 1 { budget.noteOperation() }
     var request = request
@@ -140,13 +152,13 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
       let delay = delay(before: attempt - 1, failure, context)
       if let asked = delay.tooLong {
         failure.message +=
-          "; the server wants to be left alone for \(asked.optionText), longer than the option "
-          + "retry_after_max of max-retry"
+          "; the server asked for a delay of \(asked.optionText) (Retry-After), longer than the "
+          + "option retry_after_max of max-retry"
         throw failure
       }
       if let deadline = time.deadline, clock.now() + delay.wait >= deadline { throw error }
       guard budget.takeRetry() else {
-        failure.message += "; not tried again, as retries have used up the budget of max-retry"
+        failure.message += "; not retried, because the option budget of max-retry is used up"
         throw failure
       }
       context.services.logger.info(
@@ -162,12 +174,12 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
     return triggers.contains(error.http.map { String($0.status) } ?? "network")
   }
 
-  /// A mutation goes out again only when it was never sent, is marked as idempotent, or the file says so.
+  /// Whether a retry cannot execute the request twice, or the file or the request permits it.
   private func maySendAgain(_ request: GraphQLRequest, _ error: ChainError) -> Bool {
     request.isIdempotent || retriesMutations || error.delivery == .notSent
   }
 
-  /// The time to wait, and the one that the server asks for when that is too long.
+  /// The delay before a retry, and the delay that the server asked for if it is too long.
   private func delay(
     before number: Int, _ error: ChainError, _ context: ChainContext
   ) -> (wait: Duration, tooLong: Duration?) {

@@ -4,10 +4,12 @@ public import GQLRunPipeline
 import HTTPTypes
 import Logging
 
-/// Reads responses as they arrive: into records and into the result.
+/// Parses responses as they arrive, into records and into the result.
 public struct ParsePlugin: Plugin {
+  /// What `parse` does, in one sentence.
   public static let summary =
-    "Reads JSON responses as they arrive, into records and into the result, in one pass"
+    "Parses JSON responses as they arrive, into records and into the result, in one pass"
+  /// When to use `parse`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Every chain that receives responses has one.",
     position:
@@ -25,14 +27,17 @@ public struct ParsePlugin: Plugin {
     ByteSize(bytes: 1)...ByteSize(bytes: 1 << 30), "Longest string, and largest custom scalar")
   var maxString = ByteSize.mebibytes(16)
   @Option(
-    "Whether responses are checked against the pipeline's schema: a null or a value that it forbids "
-      + "is an error")
+    "Whether responses are checked against the pipeline's schema: a null or a value that it "
+      + "forbids is an error")
   var checkShape = false
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Parses responses.
   public var traits: PluginTraits { .parses }
 
+  /// One per chain, in the parsing stage below the fetch.
   public var placement: Placement {
     .step(
       .parsing,
@@ -41,6 +46,7 @@ public struct ParsePlugin: Plugin {
       ])
   }
 
+  /// Creates the interceptor that normalizes responses as they arrive.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [
       .parsing(
@@ -64,7 +70,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     var options = ResponseNormalizer.Options()
     options.limits = limits
     options.checksShape = checksShape
-    // Counted from the head of the response: its data are at least that old.
+    // The time of the head: the data is at least that old.
     options.received = Int(context.services.secondsSince1970())
     if let target {
       options.errorPolicy = target.errorPolicy
@@ -77,7 +83,7 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
     if let failure = parsed.storeFailure {
       context.services.logger.log(
         level: failure.code == .readOnly ? .debug : .warning,
-        "the result was not kept: \(failure)", metadata: ["operation": "\(request.label)"])
+        "the result was not stored: \(failure)", metadata: ["operation": "\(request.label)"])
     }
     for diagnostic in parsed.diagnostics {
       context.services.logger.debug("\(diagnostic)")
@@ -130,7 +136,8 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
         entry: location, http: http, delivery: .answered)
     default:
       return ChainError(
-        .cache, .cacheWriteFailed, "the records of the response could not be kept", entry: location,
+        .cache, .cacheWriteFailed,
+        "the records of the response could not be stored", entry: location,
         cause: error)
     }
   }

@@ -4,14 +4,16 @@ public import GQLRunPipeline
 import GQLRunSupport
 import Logging
 
-/// Sends the hashes of documents in place of the documents: automatic persisted queries, and
-/// registered ones.
+/// Sends hashes instead of documents: automatic persisted queries, and registered operations.
 ///
 /// https://www.apollographql.com/docs/apollo-server/performance/apq
 public struct PersistedQueriesPlugin: Plugin {
+  /// `apq`: automatic persisted queries.
   public static let name = "apq"
+  /// What `apq` does, in one sentence.
   public static let summary =
     "Sends the hash of a document first, and the document only when the server does not know it"
+  /// When to use `apq`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use:
       "Use it for servers with automatic persisted queries, to send less and to let caches between "
@@ -37,10 +39,13 @@ public struct PersistedQueriesPlugin: Plugin {
   @Option("Member that carries the hash: extensions.persistedQuery, or documentId")
   var style = PersistedQueryStyle.extensions
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// May restart the chain, except with `persisted_only`.
   public var traits: PluginTraits { persistedOnly ? [] : .restarts }
 
+  /// Surrounds the network: below the cache read, above the fetch.
   public var placement: Placement {
     var placement = Placement.wrap(
       .graphQL,
@@ -56,13 +61,19 @@ public struct PersistedQueriesPlugin: Plugin {
     return placement
   }
 
+  /// Checks that documents which `documentId` identifies are never requested by the server.
+  ///
+  /// - Throws: `OptionError` for `style: document-id` without `persisted_only`.
   public func validate() throws(OptionError) {
     guard style == .documentId, !persistedOnly else { return }
     throw $style.error(
-      "a server cannot ask for a document that is named by `documentId`",
+      "a server cannot request a document that `documentId` identifies",
       remedy: "add `persisted_only: true`")
   }
 
+  /// Creates the interceptor that sends hashes; reads the operation manifest.
+  ///
+  /// - Throws: `OptionError` if the manifest cannot be read.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     [
       .graphQL(
@@ -80,7 +91,7 @@ public struct PersistedQueriesPlugin: Plugin {
     do {
       guard let bytes = try PrivateFile.read(manifest.path, limit: Self.maximumManifest) else {
         throw $manifest.error(
-          "there is no such file", remedy: "write it with `gqlrun operations manifest`")
+          "the file does not exist", remedy: "create it with `gqlrun operations manifest`")
       }
       return .init(try OperationManifest(JSONValue(parsing: bytes)))
     } catch let error as OptionError {
@@ -88,18 +99,18 @@ public struct PersistedQueriesPlugin: Plugin {
     } catch {
       throw $manifest.error(
         "the operation manifest cannot be used: \(error)",
-        remedy: "write it with `gqlrun operations manifest`")
+        remedy: "create it with `gqlrun operations manifest`")
     }
   }
 }
 
-/// How a request names its document.
+/// How a request identifies its document.
 enum PersistedQueryStyle: String, CaseIterable, ExpressibleByOption {
   case extensions
   case documentId = "document-id"
 }
 
-/// Which endpoints were found not to know persisted queries.
+/// Whether an endpoint was found not to support persisted queries.
 private actor PersistedQuerySupport {
   private(set) var isMissing = false
 
@@ -117,16 +128,16 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     }
   }
 
-  /// How this operation is sent; it travels along its retries.
+  /// How an operation is sent; retries keep it.
   private enum Form {
     /// The hash alone.
     case hash
     /// The hash and the document, which registers it.
     case both
-    /// As if there were no persisted queries.
+    /// The document alone.
     case plain
-    /// The same, to find out whether the server lacks them.
-    case trial
+    /// The document alone, to find out whether the server supports persisted queries.
+    case probe
   }
 
   private enum FormKey: RequestContextKey {
@@ -156,7 +167,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
         if let answer = Answer(errors: response.errors) {
           try await retry(request, form, answer, support, context)
         }
-        if form == .trial, response.errors.isEmpty { await support.noteMissing() }
+        if form == .probe, response.errors.isEmpty { await support.noteMissing() }
         return response
       }
       .mapErrors { error in
@@ -201,11 +212,11 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
       isKnown
         ? "the operation manifest has another text for \(request.label); rebuild it with "
           + "`gqlrun operations manifest`, and register it"
-        : "\(request.label) is not in the operation manifest, and only persisted operations are sent; add it "
-          + "with `gqlrun operations manifest`", entry: location)
+        : "\(request.label) is not in the operation manifest, and only persisted operations are "
+          + "sent; add it with `gqlrun operations manifest`", entry: location)
   }
 
-  /// Starts the chain again with the document, when the answer says that this helps.
+  /// Restarts the chain with the document if the answer shows that the server needs it.
   private func retry(
     _ request: GraphQLRequest, _ form: Form, _ answer: Answer, _ support: PersistedQuerySupport,
     _ context: ChainContext
@@ -214,8 +225,8 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
       guard form == .both, answer == .notFound else { return }
       throw ChainError(
         .graphQL, .persistedQueryRefused,
-        "the server does not know the hash of \(request.label), though the document was sent with "
-          + "it; is there more than one server, or a proxy that changes requests?",
+        "the server does not know the hash of \(request.label), although the document was sent "
+          + "with it; is there more than one server, or a proxy that changes requests?",
         entry: context.entryID, delivery: .answered)
     }
     guard !isOnly else {
@@ -228,15 +239,15 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     if answer == .notSupported { await support.noteMissing() }
     context.services.logger.info(
       answer == .notFound
-        ? "↻ \(request.label): the server asks for the document"
-        : "↻ \(request.label): the server does not take persisted queries, it seems")
+        ? "↻ \(request.label): the server requests the document"
+        : "↻ \(request.label): the server does not seem to support persisted queries")
     var retry = request.withOwnRetry()
     switch answer {
     case .notFound: retry.context[FormKey.self] = .both
     case .notSupported: retry.context[FormKey.self] = .plain
-    case .unclear: retry.context[FormKey.self] = .trial
+    case .unclear: retry.context[FormKey.self] = .probe
     }
-    // The cache was asked before this attempt.
+    // The first attempt has read the cache.
     if retry.cachePolicy == .cacheFirst || retry.cachePolicy == .cacheAndNetwork {
       retry.cachePolicy = .networkOnly
     }
@@ -244,11 +255,11 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
   }
 }
 
-/// What a server says about a request without a document.
+/// The answer of a server to a request without a document.
 private enum Answer: Equatable {
   case notFound
   case notSupported
-  /// A refusal that may well be about the document that is not there.
+  /// A refusal whose reason may be the missing document.
   case unclear
 
   init?(errors: [GraphQLError]) {
@@ -267,11 +278,11 @@ private enum Answer: Equatable {
     return nil
   }
 
-  /// Reads a response that was refused because of its status.
+  /// The answer in a response that was rejected because of its status or type.
   init?(_ failure: ChainError) {
     guard let http = failure.http else { return nil }
     guard (400..<600).contains(http.status) else {
-      // A page for people, in the place of what a GET without a document asks for.
+      // A web page, which servers send for a GET without a document.
       guard failure.code == .unexpectedContentType else { return nil }
       self = .unclear
       return
@@ -289,7 +300,7 @@ private enum Answer: Equatable {
     } else if http.status == 400,
       ResponseCheck.isPlainText(http.headers) || failure.refusesRequest
     {
-      // A server without the feature misses the document, each in its own words.
+      // Servers without the feature report the missing document in words of their own.
       self = .unclear
     } else {
       return nil
@@ -306,8 +317,8 @@ private enum Answer: Equatable {
 }
 
 extension ChainError.Code {
-  /// An operation that is not among the persisted ones, where no other may be sent.
+  /// The operation is not in the operation manifest, and only those in it may be sent.
   public static let notPersisted = Self(rawValue: "not_persisted")
-  /// A server that does not take a hash.
+  /// The server rejected the hash of a document.
   public static let persistedQueryRefused = Self(rawValue: "persisted_query_refused")
 }

@@ -3,10 +3,12 @@ public import GQLRunPipeline
 import HTTPTypes
 import Logging
 
-/// Sends no more than a server takes: at a fixed rate, and as the server's own accounts say.
+/// Delays requests to keep a fixed rate, and to stay within the rate limit that the server reports.
 public struct RateLimitPlugin: Plugin {
+  /// What `rate-limit` does, in one sentence.
   public static let summary =
     "Delays requests to keep a fixed rate, and to stay within the server's rate limit"
+  /// When to use `rate-limit`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it for servers that limit how many requests a client may send.",
     position:
@@ -19,27 +21,38 @@ public struct RateLimitPlugin: Plugin {
       + "them again.",
     moreExamples: ["rate-limit: { budget: shopify }"])
 
-  @Option(1...1_000_000, "How many requests may start in the time `per`") var requests: Int?
-  @Option(.milliseconds(1) ... .seconds(86_400), "Time that `requests` is counted in")
-  var per = Duration.seconds(1)
-  @Option(1...1_000_000, "How many requests may start at once after a pause") var burst = 1
   @Option(
-    "Where the server reports what is left: in header fields alone, or also in GitHub's `rateLimit` "
-      + "or Shopify's `cost`")
+    1...1_000_000,
+    "Maximum number of requests that start in the time `per`") var requests: Int?
+  @Option(.milliseconds(1) ... .seconds(86_400), "Period of `requests`")
+  var per = Duration.seconds(1)
+  @Option(
+    1...1_000_000,
+    "Number of requests that may start at once after an idle period") var burst = 1
+  @Option(
+    "Where the server reports its remaining budget: in header fields only, or also in GitHub's "
+      + "`rateLimit` or Shopify's `cost`")
   var budget = RequestBudget.Kind.headers
-  @Option(0...1_000_000, "How much of the server's budget is left for other clients") var reserve =
+  @Option(
+    0...1_000_000,
+    "Part of the server's budget that is reserved for other clients") var reserve =
     0
   @Option(
     .zero ... .seconds(86_400), "Longest delay of a request; a longer one fails the operation")
   var maxWait = Duration.seconds(300)
-  @Option("Whose budget it is; entries with one name and one server share it") var credential = ""
+  @Option(
+    "Name of the budget; entries with equal names share the budget of a server") var credential = ""
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Limits the rate of requests.
   public var traits: PluginTraits { .limitsRate }
 
+  /// Surrounds HTTP exchanges, anywhere in the HTTP stage.
   public var placement: Placement { .wrap(.http) }
 
+  /// Creates the interceptor that delays requests.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [
       .http(
@@ -57,7 +70,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
   let maxWait: Duration
   let credential: String
 
-  /// How much of a body is read for what it says about costs.
+  /// The number of bytes of a body that are searched for costs.
   private static let keptBody = 1 << 20
 
   func intercept(
@@ -88,7 +101,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
     }
   }
 
-  /// Waits until the request may be sent; returns what it is expected to cost.
+  /// Waits until the request may be sent; returns its expected cost.
   private func admission(
     _ budget: RequestBudget, _ origin: String, _ context: ChainContext
   ) async throws -> Double {
@@ -107,13 +120,14 @@ private struct RateLimitInterceptor: HTTPInterceptor {
         }
         return cost
       case .later(let delay):
-        context.services.logger.debug("\(label): held back for \(delay.milliseconds)")
+        context.services.logger.debug("\(label): delayed by \(delay.milliseconds) (rate-limit)")
         try await clock.sleep(for: delay)
       case .tooLong(let delay, let reason):
         throw ChainError(
           .transport, .rateLimited,
-          "\(label) was not sent: \(origin) \(reason), and takes requests again in "
-            + "\(delay.wholeSeconds.optionText), later than the option max_wait of rate-limit allows",
+          "\(label) was not sent: \(origin) \(reason), and accepts requests again in "
+            + "\(delay.wholeSeconds.optionText), later than the option max_wait of rate-limit "
+            + "allows",
           entry: context.entryID, delivery: .notSent)
       }
     }
@@ -121,13 +135,13 @@ private struct RateLimitInterceptor: HTTPInterceptor {
 }
 
 extension Duration {
-  /// Rounded up.
+  /// The duration in whole seconds, rounded up.
   fileprivate var wholeSeconds: Duration {
     .seconds(components.seconds + (components.attoseconds > 0 ? 1 : 0))
   }
 }
 
 extension ChainError.Code {
-  /// A request held back for longer than somebody wants to wait.
+  /// The rate limit would delay the request for longer than `max_wait` allows.
   public static let rateLimited = Self(rawValue: "rate_limited")
 }

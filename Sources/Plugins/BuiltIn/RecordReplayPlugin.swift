@@ -2,25 +2,27 @@ public import GQLRunPipeline
 import HTTPTypes
 import Logging
 
-/// Writes exchanges into a file, or answers from one.
+/// Records HTTP exchanges in a file, or answers requests from one.
 public struct RecordReplayPlugin: Plugin {
+  /// What `record-replay` does, in one sentence.
   public static let summary = "Records HTTP exchanges in a readable file, or answers from one"
+  /// When to use `record-replay`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it for tests that run without a server, and to capture what a server answers.",
     position:
       "It belongs between the cache read and the fetch. Plugins below it act only on requests that "
-      + "are really sent. In the mode `replay` a chain needs no fetch.",
+      + "are sent. In the mode `replay` a chain needs no fetch.",
     example: #"record-replay: { file: api.cassette.ndjson, mode: "${env:RECORD:-replay}" }"#,
     narration:
       "Requests are answered from api.cassette.ndjson, and one that is not in it fails. With the "
-      + "environment variable RECORD=record, requests go to the server and the file is written "
-      + "anew, without tokens and cookies.",
+      + "environment variable RECORD=record, requests are sent to the server and the file is "
+      + "replaced, without tokens and cookies.",
     moreExamples: ["record-replay: { file: api.cassette.ndjson }"])
 
   @Option("The recording: a line of JSON for each exchange") var file: OptionPath
   @Option(
-    "Answer from the file alone; send every request and write the file anew; or send and record "
-      + "only what the file does not have")
+    "Answer from the file only; send every request and replace the file; or send and record only "
+      + "requests that the file does not have")
   var mode = Mode.replay
   @Option("Names of further members of JSON objects whose values are not recorded")
   var redact: [String] = []
@@ -30,10 +32,14 @@ public struct RecordReplayPlugin: Plugin {
 
   enum Mode: String, CaseIterable, ExpressibleByOption { case replay, record, auto }
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Answers every request in the mode `replay`.
   public var traits: PluginTraits { mode == .replay ? .answers : [] }
 
+  /// Surrounds HTTP exchanges; requires a parser in the mode `replay`, otherwise a plugin that
+  /// sends requests.
   public var placement: Placement {
     .wrap(
       .http,
@@ -46,11 +52,13 @@ public struct RecordReplayPlugin: Plugin {
         : [
           .requires(
             [.fetches, .answers, .cacheOnly], atChain: true, .fetch,
-            "no plugin of this chain fetches what {self} is to record",
+            "no plugin of this chain sends the requests that {self} records",
             remedy: "add `- fetch` below it, or answer from the recording alone: `mode: replay`")
         ])
   }
 
+  /// Creates the interceptor that reads and writes the recording. The file is opened by the first
+  /// request.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [
       .http(
@@ -64,27 +72,27 @@ public struct RecordReplayPlugin: Plugin {
 private struct RecordReplayInterceptor: HTTPInterceptor {
   let file: String
   let mode: RecordReplayPlugin.Mode
-  /// Names of further members that are not recorded.
+  /// Names of further members whose values are not recorded.
   let redacted: [String]
   let maxBody: Int
 
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
-    let cassette = context.services.shared.value(
+    let recording = context.services.shared.value(
       Recording.self, named: file, make: { Recording(path: file, isNew: mode == .record) })
     let redactor = BodyRedactor(request.head.headerFields, names: redacted)
     let hiding = context.services.secrets.hiding(with: request.secrets)
-    let question = RecordedQuestion(
+    let recordedRequest = RecordedRequest(
       request, operation: context.operationLabel, redactor: redactor, hiding: hiding)
     do {
-      if mode != .record, let answer = try cassette.answer(to: question) {
+      if mode != .record, let recorded = try recording.response(to: recordedRequest) {
         context.services.logger.debug("\(context.operationLabel): answered from \(file)")
-        var message = answer.message
+        var message = recorded.message
         message.isReplayed = true
         return message
       }
-      guard mode != .replay else { throw try cassette.missing(question) }
+      guard mode != .replay else { throw try recording.missing(recordedRequest) }
     } catch let failure as Recording.Failure {
       throw ChainError(
         .transport, .notRecorded, failure.message, entry: context.entryID, delivery: .notSent)
@@ -92,25 +100,28 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
     let response = try await next(request)
     let (head, location, limit) = (response.head, context.entryID, maxBody)
     let (secrets, logger) = (context.services.secrets, context.services.logger)
-    let answerRedactor = BodyRedactor(head.headerFields, names: redacted)
+    let responseRedactor = BodyRedactor(head.headerFields, names: redacted)
     let requestSecrets = request.secrets
     return response.observed(keeping: maxBody) { seen in
       guard seen.isWhole else {
-        return logger.debug("\(question.operation): not recorded, as its answer was not read whole")
+        let name = recordedRequest.operation
+        return logger.debug("\(name): not recorded, because its response was not read to its end")
       }
       do {
         guard seen.isComplete else {
           throw Recording.Failure(
-            message: "the answer to \(question.operation) is longer than "
+            message: "the response to \(recordedRequest.operation) is longer than "
               + "\(ByteSize(bytes: limit)), the option max_body of record-replay")
         }
-        // Again, for what was received since the request.
+        // Includes secrets that were received since the request.
         let hiding = secrets.hiding(with: requestSecrets)
-        try cassette.add(
-          question, RecordedAnswer(head, seen.bytes, redactor: answerRedactor, hiding: hiding))
+        try recording.add(
+          recordedRequest,
+          RecordedResponse(head, seen.bytes, redactor: responseRedactor, hiding: hiding))
       } catch {
         throw ChainError(
-          .chain, .notRecorded, "the answer to \(question.operation) could not be recorded",
+          .chain, .notRecorded,
+          "the response to \(recordedRequest.operation) could not be recorded",
           entry: location, cause: error, delivery: .answered)
       }
     }
@@ -118,6 +129,6 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
 }
 
 extension ChainError.Code {
-  /// An exchange that the recording does not have, or could not take.
+  /// The recording does not have an exchange, or could not store it.
   public static let notRecorded = Self(rawValue: "not_recorded")
 }

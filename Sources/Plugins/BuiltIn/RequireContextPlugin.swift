@@ -1,10 +1,12 @@
 public import GQLRunPipeline
 import HTTPTypes
 
-/// Refuses operations that do not say for whom they are.
+/// Rejects operations whose context lacks a required value.
 public struct RequireContextPlugin: Plugin {
+  /// What `require-context` does, in one sentence.
   public static let summary =
-    "Fails before the network when a value of the request's context is missing"
+    "Rejects a request whose context lacks a required value, before it is sent"
+  /// When to use `require-context`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it where every request must name, for example, its user or tenant.",
     position: "Put it near the top: a request without the values then reaches no other plugin.",
@@ -18,15 +20,23 @@ public struct RequireContextPlugin: Plugin {
   @Option("HTTP fields to send, each with the name of its context value, which is required too")
   var headers = OptionMap<String>()
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }
 
+  /// Checks that at least one context value is required.
+  ///
+  /// - Throws: `OptionError` if neither `values` nor `headers` names one.
   public func validate() throws(OptionError) {
     guard values.isEmpty, headers.entries.isEmpty else { return }
     throw $values.error("no value is required", remedy: "name one: `values: [user]`")
   }
 
+  /// Creates the interceptor that checks context values and sends them as header fields.
+  ///
+  /// - Throws: `OptionError` for a name that HTTP does not allow.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     let fields = try headers.entries.map { entry throws(OptionError) in
       guard let name = HTTPField.Name(entry.name) else {
@@ -43,7 +53,7 @@ public struct RequireContextPlugin: Plugin {
 private struct RequireContextInterceptor: GraphQLInterceptor {
   struct Field: Sendable {
     var name: HTTPField.Name
-    /// The name of a context value.
+    /// The name of the context value.
     var value: String
   }
 

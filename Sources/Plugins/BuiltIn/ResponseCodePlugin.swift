@@ -1,10 +1,12 @@
 public import GQLRunPipeline
 import HTTPTypes
 
-/// Refuses responses by their status.
+/// Rejects responses by their status.
 public struct ResponseCodePlugin: Plugin {
+  /// What `response-code` does, in one sentence.
   public static let summary =
-    "Refuses responses whose status is not a success, unless their body is a GraphQL response"
+    "Rejects responses whose status is not a success, unless their body is a GraphQL response"
+  /// When to use `response-code`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Every chain that fetches should have one: without it, an HTML error page is parsed.",
     position: "It belongs between `fetch`, whose responses it checks, and `parse`.",
@@ -18,10 +20,13 @@ public struct ResponseCodePlugin: Plugin {
   @Option(100...599, "Further statuses whose body is parsed as a GraphQL response")
   var accept: [Int] = []
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Checks the status of responses.
   public var traits: PluginTraits { .checksStatus }
 
+  /// In the HTTP stage, between the fetch and the parser.
   public var placement: Placement {
     .step(
       .http,
@@ -31,6 +36,7 @@ public struct ResponseCodePlugin: Plugin {
       ])
   }
 
+  /// Creates the interceptor that checks the status.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [.http(ResponseCodeInterceptor(accepted: Set(accept)))]
   }
@@ -46,7 +52,7 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
     let status = response.head.status.code
     if (200..<300).contains(status) || accepted.contains(status) { return response }
     let type = ResponseCheck.mediaType(response.head)
-    // A body of this type is GraphQL's own word at any status.
+    // A body of this type is a GraphQL response, whatever the status is.
     if type == "application/graphql-response+json" { return response }
     throw try await ResponseCheck.refusal(
       response, .httpStatus,
@@ -57,11 +63,11 @@ private struct ResponseCodeInterceptor: HTTPInterceptor {
   private func remedy(_ status: Int, _ head: HTTPResponse) -> String {
     switch status {
     case 300..<400:
-      // The query of an address may hold keys.
+      // The query of a URL may contain keys.
       let target =
         head.headerFields[.location].map { " to \($0.prefix { $0 != "?" }.prefix(200))" } ?? ""
-      return "; it sends requests on\(target), which is not followed: set the endpoint's url to it"
-    case 401: return "; it wants credentials, or does not take those that were sent"
+      return "; the redirect\(target) is not followed: set the endpoint's url to its target"
+    case 401: return "; the server requires credentials, or rejected those that were sent"
     case 403: return "; the credentials do not allow this"
     case 404: return "; is the path of the endpoint right?"
     default: return ""

@@ -2,10 +2,12 @@ import GQLRunLanguage
 public import GQLRunPipeline
 import GQLRunSupport
 
-/// Bounds the time of an operation, retries and body included.
+/// Limits the duration of an operation, including its retries and its body.
 public struct TimeoutPlugin: Plugin {
+  /// What `timeout` does, in one sentence.
   public static let summary =
     "Limits the duration of an operation, including its retries and the last byte of its body"
+  /// When to use `timeout`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it where a caller must have an answer, or an error, by a certain time.",
     position:
@@ -21,10 +23,13 @@ public struct TimeoutPlugin: Plugin {
     "Longest time from the start of the first attempt to the last result")
   var total = Duration.seconds(300)
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }
 
+  /// Creates the interceptor that enforces the deadline.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     [.graphQL(TimeoutInterceptor(total: total))]
   }
@@ -43,15 +48,16 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     let sent = request
     let bound = DeadlineScope(
       deadline: deadline, clock: clock,
-      watch: context.services.shared.value(DeadlineTimer.self, named: "timeout") {
+      timer: context.services.shared.value(DeadlineTimer.self, named: "timeout") {
         DeadlineTimer(clock)
       },
       error: ChainError(
         .transport, .timedOut,
-        "\(sent.label) took longer than \(total.optionText) in all; raise the option total of "
-          + "timeout, or ask for less at a time", entry: context.entryID, delivery: .unknown))
+        "\(sent.label) took longer than \(total.optionText) in total; raise the option total of "
+          + "timeout, or request less data at a time", entry: context.entryID, delivery: .unknown))
     let stream = try await bound.run { await next(sent) }
-    // The first result came with the stream. After one of the server there is only the end, as a rule.
+    // The stream already contains the first result. After a result of the server, usually only the
+    // end follows, which needs no time limit.
     let mayWait = Locked(false)
     return ResponseStream(pull: {
       guard mayWait.withLock({ $0 }) else {

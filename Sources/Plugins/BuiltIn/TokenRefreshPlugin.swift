@@ -3,10 +3,12 @@ public import GQLRunPipeline
 import HTTPTypes
 import Logging
 
-/// Sends a bearer token, and renews it before it ends or when the server refuses it.
+/// Sends a bearer token, and renews it before it expires or when the server rejects it.
 public struct TokenRefreshPlugin: Plugin {
+  /// What `token-refresh` does, in one sentence.
   public static let summary =
-    "Sends a bearer token, renewed before it expires and when the server refuses it"
+    "Sends a bearer token, renewed before it expires and when the server rejects it"
+  /// When to use `token-refresh`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it for servers that require a token, above all one that expires.",
     position:
@@ -16,7 +18,7 @@ public struct TokenRefreshPlugin: Plugin {
     narration:
       "The first request runs the command and sends its output as Authorization: Bearer …. When "
       + "the server answers 401, the command runs again, once for all requests in flight, and "
-      + "each of them is sent again with the new token.",
+      + "each of them is retried with the new token.",
     moreExamples: [
       "token-refresh: { env: API_TOKEN }",
       #"token-refresh: { oauth2: { token_url: "https://login.example.com/token", client_id: ci, "#
@@ -24,7 +26,7 @@ public struct TokenRefreshPlugin: Plugin {
     ])
 
   @Option(
-    "Name of the token; entries with one name share it. Without a source, it is in the variable "
+    "Name of the token; entries with equal names share it. Without a source, it is in the variable "
       + "<CREDENTIAL>_TOKEN")
   var credential = "api"
   @Option("Environment variable that holds the token") var env: String?
@@ -35,8 +37,8 @@ public struct TokenRefreshPlugin: Plugin {
   @Option("OAuth 2 server that issues the token") var oauth2: OAuth2?
   @Option("HTTP field that carries the token") var header = HTTPField.Name.authorization
   @Option("Word before the token; may be empty") var scheme = "Bearer"
-  @Option(400...499, "HTTP statuses by which the server refuses the token") var statuses = [401]
-  @Option("Codes of GraphQL errors by which the server refuses the token")
+  @Option(400...499, "HTTP statuses of responses that reject the token") var statuses = [401]
+  @Option("Codes of GraphQL errors that reject the token")
   var codes = ["UNAUTHENTICATED"]
   @Option(
     .zero ... .seconds(3_600),
@@ -55,7 +57,7 @@ public struct TokenRefreshPlugin: Plugin {
     @Option("Scopes to request, separated by spaces") var scope: String?
     @Option("Service that the token is for") var audience: String?
     @Option("First refresh token") var refreshToken: SecretString?
-    @Option("File that keeps the tokens; required for the grant refresh-token")
+    @Option("File that stores the tokens; required for the grant refresh-token")
     var store: OptionPath?
 
     func validate() throws(OptionError) {
@@ -63,7 +65,7 @@ public struct TokenRefreshPlugin: Plugin {
       guard grant == .refreshToken, store == nil else { return }
       throw $grant.error(
         "the server may replace the refresh token, and the new one would be lost",
-        remedy: "name a file that keeps it: `store: token.json`")
+        remedy: "name a file that stores it: `store: token.json`")
     }
 
     func endpoint() throws(OptionError) -> Endpoint {
@@ -71,7 +73,7 @@ public struct TokenRefreshPlugin: Plugin {
       do throws(Endpoint.InvalidURL) {
         endpoint = try Endpoint(url: tokenURL)
       } catch {
-        throw $tokenURL.error("this is not the URL of a server: \(error.reason)")
+        throw $tokenURL.error("this is not an http or https URL: \(error.reason)")
       }
       guard endpoint.scheme == "https" || Self.isLocal(endpoint.authority) else {
         throw $tokenURL.error("secrets would be sent without encryption", remedy: "use https")
@@ -85,16 +87,20 @@ public struct TokenRefreshPlugin: Plugin {
     }
   }
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// May restart the chain, once per operation.
   public var traits: PluginTraits { .restarts }
 
+  /// Surrounds the network: below `max-retry`, above the status check and the fetch.
   public var placement: Placement {
     var placement = Placement.wrap(
       .graphQL,
       rules: [
         .below(
-          .boundsRestarts, .credentials, "so its retry would be counted as one of the bounded ones"),
+          .boundsRestarts, .credentials,
+          "so its retry would be counted as one of the bounded ones"),
         .above(
           .checksStatus, moving: .fetches, .credentials, "where a 401 would never reach it"),
         .above(.fetches, .credentials, "too late to send anything"),
@@ -103,8 +109,12 @@ public struct TokenRefreshPlugin: Plugin {
     return placement
   }
 
+  /// The option `command`, if it is set.
   public var programs: [String] { command.map { [$0] } ?? [] }
 
+  /// Checks that at most one source of the token is configured.
+  ///
+  /// - Throws: `OptionError` for a second source.
   public func validate() throws(OptionError) {
     let given = [
       (env != nil, $env.error, "env"), (file != nil, $file.error, "file"),
@@ -112,9 +122,13 @@ public struct TokenRefreshPlugin: Plugin {
     ].filter(\.0)
     guard given.count > 1 else { return }
     throw given[1].1(
-      "a token has one source, and `\(given[0].2)` is one already", "remove one of them")
+      "a token has one source, and `\(given[0].2)` already is one", "remove one of them")
   }
 
+  /// Creates the interceptor that sends the token. No token is requested before the first
+  /// operation.
+  ///
+  /// - Throws: `OptionError` for an OAuth 2 endpoint that is not a URL, or that is not encrypted.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     [
       .graphQL(
@@ -154,7 +168,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   let statuses: Set<Int>
   let codes: Set<String>
 
-  /// The credentials that were renewed for this operation.
+  /// The credentials that were already renewed for this operation.
   private enum Renewed: RequestContextKey {
     typealias Value = Set<String>
   }
@@ -163,27 +177,27 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
     let services = context.services
-    let keeper = keeper(services)
-    let failures = await keeper.failures
-    let token = try await keeper.token(services) { failure($0, request, context) }
+    let cache = cache(services)
+    let failures = await cache.failures
+    let token = try await cache.token(services) { failure($0, request, context) }
     let value = (scheme.isEmpty ? "" : scheme + " ") + token.value.reveal()
     guard HTTPField.isValidValue(value) else {
       throw ChainError(
         .request, .missingToken,
-        "\(source.label) holds characters that HTTP forbids in a token, such as line ends",
+        "\(source.label) contains characters that HTTP forbids in a token, such as line ends",
         entry: context.entryID)
     }
     var sent = request
     sent.additionalHeaders[header] = value
     let secrets = services.secrets
-    // The next interceptors know it before it is sent.
+    // Before the request is passed on, so that no interceptor logs the token.
     secrets.insert(token.value)
     return await next(sent)
       .map { response in
         if isRefusal(response.errors, of: request) {
-          _ = try await renewed(token, failures, request, keeper, context, cause: nil)
+          _ = try await renewed(token, failures, request, cache, context, cause: nil)
         } else if response.source == .server {
-          await keeper.noteAccepted(token.value)
+          await cache.confirm(token.value)
         }
         return secrets.hiding.response(response)
       }
@@ -191,43 +205,44 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
         guard var failure = secrets.hiding.error(error) as? ChainError else { throw error }
         if isRefusal(failure) {
           failure.message += try await renewed(
-            token, failures, request, keeper, context, cause: failure)
+            token, failures, request, cache, context, cause: failure)
         }
         throw failure
       }
   }
 
-  private func keeper(_ services: Services) -> TokenKeeper {
+  private func cache(_ services: Services) -> TokenCache {
     let source: any TokenSource = services[TokenScript.self] ?? source
     return services.shared.value(
-      TokenKeeper.self, named: "\(credential) \(source.label)",
-      make: { TokenKeeper(source: source, skew: skew, timeout: timeout) })
+      TokenCache.self, named: "\(credential) \(source.label)",
+      make: { TokenCache(source: source, skew: skew, timeout: timeout) })
   }
 
   func forgetCredentials(_ services: Services) async throws -> String {
-    try await keeper(services).forget(services)
-    return source.isOurs
+    try await cache(services).forget(services)
+    return source.isOwned
       ? "the tokens of \(credential)"
-      : "nothing of \(credential), as \(source.label) is not for gqlrun to remove"
+      : "nothing of \(credential), because gqlrun does not own \(source.label)"
   }
 
-  /// Starts the chain again with another token, or says why that is of no use.
+  /// Restarts the chain with another token, or returns the reason why there is none, for the
+  /// message.
   private func renewed(
-    _ token: Token, _ failures: Int, _ request: GraphQLRequest, _ keeper: TokenKeeper,
+    _ token: Token, _ failures: Int, _ request: GraphQLRequest, _ cache: TokenCache,
     _ context: ChainContext, cause: ChainError?
   ) async throws -> String {
     guard request.context[Renewed.self]?.contains(credential) != true else {
       return "; the token was renewed once already"
     }
-    let other = try await keeper.token(
+    let other = try await cache.token(
       after: token.value, failures: failures, context.services
     ) {
       failure($0, request, context)
     }
     guard other != nil else {
-      return "; \(source.label) has no other token than the one that was refused"
+      return "; \(source.label) has no other token than the rejected one"
     }
-    context.services.logger.info("↻ \(request.label): again with another token")
+    context.services.logger.info("↻ \(request.label): retry with a new token")
     var retry = request.withOwnRetry()
     retry.context[Renewed.self, default: []].insert(credential)
     throw ChainRetry(retry, cause: cause)
@@ -241,7 +256,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
 
   private func isRefusal(_ errors: [GraphQLError], of request: GraphQLRequest) -> Bool {
     guard errors.contains(where: { codes.contains($0.code ?? "") }) else { return false }
-    // An error with a path comes from a field: other fields of a mutation may have been carried out.
+    // An error with a path belongs to a field: other fields of the mutation may have been executed.
     return request.operationType != .mutation || errors.allSatisfy { $0.path == nil }
   }
 
@@ -252,7 +267,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     case let error as TokenFailure where error.isMissing:
       return ChainError(
         .request, .missingToken,
-        "\(request.label) was not sent, as there is no token: \(error.message)",
+        "\(request.label) was not sent, because there is no token: \(error.message)",
         entry: context.entryID, delivery: .notSent)
     case let error as TokenFailure:
       return ChainError(
@@ -281,8 +296,8 @@ extension RequestContext {
 }
 
 extension ChainError.Code {
-  /// A token that nobody gave.
+  /// No token is configured.
   public static let missingToken = Self(rawValue: "missing_token")
-  /// A token that could not be renewed.
+  /// The token could not be renewed.
   public static let tokenRenewalFailed = Self(rawValue: "token_renewal_failed")
 }

@@ -8,7 +8,7 @@ import GQLRunPipeline
 ///
 /// Sendable: `process` is only accessed with `lock` held; everything else is immutable.
 final class ExecChild: @unchecked Sendable {
-  struct CannotStart: Error {
+  struct StartFailure: Error {
     var reason: String
   }
 
@@ -28,7 +28,7 @@ final class ExecChild: @unchecked Sendable {
   init(
     _ command: [String], folder: String, onLine: @escaping @Sendable ([UInt8]) -> Void,
     onMessage: @escaping @Sendable (String) -> Void, onEnd: @escaping @Sendable (String) -> Void
-  ) throws(CannotStart) {
+  ) throws(StartFailure) {
     // A socket, because its writes can be made not to raise SIGPIPE.
     let inside = try Self.pair { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, $0) }
     let output = try Self.pair { pipe($0) }
@@ -41,7 +41,7 @@ final class ExecChild: @unchecked Sendable {
     messages.1.close()
     guard case .success(let process) = started else {
       for end in [inside.0, output.0, messages.0] { end.close() }
-      guard case .failure(let error) = started else { throw CannotStart(reason: "") }
+      guard case .failure(let error) = started else { throw StartFailure(reason: "") }
       throw error
     }
     self.process = process
@@ -96,8 +96,8 @@ final class ExecChild: @unchecked Sendable {
       guard status & 0x7F == 0 else { return "was killed" }
       switch (status >> 8) & 0xFF {
       case 127: return "was not found"
-      case 126: return "is no program that can be run"
-      case let code: return "ended with status \(code) before it had answered"
+      case 126: return "cannot be executed"
+      case let code: return "ended with status \(code) before it answered"
       }
     }
   }
@@ -134,9 +134,9 @@ extension ExecChild {
 
   private static func pair(
     _ make: (UnsafeMutablePointer<Int32>) -> Int32
-  ) throws(CannotStart) -> (FileDescriptor, FileDescriptor) {
+  ) throws(StartFailure) -> (FileDescriptor, FileDescriptor) {
     var ends: [Int32] = [-1, -1]
-    guard make(&ends) == 0 else { throw CannotStart(reason: String(cString: strerror(errno))) }
+    guard make(&ends) == 0 else { throw StartFailure(reason: String(cString: strerror(errno))) }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (FileDescriptor(ends[0]), FileDescriptor(ends[1]))
   }
@@ -169,7 +169,7 @@ extension ExecChild {
 
   private static func spawn(
     _ command: [String], folder: String, input: Int32, output: Int32, messages: Int32
-  ) -> Result<pid_t, CannotStart> {
+  ) -> Result<pid_t, StartFailure> {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -181,7 +181,7 @@ extension ExecChild {
     let words = ["-c", "cd -- \"$0\" && exec \"$@\"", folder] + command
     let (child, error) = ShellProcess.start(words, &actions, leadsGroup: true)
     guard error == 0 else {
-      return .failure(CannotStart(reason: String(cString: strerror(error)).lowercased()))
+      return .failure(StartFailure(reason: String(cString: strerror(error)).lowercased()))
     }
     return .success(child)
   }

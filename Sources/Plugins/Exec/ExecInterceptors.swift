@@ -154,7 +154,8 @@ struct ExecHTTP: HTTPInterceptor {
     let status = reply["status"]?.intValue ?? 200
     guard (200...999).contains(status) else {
       throw caller.failure(
-        .execFailed, "the program answered with \(status), which is no status", context, .notSent)
+        .execFailed,
+        "the program answered with the status \(status), which is not valid", context, .notSent)
     }
     var head = HTTPResponse(status: .init(code: status))
     head.headerFields[.contentType] = "application/json"
@@ -178,8 +179,8 @@ extension ExecCaller {
       else {
         throw failure(
           .execFailed,
-          "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name takes letters, "
-            + "digits and hyphens, a value is a text in one line", context, .notSent)
+          "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name has letters, "
+            + "digits and hyphens, a value is one line of text", context, .notSent)
       }
       return (name, value)
     }

@@ -3,8 +3,10 @@ public import GQLRunPipeline
 
 /// The plugin `exec`: passes requests and results to a program in any language.
 public struct ExecPlugin: Plugin {
+  /// What `exec` does, in one sentence.
   public static let summary =
-    "Passes requests and results to a program of your own, as lines of JSON"
+    "Passes requests and results to an external program, as lines of JSON"
+  /// When to use `exec`, where it belongs in a chain, and examples.
   public static let documentation = PluginDocumentation(
     use: "Use it for a plugin in another language than Swift, or to try an idea quickly.",
     position:
@@ -17,31 +19,39 @@ public struct ExecPlugin: Plugin {
       + "header with the signature.",
     moreExamples: ["exec: { command: [./audit.sh], events: [request, response], timeout: 1s }"])
 
-  @Option("Program and its arguments, run in the folder of the pipeline file without a shell")
+  @Option("Program with its arguments, run in the folder of the pipeline file without a shell")
   var command: [String]
   @Option("Stage that it takes part in") var stage = Stage.graphql
-  @Option("When it is called: before a request goes on, and when a response has arrived")
+  @Option("When it is called: before a request is passed on, and when a response has arrived")
   var events = [Event.request]
   @Option("Options of the program, a mapping that it receives when it starts") var options:
     JSONValue?
   @Option(
-    .milliseconds(1) ... .seconds(3_600), "Longest time for an answer; then the program is ended")
+    .milliseconds(1) ... .seconds(3_600),
+    "Time limit for an answer, after which the program is killed")
   var timeout = Duration.seconds(5)
   @Option(
-    0...1_000, "How often it is started again within a minute when it ends or answers incorrectly")
+    0...1_000, "Maximum number of restarts within a minute, if it ends or answers incorrectly")
   var restarts = 3
 
   enum Stage: String, CaseIterable, ExpressibleByOption { case graphql, http }
   enum Event: String, CaseIterable, ExpressibleByOption { case request, response }
 
+  /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// May change header fields.
   public var traits: PluginTraits { .changesHeaders }
 
+  /// Surrounds operations, or HTTP exchanges with `stage: http`.
   public var placement: Placement { .wrap(.graphQL, .http) }
 
+  /// The option `command`, as one line.
   public var programs: [String] { [command.joined(separator: " ")] }
 
+  /// Checks that `command` names a program.
+  ///
+  /// - Throws: `OptionError` for an empty command, or one with a NUL character.
   public func validate() throws(OptionError) {
     guard let program = command.first, !program.isEmpty else {
       throw $command.error("the command names no program", remedy: "write `[python3, plugin.py]`")
@@ -51,6 +61,7 @@ public struct ExecPlugin: Plugin {
     }
   }
 
+  /// Creates the interceptor of the configured stage. The first request starts the program.
   public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
     let caller = ExecCaller(
       program: ExecProgram(
@@ -101,7 +112,7 @@ struct ExecCaller: Sendable {
     default:
       throw failure(
         .execFailed,
-        "\(program.label) answered without an action; `continue`, `answer` or `fail` are known",
+        "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`",
         context, delivery)
     }
   }

@@ -70,7 +70,8 @@ actor ExecProgram {
     } catch let failure as Failure {
       throw failure
     } catch {
-      throw Failure(reason: "was not asked to the end", isCancellation: error is CancellationError)
+      throw Failure(
+        reason: "was cancelled before it answered", isCancellation: error is CancellationError)
     }
   }
 
@@ -105,15 +106,16 @@ extension ExecProgram {
     starts.removeAll { now - $0 > .seconds(60) }
     guard starts.count <= settings.restarts else {
       throw Failure(
-        reason: "was started \(starts.count) times within a minute and does not stay; its messages "
-          + "are in the log, and the option restarts of exec allows \(settings.restarts) more starts"
+        reason: "was started \(starts.count) times within a minute and keeps ending; its messages "
+          + "are in the log, and the option restarts of exec allows \(settings.restarts) more "
+          + "starts"
       )
     }
     starts.append(now)
     generation += 1
     let number = generation
     let child: ExecChild
-    do throws(ExecChild.CannotStart) {
+    do throws(ExecChild.StartFailure) {
       child = try ExecChild(
         settings.command, folder: settings.folder,
         onLine: { [weak self] line in Task { await self?.received(line, number) } },
@@ -136,7 +138,7 @@ extension ExecProgram {
       let id = object["id"]?.intValue
     else {
       return giveUp(
-        "said something that is no answer (a JSON object with an \"id\" on one line) and was ended: "
+        "sent an invalid answer (expected a JSON object with an \"id\" on one line) and was ended: "
           + String(decoding: line.prefix(80), as: UTF8.self))
     }
     // The caller of a late answer no longer waits.

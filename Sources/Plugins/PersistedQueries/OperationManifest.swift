@@ -2,7 +2,8 @@ import GQLRunCache
 public import GQLRunJSON
 public import GQLRunLanguage
 
-/// An operation manifest: the operations that a client may send, each with the id under which a server knows it.
+/// An operation manifest: the operations that a client may send, each with the id under which a
+/// server knows it.
 ///
 /// Written in Apollo's format; those of older versions and of Relay's compiler are read as well.
 /// https://www.apollographql.com/docs/graphos/platform/security/persisted-queries
@@ -86,6 +87,7 @@ extension OperationManifest {
     /// What was found, and what was expected.
     public var reason: String
 
+    /// The reason.
     public var description: String { reason }
   }
 
@@ -173,8 +175,8 @@ extension OperationManifest {
 // MARK: Verifying
 
 extension OperationManifest {
-  /// The faults of the manifest: ids that are not the hash of their text, texts that are not exactly one
-  /// operation, names and types that differ from the text, duplicate ids and names.
+  /// The faults of the manifest: ids that are not the hash of their text, texts that are not
+  /// exactly one operation, names and types that differ from the text, duplicate ids and names.
   public func problems() -> [String] {
     var problems: [String] = []
     var ids: Set<String> = []
@@ -183,10 +185,10 @@ extension OperationManifest {
       let title =
         operation.name.isEmpty ? "\(operation.id.prefix(80))" : "\(operation.name.prefix(80))"
       if !ids.insert(operation.id).inserted {
-        problems.append("\(title): the id \(operation.id.prefix(80)) is given twice")
+        problems.append("\(title): the id \(operation.id.prefix(80)) is used twice")
       }
       if !operation.name.isEmpty, !names.insert(operation.name).inserted {
-        problems.append("\(title): the name is given twice")
+        problems.append("\(title): the name is used twice")
       }
       problems += Self.problems(of: operation, format).map { "\(title): \($0)" }
     }
@@ -197,8 +199,8 @@ extension OperationManifest {
     var problems: [String] = []
     if let expected = expectedID(operation, format), expected != operation.id {
       problems.append(
-        "the id is \(operation.id.prefix(80)), but the \(expected.count == 32 ? "MD5" : "SHA-256") of "
-          + "the text is \(expected)")
+        "the id is \(operation.id.prefix(80)), but the \(expected.count == 32 ? "MD5" : "SHA-256") "
+          + "of the text is \(expected)")
     }
     let document: Document
     do {

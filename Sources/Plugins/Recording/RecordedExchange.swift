@@ -4,7 +4,7 @@ import GQLRunPipeline
 import HTTPTypes
 
 /// A request in a recording: its content, without credentials.
-struct RecordedQuestion: Sendable {
+struct RecordedRequest: Sendable {
   var operation: String
   /// The method, and the GraphQL request with its secrets hidden.
   var method: String
@@ -62,7 +62,7 @@ struct RecordedQuestion: Sendable {
 }
 
 /// A response in a recording.
-struct RecordedAnswer: Sendable {
+struct RecordedResponse: Sendable {
   var status: Int
   var fields: [(name: String, value: String)]
   var body: [UInt8]

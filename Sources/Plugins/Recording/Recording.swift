@@ -5,7 +5,7 @@ import GQLRunSupport
 
 /// A recording: a file with one JSON line per exchange, in the order in which they ended.
 ///
-/// Equal requests are answered in recorded order; the last answer is repeated.
+/// Equal requests are answered in recorded order; the last response is repeated.
 ///
 /// Sendable: mutable state is only accessed with `lock` held.
 final class Recording: @unchecked Sendable {
@@ -25,56 +25,60 @@ final class Recording: @unchecked Sendable {
   /// Whether the first exchange replaces the file.
   private var isNew: Bool
   private var isLoaded = false
-  private var answers: [String: [RecordedAnswer]] = [:]
-  private var given: [String: Int] = [:]
+  private var responses: [String: [RecordedResponse]] = [:]
+  /// The number of returned responses per request.
+  private var returnedCounts: [String: Int] = [:]
   /// The recorded requests by operation, for messages.
-  private var questions: [String: [RecordedQuestion]] = [:]
+  private var requests: [String: [RecordedRequest]] = [:]
 
   init(path: String, isNew: Bool) {
     self.path = path
     self.isNew = isNew
   }
 
-  /// The next answer to a request; `nil` if the recording has none.
-  func answer(to question: RecordedQuestion) throws -> RecordedAnswer? {
+  /// The next response to a request; `nil` if the recording has none.
+  func response(to request: RecordedRequest) throws -> RecordedResponse? {
     try lock.withLock {
       try load()
-      guard let known = answers[question.key], let last = known.last else { return nil }
-      let number = given[question.key, default: 0]
-      given[question.key] = number + 1
-      return number < known.count ? known[number] : last
+      guard let recorded = responses[request.key], let last = recorded.last else { return nil }
+      let number = returnedCounts[request.key, default: 0]
+      returnedCounts[request.key] = number + 1
+      return number < recorded.count ? recorded[number] : last
     }
   }
 
-  /// The reason why there is no answer.
-  func missing(_ question: RecordedQuestion) throws -> Failure {
+  /// The reason why there is no response.
+  func missing(_ request: RecordedRequest) throws -> Failure {
     try lock.withLock {
       try load()
-      let remedy = "; record it with the option `mode: auto`, or all anew with `mode: record`"
-      guard let others = questions[question.operation], let other = others.last else {
-        let names = questions.keys.sorted().prefix(10).joined(separator: ", ")
+      let remedy =
+        "; record it with the option `mode: auto`, or everything again with `mode: record`"
+      guard let others = requests[request.operation], let other = others.last else {
+        let names = requests.keys.sorted().prefix(10).joined(separator: ", ")
         return Failure(
-          message: "\(path) has no \(question.operation)"
-            + (names.isEmpty ? ", and nothing else" : "; it has \(names)") + remedy)
+          message: "\(path) has no \(request.operation)"
+            + (names.isEmpty ? "; it is empty" : "; it has \(names)") + remedy)
       }
       let differing = ["query", "variables", "operationName", "extensions"].filter {
-        other.body[$0] != question.body[$0]
+        other.body[$0] != request.body[$0]
       }
-      let what =
-        differing.isEmpty && other.method != question.method
-        ? "method" : differing.joined(separator: " and ")
+      let difference =
+        if !differing.isEmpty {
+          "other \(differing.joined(separator: " and "))"
+        } else {
+          other.method == request.method ? "another body" : "another method"
+        }
       return Failure(
-        message: "\(path) has \(question.operation) with "
-          + (what.isEmpty ? "another body" : "other \(what)") + remedy)
+        message: "\(path) has \(request.operation) with \(difference)\(remedy)")
     }
   }
 
   /// Appends an exchange.
-  func add(_ question: RecordedQuestion, _ answer: RecordedAnswer) throws {
+  func add(_ request: RecordedRequest, _ response: RecordedResponse) throws {
     var line = JSONObject()
-    line["operation"] = .string(question.operation)
-    line["request"] = .object(["method": .string(question.method), "body": question.body])
-    line["response"] = answer.json
+    line["operation"] = .string(request.operation)
+    line["request"] = .object(["method": .string(request.method), "body": request.body])
+    line["response"] = response.json
     let bytes = JSONValue.object(line).jsonBytes() + [UInt8(ascii: "\n")]
     try lock.withLock {
       let exists = FileManager.default.fileExists(atPath: path)
@@ -84,15 +88,15 @@ final class Recording: @unchecked Sendable {
       } else {
         try PrivateFile.append(bytes, to: path)
       }
-      note(question, answer)
-      // The server has just answered this request.
-      given[question.key, default: 0] += 1
+      insert(request, response)
+      // The caller has just received this response from the server.
+      returnedCounts[request.key, default: 0] += 1
     }
   }
 
-  private func note(_ question: RecordedQuestion, _ answer: RecordedAnswer) {
-    answers[question.key, default: []].append(answer)
-    questions[question.operation, default: []].append(question)
+  private func insert(_ request: RecordedRequest, _ response: RecordedResponse) {
+    responses[request.key, default: []].append(response)
+    requests[request.operation, default: []].append(request)
   }
 
   private func load() throws {
@@ -114,15 +118,15 @@ final class Recording: @unchecked Sendable {
         }
         continue
       }
-      guard let value, let question = RecordedQuestion(value),
-        let answer = value["response"].flatMap({ RecordedAnswer($0) })
+      guard let value, let request = RecordedRequest(value),
+        let response = value["response"].flatMap({ RecordedResponse($0) })
       else {
         isLoaded = false
         throw Failure(
-          message: "\(path):\(index + 1): this line is no exchange; record it anew with the option "
-            + "`mode: record`")
+          message: "\(path):\(index + 1): this line is not a recorded exchange; record the file "
+            + "again with the option `mode: record`")
       }
-      note(question, answer)
+      insert(request, response)
     }
   }
 }

@@ -6,18 +6,18 @@ struct DeadlineScope: Sendable {
   /// The deadline on the clock.
   let deadline: Duration
   let clock: ServiceClock
-  let watch: DeadlineTimer
+  let timer: DeadlineTimer
   /// Creates the error for a missed deadline; called only when it is needed.
   private let makeError: @Sendable () -> ChainError
 
-  /// - Parameter watch: A shared timer, for callers with many deadlines; a new one by default.
+  /// - Parameter timer: A shared timer, for callers with many deadlines; a new one by default.
   init(
-    deadline: Duration, clock: ServiceClock, watch: DeadlineTimer? = nil,
+    deadline: Duration, clock: ServiceClock, timer: DeadlineTimer? = nil,
     error: @escaping @Sendable @autoclosure () -> ChainError
   ) {
     self.deadline = deadline
     self.clock = clock
-    self.watch = watch ?? DeadlineTimer(clock)
+    self.timer = timer ?? DeadlineTimer(clock)
     makeError = error
   }
 
@@ -30,23 +30,23 @@ struct DeadlineScope: Sendable {
       error.delivery = .notSent
       throw error
     }
-    let alarm = Alarm()
-    let number = watch.add { [deadline, clock] in
+    let signal = Signal()
+    let number = timer.add { [deadline, clock] in
       let rest = deadline - clock.now()
       guard rest <= .zero else { return rest }
-      alarm.ring(isOver: true)
+      signal.send(isOver: true)
       return nil
     }
-    defer { watch.remove(number) }
+    defer { timer.remove(number) }
     // A separate task can be cancelled while this one continues. A child task runs where its parent
     // does, and this one starts at once, without being enqueued.
     return try await withThrowingTaskGroup(of: Value.self) { group in
       group.addImmediateTask {
-        defer { alarm.ring(isOver: false) }
+        defer { signal.send(isOver: false) }
         return try await work()
       }
-      await alarm.wait()
-      let isOver = alarm.isOver && !Task.isCancelled
+      await signal.wait()
+      let isOver = signal.isOver && !Task.isCancelled
       if isOver { group.cancelAll() }
       do {
         guard let value = try await group.next(), !isOver else { throw makeError() }
@@ -61,9 +61,9 @@ struct DeadlineScope: Sendable {
 
 /// Wakes the waiting task: when the work is done, the deadline has passed, or the task was
 /// cancelled. The first wake-up counts.
-private final class Alarm: Sendable {
+private final class Signal: Sendable {
   private struct State {
-    var hasRung = false
+    var isSent = false
     var isOver = false
     var waiter: CheckedContinuation<Void, Never>?
   }
@@ -73,10 +73,10 @@ private final class Alarm: Sendable {
   /// Whether the deadline passed before the work was done.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  func ring(isOver: Bool) {
+  func send(isOver: Bool) {
     state.withLock { state -> CheckedContinuation<Void, Never>? in
-      guard !state.hasRung else { return nil }
-      state.hasRung = true
+      guard !state.isSent else { return nil }
+      state.isSent = true
       state.isOver = isOver
       return state.waiter.take()
     }?.resume()
@@ -85,14 +85,14 @@ private final class Alarm: Sendable {
   func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let hasRung = state.withLock { state in
-          if !state.hasRung { state.waiter = continuation }
-          return state.hasRung
+        let isSent = state.withLock { state in
+          if !state.isSent { state.waiter = continuation }
+          return state.isSent
         }
-        if hasRung { continuation.resume() }
+        if isSent { continuation.resume() }
       }
     } onCancel: {
-      ring(isOver: false)
+      send(isOver: false)
     }
   }
 }

@@ -61,8 +61,8 @@ final class DeadlineTimer: Sendable {
       if let first {
         do { try await clock.sleep(for: first) } catch { return }
       }
-      while let pause = self?.check() {
-        do { try await clock.sleep(for: pause) } catch { return }
+      while let delay = self?.check() {
+        do { try await clock.sleep(for: delay) } catch { return }
       }
     }
   }
@@ -76,10 +76,10 @@ final class DeadlineTimer: Sendable {
   private func check() -> Duration? {
     while true {
       let (checks, number) = state.withLock { ($0.checks, $0.number) }
-      var pause: Duration?
+      var delay: Duration?
       for (id, check) in checks {
         if let rest = check() {
-          pause = min(pause ?? rest, rest)
+          delay = min(delay ?? rest, rest)
         } else {
           remove(id)
         }
@@ -89,15 +89,15 @@ final class DeadlineTimer: Sendable {
         if Task.isCancelled { return .over }
         // Limits that were added meanwhile depend on this task.
         if state.number != number { return .again }
-        guard let pause else {
+        guard let delay else {
           state.task = nil
           return .over
         }
-        state.nextCheck = clock.now() + pause
-        return .sleep(pause)
+        state.nextCheck = clock.now() + delay
+        return .sleep(delay)
       }
       switch outcome {
-      case .sleep(let pause): return pause
+      case .sleep(let delay): return delay
       case .again: continue
       case .over: return nil
       }

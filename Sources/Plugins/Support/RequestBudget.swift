@@ -8,7 +8,7 @@ package import HTTPTypes
 ///
 /// Sendable: `state` is only accessed with `lock` held.
 package final class RequestBudget: @unchecked Sendable {
-  /// Whose way of counting is understood.
+  /// The format in which a server reports its rate limit.
   package enum Kind: String, CaseIterable, ExpressibleByOption {
     case headers, github, shopify
   }
@@ -41,7 +41,7 @@ package final class RequestBudget: @unchecked Sendable {
   package enum Admission: Sendable, Equatable {
     /// The request is counted, and may be sent after the delay.
     case granted(after: Duration, cost: Double)
-    /// Ask again after the delay.
+    /// The caller asks again after the delay.
     case later(Duration)
     /// The delay is too long; with the reason.
     case tooLong(Duration, String)
@@ -107,7 +107,7 @@ package final class RequestBudget: @unchecked Sendable {
   package func note(_ head: HTTPResponse, now: Duration, time: Double) {
     let account = RateFields(head, time: time)
     lock.withLock {
-      if let pause = account.pause {
+      if let pause = account.retryAfter {
         state.closedUntil = max(state.closedUntil ?? .zero, now + pause)
       }
       if let left = account.left, let reset = account.reset {
@@ -168,7 +168,7 @@ extension RequestBudget.State {
     let cost = costs[label] ?? 1
     if let closed = closedUntil {
       guard closed <= now else {
-        return wait(closed - now, now, until, "asked to be left alone")
+        return wait(closed - now, now, until, "asked for a delay (Retry-After)")
       }
       closedUntil = nil
     }
@@ -176,7 +176,7 @@ extension RequestBudget.State {
       if open.reset <= now {
         window = nil
       } else if open.left - reserve.amount(of: open.all) < cost {
-        return wait(open.reset - now, now, until, "has no requests left for now")
+        return wait(open.reset - now, now, until, "has no requests left in this period")
       }
     }
     if let full = bucket {
@@ -196,7 +196,7 @@ extension RequestBudget.State {
       let due = max(self.due[rate] ?? now, now)
       start = max(due - rate.interval * (rate.burst - 1), now)
       guard start <= until else {
-        return .tooLong(start - now, "is sent as much as the rate allows")
+        return .tooLong(start - now, "has reached the rate of the option requests")
       }
       self.due[rate] = due + rate.interval
     }
@@ -221,7 +221,7 @@ extension Duration {
 /// The header fields of a response about rate limits.
 private struct RateFields {
   /// The delay that the server asks for.
-  var pause: Duration?
+  var retryAfter: Duration?
   /// The remainder, and the time until its reset.
   var left: Double?
   var reset: Duration?
@@ -237,7 +237,7 @@ private struct RateFields {
     let now =
       fields[.date].flatMap { RetryAfter.date($0)?.timeIntervalSince1970 } ?? time
     if [403, 429, 503].contains(head.status.code), let value = fields[.retryAfter] {
-      pause = RetryAfter.delay(value, now: now).map { min($0, .seconds(Self.longest)) }
+      retryAfter = RetryAfter.delay(value, now: now).map { min($0, .seconds(Self.longest)) }
     }
     func number(_ name: String) -> Double? {
       HTTPField.Name(name).flatMap { fields[$0] }.flatMap { Double($0.trimmed) }

@@ -36,7 +36,7 @@ enum ResponseCheck {
     guard coding.map({ ["gzip", "deflate", "identity", ""].contains($0) }) ?? true else {
       throw ChainError(
         .transport, .malformedResponse,
-        "the body is encoded as \(coding ?? ""), where gzip or deflate was asked for",
+        "the body is encoded as \(coding ?? ""), where gzip or deflate was requested",
         entry: location, delivery: .answered)
     }
     if let text = response.head.headerFields.only(.contentType), usual.contains(text) { return }
@@ -46,7 +46,7 @@ enum ResponseCheck {
     guard !isJSON else { return }
     throw try await refusal(
       response, .unexpectedContentType,
-      "the server answered \(describe(response.head)) of type \(type), where JSON was asked for",
+      "the server answered \(describe(response.head)) of type \(type), where JSON was requested",
       location)
   }
 

@@ -8,7 +8,7 @@ import GQLRunPipeline
 struct CommandTokenSource: TokenSource {
   let command: String
 
-  var label: String { "the command of the token" }
+  var label: String { "the token command" }
 
   func token(replacing refused: Token?, _ services: Services) async throws -> Token {
     let text: String
@@ -30,7 +30,8 @@ struct CommandTokenSource: TokenSource {
       return Token(SecretString(trimmed))
     }
     guard let value = try? JSONValue(parsing: trimmed) else {
-      throw TokenFailure(message: "\(label) printed text that begins as JSON and is not")
+      throw TokenFailure(
+        message: "\(label) printed text that begins like JSON and is not valid JSON")
     }
     return try token(of: value, services)
   }

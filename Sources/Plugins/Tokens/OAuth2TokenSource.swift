@@ -63,7 +63,7 @@ struct OAuth2TokenSource: TokenSource {
       }
       let kept = try store.read()
       if let token = token(kept, services), token.value != refused?.value,
-        token.isGood(at: services.clock.now(), skew: skew)
+        token.isUsable(at: services.clock.now(), skew: skew)
       {
         // Another process has renewed it.
         return token
@@ -86,8 +86,8 @@ struct OAuth2TokenSource: TokenSource {
       try store.write(contents)
     } catch {
       throw TokenFailure(
-        message: "the tokens from \(endpoint.shownURL) are not used, as they cannot be kept: "
-          + "\(error)")
+        message: "the tokens from \(endpoint.shownURL) are not used, because they cannot be "
+          + "stored: \(error)")
     }
   }
 
@@ -130,7 +130,7 @@ extension OAuth2TokenSource {
     _ kept: TokenStore.Contents, _ services: Services
   ) async throws -> Answer {
     guard let transport = services.transport else {
-      throw TokenFailure(message: "there is no network here to ask \(label)")
+      throw TokenFailure(message: "the client has no transport to request a token from \(label)")
     }
     services.secrets.insert(
       contentsOf: [clientSecret, refreshToken, kept.accessToken, kept.refreshToken].compactMap {
@@ -155,7 +155,7 @@ extension OAuth2TokenSource {
     }
     if let type = value?["token_type"]?.stringValue, type.lowercased() != "bearer" {
       throw TokenFailure(
-        message: "\(label) issued a token of type \(type.prefix(40)); only Bearer is known")
+        message: "\(label) issued a token of type \(type.prefix(40)); only Bearer is supported")
     }
     return answer(text, value, used, services)
   }

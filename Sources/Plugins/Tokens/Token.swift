@@ -17,7 +17,7 @@ struct Token: Sendable, Hashable {
 
   /// Whether it can be sent: it does not expire within `skew`, or within half its lifetime if that
   /// is shorter.
-  func isGood(at now: Duration, skew: Duration) -> Bool {
+  func isUsable(at now: Duration, skew: Duration) -> Bool {
     guard let end else { return true }
     return end - now > min(skew, (lifetime ?? skew * 2) / 2)
   }
@@ -28,11 +28,11 @@ protocol TokenSource: Sendable {
   /// The source in messages, without secrets.
   var label: String { get }
 
-  /// Whether the token is read anew for every request, because that is cheap.
+  /// Whether the token is read again for every request, because that is cheap.
   var isReadEachTime: Bool { get }
 
-  /// Whether signing out removes the token completely.
-  var isOurs: Bool { get }
+  /// Whether gqlrun stores the token, so that signing out removes it.
+  var isOwned: Bool { get }
 
   /// Returns a token to use now.
   ///
@@ -46,7 +46,7 @@ protocol TokenSource: Sendable {
 
 extension TokenSource {
   var isReadEachTime: Bool { false }
-  var isOurs: Bool { !isReadEachTime }
+  var isOwned: Bool { !isReadEachTime }
 
   func forget(_ services: Services) async throws {}
 }

@@ -41,7 +41,7 @@ struct TokenStore: Sendable {
     guard let object = (try? JSONValue(parsing: bytes))?.objectValue,
       object["version"]?.intValue == 1
     else {
-      throw TokenFailure(message: "\(path) is not a file of tokens; remove it to sign in anew")
+      throw TokenFailure(message: "\(path) is not a token file; remove it to sign in again")
     }
     return Contents(
       accessToken: object["access_token"]?.stringValue.map { SecretString($0) },

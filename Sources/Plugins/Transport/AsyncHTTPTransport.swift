@@ -10,8 +10,8 @@ import NIOHTTPCompression
 /// Does not use the library's redirects, which turn POST into GET and forward secret header fields.
 /// Does not use the library's timeouts either: one ends with the head of the response, the other
 /// includes the time in which this program processes data; `Exchange` enforces the limits
-/// instead. Received data goes from the event loop to the reader (`ResponseReader`) without a task in
-/// between.
+/// instead. Received data goes from the event loop to the reader (`ResponseReader`) without a task
+/// in between.
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients
   private let register: ExchangeRegister
@@ -62,38 +62,39 @@ public struct AsyncHTTPTransport: HTTPTransport {
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    let line = try line(for: request, limits)
-    let failures = TransportFailures(request: request, limits: limits, route: line.route)
-    let mayMeetKeptConnection = line.peer.keepsConnection
+    let origin = try origin(for: request, limits)
+    let failures = TransportFailures(request: request, limits: limits, route: origin.route)
+    let mayReuseConnection = origin.peer.keepsConnection
     let exchange = Exchange(
-      line, limits: limits, clock: clock, failures: failures, register: register)
+      origin, limits: limits, clock: clock, failures: failures, register: register)
     do {
       let (head, version) = try await exchange.head(
-        try line.outgoing(request, userAgent: userAgent))
+        try origin.outgoing(request, userAgent: userAgent))
       if let refusal = failures.refusal(by: head) { throw refusal }
       var response = HTTPResponseMessage(
         head: head, body: HTTPBody(pull: { try await exchange.next() }))
       response.version = version
       return response
     } catch var error as ChainError where error.code == .connectionClosed {
-      line.peer.note(connectionIsKept: false)
-      if mayMeetKeptConnection { error.cause = KeptConnectionClosed() }
+      origin.peer.note(connectionIsKept: false)
+      if mayReuseConnection { error.cause = ReusedConnectionClosed() }
       throw error
     } catch let error as ChainError where error.cause is CertificateRefused {
       throw await failures.explained(error)
     }
   }
 
-  private func line(for request: HTTPRequestMessage, _ limits: HTTPLimits) throws -> OriginClient {
+  private func origin(for request: HTTPRequestMessage, _ limits: HTTPLimits) throws -> OriginClient
+  {
     var failures: TransportFailures {
       TransportFailures(
         request: request, limits: limits, route: ConnectionRoute(request.head, limits.connection))
     }
     do {
-      guard let line = try clients.line(for: request.head, limits) else {
+      guard let origin = try clients.origin(for: request.head, limits) else {
         throw failures.shutDown()
       }
-      return line
+      return origin
     } catch let error as TLSSettings.UnusableFile {
       throw failures.unusable(error)
     }
@@ -104,8 +105,8 @@ public struct AsyncHTTPTransport: HTTPTransport {
 /// request was sent on it.
 ///
 /// https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
-struct KeptConnectionClosed: Error, CustomStringConvertible {
-  var description: String { "the connection was kept from an earlier request" }
+struct ReusedConnectionClosed: Error, CustomStringConvertible {
+  var description: String { "the connection was reused" }
 }
 
 extension ByteBuffer: BodyChunk {

@@ -11,7 +11,7 @@ enum CertificateProbe {
   /// sends no certificate.
   ///
   /// - Parameter name: The server name for SNI, if it differs from the host.
-  static func complaint(
+  static func problem(
     host: String, name: String?, port: Int, connect: TimeAmount, now: Double
   ) async -> String? {
     guard let context = try? NIOSSLContext(configuration: .makeClientConfiguration()) else {
@@ -34,7 +34,7 @@ enum CertificateProbe {
           try channel.pipeline.syncOperations.addHandler(handler)
         }
       }
-    // A server that does not answer is not waited for.
+    // The time limit for a server that does not answer.
     let timeout = loop.scheduleTask(in: connect) { seen.succeed([]) }
     defer { timeout.cancel() }
     guard let channel = try? await bootstrap.connect(host: host, port: port).get() else {
@@ -44,7 +44,7 @@ enum CertificateProbe {
     channel.closeFuture.whenComplete { _ in seen.succeed([]) }
     let certificates = (try? await seen.futureResult.get()) ?? []
     try? await channel.close()
-    return certificates.lazy.compactMap { $0.complaint(now: now) }.first
+    return certificates.lazy.compactMap { $0.problem(now: now) }.first
   }
 
   private static func isAddress(_ host: String) -> Bool {
@@ -55,10 +55,10 @@ enum CertificateProbe {
     var begin: Double
     var end: Double
 
-    func complaint(now: Double) -> String? {
+    func problem(now: Double) -> String? {
       if now > end { return "expired on \(Self.day(end))" }
       if now < begin {
-        return "is not valid before \(Self.day(begin)), and here it is \(Self.day(now))"
+        return "is not valid before \(Self.day(begin)), and the local date is \(Self.day(now))"
       }
       return nil
     }

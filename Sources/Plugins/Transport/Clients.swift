@@ -21,7 +21,7 @@ final class Clients: Sendable {
     var isShutDown = false
     var peers: [String: Peer] = [:]
     /// The most recently used origins, the newest first.
-    var lines: [OriginClient] = []
+    var origins: [OriginClient] = []
   }
 
   private let state = Locked(State())
@@ -29,7 +29,7 @@ final class Clients: Sendable {
   private let traces: Bool
   private let names = FieldNames()
   /// The most cached origins.
-  private static let mostLines = 16
+  private static let maximumOrigins = 16
 
   /// - Parameters:
   ///   - meter: Counts bytes and connections.
@@ -40,23 +40,23 @@ final class Clients: Sendable {
   }
 
   /// The cached client, proxy and URL parts for a request; `nil` after the shutdown.
-  func line(for head: HTTPRequest, _ limits: HTTPLimits) throws -> OriginClient? {
+  func origin(for head: HTTPRequest, _ limits: HTTPLimits) throws -> OriginClient? {
     try state.withLock { state in
       guard !state.isShutDown else { return nil }
-      if let line = state.lines.first, line.leads(head, limits) { return line }
-      if let location = state.lines.firstIndex(where: { $0.leads(head, limits) }) {
-        let line = state.lines.remove(at: location)
-        state.lines.insert(line, at: 0)
-        return line
+      if let origin = state.origins.first, origin.matches(head, limits) { return origin }
+      if let location = state.origins.firstIndex(where: { $0.matches(head, limits) }) {
+        let origin = state.origins.remove(at: location)
+        state.origins.insert(origin, at: 0)
+        return origin
       }
-      let line = try makeLine(head, limits, &state)
-      if state.lines.count == Self.mostLines { state.lines.removeLast() }
-      state.lines.insert(line, at: 0)
-      return line
+      let origin = try makeOrigin(head, limits, &state)
+      if state.origins.count == Self.maximumOrigins { state.origins.removeLast() }
+      state.origins.insert(origin, at: 0)
+      return origin
     }
   }
 
-  private func makeLine(
+  private func makeOrigin(
     _ head: HTTPRequest, _ limits: HTTPLimits, _ state: inout State
   ) throws -> OriginClient {
     let route = ConnectionRoute(head, limits.connection)
@@ -121,7 +121,7 @@ final class Clients: Sendable {
       state.isShutDown = true
       defer {
         state.clients = [:]
-        state.lines = []
+        state.origins = []
       }
       return Array(state.clients.values)
     }

@@ -7,7 +7,7 @@ import NIOHTTP1
 
 /// A request and its response, with limits of time and size.
 ///
-/// The total time always counts. Silence of the server only counts while the reader waits: a slow
+/// The total time always counts. The idle timeout only counts while the reader waits: a slow
 /// reader is not a slow server. Releasing an exchange before the end of its body closes the
 /// connection.
 final class Exchange: Sendable {
@@ -22,16 +22,16 @@ final class Exchange: Sendable {
   private let reader: ResponseReader
   private let limits: HTTPLimits
   private let failures: TransportFailures
-  private let line: OriginClient
+  private let origin: OriginClient
   private let progress = Locked(Progress())
   private let register: ExchangeRegister
   private let ticket: ExchangeRegister.Ticket
 
   init(
-    _ line: OriginClient, limits: HTTPLimits, clock: ServiceClock, failures: TransportFailures,
+    _ origin: OriginClient, limits: HTTPLimits, clock: ServiceClock, failures: TransportFailures,
     register: ExchangeRegister
   ) {
-    self.line = line
+    self.origin = origin
     self.limits = limits
     self.failures = failures
     self.register = register
@@ -47,15 +47,15 @@ final class Exchange: Sendable {
   ) async throws -> (head: HTTPTypes.HTTPResponse, version: String) {
     do {
       try Task.checkCancellation()
-      reader.begin(line.client, request, on: ticket)
+      reader.begin(origin.client, request, on: ticket)
       switch try await reader.next() {
       case .head(let head):
         // The next check may only be due after the longer idle time that is allowed before the
         // head.
-        if reader.silenceShortensWithHead { register.check(within: limits.idle) }
+        if reader.headShortensIdleLimit { register.check(within: limits.idle) }
         return (try checked(head), head.version.major == 2 ? "HTTP/2" : "HTTP/1.1")
-      case .expired(.total): throw failures.noHeadInTime()
-      case .expired(.silence): throw failures.noHead(for: reader.silence)
+      case .expired(.total): throw failures.headTimedOut()
+      case .expired(.idle): throw failures.headIdle(for: reader.idleLimit)
       case .failed(let error): throw error
       // Neither occurs before a head.
       case .piece, .end: throw HTTPClientError.remoteConnectionClosed
@@ -74,7 +74,7 @@ final class Exchange: Sendable {
     var bytes = 0
     for (name, value) in head.headers { bytes += name.utf8.count + value.utf8.count + 4 }
     guard bytes <= limits.headerBytes.bytes else { throw failures.headTooLarge() }
-    checked.headerFields = line.names.fields(of: head.headers)
+    checked.headerFields = origin.names.fields(of: head.headers)
     let fields = checked.headerFields
     let keepsConnection = fields.only(.connection)?.lowercased() != "close"
     let announced =
@@ -99,15 +99,15 @@ final class Exchange: Sendable {
         received += piece.readableBytes
         progress.withLock { $0.received = received }
         guard received <= limits.bodyBytes.bytes else { throw failures.tooLarge() }
-        guard !reader.isOverdue else { throw failures.tookTooLong(received: received) }
+        guard !reader.isOverdue else { throw failures.bodyTimedOut(received: received) }
         try checkThroughput(received)
         return piece
       case .end:
         end()
-        line.peer.note(connectionIsKept: before.keepsConnection)
+        origin.peer.note(connectionIsKept: before.keepsConnection)
         return nil
-      case .expired(.total): throw failures.tookTooLong(received: received)
-      case .expired(.silence): throw failures.fellSilent(received: received)
+      case .expired(.total): throw failures.bodyTimedOut(received: received)
+      case .expired(.idle): throw failures.idleInBody(received: received)
       case .failed(let error): throw error
       case .head: return nil
       }
@@ -118,12 +118,12 @@ final class Exchange: Sendable {
   }
 
   private func checkThroughput(_ received: Int) throws {
-    let fewest = limits.minimumThroughput.bytes
-    guard fewest > 0 else { return }
+    let minimum = limits.minimumThroughput.bytes
+    guard minimum > 0 else { return }
     let waited = reader.waited
-    // A server may be slow for as long as it may be silent.
+    // The throughput is only checked after the idle timeout.
     guard waited > limits.idle else { return }
-    guard Double(received) >= Double(fewest) * (waited / .seconds(1)) else {
+    guard Double(received) >= Double(minimum) * (waited / .seconds(1)) else {
       throw failures.tooSlow(received: received)
     }
   }

@@ -14,14 +14,14 @@ final class ExchangeRegister: Sendable {
     fileprivate let loopIndex: Int
   }
 
-  private let watch: DeadlineTimer
+  private let timer: DeadlineTimer
   private let loops: [any EventLoop]
   /// The number of exchanges on each event loop.
   private let uses: Locked<[Int]>
 
   init(clock: ServiceClock, loops: [any EventLoop]) {
     self.loops = loops
-    watch = DeadlineTimer(clock)
+    timer = DeadlineTimer(clock)
     uses = Locked(loops.map { _ in 0 })
   }
 
@@ -38,15 +38,15 @@ final class ExchangeRegister: Sendable {
       return index
     }
     return Ticket(
-      loop: loops[index], isOwn: current != nil, number: watch.add { reader.nextCheck() },
+      loop: loops[index], isOwn: current != nil, number: timer.add { reader.nextCheck() },
       loopIndex: index)
   }
 
   /// Checks the time limits again within `rest`.
-  func check(within rest: Duration) { watch.check(within: rest) }
+  func check(within rest: Duration) { timer.check(within: rest) }
 
   func remove(_ ticket: Ticket) {
-    watch.remove(ticket.number)
+    timer.remove(ticket.number)
     uses.withLock { $0[ticket.loopIndex] -= 1 }
   }
 }

@@ -40,7 +40,7 @@ final class OriginClient: Sendable {
   }
 
   /// Whether a request has this origin and these settings.
-  func leads(_ head: HTTPRequest, _ limits: HTTPLimits) -> Bool {
+  func matches(_ head: HTTPRequest, _ limits: HTTPLimits) -> Bool {
     authority == head.authority && scheme == head.scheme && self.limits.connect == limits.connect
       && self.limits.bodyBytes == limits.bodyBytes
       && self.limits.decompressionRatio == limits.decompressionRatio

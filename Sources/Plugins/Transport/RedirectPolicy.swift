@@ -6,13 +6,13 @@ import HTTPTypes
 ///
 /// https://www.rfc-editor.org/rfc/rfc9110#section-15.4
 struct RedirectPolicy: Sendable, Hashable {
-  enum Reach: String, CaseIterable, ExpressibleByOption {
+  enum Scope: String, CaseIterable, ExpressibleByOption {
     case none
     case sameOrigin = "same-origin"
     case anyOrigin = "any-origin"
   }
 
-  var reach = Reach.none
+  var scope = Scope.none
   var maximum = 3
 
   enum Decision {
@@ -29,30 +29,31 @@ struct RedirectPolicy: Sendable, Hashable {
     on head: HTTPResponse, to request: HTTPRequestMessage, hops: Int, secrets: KnownSecrets
   ) -> Decision {
     let status = head.status.code
-    guard reach != .none, [301, 302, 303, 307, 308].contains(status),
+    guard scope != .none, [301, 302, 303, 307, 308].contains(status),
       let location = head.headerFields[.location]
     else { return .deliver }
     guard let target = target(of: location, request.head) else {
-      return .refuse("is no address")
+      return .refuse("is not a URL")
     }
     guard request.head.method == .get || status == 307 || status == 308 else {
       return .refuse(
-        "would turn the POST into a GET (\(status)): set the endpoint's url to the new address, or "
-          + "have the server answer with 308")
+        "would turn the POST into a GET (\(status)): set the endpoint's url to the new URL, or "
+          + "configure the server to answer with 308")
     }
     guard target.scheme == "https" || target.scheme == "http" else {
       return .refuse("is neither https nor http")
     }
     guard target.scheme == "https" || request.head.scheme != "https" else {
-      return .refuse("would go on without encryption")
+      return .refuse("would continue without encryption")
     }
     let isSameOrigin =
       target.scheme == request.head.scheme && target.authority == request.head.authority
-    guard isSameOrigin || reach == .anyOrigin else {
+    guard isSameOrigin || scope == .anyOrigin else {
       return .refuse("is another server; allow it with `redirects: any-origin` of fetch")
     }
     guard hops < maximum else {
-      return .refuse("is the one redirect more than max_redirects of fetch allows: \(maximum)")
+      return .refuse(
+        "exceeds the limit of \(maximum) redirects (the option max_redirects of fetch)")
     }
     var next = request
     next.head.scheme = target.scheme

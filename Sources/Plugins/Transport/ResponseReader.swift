@@ -13,7 +13,7 @@ final class ResponseReader: HTTPClientResponseDelegate {
 
   /// The time limit that ended an exchange.
   enum Expiry {
-    case total, silence
+    case total, idle
   }
 
   /// An item for the reader.
@@ -30,7 +30,7 @@ final class ResponseReader: HTTPClientResponseDelegate {
     var hasHead = false
     var pieces: [ByteBuffer] = []
     /// Fulfilled when there is space for the next piece.
-    var room: EventLoopPromise<Void>?
+    var space: EventLoopPromise<Void>?
     var end: Result<Void, any Error>?
     var expiry: Expiry?
     var isCancelled = false
@@ -99,7 +99,7 @@ extension ResponseReader {
   }
 
   private func take() throws -> Item? {
-    let (item, room) = try state.withLock { state -> (Item?, EventLoopPromise<Void>?) in
+    let (item, space) = try state.withLock { state -> (Item?, EventLoopPromise<Void>?) in
       if state.isCancelled { throw CancellationError() }
       if let expiry = state.expiry { return (.expired(expiry), nil) }
       if let head = state.head {
@@ -107,20 +107,20 @@ extension ResponseReader {
         state.hasHead = true
         return (.head(head), nil)
       }
-      if !state.pieces.isEmpty { return (.piece(state.pieces.removeFirst()), state.room.take()) }
+      if !state.pieces.isEmpty { return (.piece(state.pieces.removeFirst()), state.space.take()) }
       switch state.end {
       case .success: return (.end, nil)
       case .failure(let error): return (.failed(error), nil)
       case nil: return (nil, nil)
       }
     }
-    room?.succeed(())
+    space?.succeed(())
     return item
   }
 
   private func wait(with continuation: CheckedContinuation<Void, Never>) {
     let now = clock.now()
-    let isThere = state.withLock { state in
+    let isAvailable = state.withLock { state in
       guard !state.isCancelled, state.expiry == nil, state.head == nil, state.pieces.isEmpty,
         state.end == nil
       else { return true }
@@ -128,19 +128,19 @@ extension ResponseReader {
       if state.waitingSince == nil { state.waitingSince = now }
       return false
     }
-    if isThere { continuation.resume() }
+    if isAvailable { continuation.resume() }
   }
 
   /// Abandons the response. Has no effect after its end.
   func abandon() {
-    let (task, reader, room) = state.withLock { state in
+    let (task, reader, space) = state.withLock { state in
       state.isCancelled = true
       state.pieces = []
       let isOver = state.end != nil
-      return (isOver ? nil : state.task.take(), woken(&state), state.room.take())
+      return (isOver ? nil : state.task.take(), woken(&state), state.space.take())
     }
     task?.cancel()
-    room?.succeed(())
+    space?.succeed(())
     reader?.resume()
   }
 
@@ -163,16 +163,16 @@ extension ResponseReader {
   func didReceiveBodyPart(
     task: HTTPClient.Task<Void>, _ buffer: ByteBuffer
   ) -> EventLoopFuture<Void> {
-    var room: EventLoopFuture<Void>?
+    var space: EventLoopFuture<Void>?
     wake(on: task.eventLoop) { state in
       guard !state.isCancelled else { return }
       state.pieces.append(buffer)
       guard state.pieces.count > 1 else { return }
       let promise = task.eventLoop.makePromise(of: Void.self)
-      state.room = promise
-      room = promise.futureResult
+      state.space = promise
+      space = promise.futureResult
     }
-    return room ?? task.eventLoop.makeSucceededVoidFuture()
+    return space ?? task.eventLoop.makeSucceededVoidFuture()
   }
 
   func didFinishRequest(task: HTTPClient.Task<Void>) throws {
@@ -192,10 +192,10 @@ extension ResponseReader {
 
   /// Records an item and wakes the reader. A reader on another thread is woken after the loop has
   /// delivered all data at hand: head, body and end of a short response wake it once.
-  private func wake(on loop: any EventLoop, _ note: (inout State) -> Void) {
+  private func wake(on loop: any EventLoop, _ record: (inout State) -> Void) {
     let (reader, isFirst) = state.withLock {
       state -> (CheckedContinuation<Void, Never>?, Bool) in
-      note(&state)
+      record(&state)
       guard state.readsElsewhere else { return (woken(&state), false) }
       guard state.reader != nil, !state.isWaking else { return (nil, false) }
       state.isWaking = true
@@ -219,35 +219,35 @@ extension ResponseReader {
   /// after the end.
   func nextCheck() -> Duration? {
     let now = clock.now()
-    let (pause, task, reader) = state.withLock {
+    let (delay, task, reader) = state.withLock {
       state -> (Duration?, HTTPClient.Task<Void>?, CheckedContinuation<Void, Never>?) in
       guard state.end == nil, !state.isCancelled, state.expiry == nil else {
         return (nil, nil, nil)
       }
       if now >= deadline {
         state.expiry = .total
-      } else if let since = state.waitingSince, now >= since + silence(state.hasHead) {
-        state.expiry = .silence
+      } else if let since = state.waitingSince, now >= since + idleLimit(state.hasHead) {
+        state.expiry = .idle
       } else {
         let since = state.waitingSince ?? now
-        return (min(deadline, since + silence(state.hasHead)) - now, nil, nil)
+        return (min(deadline, since + idleLimit(state.hasHead)) - now, nil, nil)
       }
       return (nil, state.task.take(), woken(&state))
     }
     task?.cancel()
     reader?.resume()
-    return pause
+    return delay
   }
 
   /// The longest time without data. Before the head it includes the time to connect, which has its
   /// own limit with a better message.
-  private func silence(_ hasHead: Bool) -> Duration {
+  private func idleLimit(_ hasHead: Bool) -> Duration {
     hasHead ? limits.idle : max(limits.idle, limits.connect + .seconds(1))
   }
 
   /// Whether the limit for the body is shorter than the limit for the head.
-  var silenceShortensWithHead: Bool { silence(true) < silence(false) }
+  var headShortensIdleLimit: Bool { idleLimit(true) < idleLimit(false) }
 
   /// The longest time without data in the current state.
-  var silence: Duration { silence(state.withLock { $0.hasHead }) }
+  var idleLimit: Duration { idleLimit(state.withLock { $0.hasHead }) }
 }

@@ -25,7 +25,7 @@ extension TLSSettings {
       } catch {
         throw UnusableFile(
           message: "the key \(keyFile), which the option tls.client_key of fetch names, cannot be "
-            + "used: it has to be there, in PEM, and without a passphrase")
+            + "used: it must exist, in PEM format, without a passphrase")
       }
     }
     return configuration
@@ -44,7 +44,7 @@ extension TLSSettings {
       throw UnusableFile(
         message:
           "the certificates in \(path), which the option tls.\(option) of fetch names, cannot "
-          + "be used: the file has to be there, and in PEM")
+          + "be used: the file must exist, in PEM format")
     }
     return found
   }

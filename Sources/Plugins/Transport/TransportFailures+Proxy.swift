@@ -21,8 +21,8 @@ extension TransportFailures {
   func refused(by proxy: HTTPProxy, _ reason: String) -> ChainError {
     failure(
       .proxyFailed,
-      "cannot connect to the proxy \(proxy): \(reason); it comes from the option proxy of fetch, or "
-        + "from variables such as HTTPS_PROXY", .notSent)
+      "cannot connect to the proxy \(proxy): \(reason); it comes from the option proxy of fetch, "
+        + "or from variables such as HTTPS_PROXY", .notSent)
   }
 
   /// The error of a proxy that opened no tunnel; `nil` for other errors.
@@ -32,7 +32,7 @@ extension TransportFailures {
     case .invalidProxyResponse:
       return failure(
         .proxyFailed,
-        "the proxy \(proxy) opened no tunnel to \(origin): it refused, or is no HTTP proxy",
+        "the proxy \(proxy) opened no tunnel to \(origin): it refused, or is not an HTTP proxy",
         .notSent)
     case .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
       return failure(
@@ -50,7 +50,7 @@ extension TransportFailures {
   func wantsCredentials(_ proxy: HTTPProxy) -> ChainError {
     failure(
       .proxyFailed,
-      "the proxy \(proxy) wants credentials, or does not take those it was sent (407): put them "
+      "the proxy \(proxy) requires credentials, or rejected those that were sent (407): put them "
         + "into its URL, http://user:password@\(proxy)", .notSent)
   }
 
@@ -72,7 +72,7 @@ extension TransportFailures {
     case is SOCKSError.NoValidAuthenticationMethod, is SOCKSError.InvalidAuthenticationSelection:
       return failure(
         .proxyFailed,
-        "the proxy \(proxy) wants credentials, which is not supported for SOCKS", .notSent)
+        "the proxy \(proxy) requires credentials, which is not supported for SOCKS", .notSent)
     case is SOCKSError.InvalidProtocolVersion, is SOCKSError.InvalidReservedByte,
       is SOCKSError.InvalidAddressType,
       is SOCKSError.InvalidClientState, is SOCKSError.UnexpectedRead:

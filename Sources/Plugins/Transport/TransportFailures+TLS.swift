@@ -46,7 +46,7 @@ extension TransportFailures {
     }
     if text.contains("UNSUPPORTED_PROTOCOL") || text.contains("PROTOCOL_VERSION") {
       return insecure(
-        "it does not speak TLS \(limits.connection.tls.minimumVersion.rawValue) or newer; "
+        "it does not support TLS \(limits.connection.tls.minimumVersion.rawValue) or newer; "
           + (limits.connection.tls.minimumVersion == .tls13
             ? "lower the option tls.min_version of fetch if 1.2 is enough"
             : "older versions are not safe"))
@@ -55,15 +55,15 @@ extension TransportFailures {
       || text.contains("HANDSHAKE_FAILURE")
     {
       return insecure(
-        "it refused this client, and may want a certificate of it (the option "
+        "it refused this client, and may require a client certificate (the option "
           + "tls.client_certificate of fetch): \(text)")
     }
     return insecure(text)
   }
 
   private static let unknownAuthority =
-    "its certificate is signed by an authority that is not known here; name a file with it with the "
-    + "option tls.ca_file of fetch"
+    "its certificate is signed by an unknown authority; name a file with the authority's "
+    + "certificate in the option tls.ca_file of fetch"
 
   func unusable(_ file: TLSSettings.UnusableFile) -> ChainError {
     insecure(file.message)
@@ -75,13 +75,14 @@ extension TransportFailures {
     explained.cause = nil
     // There is no inspection through a tunnel.
     guard proxy == nil, let (host, port) = address,
-      let complaint = await CertificateProbe.complaint(
+      let problem = await CertificateProbe.problem(
         host: host, name: limits.connection.tls.serverName, port: port,
         connect: .nanoseconds(limits.connect.nanoseconds),
         now: Date().timeIntervalSince1970)
     else { return explained }
     explained.message =
-      "no secure connection to \(origin): its certificate \(complaint); is this machine's clock right?"
+      "no secure connection to \(origin): its certificate \(problem); is this machine's clock "
+      + "right?"
     return explained
   }
 
@@ -103,16 +104,16 @@ extension TransportFailures {
       // https://www.rfc-editor.org/rfc/rfc9113#section-8.7
       return failure(
         .connectionClosed,
-        "\(origin) took no more requests on this connection (REFUSED_STREAM); it did nothing with "
-          + "this one", .notSent)
+        "\(origin) accepted no more requests on this connection (REFUSED_STREAM); it did not "
+          + "process this one", .notSent)
     case let error as NIOHTTP2Errors.StreamClosed:
       return failure(
         .connectionClosed,
-        "\(origin) ended the stream before it had answered (\(Self.name(error.errorCode)))",
+        "\(origin) ended the stream before it answered (\(Self.name(error.errorCode)))",
         .unknown)
     case is any NIOHTTP2Error:
       return failure(
-        .malformedResponse, "\(origin) broke the rules of HTTP/2: \(error)", .unknown)
+        .malformedResponse, "\(origin) violated HTTP/2: \(error)", .unknown)
     default: return nil
     }
   }

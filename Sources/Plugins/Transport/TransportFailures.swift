@@ -49,8 +49,8 @@ extension TransportFailures {
     case is NIOHTTPDecoderError:
       return failure(
         .connectionClosed,
-        "\(origin) answered what nobody had asked, and the connection was given up before it had "
-          + "answered this", .unknown)
+        "\(origin) sent a response without a request, and the connection was closed before this "
+          + "request was answered", .unknown)
     default: break
     }
     if let failure = secure(error) ?? multiplexed(error) ?? socks(error) { return failure }
@@ -59,20 +59,22 @@ extension TransportFailures {
 
   func shutDown() -> ChainError {
     failure(
-      .connectionFailed, "the request to \(origin) comes after the network was shut down", .notSent)
+      .connectionFailed,
+      "the request to \(origin) was not sent: the transport was shut down", .notSent)
   }
 
-  func noHeadInTime() -> ChainError {
+  func headTimedOut() -> ChainError {
     failure(
       .timedOut,
-      "\(origin) did not answer within \(limits.total.optionText); raise the option timeout of fetch",
+      "\(origin) did not answer within \(limits.total.optionText); raise the option timeout of "
+        + "fetch",
       .unknown)
   }
 
-  func noHead(for silence: Duration) -> ChainError {
+  func headIdle(for idle: Duration) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) did not answer: nothing came for \(silence.optionText); raise the option "
+      "\(origin) did not answer: no data arrived for \(idle.optionText); raise the option "
         + "idle_timeout of fetch if it is that slow", .unknown)
   }
 
@@ -84,24 +86,26 @@ extension TransportFailures {
   }
 
   func badStatus(_ code: Int) -> ChainError {
-    failure(.malformedResponse, "\(origin) answered with \(code), which is no status", .answered)
+    failure(
+      .malformedResponse,
+      "\(origin) answered with the status \(code), which is not valid", .answered)
   }
 
   private func parser(_ error: HTTPParserError) -> ChainError {
     switch error {
     case .invalidEOFState, .closedConnection:
       return failure(
-        .connectionClosed, "\(origin) closed the connection before it had answered", .unknown)
+        .connectionClosed, "\(origin) closed the connection before it answered", .unknown)
     case .headerOverflow:
       return failure(
         .limitExceeded,
-        "\(origin) sent more header fields than are read: 256 in all, of 80 KiB each", .unknown)
+        "\(origin) sent more header fields than supported: at most 256, of 80 KiB each", .unknown)
     default:
       let other = request.head.scheme == "https" ? "http" : "https"
       return failure(
         .malformedResponse,
-        "\(origin) did not answer with HTTP (\(error)); is the URL's scheme and port right, or does "
-          + "it speak \(other)?", .unknown)
+        "\(origin) did not answer with HTTP (\(error)); is the URL's scheme and port right, or "
+          + "does it speak \(other)?", .unknown)
     }
   }
 
@@ -119,7 +123,8 @@ extension TransportFailures {
     }
     return failure(
       .connectionClosed,
-      "the connection to \(origin) broke before an answer came: \(Self.reason(error))", .unknown)
+      "the connection to \(origin) was lost before a response arrived: "
+        + "\(Self.reason(error))", .unknown)
   }
 
   static func reason(_ error: IOError) -> String {
@@ -138,7 +143,8 @@ extension TransportFailures {
     }
     return failure(
       .connectionFailed,
-      "cannot connect to \(origin): \(causes.first ?? "no address answered"); is the server running?",
+      "cannot connect to \(origin): \(causes.first ?? "no address answered"); is the server "
+        + "running?",
       .notSent)
   }
 
@@ -153,10 +159,10 @@ extension TransportFailures {
     case .tlsHandshakeTimeout:
       return failure(.tlsFailed, "no secure connection to \(origin) in time", .notSent)
     case .getConnectionFromPoolTimeout:
-      return failure(.timedOut, "no connection to \(origin) became free in time", .notSent)
+      return failure(.timedOut, "no connection to \(origin) became available in time", .notSent)
     case .remoteConnectionClosed:
       return failure(
-        .connectionClosed, "\(origin) closed the connection before it had answered", .unknown)
+        .connectionClosed, "\(origin) closed the connection before it answered", .unknown)
     case .emptyHost, .emptyScheme, .invalidURL:
       return failure(.invalidRequest, "\(origin) is not a URL to send to", .notSent)
     default:
@@ -184,7 +190,7 @@ extension TransportFailures {
     case let error as HTTPParserError where error != .invalidEOFState:
       return failure(
         .malformedResponse,
-        "\(origin) broke the rules of HTTP after \(received) bytes of the body: \(error)", .answered
+        "\(origin) violated HTTP after \(received) bytes of the body: \(error)", .answered
       )
     case let error as IOError:
       return truncated(received, Self.reason(error))
@@ -193,7 +199,7 @@ extension TransportFailures {
     case is any NIOHTTP2Error:
       return failure(
         .malformedResponse,
-        "\(origin) broke the rules of HTTP/2 after \(received) bytes of the body: \(error)",
+        "\(origin) violated HTTP/2 after \(received) bytes of the body: \(error)",
         .answered)
     default: return truncated(received, "it was closed")
     }
@@ -209,17 +215,17 @@ extension TransportFailures {
         + "max_body of fetch if it may be", .answered)
   }
 
-  func tookTooLong(received: Int) -> ChainError {
+  func bodyTimedOut(received: Int) -> ChainError {
     failure(
       .timedOut,
       "\(origin) took longer than \(limits.total.optionText): \(received) bytes of the body had "
         + "arrived; raise the option timeout of fetch", .answered)
   }
 
-  func fellSilent(received: Int) -> ChainError {
+  func idleInBody(received: Int) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) fell silent after \(received) bytes of the body: nothing came for "
+      "\(origin) stopped sending after \(received) bytes of the body: no data arrived for "
         + "\(limits.idle.optionText); raise the option idle_timeout of fetch if it is that slow",
       .answered)
   }
@@ -234,7 +240,8 @@ extension TransportFailures {
   private func truncated(_ received: Int, _ reason: String) -> ChainError {
     failure(
       .truncatedResponse,
-      "the connection to \(origin) broke after \(received) bytes of the body: \(reason)", .answered)
+      "the connection to \(origin) was lost after \(received) bytes of the body: "
+        + "\(reason)", .answered)
   }
 
   private func undecodable(_ reason: String) -> ChainError {

@@ -121,7 +121,7 @@ private struct GuidedTour {
       client.pipeline.show().split(separator: "\n").drop { $0 != "chain" }.dropFirst()
         .filter { $0.hasPrefix("  - ") }.joined(separator: "\n"))
 
-    title("1. An operation nobody has asked before: the network answers.")
+    title("1. A new operation: the network answers.")
     try await ask(Self.country, #"{"code":"DE"}"#, client, isShown: true)
 
     title("2. The same again: the cache answers, from records.")

@@ -154,7 +154,7 @@ struct Completion {
     }
   }
 
-  /// The value names that stand for files.
+  /// The value names of files.
   private static let fileNames: Set = [
     "file", "files", "document", "manifest", "manifests", "response", "old", "new",
   ]
@@ -197,7 +197,7 @@ struct ShellWords {
     var isWord = false
     for character in line {
       if isEscaped {
-        // In double quotes, a backslash before other characters stands for itself.
+        // In double quotes, a backslash before other characters is a literal.
         if quote == "\"", !"\"\\$`".contains(character) { words[words.count - 1].append("\\") }
         words[words.count - 1].append(character)
         isEscaped = false

@@ -10,8 +10,8 @@ extension ReadyMade {
       name: apollo-1x-reference
       # The reference chain of Apollo iOS 1.x: MaxRetry, CacheRead, UserManagement, RequestLogging,
       # NetworkFetch, ResponseLogging, ResponseCode, Parsing, AutomaticPersistedQuery, CacheWrite.
-      # Two places differ: `logging` surrounds the network, so that one entry logs request and response; and
-      # `apq` stands above the network, where it can change what is sent and see the answer.
+      # Two positions differ: `logging` surrounds the network, so that one entry logs request and response; and
+      # `apq` is above the network, where it can change what is sent and see the answer.
       endpoint:
         url: "${env:GQL_URL}"
       store: { kind: memory }
@@ -33,7 +33,7 @@ extension ReadyMade {
       #"""
       version: 1
       name: apq
-      # Sends the hash of a document by GET, so that caches on the way can answer, and the document itself by
+      # Sends the hash of a document by GET, so that caches between client and server can answer, and the document itself by
       # POST when the server does not know the hash yet.
       endpoint:
         url: "${env:GQL_URL}"
@@ -56,8 +56,8 @@ extension ReadyMade {
       #"""
       version: 1
       name: auth
-      # Sends the token in GQL_TOKEN, read for every request. Put another source in its place: a file, a
-      # command, or an OAuth 2 server; then the token is renewed before it ends and when it is refused.
+      # Sends the token in GQL_TOKEN, read for every request. Other sources are a file, a
+      # command, or an OAuth 2 server; the token is then renewed before it expires and when it is rejected.
       endpoint:
         url: "${env:GQL_URL}"
       store: { kind: memory, max_size: 256MiB }
@@ -88,8 +88,8 @@ extension ReadyMade {
       #"""
       version: 1
       name: ci
-      # Answers from a recording, without a network; GQL_RECORD=record makes the recording, GQL_RECORD=auto
-      # adds what is missing. The same operations get the same answers in every run.
+      # Answers from a recording, without a network; GQL_RECORD=record creates the recording, GQL_RECORD=auto
+      # adds what is missing. The same operations get the same responses in every run.
       endpoint:
         url: "${env:GQL_URL}"
       store: { kind: none }
@@ -110,7 +110,7 @@ extension ReadyMade {
       #"""
       version: 1
       name: default
-      # Answers from memory within one run, asks the network otherwise, and keeps what comes.
+      # Answers from memory within one run, otherwise uses the network and stores the responses.
       endpoint:
         url: "${env:GQL_URL}"
       store: { kind: memory, max_size: 256MiB }
@@ -131,7 +131,7 @@ extension ReadyMade {
       #"""
       version: 1
       name: fresh
-      # Asks the network first, and answers from the file when the network or the server fails.
+      # Uses the network first, and answers from the file if the network or the server fails.
       endpoint:
         url: "${env:GQL_URL}"
       store: { kind: sqlite, path: "${env:GQL_CACHE:-gqlrun-cache.db}" }
@@ -152,7 +152,7 @@ extension ReadyMade {
       #"""
       version: 1
       name: offline
-      # Keeps everything in a file and asks it first: what was fetched once is there without a network.
+      # Stores all responses in a file and reads it first: data that was fetched once needs no network.
       endpoint:
         url: "${env:GQL_URL}"
       store: { kind: sqlite, path: "${env:GQL_CACHE:-gqlrun-cache.db}" }
@@ -173,7 +173,7 @@ extension ReadyMade {
       #"""
       version: 1
       name: plain
-      # No cache: every operation goes to the network, and nothing is kept.
+      # No cache: every operation uses the network, and nothing is stored.
       endpoint:
         url: "${env:GQL_URL}"
       store: { kind: none }

@@ -66,7 +66,7 @@ struct ProjectFileTests {
     #expect(
       errors("schema: a\ndocuments: {a: b}\n").first?.hasPrefix("2:12: `documents` is text") == true
     )
-    #expect(errors("schema: a\nschema: b\n") == ["2:1: `schema` is given twice"])
+    #expect(errors("schema: a\nschema: b\n") == ["2:1: `schema` is repeated"])
     #expect(errors("schema: ${NOPE}\n") == ["1:9: the variable `NOPE` is not set"])
     #expect(errors("endpoints: {x: {headers: {}}}\n") == ["1:13: the endpoint `x` has no `url`"])
     #expect(errors("") == ["1:1: the file is empty"])

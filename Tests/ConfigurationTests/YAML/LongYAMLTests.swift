@@ -19,7 +19,7 @@ struct LongYAMLTests {
     #expect(composer.compositions * text.utf8.count <= 2 * text.utf8.count + (1 << 20))
     #expect(!composer.findings.isEmpty && composer.findings.count <= 101)
     #expect(composer.findings.allSatisfy { $0.code == .duplicateKey })
-    #expect(composer.findings.last?.message == "`a` is given more than once")
+    #expect(composer.findings.last?.message == "`a` is repeated")
     #expect(composer.findings.last?.location.line == 1)
   }
 
@@ -30,7 +30,7 @@ struct LongYAMLTests {
     #expect(composer.compose() == nil)
     #expect(
       composer.findings.last?.message
-        == "`k1`, `k10`, `k100` and 74996 more keys of this mapping are given more than once")
+        == "`k1`, `k10`, `k100` and 74996 more keys of this mapping are repeated")
   }
 
   @Test("the repetitions of a short file are all found, each at its place")
@@ -40,7 +40,7 @@ struct LongYAMLTests {
     #expect(
       composer.findings.map { "\($0.location.line):\($0.location.column) \($0.message)" }.sorted()
         == [
-          "2:11 `c` is given twice", "3:1 `a` is given twice", "4:17 `e` is given twice",
+          "2:11 `c` is repeated", "3:1 `a` is repeated", "4:17 `e` is repeated",
         ])
   }
 

@@ -21,7 +21,7 @@ import Testing
     #expect(server.log.requestCount == 1)
     running.cancel()
     try await running.value
-    // Somebody else's server may be on its port by now.
+    // Another program's server may use its port by now.
     _ = try? await RawClient(live).post("{ __typename }")
     #expect(server.log.requestCount == 1)
   }

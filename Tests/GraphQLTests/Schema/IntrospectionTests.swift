@@ -162,7 +162,7 @@ import Testing
   {
     let schema = try Schema(sdl: try Document(parsingUTF8: try Shared.real("github.graphql")))
     let printed = schema.printed()
-    // By graphql-core, given the schema without the second of the fields that stand in it twice.
+    // By graphql-core, given the schema without the second of each repeated field.
     #expect(printed.utf8.count == 1_155_410)
     #expect(printed.fingerprint == 1_699_803_488_456_243_372)
     #expect(try self.schema(printed).printed() == printed)

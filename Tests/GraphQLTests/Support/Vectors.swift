@@ -44,7 +44,7 @@ struct PrintVector: Decodable {
 
 extension Document {
   /// The structure of the document without its locations, and without whether a query was
-  /// written in the short form, which printing decides anew.
+  /// written in the short form, which printing decides again.
   var structure: String {
     func write(_ value: Any, to text: inout String) {
       if value is GQLRunLanguage.SourceLocation { return }

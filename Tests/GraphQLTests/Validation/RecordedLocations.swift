@@ -3,7 +3,7 @@ import Foundation
 /// Where graphql-core 3.2.8 reports the errors of the lines of `validate.jsonl`.
 ///
 /// The locations in `validate.jsonl` are those of the tests' sources, which are not in it: its
-/// documents are those sources printed anew. These were recorded by validating the printed
+/// documents are those sources, reformatted. These were recorded by validating the printed
 /// documents; `ValidationTests` compares with both.
 ///
 /// One line for each line of the file that has errors: its number from 0, then for each error

@@ -66,7 +66,7 @@ struct Markdown: Sendable {
   }
 
   private mutating func addText(_ text: Substring, line: Int) {
-    // Every second piece stands in backticks.
+    // Every second piece is between backticks.
     for (index, piece) in text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
     {
       if index % 2 == 0 {

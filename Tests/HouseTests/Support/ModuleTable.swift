@@ -8,7 +8,7 @@ struct Module {
   let folder: String
   /// Targets of this package that it may import.
   let own: Set<String>
-  /// Modules of other packages. `NIO*` stands for every module whose name begins so.
+  /// Modules of other packages. `NIO*` matches every module with this prefix.
   let packages: Set<String>
   /// Modules that come with Swift.
   let system: Set<String>

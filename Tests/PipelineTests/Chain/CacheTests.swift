@@ -92,7 +92,7 @@ struct CacheTests {
     }
   }
 
-  @Test("does not stand in for a mutation that fails")
+  @Test("does not replace a mutation that fails")
   func failedMutation() async {
     let bench = Bench(server: Server(.offline), store: FakeStore(["M": "old"]))
     let outcome = await bench.run(.test("M", .mutation, policy: .networkFirst))
@@ -126,7 +126,7 @@ struct CacheTests {
   }
 
   @Test(
-    "counts as empty when it cannot be read, unless nobody else is asked",
+    "counts as empty if it cannot be read, except with cache-only",
     arguments: CachePolicy.allCases)
   func unreadable(policy: CachePolicy) async {
     let bench = Bench(
@@ -145,7 +145,7 @@ struct CacheTests {
     #expect(error.layer == .cache)
     #expect(
       "\(error)"
-        == "cache-read: `viewer.login` of Q is not in the cache, and the policy cache-only asks nobody else"
+        == "cache-read: `viewer.login` of Q is not in the cache, and the policy cache-only does not use the network"
     )
   }
 
@@ -217,7 +217,7 @@ struct CacheTests {
     #expect(await bench.store.rollbacks == 1)
   }
 
-  @Test("is left alone by a result that the policy does not keep")
+  @Test("is not changed by a result that the policy does not store")
   func noCache() async {
     let bench = Bench()
     _ = await bench.run(.test(policy: .noCache))

@@ -251,7 +251,7 @@ struct ChainTests {
         // Waits until it is cancelled.
         for await _ in AsyncStream<Never>.makeStream().stream {}
         try Task.checkCancellation()
-        throw Refused(by: "nobody cancelled")
+        throw Refused(by: "not cancelled")
       }
     ]
     bench.top = [Tracer(name: "a", journal: journal)]

@@ -32,7 +32,7 @@ struct ErrorTests {
     #expect(await bench.run().error as? Refused == Refused(by: "mapping"))
   }
 
-  @Test("are recovered from with a result, which goes on up")
+  @Test("are recovered from with a result, which the interceptors above receive")
   func recover() async {
     var bench = Bench()
     bench.top = [
@@ -184,7 +184,7 @@ struct ErrorTests {
     #expect(await bench.journal.events.filter { $0.hasPrefix("tap") } == ["tap tap0 \(expected)"])
   }
 
-  @Test("may be reported by an interceptor that goes on")
+  @Test("may be reported by an interceptor that continues")
   func reported() async {
     var bench = Bench()
     bench.taps = [CountingTap(journal: bench.journal)]

@@ -39,7 +39,7 @@ struct RetryTests {
       ])
   }
 
-  @Test("may be asked for on the way down, and by a result")
+  @Test("may be requested before the network, and by a result")
   func everywhere() async {
     var bench = Bench(server: Server(.graphQLError, .ok))
     bench.top = [

@@ -12,7 +12,7 @@ struct FormatTests {
     #expect(
       found.rendered(as: .json) == #"""
         [
-          {"severity":"warning","code":"P013","message":"nothing ever fills the store that `cache-read` reads","file":"a,b:c.yaml","line":6,"column":5,"end_column":15,"hint":"add `- cache-write` below the parser"},
+          {"severity":"warning","code":"P013","message":"no plugin fills the store that `cache-read` reads","file":"a,b:c.yaml","line":6,"column":5,"end_column":15,"hint":"add `- cache-write` below the parser"},
           {"severity":"error","code":"P001","message":"`fetch` has no option `timeuot`","file":"a,b:c.yaml","line":7,"column":14,"end_column":21,"hint":"did you mean `timeout`?","notes":{"options":"timeout, max_body, http2, proxy, ca_file"}},
           {"severity":"error","code":"P001","message":"`parse` has no option `a“b`","file":"a,b:c.yaml","line":8,"column":14,"end_column":17,"notes":{"options":"none"}}
         ]
@@ -25,7 +25,7 @@ struct FormatTests {
   func github() {
     #expect(
       found.rendered(as: .github) == """
-        ::warning file=a%2Cb%3Ac.yaml,line=6,col=5,endColumn=15,title=P013::nothing ever fills the store that `cache-read` reads; add `- cache-write` below the parser
+        ::warning file=a%2Cb%3Ac.yaml,line=6,col=5,endColumn=15,title=P013::no plugin fills the store that `cache-read` reads; add `- cache-write` below the parser
         ::error file=a%2Cb%3Ac.yaml,line=7,col=14,endColumn=21,title=P001::`fetch` has no option `timeuot`; did you mean `timeout`?
         ::error file=a%2Cb%3Ac.yaml,line=8,col=14,endColumn=17,title=P001::`parse` has no option `a“b`
 

@@ -61,7 +61,7 @@ struct ChainRulesTests {
       (
         "  - sign\n  - sign\n  - fetch\n  - parse",
         [
-          "ACME1 2: a chain signs requests once, and `sign` (line 6) does already → remove one of them"
+          "ACME1 2: a chain signs requests once, and `sign` (line 6) already does → remove one of them"
         ]
       ),
       (
@@ -70,7 +70,7 @@ struct ChainRulesTests {
       ),
       (
         "  - sign: { audited: true }\n  - audit\n  - fetch\n  - parse",
-        ["P001 2: there is no plugin `audit` → did you mean `edit`?"]
+        ["P001 2: unknown plugin `audit` → did you mean `edit`?"]
       ),
       (
         "  - fetch\n  - sign\n  - parse",
@@ -90,10 +90,10 @@ struct ChainRulesTests {
         "  - picky: { range: { low: 1 }, more: [{ low: 2, high: 1 }] }\n  - cache-read: { policy: x }\n  - parse",
         []
       ).sorted() == [
-        "P003 1: `range` of `picky` needs the option `high` → add `high`: an integer",
+        "P003 1: `range` of `picky` requires the option `high` → add `high`: an integer",
         "P003 2: `policy` of `cache-read` takes \(CachePolicy.names.dropLast().joined(separator: ", ")) or \(CachePolicy.names.last ?? "") → not one of these",
-        "P010 0: no plugin of this chain fetches → add `- fetch`, and `- parse` below it",
-        "P013? 2: nothing ever fills the store that `cache-read` reads → add `- cache-write` below the parser",
+        "P010 0: no plugin of this chain sends requests → add `- fetch`, and `- parse` below it",
+        "P013? 2: no plugin fills the store that `cache-read` reads → add `- cache-write` below the parser",
       ])
   }
 
@@ -126,7 +126,7 @@ struct ChainRulesTests {
       pipeline.entries.map(\.id)
         == ["logging", "second", "logging-2", "logging-3", "logging-4", "fetch", "parse"])
     let twice = check(file(chain: "  - fetch\n  - parse:\n    id: fetch"))
-    #expect(twice.all.map(\.message) == ["the id `fetch` is given twice"])
+    #expect(twice.all.map(\.message) == ["the id `fetch` is repeated"])
   }
 
   @Test("may depend on the operation")

@@ -67,7 +67,7 @@ struct FieldRuleTests {
     "what is no rule for a type has its place",
     arguments: [
       (#"{ "User.name": { max_age: 1h } }"#, "`User.name` in `types` does not name a type"),
-      (#"{ User: {} }"#, "`User` in `types` needs the key `max_age`"),
+      (#"{ User: {} }"#, "`User` in `types` requires the key `max_age`"),
       (#"{ User: { max_age: 60 } }"#, "`max_age`"),
       (#"{ User: { maxage: 1h } }"#, "has no key `maxage`"),
       (#"{ User: { max_age: -1s } }"#, "`max_age`"),
@@ -85,7 +85,7 @@ struct FieldRuleTests {
       (#"{ feed: { key_args: [a] } }"#, "`feed` in `fields` does not name a field of a type"),
       (#"{ "Query.": { key_args: [a] } }"#, "`Query.` in `fields` does not name a field of a type"),
       (#"{ Query.feed: { keyargs: [a] } }"#, "has no key `keyargs`"),
-      (#"{ Query.feed: {} }"#, "the rule for `Query.feed` says nothing"),
+      (#"{ Query.feed: {} }"#, "the rule for `Query.feed` is empty"),
       (#"{ Query.feed: { merge: conection } }"#, "connection"),
     ])
   func wrongRules(rules: String, message: String) throws {

@@ -146,7 +146,7 @@ struct InheritanceTests {
   }
 
   @Test(
-    "is told what is wrong, in the file where it is",
+    "gets diagnostics with the location in the right file",
     arguments: [
       (
         "chain: [{ remove: loging }]",
@@ -154,23 +154,23 @@ struct InheritanceTests {
       ),
       (
         "chain: [headers]",
-        "P003 dir/x.pipeline.yaml:3:9: this entry does not say what it changes in the chain of dir/lib/base.pipeline.yaml → write one of `insert: { after: ID }`, `replace: ID` beside the plugin, or `- remove: ID`"
+        "P003 dir/x.pipeline.yaml:3:9: this entry has no key that changes the chain of dir/lib/base.pipeline.yaml → write `insert: { after: ID }` or `replace: ID` next to the plugin, or `- remove: ID`"
       ),
       (
         "chain: [{ headers: {}, insert: fetch }]",
-        "P003 dir/x.pipeline.yaml:3:32: `insert` takes `before` or `after` an entry → write `insert: { before: ID }` or `insert: { after: ID }`"
+        "P003 dir/x.pipeline.yaml:3:32: `insert` requires `before` or `after` with an entry → write `insert: { before: ID }` or `insert: { after: ID }`"
       ),
       (
         "chain: [{ headers: {}, insert: { before: [fetch] } }]",
-        "P003 dir/x.pipeline.yaml:3:42: `before` takes the id of an entry, not a list → one of logging, max-retry, cache-read, logging-2, fetch, parse, cache-write"
+        "P003 dir/x.pipeline.yaml:3:42: `before` requires the id of an entry, not a list → one of logging, max-retry, cache-read, logging-2, fetch, parse, cache-write"
       ),
       (
         "chain: [{ remove: parse, headers: {} }]",
-        "P001 dir/x.pipeline.yaml:3:26: `headers` stands beside `remove`, which takes entries away → write `replace` to put a plugin in the place of another"
+        "P001 dir/x.pipeline.yaml:3:26: `headers` is next to `remove`, which only removes entries → write `replace` to replace a plugin by another"
       ),
       (
         "chain: [{ remove: fetch }]",
-        "P010 dir/x.pipeline.yaml:3:1: no plugin of this chain fetches → add `- fetch`, and `- parse` below it"
+        "P010 dir/x.pipeline.yaml:3:1: no plugin of this chain sends requests → add `- fetch`, and `- parse` below it"
       ),
       (
         "chain: [{ headers: {}, insert: { after: fetch } }]",
@@ -185,7 +185,7 @@ struct InheritanceTests {
     #expect(findings(child(rest)).contains(expected), "\(findings(child(rest)))")
   }
 
-  @Test("is told what is wrong in the file it extends, with that file's line")
+  @Test("gets diagnostics of the file it extends, with that file's line")
   func wrongBase() {
     let base = Self.base.replacing("max_retries: 2", with: "max_retires: 2")
     do throws(PipelineDiagnostics) {
@@ -209,7 +209,7 @@ struct InheritanceTests {
     arguments: [
       (
         ["dir/lib/base.pipeline.yaml": "version: 1\nextends: ../x.pipeline.yaml"],
-        "P000 dir/lib/base.pipeline.yaml:2:10: `extends` leads back to a file that is being read → remove it from one of these: dir/x.pipeline.yaml → dir/lib/base.pipeline.yaml → dir/x.pipeline.yaml"
+        "P000 dir/lib/base.pipeline.yaml:2:10: `extends` forms a cycle → remove it from one of these: dir/x.pipeline.yaml → dir/lib/base.pipeline.yaml → dir/x.pipeline.yaml"
       ),
       (
         [:],

@@ -139,22 +139,22 @@ struct OptionValuesTests {
       ("int: 0x1F", "write digits only"), ("int: 1.5", "write digits only"),
       ("int: +5", "write `5`"),
       ("int: 1:30", "write digits only"), ("int: ''", "write digits only"),
-      ("int: 99999999999999999999", "too large"), ("int: ~", "no value is given"),
-      ("int: null", "no value is given"), ("string:", "no value is given"),
+      ("int: 99999999999999999999", "too large"), ("int: ~", "write a value"),
+      ("int: null", "write a value"), ("string:", "write a value"),
       ("double: .inf", "write a decimal number such as `1.5`"),
       ("double: 1e999", "write a decimal number such as `1.5`"),
       ("double: nan", "write a decimal number such as `1.5`"),
       ("double: 0x10", "write a decimal number such as `1.5`"),
       ("duration: 30", "the unit is missing: write `30s` or `30ms`"),
       ("duration: 0", "the unit is missing: write `0s`"),
-      ("duration: 1:30", "`:30` is no unit of time: ms, s, m and h"),
+      ("duration: 1:30", "`:30` is not a unit of time: ms, s, m and h"),
       ("duration: -1s", "write a number and a unit, such as `30s`"),
-      ("duration: 1 s", "` s` is no unit of time: ms, s, m and h"),
+      ("duration: 1 s", "` s` is not a unit of time: ms, s, m and h"),
       ("duration: 9999999999999999s", "too many digits"),
       ("duration: 999999999999999h", "too large, or finer than a nanosecond"),
       ("size: 10", "the unit is missing: write `10B`, `10KiB` or `10MiB`"),
       ("size: 10mb", "write `10MB`"),
-      ("size: 10M", "write `10MB`"), ("size: 0.5B", "too large, or no whole number of bytes"),
+      ("size: 10M", "write `10MB`"), ("size: 0.5B", "too large, or not a whole number of bytes"),
       ("percentage: 5", "the unit is missing: write `5%`"), ("percentage: 101%", "at most 100%"),
       ("choice: no", "did you mean `on`?"), ("choice: other", "not one of these"),
       ("list: a", "write a list: `[a]`"), ("map: a", "write `name: value` pairs"),
@@ -207,16 +207,16 @@ struct OptionValuesTests {
       ("string: \"${file:no}\"", "P030 the file `no` cannot be read"),
       ("string: \"${file:binary}\"", "P030 the file `binary` cannot be used"),
       ("string: \"${exec:false}\"", "P030 the command of `string` of `everything` failed"),
-      ("string: \"${env:}\"", "P003 `${env:}` in `string` of `everything` names nothing"),
+      ("string: \"${env:}\"", "P003 `${env:}` in `string` of `everything` has no name"),
       (
         "string: \"${TOKEN}\"",
-        "P003 `${TOKEN}` in `string` of `everything` does not say what it is"
+        "P003 `${TOKEN}` in `string` of `everything` has no source"
       ),
       ("string: \"${env:TOKEN\"", "P003 `${` in `string` of `everything` is not closed"),
-      ("string: \"${environ:X}\"", "P001 nothing is known to expand `${environ:…}`"),
+      ("string: \"${environ:X}\"", "P001 `${environ:…}` is not a known expansion"),
       (
         "string: \"${context:x}\"",
-        "P003 `string` of `everything` is read once, so it cannot hold `${context:x}`"
+        "P003 `string` of `everything` is expanded once, so it cannot contain `${context:x}`"
       ),
       ("int: \"${env:BAD}\"", "P003 `int` of `everything` takes an integer"),
       (
@@ -237,7 +237,7 @@ struct OptionValuesTests {
     }
   }
 
-  @Test("are expanded per request where the option says so")
+  @Test("are expanded per request if the option is a template")
   func templates() throws {
     let template = try #require(
       try read("template: \"${env:TIMEOUT}/${context:tenant}/${context:user:-nobody}\"").get()
@@ -272,7 +272,7 @@ struct OptionValuesTests {
   }
 
   @Test(
-    "that are secret may not stand in the file",
+    "that are secret must not be literals",
     arguments: [
       "secret: hunter2", "secret: \"${env:NO:-hunter2}\"",
       "string: \"ghp_\(String(repeating: "a", count: 36))\"",

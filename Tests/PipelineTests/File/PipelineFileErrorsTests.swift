@@ -82,7 +82,7 @@ struct PipelineFileErrorsTests {
         --> dir/x.pipeline.yaml:7:23
          |
        7 |   - fetch: { timeout: 2d, http2: yes, max_body: 10mb }
-         |                       ^^ `d` is no unit of time: ms, s, m and h
+         |                       ^^ `d` is not a unit of time: ms, s, m and h
 
       error[P003]: `http2` of `fetch` takes true or false
         --> dir/x.pipeline.yaml:7:34
@@ -101,7 +101,7 @@ struct PipelineFileErrorsTests {
       "an unknown plugin hides what only seems to be missing",
       file(chain: "  - fetch\n  - pars"),
       """
-      error[P001]: there is no plugin `pars`
+      error[P001]: unknown plugin `pars`
         --> dir/x.pipeline.yaml:7:5
          |
        7 |   - pars
@@ -123,41 +123,41 @@ struct PipelineFileErrorsTests {
       name: c
       """,
       """
-      error[P002]: `version` is given twice
+      error[P002]: `version` is repeated
         --> dir/x.pipeline.yaml:2:1
          |
        2 | "version": 1
-         | ^^^^^^^^^ first given in line 1
+         | ^^^^^^^^^ first used in line 1
 
-      error[P002]: `name` is given twice
+      error[P002]: `name` is repeated
         --> dir/x.pipeline.yaml:4:1
          |
        4 | name: b
-         | ^^^^ first given in line 3
+         | ^^^^ first used in line 3
 
-      error[P002]: `url` is given twice
+      error[P002]: `url` is repeated
         --> dir/x.pipeline.yaml:5:30
          |
        5 | endpoint: { url: "http://x", url: "http://y" }
-         |                              ^^^ first given in line 5
+         |                              ^^^ first used in line 5
 
-      error[P002]: `timeout` is given twice
+      error[P002]: `timeout` is repeated
         --> dir/x.pipeline.yaml:7:27
          |
        7 |   - fetch: { timeout: 1s, timeout: 2s, timeout: 3s }
-         |                           ^^^^^^^ first given in line 7
+         |                           ^^^^^^^ first used in line 7
 
-      error[P002]: `timeout` is given twice
+      error[P002]: `timeout` is repeated
         --> dir/x.pipeline.yaml:7:40
          |
        7 |   - fetch: { timeout: 1s, timeout: 2s, timeout: 3s }
-         |                                        ^^^^^^^ first given in line 7
+         |                                        ^^^^^^^ first used in line 7
 
-      error[P002]: `name` is given twice
+      error[P002]: `name` is repeated
         --> dir/x.pipeline.yaml:9:1
          |
        9 | name: c
-         | ^^^^ first given in line 3
+         | ^^^^ first used in line 3
 
       """),
     Case(
@@ -212,7 +212,7 @@ struct PipelineFileErrorsTests {
          |         ^^^^^^^^ did you mean `default`?
          = keys: default, types, groups
 
-      error[P001]: `timeout` stands beside `fetch`, not in it
+      error[P001]: `timeout` is next to `fetch` instead of in it
         --> dir/x.pipeline.yaml:9:5
          |
        9 |     timeout: 30s
@@ -261,19 +261,19 @@ struct PipelineFileErrorsTests {
       "what is required",
       "endpoint: { headers: {} }\nchain:\n",
       """
-      error[P003]: a pipeline file needs the key `version`
+      error[P003]: a pipeline file requires the key `version`
         --> dir/x.pipeline.yaml:1:1
          |
        1 | endpoint: { headers: {} }
          | ^^^^^^^^ add `version`: an integer
 
-      error[P003]: `endpoint` needs the key `url`
+      error[P003]: `endpoint` requires the key `url`
         --> dir/x.pipeline.yaml:1:11
          |
        1 | endpoint: { headers: {} }
          |           ^^^^^^^^^^^^^^^ add `url`: text
 
-      error[P003]: `chain` takes a list of plugins
+      error[P003]: `chain` is a list of plugins
         --> dir/x.pipeline.yaml:2:1
          |
        2 | chain:
@@ -298,7 +298,7 @@ struct PipelineFileErrorsTests {
         --> dir/x.pipeline.yaml:4:8
          |
        4 | schema:
-         |        ^ no value is given
+         |        ^ write a value
 
       error[P003]: `on` of `max-retry` takes a list of text
         --> dir/x.pipeline.yaml:6:22
@@ -345,19 +345,19 @@ struct PipelineFileErrorsTests {
        11 |   - [parse]
           |     ^^^^^^^ name a plugin
 
-      error[P003]: this entry names no plugin
+      error[P003]: this entry has no plugin
          --> dir/x.pipeline.yaml:12:5
           |
        12 |   - { id: x }
           |     ^^^^^^^^^ write `- plugin: {options}`
 
-      error[P011]: a chain parses once, and `parse` (line 9) does already
+      error[P011]: a chain parses once, and `parse` (line 9) already does
          --> dir/x.pipeline.yaml:13:7
           |
        13 |   - { parse: {}, logging: {} }
           |       ^^^^^ remove one of them
 
-      error[P003]: an entry of `chain` names one plugin
+      error[P003]: an entry of `chain` has one plugin
          --> dir/x.pipeline.yaml:13:18
           |
        13 |   - { parse: {}, logging: {} }
@@ -375,17 +375,17 @@ struct PipelineFileErrorsTests {
       chain: [fetch, parse]
       """,
       """
-      error[P003]: `url` of `endpoint` is not the URL of a server
+      error[P003]: `url` of `endpoint` is not an http or https URL
         --> dir/x.pipeline.yaml:3:8
          |
        3 |   url: ftp://x
-         |        ^^^^^^^ only http and https are spoken
+         |        ^^^^^^^ only the schemes http and https are supported
 
-      error[P003]: `a b` is not a name for an HTTP field
+      error[P003]: `a b` is not the name of an HTTP field
         --> dir/x.pipeline.yaml:4:14
          |
        4 |   headers: { "a b": x, X-A: "a\\nb" }
-         |              ^^^^^ letters, digits and `-`
+         |              ^^^^^ use letters, digits and `-`
 
       error[P003]: the value of `X-A` cannot be sent in an HTTP field
         --> dir/x.pipeline.yaml:4:29
@@ -393,7 +393,7 @@ struct PipelineFileErrorsTests {
        4 |   headers: { "a b": x, X-A: "a\\nb" }
          |                             ^^^^^^ line breaks and control characters are not allowed
 
-      error[P003]: a store of kind `sqlite` needs a `path`
+      error[P003]: a store of kind `sqlite` requires a `path`
         --> dir/x.pipeline.yaml:5:16
          |
        5 | store: { kind: sqlite }
@@ -409,11 +409,11 @@ struct PipelineFileErrorsTests {
       chain: [fetch, parse]
       """,
       """
-      error[P003]: a store of kind `memory` has no `memory` in front of it
+      error[P003]: a store of kind `memory` has no memory tier (`memory`)
         --> dir/x.pipeline.yaml:3:32
          |
        3 | store: { kind: memory, memory: 64MiB }
-         |                                ^^^^^ write `max_size` to bound it, or `kind: sqlite` for a file with memory in front
+         |                                ^^^^^ write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier
 
       """),
   ]
@@ -436,7 +436,7 @@ struct PipelineFileErrorsTests {
          6 |   - picky: { range: { low: 2, high: 1 } }
            |                                     ^ swap them
 
-        error[P003]: `range` of `picky` needs the option `high`
+        error[P003]: `range` of `picky` requires the option `high`
           --> dir/x.pipeline.yaml:7:21
            |
          7 |   - picky: { range: { low: 2 } }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GQLRunPipeline
 
-/// Rules of pipeline files, held against a schema.
+/// Rules of pipeline files, checked against a schema.
 @Suite("Rules and the schema")
 struct SchemaRuleTests {
   static let schema = """
@@ -140,7 +140,7 @@ struct SchemaRuleTests {
     #expect(try findings(settings) == [])
   }
 
-  @Test("every wrong name is told, in the order of the file")
+  @Test("every wrong name is reported, in the order of the file")
   func several() throws {
     let found = try findings(
       "keys: { types: { Contry: [code], User: [a, b] } }\ntypes: { Usr: { max_age: 1m } }")

@@ -69,7 +69,7 @@ struct TestSectionTests {
       ),
       (
         "  - upstream: []\n    expect: {}",
-        "P003 6:5: an element of `tests` needs the key `name` → add `name`: text"
+        "P003 6:5: an element of `tests` requires the key `name` → add `name`: text"
       ),
       (
         "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: {}",

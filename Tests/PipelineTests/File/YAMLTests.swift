@@ -31,7 +31,7 @@ struct YAMLTests {
       ),
       ("- x", ["P003 1:1 a pipeline file is a mapping, not a list"]),
       ("x", ["P003 1:1 a pipeline file is a mapping, not a scalar"]),
-      ("version: 1\n---\nversion: 1\n", ["P000 2:1 a pipeline file holds one YAML document"]),
+      ("version: 1\n---\nversion: 1\n", ["P000 2:1 a pipeline file contains one YAML document"]),
       ("%YAML 1.1\n---\nversion: 1\n", ["P000 1:1 YAML directives are not used in pipeline files"]),
       ("\u{FEFF}version: 1\n", ["P000 1:1 the file begins with a byte order mark"]),
       ("a:\n\tb: 1\n", ["P000 2:1 a tab cannot indent YAML"]),
@@ -133,7 +133,7 @@ struct YAMLTests {
     let found = findings(["version: 1", "", "chian: []", "chian: []"].joined(separator: end))
     #expect(
       found == [
-        "P001 3:1 a pipeline file has no key `chian`", "P002 4:1 `chian` is given twice",
+        "P001 3:1 a pipeline file has no key `chian`", "P002 4:1 `chian` is repeated",
       ])
   }
 

@@ -28,7 +28,7 @@ struct HTTPBodyTests {
     #expect(try await bytes(body) == [])
   }
 
-  @Test("can be changed on the way, and looked into")
+  @Test("can be transformed and read")
   func mapping() async throws {
     let doubled: HTTPBody = HTTPBody([[1], [2]]).map { chunk in
       chunk.withUnsafeBytes { $0.map { $0 * 2 } }

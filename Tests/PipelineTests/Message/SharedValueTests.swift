@@ -3,7 +3,7 @@ import GQLRunPipeline
 import HTTPTypes
 import Testing
 
-/// Requests, responses and services share what they hold; nobody may notice.
+/// Requests, responses and services share their content, which must not be observable.
 @Suite("Values that copies share")
 struct SharedValueTests {
   @Test("a changed copy of a request leaves the other as it was")

@@ -71,12 +71,12 @@ struct PluginRegistryTests {
   func problems() {
     #expect(
       PluginDescription(Bad.self).problems == [
-        "`Bad` is not a name for a plugin: use kebab case", "`Bad` takes part in no stage",
+        "`Bad` is not the name of a plugin: use kebab case", "`Bad` has no stage",
         "the summary of `Bad` is not one sentence without a full stop",
         "the documentation of `Bad` has no use", "the documentation of `Bad` has no narration",
         "the property `secret` of `Bad` is not an `@Option`; compute it instead",
         "the summary of `timeout` of `Bad` is not one sentence without a full stop",
-        "`unit_` of `Bad` does not become a name in snake case",
+        "`unit_` of `Bad` cannot be written in snake case",
         "the summary of `unit_` of `Bad` is not one sentence without a full stop",
         "the default of `list` of `Bad` is not a list of integers",
         "the default of `x` of `group` is not an integer from 0 to 1",

@@ -73,7 +73,7 @@ enum TestPlugins {
         rules: [
           .requires(
             .writesCache, with: .memoryStore, .cacheRead,
-            "nothing ever fills the store that {self} reads",
+            "no plugin fills the store that {self} reads",
             remedy: "add `- cache-write` below the parser", severity: .warning)
         ])
     }

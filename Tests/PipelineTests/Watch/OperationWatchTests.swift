@@ -61,7 +61,7 @@ struct OperationWatchTests {
     GraphQLRequest(try query(), cachePolicy: policy)
   }
 
-  /// Writes as somebody else would.
+  /// Writes like another operation.
   private func write(_ login: String, to store: any RecordStore) async throws {
     try await store.transaction {
       try await $0.write(
@@ -99,7 +99,7 @@ struct OperationWatchTests {
     }
   }
 
-  @Test("a hit asks nobody, and is the first element")
+  @Test("a hit uses no network, and is the first element")
   func hit() async throws {
     let (runner, server, store) = bench(.results([body("server")]))
     try await write("old", to: store)
@@ -137,7 +137,7 @@ struct OperationWatchTests {
     #expect(text(await iterator.next()) == shown("server", from: "server"))
   }
 
-  @Test("a failure is an element, and the watch goes on")
+  @Test("a failure is an element, and the watch continues")
   func failure() async throws {
     let (runner, _, store) = bench(.offline)
     var iterator = try runner.watch(request(.networkOnly)).makeAsyncIterator()
@@ -234,7 +234,7 @@ struct OperationWatchTests {
   }
 
   @Test(
-    "a guess is taken back when the mutation fails, brings no data, or nobody reads on",
+    "an optimistic layer is removed if the mutation fails, has no data, or is not read to its end",
     arguments: [
       Answer.offline, .results([#"{"data":null,"errors":[{"message":"no"}]}"#]), .truncated,
     ]

@@ -82,7 +82,7 @@ import Testing
     }
     try await bench("file: \"/proc/nowhere/audit\", required: false", network) { bench in
       #expect(await bench.run().error == nil)
-      #expect(bench.log.everything.contains("its line of the audit cannot be written"))
+      #expect(bench.log.everything.contains("its line of the audit log cannot be written"))
     }
   }
 }

@@ -82,7 +82,7 @@ import Testing
       try await lines("", .failure(.connectionFailed, .notSent)).last
         == "< the response was not yet received")
     #expect(try await lines("", .response(500, body: "")).last == "< an empty body")
-    // The answer to a mutation that nobody reads on after its first KiB.
+    // The response to a mutation whose caller stops reading after the first KiB.
     let page = FakeNetwork.Answer.response(502, body: String(repeating: "x", count: 2_000))
     let line = try #require(try await lines(", max_body: 10B", page).last)
     #expect(line == "< xxxxxxxxxx … (10 of at least 2000 bytes)")

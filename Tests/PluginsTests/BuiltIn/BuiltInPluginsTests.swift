@@ -86,8 +86,8 @@ struct BuiltInPluginsTests {
     let chain = "- fetch\n- response-code\n- parse"
     #expect(Bench.findings("- apq: { persisted_only: true }\n" + chain) == [])
     let found = Bench.findings("- apq\n" + chain)
-    #expect(found.contains { $0.contains("nothing bounds how often") }, "\(found)")
+    #expect(found.contains { $0.contains("bounds the number of restarts") }, "\(found)")
     let allowed = Bench.findings("- apq: { persisted_only: false }\n" + chain)
-    #expect(allowed.contains { $0.contains("nothing bounds how often") }, "\(allowed)")
+    #expect(allowed.contains { $0.contains("bounds the number of restarts") }, "\(allowed)")
   }
 }

@@ -161,8 +161,8 @@ import Testing
         #expect(nothing.failure?.entry == "cache-read")
         #expect(
           nothing.message
-            == "cache-read: `user` of User is not in the cache, and the policy cache-only asks nobody "
-            + "else")
+            == "cache-read: `user` of User is not in the cache, and the policy cache-only does "
+            + "not use the network")
         #expect(server.requestCount == 0)
         #expect(await bench.run(Self.query, policy: .networkOnly).sources == [.server])
         #expect(await bench.run(Self.query).sources == [.cache])

@@ -11,7 +11,7 @@ import Testing
 
   private static let names = [Bench.user, #"query User { user(id: "2") { id name } }"#]
 
-  /// Runs a body against a network that answers when it is told to.
+  /// Runs a body against a network that answers on request.
   private func bench(
     _ answers: FakeNetwork.Answer..., chain: String = chain,
     body: @Sendable (Bench, FakeNetwork, Gate) async throws -> Void
@@ -26,9 +26,9 @@ import Testing
     }
   }
 
-  /// Waits until so many operations wait for one that is under way.
+  /// Waits until this number of operations wait for one in flight.
   private func waiting(_ count: Int, _ bench: Bench) async {
-    await bench.log.lines(count, with: "waits for the same query")
+    await bench.log.lines(count, with: "waits for an identical query")
   }
 
   @Test func `identical queries share one request, and all get its answer`() async throws {
@@ -41,7 +41,7 @@ import Testing
       }
       #expect(await network.count == 1)
       #expect(await bench.dump().contains(#"{"key":"User:1""#))
-      // Nothing is under way any more: the next one goes to the network.
+      // Nothing is in flight any more, so the next one uses the network.
       _ = await bench.run()
       #expect(await network.count == 2)
     }
@@ -161,7 +161,7 @@ import Testing
   }
 }
 
-/// Holds whoever comes until it is opened.
+/// Suspends callers until it is opened.
 actor Gate {
   private var isOpen = false
   private var arrivals = 0

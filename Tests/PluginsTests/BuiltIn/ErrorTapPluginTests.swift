@@ -39,7 +39,7 @@ import Testing
     ),
     (
       .ok, .cacheOnly,
-      "error: cache_error operation=User code=cache_miss path=— message=\"cache-read: `user` of User is not in the cache, and the policy cache-only asks nobody else\""
+      "error: cache_error operation=User code=cache_miss path=— message=\"cache-read: `user` of User is not in the cache, and the policy cache-only does not use the network\""
     ),
     (
       .body(

@@ -137,7 +137,7 @@ struct FreshnessTests {
         #expect(
           miss.message
             == "cache-read: `user` of User is stale in the cache (received 7 min ago, max_age 5 min), "
-            + "and the policy cache-only asks nobody else")
+            + "and the policy cache-only does not use the network")
       }
     }
   }
@@ -157,7 +157,7 @@ struct FreshnessTests {
         registry: .builtIn, environment: PipelineFileEnvironment(variable: { _ in nil })
       ).warnings.warnings.map(\.message)
     }
-    #expect(try warnings("name: x").contains { $0.contains("has nothing to add to") })
+    #expect(try warnings("name: x").contains { $0.contains("has no effect") })
     #expect(try warnings("types: { User: { max_age: 1h } }").isEmpty)
   }
 

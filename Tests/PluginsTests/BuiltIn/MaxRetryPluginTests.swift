@@ -238,7 +238,7 @@ import Testing
       let word = retries == 1 ? "retry" : "retries"
       #expect(
         outcome.message
-          == "max-retry: User failed after \(retries) \(word), the most that max-retry allows "
+          == "max-retry: User failed after \(retries) \(word), the maximum of the option max_retries of max-retry "
           + "(never content)")
       #expect((outcome.failure?.cause as? ChainError)?.message == "never content")
       #expect(await bench.dump() == "")

@@ -19,7 +19,7 @@ import Testing
   @Test(arguments: [
     ("apq", nil), ("apq: { query_method: GET, retry_method: GET }", nil),
     ("apq: { query_method: PUT }", "query_method"),
-    ("apq: { manifest: nowhere.json }", "there is no such file"),
+    ("apq: { manifest: nowhere.json }", "the file does not exist"),
     ("apq: { style: document-id }", "persisted_only: true"),
     ("apq: { style: document-id, persisted_only: true }", nil),
   ]) func `options are checked`(_ entry: String, _ refusal: String?) {

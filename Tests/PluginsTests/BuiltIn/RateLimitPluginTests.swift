@@ -58,7 +58,7 @@ import Testing
     try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
       let tasks = (0..<50).map { _ in Task { await bench.run() } }
       await clock.sleepers(49)
-      // The one that need not wait may still be on its way.
+      // The one without a delay may still be in flight.
       #expect(await network.count <= 1)
       clock.advance(by: .milliseconds(4_900))
       for task in tasks { #expect(await task.value.error == nil) }
@@ -108,7 +108,7 @@ import Testing
     #expect(result.naps == [] && result.requests == 1)
     #expect(result.outcomes.map(\.code) == [.httpStatus, .rateLimited, .rateLimited])
     #expect(result.outcomes[1].failure?.delivery == .notSent)
-    #expect(result.outcomes[1].message.contains("asked to be left alone"))
+    #expect(result.outcomes[1].message.contains("asked for a delay (Retry-After)"))
   }
 
   private static func shopify(_ cost: Int, _ available: Int) -> FakeNetwork.Answer {

@@ -100,7 +100,7 @@ import Testing
     let other = #"query User { user(id: "2") { id name } }"#
     let empty = try await outcomes("replay", file.path, [.ok])
     #expect(empty.outcomes[0].code == .notRecorded)
-    #expect(empty.outcomes[0].message.contains("and nothing else"), "\(empty.outcomes[0].message)")
+    #expect(empty.outcomes[0].message.contains("it is empty"), "\(empty.outcomes[0].message)")
     _ = try await outcomes("record", file.path, [.ok])
     let result = try await outcomes("replay", file.path, [.ok], documents: [other, Bench.rename])
     #expect(result.outcomes.map(\.code) == [.notRecorded, .notRecorded])
@@ -134,7 +134,7 @@ import Testing
       try await outcomes("replay", file.path, [.ok], change: { $0.method = .get }).outcomes[0].error
         == nil)
     let post = try await outcomes("replay", file.path, [.ok])
-    #expect(post.outcomes[0].message.contains("with other method"), "\(post.outcomes[0].message)")
+    #expect(post.outcomes[0].message.contains("with another method"), "\(post.outcomes[0].message)")
   }
 
   @Test func `secrets are not recorded, and what they were does not matter when answering`()
@@ -160,8 +160,8 @@ import Testing
   @Test(arguments: [
     ("not a recording\n", "is not a recording"),
     ("{\"gqlrun_recording\":2}\n", "is not a recording"),
-    ("{\"gqlrun_recording\":1}\n{\"operation\":\"User\"}\n", ":2: this line is no exchange"),
-    ("{\"gqlrun_recording\":1}\n{\"operation\":", ":2: this line is no exchange"),
+    ("{\"gqlrun_recording\":1}\n{\"operation\":\"User\"}\n", ":2: this line is not a recorded"),
+    ("{\"gqlrun_recording\":1}\n{\"operation\":", ":2: this line is not a recorded"),
   ]) func `a file that is no recording is told with its line, and left alone`(
     _ text: String, _ message: String
   ) async throws {

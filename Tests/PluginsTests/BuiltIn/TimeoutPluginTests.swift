@@ -26,7 +26,7 @@ import Testing
     #expect(outcome.failure?.layer == .transport)
     #expect(outcome.code == .timedOut)
     #expect(outcome.failure?.entry == "timeout")
-    #expect(outcome.message.contains("User took longer than \(total) in all"), "\(outcome.message)")
+    #expect(outcome.message.contains("took longer than \(total) in total"), "\(outcome.message)")
   }
 
   private static let chain = "- timeout: { total: 30s }\n" + Bench.plain

@@ -47,7 +47,7 @@ struct OperationManifestTests {
     let relay = try read(#"{"\#(DocumentHash.md5(Self.body))":\#(text),"my-id":\#(text)}"#)
     #expect(relay.format == .relay)
     #expect(relay.operations.map(\.name) == ["A", "A"])
-    #expect(relay.problems() == ["A: the name is given twice"])
+    #expect(relay.problems() == ["A: the name is used twice"])
   }
 
   @Test(

@@ -45,7 +45,7 @@ struct Bench: Sendable {
     var variables: [String: String] = [:]
     /// What the run knows to be secret.
     var secrets = KnownSecrets()
-    /// Stands in for the network.
+    /// Replaces the network.
     var transport: (any HTTPTransport)?
     /// Changes the chain that was read.
     var change: @Sendable (inout Pipeline) -> Void = { _ in }

@@ -5,7 +5,7 @@ enum HTTPText {
   /// The answer to ``Bench/user``.
   static let user = #"{"data":{"user":{"__typename":"User","id":"1","name":"Ada"}}}"#
 
-  /// A response whose length is told, unless `headers` tell another.
+  /// A response with its length, unless `headers` contain another.
   static func response(
     _ status: String = "200 OK", type: String? = "application/json", headers: [String] = [],
     body: String = user

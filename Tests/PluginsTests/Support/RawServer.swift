@@ -9,7 +9,7 @@ import Synchronization
   import Musl
 #endif
 
-/// A server that answers with exactly the bytes it is told, right or wrong.
+/// A server that answers with exactly the given bytes, right or wrong.
 ///
 /// Each connection runs a script; after the last step the server closes it. The last script serves
 /// all further connections.
@@ -143,7 +143,7 @@ struct RawServer: Sendable {
         throw CancellationError()
       }
     }
-    // Nobody is let in any more when this returns.
+    // No connection is accepted after this returns.
     try await channel.channel.closeFuture.get()
     return result
   }

@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// An OAuth 2 server and a GraphQL server behind one network without sockets.
 ///
-/// The GraphQL server takes the token that was issued last, or those it is told to.
+/// The GraphQL server accepts the token that was issued last, or the given ones.
 actor TokenServer: HTTPTransport {
   enum Answer: Sendable {
     /// Issues the next token: `token-1`, `token-2`, …

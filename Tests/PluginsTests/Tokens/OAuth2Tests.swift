@@ -130,7 +130,7 @@ import Testing
     try await bench(Self.refresh.replacing("/keys/", with: "/"), server) { bench in
       try Data("my notes".utf8).write(to: URL(fileURLWithPath: bench.folder + "/token.json"))
       let outcome = await bench.run()
-      #expect(outcome.message.contains("is not a file of tokens"), "\(outcome.message)")
+      #expect(outcome.message.contains("is not a token file"), "\(outcome.message)")
       #expect(bench.text(of: "token.json") == "my notes")
       #expect(await server.requests.isEmpty)
       #expect(await server.renewals.isEmpty)

@@ -26,7 +26,7 @@ import Testing
     ("token-refresh: { oauth2: { token_url: \"ftp://x/\", client_id: c } }", "http and https"),
     (
       "token-refresh: { oauth2: { token_url: \"https://x/\", client_id: c, client_secret: s } }",
-      "a secret that is written in the file"
+      "is a secret, and the file contains its value"
     ),
     (
       "token-refresh: { oauth2: { token_url: \"https://x/\", client_id: c, grant: refresh-token } }",
@@ -86,10 +86,10 @@ import Testing
   @Test(arguments: [
     ("env: NOT_SET", "the variable NOT_SET is not set"),
     ("file: \"${env:DIR}/none\"", "there is no file"),
-    ("command: \"exit 3\"", "the command of the token failed"),
+    ("command: \"exit 3\"", "the token command failed"),
     ("command: \"true\"", "printed nothing"),
     ("command: \"echo two words\"", "several words"),
-    ("command: \"echo '{'\"", "begins as JSON and is not"),
+    ("command: \"echo '{'\"", "begins like JSON and is not valid JSON"),
     ("command: \"echo '{}'\"", "without token or access_token"),
     ("command: \"printf 'a\\\\001b'\"", "characters that HTTP forbids"),
   ]) func `without a token nothing is sent`(_ options: String, _ message: String) async throws {
@@ -112,7 +112,7 @@ import Testing
       #expect(outcome.message.contains("the variable T has no other token"), "\(outcome.message)")
       #expect(await network.count == 1)
       #expect(await bench.dump() == "")
-      // The server repeats it; nobody else does.
+      // Only the server repeats it.
       #expect(!outcome.message.contains("secret-token-1"))
       #expect(!bench.log.everything.contains("secret-token-1"))
     }
@@ -236,7 +236,7 @@ import Testing
     let network = LateRefusal(base: server)
     try await bench(oauth2, network) { bench in
       let slow = Task { await bench.run() }
-      // The first request is on its way with token-1 when another operation has it renewed.
+      // The first request is in flight with token-1 when another operation renews it.
       await network.held()
       await network.refuseOnce()
       #expect(await bench.run().error == nil)

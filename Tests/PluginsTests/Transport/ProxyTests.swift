@@ -82,7 +82,7 @@ import Testing
       [
         .request,
         .send(HTTPText.response("407 Proxy Authentication Required", body: "")), .untilClosed,
-      ], "wants credentials", url: "http://server.invalid/graphql")
+      ], "requires credentials", url: "http://server.invalid/graphql")
   }
 
   @Test func `a proxy that speaks SOCKS is told the name of the server`() async throws {
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ([RawServer.Step.bytes(3), .send([5, 255])], "wants credentials"),
+    ([RawServer.Step.bytes(3), .send([5, 255])], "requires credentials"),
     (
       [.bytes(3), .send([5, 0]), .bytes(21), .send([5, 5, 0, 1, 0, 0, 0, 0, 0, 0])],
       "connection refused"
@@ -126,7 +126,7 @@ import Testing
         .send(
           "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"
         ), .untilClosed,
-      ], "wants credentials")
+      ], "requires credentials")
   }
 
   @Test func `fault 38: a proxy that refuses`() async throws {
@@ -189,7 +189,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("https://proxy:1", "not https://"), ("socks4://proxy:1", "not socks4://"),
+    ("https://proxy:1", "not https"), ("socks4://proxy:1", "not socks4"),
     ("socks5://user@proxy:1", "SOCKS"), ("http://:1", "no host"),
     ("proxy:99999", "port"), ("proxy:x", "port"),
   ]) func `what is no proxy is refused with its reason`(_ url: String, _ part: String) {

@@ -39,7 +39,7 @@ import Testing
         try await bench.prime()
         let before = await bench.dump()
         let outcome = await bench.run(policy: .networkOnly)
-        expectTimeout(outcome, bench, .unknown, "nothing came for 30s", "idle_timeout")
+        expectTimeout(outcome, bench, .unknown, "no data arrived for 30s", "idle_timeout")
         #expect(await bench.dump() == before)
         await server.log.closure()
         #expect(await server.log.connections == 1)
@@ -73,7 +73,7 @@ import Testing
         mover.cancel()
         clock.advance(by: .zero)
         expectTimeout(
-          outcome, bench, .answered, "fell silent after 9 bytes", "nothing came for 10s")
+          outcome, bench, .answered, "stopped sending after 9 bytes", "no data arrived for 10s")
         #expect(await bench.dump() == before)
         await server.log.closure()
       }
@@ -103,7 +103,7 @@ import Testing
         let outcome = await running
         mover.cancel()
         clock.advance(by: .zero)
-        expectTimeout(outcome, bench, .answered, "fell silent after 0 bytes", "came for 2s")
+        expectTimeout(outcome, bench, .answered, "stopped sending after 0 bytes", "arrived for 2s")
         await server.log.closure()
       }
     }
@@ -222,7 +222,7 @@ import Testing
       .sendForever(
         Array(repeating: 0x20, count: 50),
         then: {
-          // Whoever waits for the next piece waits for a second.
+          // A reader waits a second for the next piece.
           for await _ in passed { break }
           // So that mostly the reader waits already; when it does not, the second counts as ours.
           for _ in 0..<50 { await Task.yield() }
@@ -248,7 +248,7 @@ import Testing
 }
 
 extension PipelineEntry {
-  /// Does something with each chunk of a body before it goes on.
+  /// Calls a closure with each chunk of a body before it passes the chunk on.
   static func eachChunk(_ work: @escaping @Sendable () async -> Void) -> PipelineEntry {
     PipelineEntry(id: "each-chunk", .http(ChunkWork(work: work)))
   }

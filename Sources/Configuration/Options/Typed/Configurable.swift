@@ -2,16 +2,17 @@
 ///
 /// ```swift
 /// struct Backoff: OptionSection {
-///   @Option(.zero ... .seconds(3_600), "Delay before the first retry") var base = Duration.milliseconds(300)
-///   @Option(1...10, "Factor by which each delay exceeds the one before") var factor = 2.0
+///   @Option(.zero ... .seconds(3_600), "Delay before the first retry") var base =
+///   Duration.milliseconds(300) @Option(1...10, "Factor by which each delay exceeds the one
+///   before") var factor = 2.0
 /// }
 /// ```
-/// The compiler writes `init(from:)`. Every stored property is an `@Option`.
+/// The compiler generates `init(from:)`. Every stored property must be an `@Option`.
 public protocol Configurable: Decodable, Sendable {
-  /// Every option has its default.
+  /// Creates a value whose options have their defaults.
   init()
 
-  /// Checks options that are each within their bounds and may not go together.
+  /// Checks whether options, each within its bounds, are valid together.
   ///
   /// - Throws: ``OptionError``; `throw $high.error("`high` is below `low`", remedy: "swap them")`.
   func validate() throws(OptionError)
@@ -21,22 +22,30 @@ extension Configurable {
   /// Declares an option; see ``OptionProperty``.
   public typealias Option<Value: ExpressibleByOption> = OptionProperty<Value>
 
+  /// Accepts all options.
   public func validate() throws(OptionError) {}
 }
 
-/// Options that a file sets together, below one name: `backoff: { base: 1s, factor: 3 }`.
+/// A group of options below one name: `backoff: { base: 1s, factor: 3 }`.
 ///
-/// The defaults are those of the structure's declaration. `@Option("…") var backoff = Backoff()` has
-/// them when the file gives none; `@Option("…") var backoff: Backoff?` is `nil` then.
+/// The defaults are those of the structure's declaration. If the file does not set the group,
+/// `@Option("…") var backoff = Backoff()` has the defaults, and `@Option("…") var backoff:
+/// Backoff?` is `nil`.
 public protocol OptionSection: Configurable, ExpressibleByOption where OptionBound == Never {}
 
 extension OptionSection {
+  /// A mapping with the declared options.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType {
     .object(optionDescriptions)
   }
+  /// The options with their defaults.
   public static var unsetOption: Self { Self() }
+  /// An empty mapping: each option has its own default.
   public var optionDefaultText: String? { "{}" }
 
+  /// Creates the group from a mapping.
+  ///
+  /// - Throws: ``OptionError`` for the first option that is not valid.
   public init(option: OptionValue) throws(OptionError) {
     guard case .object(let options) = option.content else { throw .mismatch(Self.self) }
     let (value, errors) = Self.read(from: options)
@@ -61,9 +70,9 @@ extension Configurable {
     Self().properties.filter { $0.property == nil }.map(\.name)
   }
 
-  /// The options of a file as properties, and what is wrong with their values.
+  /// Creates a value from the options of a file, and returns the errors of their values.
   ///
-  /// An option that the file does not give, or whose value cannot be used, has its default.
+  /// An option that the file does not set, or whose value is invalid, has its default.
   package static func read(from options: PluginOptions) -> (Self, [OptionError]) {
     let errors = OptionErrors()
     let decoder = OptionSectionDecoder(
@@ -96,10 +105,10 @@ extension Configurable {
 }
 
 extension String {
-  /// `maxRetries` → `max_retries`, `tokenURL` → `token_url`.
+  /// The text in snake case: `maxRetries` → `max_retries`, `tokenURL` → `token_url`.
   package var snakeCase: String { separated(by: "_") }
 
-  /// `MaxRetry` → `max-retry`, `CorrelationID` → `correlation-id`.
+  /// The text in kebab case: `MaxRetry` → `max-retry`, `CorrelationID` → `correlation-id`.
   package var kebabCase: String { separated(by: "-") }
 
   private func separated(by separator: String) -> String {
@@ -118,12 +127,12 @@ extension String {
 
 // MARK: The decoder
 
-/// What is wrong with the values of a file, in the order of the declarations.
+/// The errors of the values of a file, in the order of the declarations.
 final class OptionErrors {
   var all: [OptionError] = []
 }
 
-/// Feeds the located values of a file to the initializer that the compiler writes.
+/// Passes the decoded values of a file to the initializer that the compiler generates.
 private struct OptionSectionDecoder: Decoder {
   let properties: [String: (any AnyOptionProperty)?]
   let options: PluginOptions
@@ -139,7 +148,10 @@ private struct OptionSectionDecoder: Decoder {
   func singleValueContainer() throws -> any SingleValueDecodingContainer { throw unsupported() }
 
   func unsupported() -> DecodingError {
-    .dataCorrupted(.init(codingPath: [], debugDescription: "only options are read"))
+    .dataCorrupted(
+      .init(
+        codingPath: [],
+        debugDescription: "every stored property must be an @Option"))
   }
 }
 

@@ -2,10 +2,16 @@ public import GQLRunJSON
 public import HTTPTypes
 
 extension Bool: ExpressibleByOption {
+  /// `true` or `false`.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .bool }
+  /// `false`.
   public static var unsetOption: Bool { false }
+  /// `true` or `false`.
   public var optionDefaultText: String? { "\(self)" }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not a Boolean.
   public init(option: OptionValue) throws(OptionError) {
     guard case .bool(let value) = option.content else { throw .mismatch(Self.self) }
     self = value
@@ -13,12 +19,19 @@ extension Bool: ExpressibleByOption {
 }
 
 extension Int: ExpressibleByOption {
+  /// Bounds are integers.
   public typealias OptionBound = Int
 
+  /// An integer within `range`.
   public static func optionType(in range: ClosedRange<Int>?) -> OptionType { .int(in: range) }
+  /// 0.
   public static var unsetOption: Int { 0 }
+  /// The decimal number.
   public var optionDefaultText: String? { "\(self)" }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not an integer.
   public init(option: OptionValue) throws(OptionError) {
     guard case .int(let value) = option.content else { throw .mismatch(Self.self) }
     self = value
@@ -26,28 +39,41 @@ extension Int: ExpressibleByOption {
 }
 
 extension Double: ExpressibleByOption {
+  /// Bounds are numbers.
   public typealias OptionBound = Double
 
+  /// A number within `range`.
   public static func optionType(in range: ClosedRange<Double>?) -> OptionType { .double(in: range) }
+  /// 0.
   public static var unsetOption: Double { 0 }
+  /// The decimal number.
   public var optionDefaultText: String? { decimalText }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not a number.
   public init(option: OptionValue) throws(OptionError) {
     guard case .double(let value) = option.content else { throw .mismatch(Self.self) }
     self = value
   }
 
-  /// `2` for 2.0.
+  /// The number as text: `2` for 2.0.
   fileprivate var decimalText: String {
     Int(exactly: self).map(String.init) ?? String(self)
   }
 }
 
 extension String: ExpressibleByOption {
+  /// Any text.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+  /// Empty text.
   public static var unsetOption: String { "" }
+  /// The text itself.
   public var optionDefaultText: String? { self }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not text.
   public init(option: OptionValue) throws(OptionError) {
     guard case .string(let value) = option.content else { throw .mismatch(Self.self) }
     self = value
@@ -55,14 +81,21 @@ extension String: ExpressibleByOption {
 }
 
 extension Duration: ExpressibleByOption {
+  /// Bounds are durations.
   public typealias OptionBound = Duration
 
+  /// A duration within `range`: a number with a unit.
   public static func optionType(in range: ClosedRange<Duration>?) -> OptionType {
     .duration(in: range)
   }
+  /// Zero.
   public static var unsetOption: Duration { .zero }
+  /// The number with the largest exact unit: `300ms`.
   public var optionDefaultText: String? { optionText }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not a duration.
   public init(option: OptionValue) throws(OptionError) {
     guard case .duration(let value) = option.content else { throw .mismatch(Self.self) }
     self = value
@@ -70,32 +103,47 @@ extension Duration: ExpressibleByOption {
 }
 
 extension ByteSize: ExpressibleByOption {
+  /// Bounds are sizes.
   public typealias OptionBound = ByteSize
 
+  /// A size within `range`: a number with a unit.
   public static func optionType(in range: ClosedRange<ByteSize>?) -> OptionType { .size(in: range) }
+  /// 0 bytes.
   public static var unsetOption: ByteSize { ByteSize(bytes: 0) }
+  /// The number with the largest exact unit: `64MiB`.
   public var optionDefaultText: String? { description }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not a size.
   public init(option: OptionValue) throws(OptionError) {
     guard case .size(let value) = option.content else { throw .mismatch(Self.self) }
     self = value
   }
 }
 
-/// A share of a whole, written `10%`.
+/// A share, written as a percentage: `10%`.
 public struct Percentage: Sendable, Hashable, ExpressibleByOption {
-  /// From 0 to 1.
+  /// The share, from 0 to 1.
   public var fraction: Double
 
-  /// A share from 0 to 1.
+  /// Creates a share.
+  ///
+  /// - Parameter fraction: The share, from 0 to 1.
   public init(fraction: Double) {
     self.fraction = fraction
   }
 
+  /// A number from 0 to 100 followed by `%`.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .percentage }
+  /// 0 %.
   public static var unsetOption: Percentage { Percentage(fraction: 0) }
+  /// The number followed by `%`.
   public var optionDefaultText: String? { ((fraction * 1e8).rounded() / 1e6).decimalText + "%" }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not a percentage.
   public init(option: OptionValue) throws(OptionError) {
     guard case .percentage(let value) = option.content else { throw .mismatch(Self.self) }
     self.init(fraction: value)
@@ -103,23 +151,34 @@ public struct Percentage: Sendable, Hashable, ExpressibleByOption {
 }
 
 extension SecretString: ExpressibleByOption {
+  /// Any text.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+  /// Empty text.
   public static var unsetOption: SecretString { SecretString("") }
+  /// Values are secret.
   public static var optionSecrecy: OptionSecrecy { .secret }
-  /// `nil`: a secret is not written.
+  /// `nil`: secrets are never written.
   public var optionDefaultText: String? { nil }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not text.
   public init(option: OptionValue) throws(OptionError) {
     self.init(try String(option: option))
   }
 }
 
 extension Template: ExpressibleByOption {
+  /// Text with placeholders for context values.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .template }
+  /// An empty template.
   public static var unsetOption: Template { Template("") }
-  /// `nil` for a template with parts that are filled in.
+  /// The text; `nil` for a template with placeholders.
   public var optionDefaultText: String? { isConstant ? try? text { _ in nil } : nil }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not a template.
   public init(option: OptionValue) throws(OptionError) {
     guard case .template(let value) = option.content else { throw .mismatch(Self.self) }
     self = value
@@ -131,24 +190,37 @@ public struct OptionPath: Sendable, Hashable, ExpressibleByOption {
   /// The path, absolute or relative to the working directory.
   public var path: String
 
+  /// Creates a path.
   public init(_ path: String) {
     self.path = path
   }
 
+  /// The path of a file or folder.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .path }
+  /// An empty path.
   public static var unsetOption: OptionPath { OptionPath("") }
+  /// The path itself.
   public var optionDefaultText: String? { path }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not text.
   public init(option: OptionValue) throws(OptionError) {
     self.init(try String(option: option))
   }
 }
 
 extension JSONValue: ExpressibleByOption {
+  /// Any JSON value.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .json }
+  /// `null`.
   public static var unsetOption: JSONValue { .null }
+  /// The JSON text.
   public var optionDefaultText: String? { jsonText() }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the option is not a JSON value.
   public init(option: OptionValue) throws(OptionError) {
     guard case .json(let value) = option.content else { throw .mismatch(Self.self) }
     self = value
@@ -156,15 +228,21 @@ extension JSONValue: ExpressibleByOption {
 }
 
 extension HTTPField.Name: ExpressibleByOption {
+  /// Text.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+  /// The field `User-Agent`.
   public static var unsetOption: HTTPField.Name { .userAgent }
+  /// The name itself.
   public var optionDefaultText: String? { rawName }
 
+  /// Creates the value from an option.
+  ///
+  /// - Throws: ``OptionError`` if the text is not the name of an HTTP field.
   public init(option: OptionValue) throws(OptionError) {
     try self.init(option: String(option: option))
   }
 
-  /// The name as an option gives it.
+  /// Creates a name from text.
   ///
   /// - Throws: ``OptionError`` for text that HTTP does not allow as the name of a field.
   package init(option text: String) throws(OptionError) {
@@ -173,141 +251,5 @@ extension HTTPField.Name: ExpressibleByOption {
         "`\(text)` is not the name of an HTTP field", remedy: "use letters, digits and hyphens")
     }
     self = name
-  }
-}
-
-// MARK: Choices
-
-extension ExpressibleByOption where Self: CaseIterable & RawRepresentable, RawValue == String {
-  /// The raw values, one of which a file writes.
-  public static func optionType(in range: ClosedRange<Never>?) -> OptionType {
-    .choice(allCases.map(\.rawValue))
-  }
-
-  public static var unsetOption: Self {
-    guard let first = allCases.first else { preconditionFailure("`\(Self.self)` has no cases") }
-    return first
-  }
-
-  public var optionDefaultText: String? { rawValue }
-
-  public init(option: OptionValue) throws(OptionError) {
-    guard let value = Self(rawValue: try String(option: option)) else {
-      throw .mismatch(Self.self)
-    }
-    self = value
-  }
-}
-
-// MARK: Containers
-
-/// Tells a property of an optional type, which may stay unset, from a required one.
-protocol OptionalOption {}
-
-extension Optional: OptionalOption {}
-
-extension Optional: ExpressibleByOption where Wrapped: ExpressibleByOption {
-  public typealias OptionBound = Wrapped.OptionBound
-
-  public static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType {
-    Wrapped.optionType(in: range)
-  }
-  public static var unsetOption: Self { nil }
-  public static var optionSecrecy: OptionSecrecy { Wrapped.optionSecrecy }
-  public var optionDefaultText: String? { self?.optionDefaultText }
-
-  public init(option: OptionValue) throws(OptionError) {
-    self = try Wrapped(option: option)
-  }
-}
-
-extension Array: ExpressibleByOption where Element: ExpressibleByOption {
-  public typealias OptionBound = Element.OptionBound
-
-  public static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType {
-    .list(Element.optionType(in: range))
-  }
-  public static var unsetOption: Self { [] }
-  public static var optionSecrecy: OptionSecrecy { Element.optionSecrecy }
-  /// `nil` for an empty list, which is the same as none.
-  public var optionDefaultText: String? {
-    isEmpty
-      ? nil : "[\(compactMap { $0.optionDefaultText?.quotedForYAML }.joined(separator: ", "))]"
-  }
-
-  public init(option: OptionValue) throws(OptionError) {
-    guard case .list(let elements) = option.content else { throw .mismatch(Self.self) }
-    self = []
-    for (index, element) in elements.enumerated() where !element.isUnknown {
-      do throws(OptionError) {
-        append(try Element(option: element))
-      } catch {
-        throw error.within("\(index)")
-      }
-    }
-  }
-}
-
-/// Values under names that the user chooses, in the order of the file.
-public struct OptionMap<Value: ExpressibleByOption>: ExpressibleByOption {
-  public typealias OptionBound = Value.OptionBound
-
-  /// The names and values, in the order of the file.
-  public var entries: [(name: String, value: Value)]
-
-  public init(_ entries: [(name: String, value: Value)] = []) {
-    self.entries = entries
-  }
-
-  public static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType {
-    .map(Value.optionType(in: range))
-  }
-  public static var unsetOption: Self { Self() }
-  public static var optionSecrecy: OptionSecrecy { Value.optionSecrecy }
-  /// `nil` for an empty map, which is the same as none.
-  public var optionDefaultText: String? {
-    guard !entries.isEmpty else { return nil }
-    let members = entries.compactMap { entry in
-      entry.value.optionDefaultText.map { "\(entry.name.quotedForYAML): \($0.quotedForYAML)" }
-    }
-    return "{ \(members.joined(separator: ", ")) }"
-  }
-
-  public init(option: OptionValue) throws(OptionError) {
-    guard case .map(let members) = option.content else { throw .mismatch(Self.self) }
-    entries = []
-    for member in members where !member.value.isUnknown {
-      do throws(OptionError) {
-        entries.append((member.name, try Value(option: member.value)))
-      } catch {
-        throw error.within(member.name)
-      }
-    }
-  }
-}
-
-extension Dictionary: ExpressibleByOption where Key == String, Value: ExpressibleByOption {
-  public typealias OptionBound = Value.OptionBound
-
-  public static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType {
-    .map(Value.optionType(in: range))
-  }
-  public static var unsetOption: Self { [:] }
-  public static var optionSecrecy: OptionSecrecy { Value.optionSecrecy }
-  public var optionDefaultText: String? {
-    OptionMap(map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }).optionDefaultText
-  }
-
-  public init(option: OptionValue) throws(OptionError) {
-    let entries = try OptionMap<Value>(option: option).entries
-    self = Dictionary(entries.map { ($0.name, $0.value) }) { $1 }
-  }
-}
-
-extension String {
-  /// The text as an element of a YAML list: quoted unless it is a plain word.
-  fileprivate var quotedForYAML: String {
-    let isPlain = !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || "-_./%".contains($0) }
-    return isPlain || hasPrefix("[") ? self : JSONValue.string(self).jsonText()
   }
 }

@@ -1,13 +1,13 @@
 /// A type that an `@Option` property can have.
 ///
 /// `Bool`, `Int`, `Double`, `String`, `Duration`, ``ByteSize``, ``Percentage``, ``SecretString``,
-/// ``Template``, ``OptionPath``, `JSONValue` and `HTTPField.Name` conform, and so do optional values,
-/// arrays, dictionaries and ``OptionMap``s of such types. An enumeration with `String` raw values and
-/// `CaseIterable` conforms without further code; its raw values are the words a file may use. A nested
-/// structure of options conforms to ``OptionSection``.
+/// ``Template``, ``OptionPath``, `JSONValue` and `HTTPField.Name` conform, and so do optional
+/// values, arrays, dictionaries and ``OptionMap``s of such types. An enumeration with `String` raw
+/// values and `CaseIterable` conforms without further code; its raw values are the words a file may
+/// use. A nested structure of options conforms to ``OptionSection``.
 ///
-/// A type of your own says how it is written (``optionType(in:)``), reads a value and refuses those
-/// that do not fit, and writes its default:
+/// A conforming type declares how a file writes it (``optionType(in:)``), decodes and checks
+/// values, and writes its default:
 /// ```swift
 /// extension Port: ExpressibleByOption {
 ///   static func optionType(in range: ClosedRange<Never>?) -> OptionType { .int(in: 1...65_535) }
@@ -20,40 +20,48 @@ public protocol ExpressibleByOption: Sendable {
   /// The type of the bounds in `@Option(1...10, "…")`; `Never` for a type without order.
   associatedtype OptionBound: Comparable & Sendable = Never
 
-  /// How the value is written in a file, within the given bounds.
+  /// The type of the option in a file, with the given bounds.
   static func optionType(in range: ClosedRange<OptionBound>?) -> OptionType
 
-  /// The value of a property without a default while its file gives none.
+  /// The value of a property without a default that the file does not set.
   ///
-  /// For an optional property this is `nil`. A required option has the value only during checks: no
-  /// plugin that lacks a required option becomes part of a pipeline.
+  /// `nil` for an optional property. A required option only has this value during checks, because a
+  /// file without it is an error.
   static var unsetOption: Self { get }
 
   /// Whether every value of the type is a secret.
   static var optionSecrecy: OptionSecrecy { get }
 
-  /// Creates the value from what a file contains.
+  /// Creates the value from the decoded option of a file.
   ///
-  /// - Throws: ``OptionError`` for a value that has the right form and does not fit.
+  /// - Throws: ``OptionError`` for a value that has the right form, but is not valid.
   init(option: OptionValue) throws(OptionError)
 
-  /// The value as a file writes it, or `nil` for a value that a file cannot write, such as `nil`.
+  /// The value as a file writes it; `nil` for a value that a file cannot express, such as `nil`.
   var optionDefaultText: String? { get }
 }
 
 extension ExpressibleByOption {
+  /// Values are not secret.
   public static var optionSecrecy: OptionSecrecy { .open }
 }
 
-/// Options that are each valid and do not go together, or a value that does not fit.
+/// The error of an option value, or of options that are not valid together.
 public struct OptionError: Error, Sendable, Hashable {
-  /// The option to point at; a dotted name reaches into groups. Empty for the entry as a whole.
+  /// The name of the option, dotted for an option of a group; empty for the entry as a whole.
   public var option: String
-  /// What is wrong. Does not repeat values, which may be secret.
+  /// What is wrong. Must not contain values, which may be secret.
   public var message: String
   /// What would work.
   public var remedy: String?
 
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - option: The name of the option, dotted for an option of a group; empty, the default, for
+  ///     the entry as a whole.
+  ///   - message: What is wrong, without values.
+  ///   - remedy: What would work.
   public init(option: String = "", _ message: String, remedy: String? = nil) {
     self.option = option
     self.message = message
@@ -65,8 +73,8 @@ public struct OptionError: Error, Sendable, Hashable {
     OptionError(option: option.isEmpty ? name : "\(name).\(option)", message, remedy: remedy)
   }
 
-  /// A conformance to ``ExpressibleByOption`` whose type and initializer do not agree.
+  /// The error of an ``ExpressibleByOption`` conformance whose type and initializer differ.
   static func mismatch<Value>(_ type: Value.Type) -> OptionError {
-    OptionError("this is not read as \(type): its `optionType` and its initializer differ")
+    OptionError("this is not decoded as \(type): its `optionType` and its initializer differ")
   }
 }

@@ -1,32 +1,36 @@
-/// An option of a plugin or of an ``OptionSection``: `@Option(0...24, "How many …") var maxRetries = 3`.
+/// An option of a plugin or of an ``OptionSection``: `@Option(0...24, "How many …") var maxRetries
+/// = 3`.
 ///
-/// The declaration is everything there is to say about an option. Its name in a file is the
-/// property's in snake case (`max_retries`), its type the property's type, its default the property's
-/// initial value. A property with neither an initial value nor an optional type is required.
+/// The declaration defines the whole option. Its name in a file is the
+/// property's in snake case (`max_retries`), its type the property's type, its default the
+/// property's initial value. A property with neither an initial value nor an optional type is
+/// required.
 ///
 /// `$maxRetries` is the declaration itself: ``isGiven``, ``name``, ``error(_:remedy:)``.
 @propertyWrapper
 public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
+  /// The value of the option.
   public var wrappedValue: Value
+  /// The declaration, as `$name`.
   public var projectedValue: OptionProperty<Value> { self }
 
   /// What the option does, in one sentence without a full stop.
   public let summary: String
-  /// The name in the file; empty in a value that was not read from one.
+  /// The name in a file; empty in a value that was not decoded from one.
   public private(set) var name = ""
-  /// Whether a file gives the option.
+  /// Whether a file sets the option.
   public private(set) var isGiven = false
   private let range: ClosedRange<Value.OptionBound>?
   private let secrecy: OptionSecrecy
   private let isRequired: Bool
 
-  /// An option with a default.
+  /// Creates an option with a default and bounds.
   ///
   /// - Parameters:
   ///   - wrappedValue: The default.
-  ///   - range: The least and the greatest value; of a list or map, of its elements.
+  ///   - range: The smallest and the largest value; for a list or map, of its elements.
   ///   - summary: What the option does, in one sentence without a full stop.
-  ///   - secrecy: Whether values may be shown; by default as the type says.
+  ///   - secrecy: Whether values may be shown; that of the type by default.
   public init(
     wrappedValue: Value, _ range: ClosedRange<Value.OptionBound>, _ summary: String,
     secrecy: OptionSecrecy? = nil
@@ -34,19 +38,20 @@ public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
     self.init(wrappedValue, range, summary, secrecy, isRequired: false)
   }
 
-  /// An option with a default and without bounds.
+  /// Creates an option with a default and without bounds.
   public init(wrappedValue: Value, _ summary: String, secrecy: OptionSecrecy? = nil) {
     self.init(wrappedValue, nil, summary, secrecy, isRequired: false)
   }
 
-  /// An option without a default: unset when its type is optional, or else required.
+  /// Creates an option with bounds and without a default: optional if its type is, otherwise
+  /// required.
   public init(
     _ range: ClosedRange<Value.OptionBound>, _ summary: String, secrecy: OptionSecrecy? = nil
   ) {
     self.init(.unsetOption, range, summary, secrecy, isRequired: !Self.isOptional)
   }
 
-  /// An option without a default and without bounds.
+  /// Creates an option without a default and without bounds.
   public init(_ summary: String, secrecy: OptionSecrecy? = nil) {
     self.init(.unsetOption, nil, summary, secrecy, isRequired: !Self.isOptional)
   }
@@ -64,30 +69,35 @@ public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
 
   private static var isOptional: Bool { Value.self is any OptionalOption.Type }
 
-  /// Refuses: options are read from pipeline files, not from other formats.
+  /// Always throws: only pipeline files can be decoded, not other formats.
   public init(from decoder: any Decoder) throws {
     throw DecodingError.dataCorrupted(
-      .init(codingPath: decoder.codingPath, debugDescription: "options are read from YAML files"))
+      .init(
+        codingPath: decoder.codingPath,
+        debugDescription: "options are only decoded from YAML files"))
   }
 
-  /// An error that points at the option in its file.
+  /// Creates an error with the option's source location.
   ///
   /// - Parameters:
-  ///   - message: What is wrong. Does not repeat the value, which may be secret.
+  ///   - message: What is wrong, without the value, which may be secret.
   ///   - remedy: What would work.
   public func error(_ message: String, remedy: String? = nil) -> OptionError {
     OptionError(option: name, message, remedy: remedy)
   }
 }
 
-/// Prints its name only: the value may be secret, or expanded from something that is.
+/// Prints the name only: the value may be secret, or contain an expanded secret.
 extension OptionProperty: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The name, without the value.
   public var description: String { "option \(name)" }
+  /// The name, without the value.
   public var debugDescription: String { description }
+  /// A mirror without children, so that `dump` shows no value.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What reflection sees of an ``OptionProperty``, whatever its type.
+/// An ``OptionProperty`` of any type, as found by reflection.
 protocol AnyOptionProperty {
   func description(named name: String) -> OptionDescription
   func read(from options: PluginOptions, named name: String, _ errors: OptionErrors) -> Self
@@ -101,7 +111,7 @@ extension OptionProperty: AnyOptionProperty {
       required: isRequired, secrecy: secrecy, summary)
   }
 
-  /// The property with the value that the file gives. A value that cannot be used leaves it as it is.
+  /// The property with the value of the file; unchanged if that is invalid.
   func read(from options: PluginOptions, named name: String, _ errors: OptionErrors) -> Self {
     var property = self
     property.name = name

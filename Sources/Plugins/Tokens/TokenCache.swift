@@ -1,15 +1,15 @@
 import GQLRunPipeline
 
-/// Holds the token of one credential, and renews it once for all concurrent requests.
-actor TokenKeeper {
+/// Caches the token of one credential, and renews it once for all concurrent requests.
+actor TokenCache {
   private let source: any TokenSource
   private let skew: Duration
   /// Time limit for a renewal.
   private let timeout: Duration
   private var current: Token?
   /// A renewed token that the server has not accepted yet.
-  private var unproven: (value: SecretString, since: Duration)?
-  private let flights = SingleFlight<String, Token>()
+  private var unconfirmed: (value: SecretString, since: Duration)?
+  private let renewals = SingleFlight<String, Token>()
   /// The last failed renewal, and the number of failed ones.
   private var failure: (count: Int, error: any Error)?
 
@@ -32,7 +32,7 @@ actor TokenKeeper {
     -> Token
   {
     if source.isReadEachTime { return try await read(services, error) }
-    if let current, current.isGood(at: services.clock.now(), skew: skew) { return current }
+    if let current, current.isUsable(at: services.clock.now(), skew: skew) { return current }
     return try await renew(services, isRefused: false, error)
   }
 
@@ -52,8 +52,8 @@ actor TokenKeeper {
     }
     if let current, current.value != refused { return current }
     if let failure, failures < failure.count { throw error(failure.error) }
-    if let unproven, unproven.value == refused,
-      services.clock.now() - unproven.since < Self.settlingTime
+    if let unconfirmed, unconfirmed.value == refused,
+      services.clock.now() - unconfirmed.since < Self.settlingTime
     {
       return nil
     }
@@ -62,13 +62,13 @@ actor TokenKeeper {
   }
 
   /// Records that the server has accepted the token.
-  func noteAccepted(_ token: SecretString) {
-    if unproven?.value == token { unproven = nil }
+  func confirm(_ token: SecretString) {
+    if unconfirmed?.value == token { unconfirmed = nil }
   }
 
   func forget(_ services: Services) async throws {
     current = nil
-    unproven = nil
+    unconfirmed = nil
     try await source.forget(services)
   }
 
@@ -87,11 +87,11 @@ actor TokenKeeper {
   ) async throws -> Token {
     let replaced = current
     do {
-      return try await flights.value(for: replaced?.value.reveal() ?? "") { [self] in
+      return try await renewals.value(for: replaced?.value.reveal() ?? "") { [self] in
         do {
           return try await fetch(replacing: replaced, services, isRefused: isRefused)
         } catch {
-          await note(error)
+          await recordFailure(error)
           throw error
         }
       }
@@ -102,7 +102,7 @@ actor TokenKeeper {
     }
   }
 
-  private func note(_ error: any Error) {
+  private func recordFailure(_ error: any Error) {
     guard !(error is CancellationError) else { return }
     failure = (failures + 1, error)
   }
@@ -117,13 +117,13 @@ actor TokenKeeper {
       deadline: services.clock.now() + timeout, clock: services.clock,
       error: ChainError(
         .transport, .timedOut,
-        "\(source.label) brought no token within \(timeout.optionText); raise the option timeout of "
-          + "token-refresh", delivery: .notSent))
+        "\(source.label) returned no token within \(timeout.optionText); raise the option timeout "
+          + "of token-refresh", delivery: .notSent))
     var token = try await bound.run { try await source.token(replacing: replaced, services) }
     let now = services.clock.now()
     // A new token that has expired by the local clock: the clocks differ, so the server decides.
     if let end = token.end, end <= now { token.end = nil }
-    if isRefused, token.value != current?.value { unproven = (token.value, now) }
+    if isRefused, token.value != current?.value { unconfirmed = (token.value, now) }
     current = token
     return token
   }
