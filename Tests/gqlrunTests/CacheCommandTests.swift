@@ -229,4 +229,47 @@ struct CacheCommandTests {
     let text = try await Program.run(words + ["--store", "sqlite:note.txt"], in: folder)
     #expect(text.status == 65 && text.errors.contains("is not a SQLite database"), "\(text)")
   }
+
+  @Test("explain proposes a redirect, and with its lines in the file the record answers")
+  func redirect() async throws {
+    let folder = try Folder()
+    try folder.write("{ countries { code name } }", to: "all.graphql")
+    try folder.write("query($c: ID!) { country(code: $c) { name } }", to: "one.graphql")
+    let file = """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:1/" }
+      store: { kind: sqlite, path: c.db }
+      chain: [max-retry, cache-read, fetch, response-code, parse, cache-write]
+
+      """
+    try await DemoServer.withServer { server in
+      let filled = try await Program.run(
+        [
+          "run", "all.graphql", "-e", server.url, "--store", "sqlite:c.db", "--keys",
+          "Country=code",
+        ],
+        in: folder)
+      #expect(filled.status == 0, "\(filled)")
+    }
+    let explained = try await Program.run(
+      ["cache", "explain", "one.graphql", "--var", "c=FR", "--store", "sqlite:c.db", "--keys"]
+        + ["Country=code"], in: folder)
+    #expect(explained.status == 3, "\(explained)")
+    #expect(explained.output.contains("Country:FR is in the cache. If country returns it"))
+    let lines = try #require(explained.output.range(of: "\n\nkeys:"))
+    try folder.write(file + explained.output[lines.lowerBound...], to: "r.pipeline.yaml")
+    let checked = try await Program.run(["pipeline", "check", "r.pipeline.yaml"], in: folder)
+    #expect(checked.status == 0, "\(checked)")
+    let pipeline = ["one.graphql", "--pipeline", "r.pipeline.yaml", "--var"]
+    let read = try await Program.run(["run"] + pipeline + ["c=FR"], in: folder)
+    #expect(read.output == #"{"data":{"country":{"name":"France"}}}"# + "\n", "\(read)")
+    let again = try await Program.run(
+      ["cache", "explain", "--store", "sqlite:c.db"] + pipeline + ["c=FR"], in: folder)
+    #expect(again.status == 0 && again.output.contains(", redirected → Country:FR"), "\(again)")
+    let none = try await Program.run(
+      ["cache", "explain", "--store", "sqlite:c.db", "--json"] + pipeline + ["c=ZZ"], in: folder)
+    #expect(none.status == 3, "\(none)")
+    let field = try JSONValue(parsing: none.output)["fields"]?[0]
+    #expect(field?["redirect"] == ["Country:ZZ"] && field?["status"] == "missing")
+  }
 }

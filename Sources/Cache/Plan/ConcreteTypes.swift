@@ -12,6 +12,9 @@ final class ConcreteTypes: Sendable {
 
   func contains(_ name: String) -> Bool { names.withLock { $0.contains(name) } }
 
+  /// All names, in alphabetical order.
+  var all: [String] { names.withLock { $0.sorted() } }
+
   /// Adds names, up to ``limit`` in all.
   func add(_ more: [String]) {
     names.withLock { names in

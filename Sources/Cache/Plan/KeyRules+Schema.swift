@@ -9,9 +9,11 @@ public import GQLRunLanguage
 /// extend type User @typePolicy(keyFields: "id", connectionFields: "posts")
 /// extend type Query @fieldPolicy(forField: "feed", paginationArgs: "first after")
 /// ```
-/// Several names are separated by spaces or commas; of a path (`input.code`) the argument counts.
+/// Several names are separated by spaces or commas. `keyArgs` declares a ``CacheRedirect``, and `paginationArgs` the
+/// arguments that are not part of the field key.
 ///
 /// https://www.apollographql.com/docs/kotlin/caching/declarative-ids
+/// https://www.apollographql.com/docs/ios/caching/cache-key-resolution
 extension KeyRules {
   /// These rules, and those of the schema for what these say nothing of.
   ///
@@ -29,6 +31,7 @@ extension KeyRules {
         }
       }
     }
+    rules.dropMisfits(own: self, RuleCheck(schema), &warnings)
     return (rules, warnings)
   }
 
@@ -66,22 +69,57 @@ extension KeyRules {
           + "ignored")
       return
     }
-    var arguments = directive.names("keyArgs").map(Self.head)
-    let paging = directive.names("paginationArgs").map(Self.head)
-    if arguments.isEmpty {
-      guard !paging.isEmpty else { return }
-      arguments = field.arguments.map(\.name.value).filter { !paging.contains($0) }
-    }
-    if let given = own.keyArguments[type.name]?[name] {
-      if Set(given) != Set(arguments) {
-        warnings.append(
-          "the key arguments of \(type.name).\(name) are (\(given.joined(separator: ", "))) "
-            + "by the rules given, and (\(arguments.joined(separator: ", "))) by @fieldPolicy of the "
-            + "schema; the former are used")
+    let arguments = directive.names("keyArgs")
+    if !arguments.isEmpty {
+      let given = own.redirects[type.name]?[name]
+      warn(given?.arguments, arguments, "key arguments of \(type.name).\(name)", &warnings)
+      if given == nil {
+        redirects[type.name, default: [:]][name] = CacheRedirect(arguments)
       }
-      return
     }
-    keyArguments[type.name, default: [:]][name] = arguments
+    let paging = directive.names("paginationArgs").map(Self.head)
+    guard !paging.isEmpty else { return }
+    let others = field.arguments.map(\.name.value).filter { !paging.contains($0) }
+    let given = own.fieldKeyArguments[type.name]?[name]
+    warn(given, others, "field key arguments of \(type.name).\(name)", &warnings)
+    if given == nil { fieldKeyArguments[type.name, default: [:]][name] = others }
+  }
+
+  /// Warns if arguments of the given rules differ from those of the schema.
+  private func warn(
+    _ given: [String]?, _ found: [String], _ what: String, _ warnings: inout [String]
+  ) {
+    guard let given, Set(given) != Set(found) else { return }
+    warnings.append(
+      "the \(what) are (\(given.joined(separator: ", "))) by the rules given, and "
+        + "(\(found.joined(separator: ", "))) by @fieldPolicy of the schema; the former are used")
+  }
+
+  /// Removes redirects of the schema's directives that cannot find a record. For a field whose pages are
+  /// merged, `keyArgs` keeps its former meaning: the arguments of the field key.
+  private mutating func dropMisfits(
+    own: KeyRules, _ check: RuleCheck, _ warnings: inout [String]
+  ) {
+    for (type, fields) in redirects.sorted(by: { $0.key < $1.key }) {
+      for (field, redirect) in fields.sorted(by: { $0.key < $1.key })
+      where own.redirects[type]?[field] == nil {
+        let coordinate = "\(type).\(field)"
+        if pages[type]?[field] != nil {
+          redirects[type]?[field] = nil
+          if fieldKeyArguments[type]?[field] == nil {
+            fieldKeyArguments[type, default: [:]][field] = redirect.arguments.map(Self.head)
+          }
+          warnings.append(
+            "@fieldPolicy of \(coordinate) has `keyArgs` for pages, which is deprecated; write "
+              + "`paginationArgs` with the arguments that select a page")
+        } else if let problem = check.redirect(redirect, of: field, in: type, keys: self).first {
+          redirects[type]?[field] = nil
+          warnings.append(
+            "@fieldPolicy of \(coordinate): \(problem.problem.message); it is ignored")
+        }
+      }
+      if redirects[type]?.isEmpty == true { redirects[type] = nil }
+    }
   }
 
   /// `input` of `input.code`.

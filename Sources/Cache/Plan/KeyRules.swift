@@ -16,22 +16,48 @@ public struct KeyRules: Sendable, Hashable {
   /// The type may be an interface if the schema is known.
   ///
   /// Omit arguments that select a page, so that all pages are one field.
-  public var keyArguments: [String: [String: [String]]]
+  public var fieldKeyArguments: [String: [String: [String]]]
   /// How pages are joined into one stored list, by type and field. Without a rule in
-  /// ``keyArguments``, the stored name of such a field omits the arguments that select a page.
+  /// ``fieldKeyArguments``, the stored name of such a field omits the arguments that select a page.
   public var pages: [String: [String: PagePolicy]]
+  /// The fields that are answered from the record that their arguments identify, by type and field. The type
+  /// may be an interface if the schema is known.
+  public var redirects: [String: [String: CacheRedirect]]
 
   /// Creates rules; see the properties.
   public init(
     default defaultFields: [String] = ["id"], types: [String: [String]] = [:],
-    groups: [String: String] = [:], keyArguments: [String: [String: [String]]] = [:],
-    pages: [String: [String: PagePolicy]] = [:]
+    groups: [String: String] = [:], fieldKeyArguments: [String: [String: [String]]] = [:],
+    pages: [String: [String: PagePolicy]] = [:],
+    redirects: [String: [String: CacheRedirect]] = [:]
   ) {
     self.pages = pages
-    self.keyArguments = keyArguments
+    self.redirects = redirects
+    self.fieldKeyArguments = fieldKeyArguments
     self.defaultFields = defaultFields
     self.types = types
     self.groups = groups
+  }
+
+  /// Creates rules with the former name of ``fieldKeyArguments``.
+  @available(
+    *, deprecated, renamed: "init(default:types:groups:fieldKeyArguments:pages:redirects:)"
+  )
+  public init(
+    default defaultFields: [String] = ["id"], types: [String: [String]] = [:],
+    groups: [String: String] = [:], keyArguments: [String: [String: [String]]],
+    pages: [String: [String: PagePolicy]] = [:]
+  ) {
+    self.init(
+      default: defaultFields, types: types, groups: groups, fieldKeyArguments: keyArguments,
+      pages: pages)
+  }
+
+  /// The former name of ``fieldKeyArguments``.
+  @available(*, deprecated, renamed: "fieldKeyArguments")
+  public var keyArguments: [String: [String: [String]]] {
+    get { fieldKeyArguments }
+    set { fieldKeyArguments = newValue }
   }
 
   /// The key fields of `type`: those of its own rule, or of an interface it implements.

@@ -18,6 +18,8 @@ package final class OperationPlan: Sendable {
     var ruledKeys: [RuledKey] = []
     /// The index of the page that is the field's value, or -1.
     var page: Int32 = -1
+    /// The records that the field's arguments identify, for a read that does not find the field.
+    var redirect: RedirectTarget?
     /// The flattened selection set of the value, for fields of composite types.
     var childSet: Int?
     /// Whether the cache added the field.
@@ -31,6 +33,7 @@ package final class OperationPlan: Sendable {
     var storedKey: String
     /// The index of the page that is the field's value, or -1.
     var page: Int32
+    var redirect: RedirectTarget?
   }
 
   let sets: [[Contribution]]
@@ -54,7 +57,7 @@ package final class OperationPlan: Sendable {
   ) throws(CacheError) {
     var flattening = Flattening(
       fragments: document.fragments, fieldKey: FieldKey(variables: variables),
-      variables: variables, rules: keys)
+      variables: variables, rules: keys, facts: facts)
     rootSet = try flattening.flatten(operation.selectionSet)
     sets = flattening.sets
     pages = flattening.pages
@@ -78,7 +81,7 @@ package final class OperationPlan: Sendable {
     }
     var flattening = Flattening(
       fragments: document.fragments, fieldKey: FieldKey(variables: names), variables: variables,
-      rules: KeyRules())
+      rules: KeyRules(), facts: nil)
     rootSet = try flattening.flatten(operation.selectionSet)
     sets = flattening.sets
     pages = []
@@ -140,6 +143,7 @@ private struct FieldRule {
   /// The arguments in the stored key; `nil` for all except those that select a page.
   var arguments: [String]?
   var pages: PagePolicy?
+  var redirect: CacheRedirect?
 }
 
 /// Flattens nested selection sets to lists of contributions, once per set.
@@ -151,6 +155,7 @@ private struct Flattening {
   let variables: JSONObject
   /// The types with a rule, by field.
   let rulesByField: [String: [FieldRule]]
+  let redirectKeys: RedirectKeys
   var pages: [PageRule] = []
   var sets: [[Contribution]] = []
   var byFragment: [String: [Contribution]] = [:]
@@ -163,19 +168,24 @@ private struct Flattening {
 
   init(
     fragments: [FragmentDefinition], fieldKey: FieldKey, variables: JSONObject,
-    rules: KeyRules
+    rules: KeyRules, facts: TypeFacts?
   ) {
     var rulesByField: [String: [FieldRule]] = [:]
-    let types = Set(rules.keyArguments.keys).union(rules.pages.keys)
+    let types = Set(rules.fieldKeyArguments.keys).union(rules.pages.keys)
+      .union(rules.redirects.keys)
     for type in types.sorted() {
-      let arguments = rules.keyArguments[type] ?? [:]
+      let arguments = rules.fieldKeyArguments[type] ?? [:]
       let pages = rules.pages[type] ?? [:]
-      for field in Set(arguments.keys).union(pages.keys) {
+      let redirects = rules.redirects[type] ?? [:]
+      for field in Set(arguments.keys).union(pages.keys).union(redirects.keys) {
         rulesByField[field, default: []].append(
-          FieldRule(type: type, arguments: arguments[field], pages: pages[field]))
+          FieldRule(
+            type: type, arguments: arguments[field], pages: pages[field],
+            redirect: redirects[field]))
       }
     }
     self.rulesByField = rulesByField
+    redirectKeys = RedirectKeys(rules: rules, facts: facts)
     self.fragments = fragments
     self.fieldKey = fieldKey
     self.variables = variables
@@ -234,7 +244,10 @@ private struct Flattening {
 
   private mutating func ruledKeys(of field: Field) -> [OperationPlan.RuledKey] {
     (rulesByField[field.name.value] ?? []).compactMap { rule in
-      if field.arguments.isEmpty, rule.pages != .append { return nil }
+      let redirect = rule.redirect.flatMap {
+        redirectKeys.target(of: $0, for: field, in: rule.type, variables: variables)
+      }
+      if field.arguments.isEmpty, rule.pages != .append, redirect == nil { return nil }
       let key =
         if let arguments = rule.arguments {
           fieldKey.key(of: field, only: arguments)
@@ -245,7 +258,8 @@ private struct Flattening {
         PageRule($0, field, storedKey: key, variables: variables)
       }
       return OperationPlan.RuledKey(
-        type: rule.type, storedKey: key, page: page.map { number(of: $0) } ?? -1)
+        type: rule.type, storedKey: key, page: page.map { number(of: $0) } ?? -1,
+        redirect: redirect)
     }
   }
 

@@ -58,6 +58,8 @@ struct ObjectPlan {
   var hasStoredDuplicates: Bool
   /// Whether a field is in a fragment that may not apply.
   var hasFragments: Bool
+  /// The redirects of fields, by the index of the field.
+  var redirects: [Int: RedirectTarget] = [:]
   var keyEntries: [KeyEntry] = []
   var lastKeyEntry = 0
   /// The index of entries that the short scan does not reach.

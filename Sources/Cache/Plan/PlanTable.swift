@@ -248,6 +248,7 @@ struct PlanTable: ~Copyable {
         if let ruled = plan.ruledKey(of: contribution, for: name) {
           contribution.storedKey = contribution.ruledKeys[ruled].storedKey
           contribution.page = contribution.ruledKeys[ruled].page
+          contribution.redirect = contribution.ruledKeys[ruled].redirect
           shape += withUnsafeBytes(of: UInt32(truncatingIfNeeded: ruled)) { Array($0) }
         } else if !contribution.ruledKeys.isEmpty {
           shape.append(0xff)
@@ -325,6 +326,7 @@ struct PlanTable: ~Copyable {
       groups[key, default: []].append(entry)
     }
     var fields: [FieldPlan] = []
+    var redirects: [Int: RedirectTarget] = [:]
     var candidates: Int32 = 0
     for key in order {
       let group = groups[key] ?? []
@@ -350,6 +352,7 @@ struct PlanTable: ~Copyable {
       let stored = Array(JSONValue.string(textKey).canonicalText.utf8) + [58]
       let response = Array(JSONValue.string(key).canonicalText.utf8) + [58]
       let child = child(of: same)
+      if child >= 0, let redirect = meaning.redirect { redirects[fields.count] = redirect }
       fields.append(
         FieldPlan(
           key: keyBytes, head: words.head, tail: words.tail,
@@ -371,7 +374,7 @@ struct PlanTable: ~Copyable {
       ObjectPlan(
         fields: block, fieldCount: fields.count, candidateCount: Int(candidates),
         seenWords: (fields.count + 63) / 64, hasStoredDuplicates: stored.count < fields.count,
-        hasFragments: fields.contains { $0.fragments >= 0 }))
+        hasFragments: fields.contains { $0.fragments >= 0 }, redirects: redirects))
   }
 
   private mutating func append(_ object: ObjectPlan) -> Int32 {

@@ -18,7 +18,7 @@ public struct PreparedOperation: Sendable {
   /// Whether responses are checked against the schema, as by ``ResponseShape``. `false` by default.
   public var checksShape = false
   package var plan: OperationPlan
-  private let locations: SentLocations
+  private var locations: SentLocations
 
   /// Prepares the operation named `operationName`, or the only one.
   ///
@@ -46,6 +46,23 @@ public struct PreparedOperation: Sendable {
     self.locations = locations
   }
 
+  /// The same operation with other variables.
+  ///
+  /// - Throws: ``CacheError`` with code `invalidVariables`.
+  public func with(variables: JSONObject) throws(CacheError) -> PreparedOperation {
+    let caller: Document
+    do {
+      caller = try Document(parsing: callerDocument)
+    } catch {
+      throw CacheError(.invalidOperation, error.message, location: error.location)
+    }
+    var operation = try PreparedOperation(
+      document: caller, variables: variables, keys: plan.keys, facts: plan.facts)
+    operation.checksShape = checksShape
+    operation.locations = locations
+    return operation
+  }
+
   /// Maps a location of ``document``, to which the errors of servers refer, to the caller's document.
   ///
   /// A field that the cache added is located at the selection set it was added to. Lines and columns are
@@ -63,6 +80,19 @@ public struct PreparedOperation: Sendable {
     if let problem = problems.first {
       throw CacheError(.invalidOperation, problem.message, location: problem.locations.last)
     }
+  }
+}
+
+extension PreparedOperation {
+  /// Whether the result is a page that the cache merges into a longer list.
+  package var mergesPages: Bool { !plan.pages.isEmpty }
+
+  /// The key fields of a type.
+  package func keyFields(of type: String) -> [String] { plan.keyFields(of: type) }
+
+  /// Whether a rule of some type merges the pages of a field with this name by offset.
+  package func joinsByOffset(_ field: String) -> Bool {
+    plan.keys.pages.values.contains { $0[field] == .offset }
   }
 }
 

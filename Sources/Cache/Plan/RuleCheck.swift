@@ -14,7 +14,7 @@ public struct RuleCheck: Sendable {
     public var hint: String?
   }
 
-  private let schema: Schema
+  let schema: Schema
 
   /// Creates a check against `schema`.
   public init(_ schema: Schema) { self.schema = schema }
@@ -126,13 +126,13 @@ public struct RuleCheck: Sendable {
       hint: Self.hint(field, names.sorted()))
   }
 
-  private static func hint(_ name: String, _ known: [String]) -> String? {
+  static func hint(_ name: String, _ known: [String]) -> String? {
     suggestion(for: name, in: known).map { "did you mean `\($0)`?" }
   }
 }
 
 extension TypeReference {
-  fileprivate var withoutNonNull: TypeReference {
+  var withoutNonNull: TypeReference {
     if case .nonNull(let inner) = self { inner } else { self }
   }
 }

@@ -41,6 +41,9 @@ public struct CacheExplanation: Sendable, Hashable {
     public var age: Int?
     /// The max age in seconds, if a rule applies.
     public var maxAge: Int?
+    /// The cache keys of the records that a redirect leads to; empty if the field has no redirect, or is
+    /// answered from its stored value.
+    public var redirect: [String] = []
     /// What the field contains.
     public var value = Value.leaf
     /// The selected fields of an object.
@@ -96,6 +99,8 @@ public struct CacheExplanation: Sendable, Hashable {
   public var counts: [Status: Int] = [:]
   /// The number of incomplete list elements that are not included.
   public var untoldTroubles = 0
+  /// Redirects that would answer missing fields, because the records that their arguments identify are stored.
+  public var proposals: [RedirectProposal] = []
 
   /// Whether a read answers the operation from the cache.
   public var isHit: Bool { counts[.missing, default: 0] + counts[.stale, default: 0] == 0 }

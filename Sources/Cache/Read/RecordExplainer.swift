@@ -11,6 +11,11 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
   private var explanation = CacheExplanation()
   private var scratch = ByteStack(capacity: 128)
   private var failure: CacheError?
+  private let types: ConcreteTypes
+  /// How often a redirect was looked for, by type and field.
+  private var proposed: [String: Int] = [:]
+  /// The number of missing values of one field for which a redirect is looked for.
+  private static var attempts: Int { 10 }
 
   /// - Parameter types: The concrete types that the store has met.
   init(
@@ -20,6 +25,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     self.source = source
     self.detail = detail
     table = PlanTable(plan)
+    self.types = types
     table.learn(types)
     limits = AgeLimits(options, facts: plan.facts)
   }
@@ -46,6 +52,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       } else {
         field.status = plan.fragments >= 0 ? .leftOut : .missing
       }
+      redirect(&field, index, of: table.root, typename: table.plan.rootType, depth: 1)
       explanation.counts[field.status, default: 0] += 1
       explanation.fields.append(field)
     }
@@ -75,6 +82,52 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     {
       field.status = found.isAccepted ? .accepted : .stale
     }
+  }
+
+  // MARK: Redirects
+
+  /// Fills a missing or stale field from the records that its redirect leads to, if all of them are stored;
+  /// without a redirect, proposes one.
+  private mutating func redirect(
+    _ field: inout Field, _ index: Int, of plan: Int32, typename: String, depth: Int
+  ) {
+    guard field.status == .missing || field.status == .stale, field.value != .unfit else { return }
+    let object = table.plans[Int(plan)]
+    guard object.fields[index].child >= 0 else { return }
+    guard let target = object.redirects[index] else {
+      if field.status == .missing { propose(for: field, in: typename, depth: depth) }
+      return
+    }
+    field.redirect = target.keys.map { String(decoding: $0, as: UTF8.self) }
+    guard isStored(target, depth: depth) else { return }
+    field.status = .hit
+    (field.received, field.age, field.maxAge) = (nil, nil, nil)
+    (field.value, field.fields) = target.value.withUnsafeBufferPointer {
+      composite(
+        Bytes($0), node: object.fields[index].child, RecordTimes(received: 0),
+        recordKey: field.recordKey, path: field.path, depth: depth)
+    }
+  }
+
+  private mutating func isStored(_ target: RedirectTarget, depth: Int) -> Bool {
+    target.keys.allSatisfy { key in
+      key.withUnsafeBufferPointer {
+        source.text(key: Bytes($0), depth: depth)
+          .map { target.accepts(RecordText.typename(of: $0)) } ?? false
+      }
+    }
+  }
+
+  /// Proposes a redirect for a missing field if it leads to records that are stored.
+  private mutating func propose(for field: Field, in type: String, depth: Int) {
+    var candidates = RedirectProposals(
+      field: field.field, in: type, plan: table.plan, types: types)
+    guard proposed[candidates.coordinate, default: 0] < Self.attempts else { return }
+    proposed[candidates.coordinate, default: 0] += 1
+    candidates.keep { isStored($0, depth: depth) }
+    guard let proposal = candidates.best else { return }
+    proposed[candidates.coordinate] = Self.attempts
+    explanation.proposals.append(proposal)
   }
 
   // MARK: Values
@@ -229,6 +282,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       } else {
         field.status = .missing
       }
+      redirect(&field, index, of: number, typename: typename.string, depth: depth)
       explanation.counts[field.status, default: 0] += 1
       fields.append(field)
     }

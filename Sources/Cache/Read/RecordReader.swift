@@ -25,7 +25,7 @@ extension RecordSource {
 /// Stored values have the form of the result, so a leaf needs a comparison and a copy. The first
 /// missing field ends the read.
 struct RecordReader<Source: RecordSource>: ~Copyable {
-  private(set) var source: Source
+  var source: Source
   var table: PlanTable
   private var out = ByteStack(capacity: 4096)
   private var spool = ResultSpool()
@@ -36,7 +36,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   private var flushes = 0
   var miss: CacheMiss?
   private(set) var failure: CacheError?
-  private let isTracking: Bool
+  let isTracking: Bool
   var dependencies: Dependencies
   // For sources with times.
   var limits: AgeLimits
@@ -84,6 +84,10 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       guard field.pointee.isAsked else { continue }
       if isTracking { noteRoot(field) }
       guard let record = source.text(key: field.pointee.rootKey, depth: 0) else {
+        if let isRead = redirected(index, of: table.root, depth: 1, &isFirst) {
+          guard isRead else { return false }
+          continue
+        }
         if field.pointee.fragments >= 0 { continue }
         return missing(field, recordKey: RootRecord.queryKey)
       }
@@ -95,7 +99,12 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
         let isFresh = type.withUnsafeBufferPointer {
           checkAge(index, of: table.root, typename: Bytes($0), times, recordKey: nil)
         }
-        guard isFresh else { return false }
+        guard isFresh else {
+          guard redirectedFromStale(index, of: table.root, depth: 1, &isFirst) else {
+            return false
+          }
+          continue
+        }
       }
       appendPrefix(field, &isFirst)
       let end = value(
@@ -107,7 +116,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func appendPrefix(
+  mutating func appendPrefix(
     _ field: UnsafeMutablePointer<FieldPlan>, _ isFirst: inout Bool
   ) {
     if !isFirst { out.append(UInt8(ascii: ",")) }
@@ -130,8 +139,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
     if isTracking, isRecord { noteRecord(recordKey, fields, count) }
-    let unmatched = unmatchedFragments(
-      text, start, fields, count, hasFragments: table.plans[Int(number)].hasFragments)
+    let unmatched = unmatchedFragments(text, start, plan: number, depth: depth)
     out.append(UInt8(ascii: "{"))
     var isFirst = true
     // The position of the expected next field, and whether all fields before it were read in order.
@@ -159,15 +167,25 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       } else {
         let found = search(prefix, in: text, object: start, from: position)
         guard found >= 0 else {
-          _ = missing(field, recordKey: recordKey.string)
-          return -1
+          appendRun(text, run, runEnd, &isFirst)
+          run = -1
+          let isRead = redirected(index &- 1, of: number, depth: depth, &isFirst)
+          guard isRead ?? missing(field, recordKey: recordKey.string) else { return -1 }
+          continue
         }
         if found < position { isInOrder = false }
         valueStart = found
       }
       if Source.tellsTimes {
         guard checkAge(index &- 1, of: number, typename: typename, ownTimes, recordKey: recordKey)
-        else { return -1 }
+        else {
+          appendRun(text, run, runEnd, &isFirst)
+          run = -1
+          guard redirectedFromStale(index &- 1, of: number, depth: depth, &isFirst) else {
+            return -1
+          }
+          continue
+        }
       }
       if field.pointee.isVerbatim, RecordText.isPlain(text, at: valueStart) {
         guard let end = RecordText.endOfValue(text, from: valueStart) else {
@@ -244,11 +262,12 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
 
   /// Without a schema, a fragment on another type applies if all its fields are stored.
   @inline(__always)
-  private func unmatchedFragments(
-    _ text: Bytes, _ start: Int, _ fields: UnsafeMutablePointer<FieldPlan>, _ count: Int,
-    hasFragments: Bool
+  private mutating func unmatchedFragments(
+    _ text: Bytes, _ start: Int, plan: Int32, depth: Int
   ) -> Set<Int32>? {
-    guard hasFragments else { return nil }
+    let object = table.plans + Int(plan)
+    guard object.pointee.hasFragments else { return nil }
+    let (fields, count) = (object.pointee.fields, object.pointee.fieldCount)
     var unmatched: Set<Int32>?
     var index = 0
     while index < count {
@@ -256,7 +275,9 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       index &+= 1
       guard field.pointee.fragments >= 0 else { continue }
       if unmatched == nil { unmatched = [] }
-      if search(field.pointee.storedPrefix, in: text, object: start, from: start + 1) < 0 {
+      if search(field.pointee.storedPrefix, in: text, object: start, from: start + 1) < 0,
+        redirect(index &- 1, of: plan, depth: depth) == nil
+      {
         unmatched?.formUnion(table.fragmentLists[Int(field.pointee.fragments)])
       }
     }
@@ -318,7 +339,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     }
   }
 
-  private mutating func composite(
+  mutating func composite(
     _ text: Bytes, _ start: Int, node: Int32, depth: Int, recordKey: Bytes
   ) -> Int {
     switch RecordText.kind(text, at: start) {

@@ -111,6 +111,8 @@ extension PipelineDiagnostic {
     public static let retriedMutations: Code = "P020"
     /// A rule names a type, field or argument that the schema does not have.
     public static let schemaRule: Code = "P021"
+    /// A name has a newer spelling.
+    public static let formerName: Code = "P022"
     /// A variable, file or command of an expansion is not available.
     public static let expansion: Code = "P030"
     /// A test names an entry that the chain does not have.

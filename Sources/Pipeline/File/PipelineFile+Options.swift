@@ -56,6 +56,14 @@ extension PipelineFile {
         .object([
           OptionDescription(
             "key_args", .list(.string),
+            "Arguments that are the key fields of the returned object, in their order: a cache redirect. "
+              + "`input.code` is a field of an input object; one of them may be a list"),
+          OptionDescription(
+            "type", .string,
+            "Type that a field with `key_args` returns, `Country` or `[Country]`; required without a schema"
+          ),
+          OptionDescription(
+            "field_key_args", .list(.string),
             "Arguments in the key that the field is stored under; all by default, or for pages all "
               + "but those that select a page"),
           OptionDescription(

@@ -67,12 +67,7 @@ extension PipelineLoader {
     checkGroups(options)
     let endpoint = options.object(ifGiven: "endpoint").flatMap { self.endpoint($0) }
     let store = store(options)
-    var keys = options.object(ifGiven: "keys").map {
-      KeyRules(
-        default: $0.strings("default"),
-        types: Dictionary($0.stringListMap("types").map { ($0.name, $0.value) }) { $1 },
-        groups: Dictionary($0.stringMap("groups").map { ($0.name, $0.value) }) { $1 })
-    }
+    var keys = KeyRules(options)
     let ages = AgeRules(types: typeRules(options), fields: addFieldRules(options, to: &keys))
     let drafts = drafts(chain, root)
     if let chain, let drafts {
@@ -89,7 +84,7 @@ extension PipelineLoader {
     }
     var pipeline = Pipeline(
       name: options.string(ifGiven: "name"), endpoint: endpoint,
-      schema: options.string(ifGiven: "schema"), store: store, keys: keys ?? KeyRules(),
+      schema: options.string(ifGiven: "schema"), store: store, keys: keys,
       ages: ages,
       entries: entries(drafts?.known ?? [], name: options.string(ifGiven: "name")))
     pipeline.file = file
@@ -107,110 +102,6 @@ extension PipelineLoader {
         }
       }
     return hasErrors ? nil : pipeline
-  }
-
-  /// Adds the rules of `fields` for key arguments and pages; does not change `keys` without such
-  /// rules.
-  ///
-  /// - Returns: The max ages by type and field.
-  private mutating func addFieldRules(
-    _ options: PluginOptions, to keys: inout KeyRules?
-  ) -> [String: [String: Duration]] {
-    guard case .map(let entries)? = options["fields"]?.content else { return [:] }
-    var rules = keys ?? KeyRules()
-    var ages: [String: [String: Duration]] = [:]
-    for entry in entries {
-      let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts.allSatisfy(Self.isName) else {
-        report(
-          .wrongValue, "`\(entry.name)` in `fields` does not name a field of a type",
-          entry.nameLocation, "write `Type.field`, such as `Query.feed`")
-        continue
-      }
-      guard case .object(let rule) = entry.value.content else { continue }
-      let (type, field) = (String(parts[0]), String(parts[1]))
-      if rule["key_args"] != nil {
-        rules.keyArguments[type, default: [:]][field] = rule.strings("key_args")
-      }
-      if let merge = rule.choice(ifGiven: "merge", as: PagePolicy.self) {
-        rules.pages[type, default: [:]][field] = merge
-      }
-      if let age = rule.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
-      if rule.values.isEmpty, !hasFinding(from: entry.nameLocation, in: entries) {
-        report(
-          .wrongValue, "the rule for `\(entry.name)` is empty", entry.nameLocation,
-          "give `key_args`, `merge` or `max_age`")
-      }
-    }
-    if keys != nil || !rules.keyArguments.isEmpty || !rules.pages.isEmpty { keys = rules }
-    return ages
-  }
-
-  /// Whether an error was reported between `start`, the location of an entry, and the next entry.
-  private func hasFinding(
-    from start: FileLocation, in entries: [OptionValue.Entry]
-  ) -> Bool {
-    let end = entries.map(\.nameLocation).filter { $0 > start }.min()
-    return decoder.findings.contains { finding in
-      finding.severity == .error && finding.location >= start
-        && end.map { finding.location < $0 } ?? true
-    }
-  }
-
-  /// The max ages by type.
-  private mutating func typeRules(_ options: PluginOptions) -> [String: Duration] {
-    guard case .map(let entries)? = options["types"]?.content else { return [:] }
-    var ages: [String: Duration] = [:]
-    for entry in entries {
-      guard Self.isName(entry.name[...]) else {
-        let isField = entry.name.contains(".")
-        report(
-          .wrongValue, "`\(entry.name)` in `types` does not name a type", entry.nameLocation,
-          isField ? "rules for fields belong in `fields`" : "write a name, such as `User`")
-        continue
-      }
-      guard case .object(let rule) = entry.value.content else { continue }
-      ages[entry.name] = rule.duration(ifGiven: "max_age")
-    }
-    return ages
-  }
-
-  /// https://spec.graphql.org/September2025/#Name
-  private static func isName(_ text: Substring) -> Bool {
-    guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
-    return text.utf8.allSatisfy {
-      (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 95
-    }
-  }
-
-  /// A group must be a prefix of keys, as the name of a type is; other text could be the beginning
-  /// of another key.
-  private mutating func checkGroups(_ options: PluginOptions) {
-    guard case .map(let groups)? = options.object(ifGiven: "keys")?["groups"]?.content else {
-      return
-    }
-    for entry in groups {
-      guard case .string(let name) = entry.value.content, !Self.isName(name[...]) else { continue }
-      report(
-        .wrongValue, "`\(name)` in `groups` cannot be the prefix of keys", entry.value.location,
-        "write a name, such as `Animal`")
-    }
-  }
-
-  /// Checks the rules against the schema that the file names.
-  private mutating func checkRules(_ options: PluginOptions) {
-    guard let readSchema, let path = options.string(ifGiven: "schema") else { return }
-    do {
-      var rules = SchemaRules(try readSchema(path))
-      rules.add(options)
-      decoder.findings += rules.findings
-    } catch {
-      let text = (error as? PipelineFileEnvironment.Failure)?.reason ?? "\(error)"
-      let reason = text.split(separator: "\n").first.map { String($0) }
-      report(
-        .schemaRule, "the schema cannot be used, so rules are not checked against it",
-        options.location(of: "schema"), reason)
-    }
   }
 
   private mutating func checkVersion(_ options: PluginOptions) {

@@ -5,14 +5,21 @@ public import GQLRunLanguage
 /// source location.
 struct SchemaRules {
   private let check: RuleCheck
+  private let schema: Schema
   private(set) var findings: [PipelineDiagnostic] = []
 
-  init(_ schema: Schema) { check = RuleCheck(schema) }
+  init(_ schema: Schema) {
+    check = RuleCheck(schema)
+    self.schema = schema
+  }
 
   /// Adds the problems of a file's options.
   mutating func add(_ options: PluginOptions) {
     if let keys = options.object(ifGiven: "keys") { addKeys(keys) }
-    for entry in options["fields"]?.entries ?? [] { addField(entry) }
+    let joined = KeyRules(options).joined(with: schema).rules
+    for entry in options["fields"]?.entries ?? [] {
+      addField(entry, hasSchema: options["schema"] != nil, joined)
+    }
     for entry in options["types"]?.entries ?? [] {
       report(check.type(entry.name), entry.nameLocation)
     }
@@ -39,19 +46,35 @@ struct SchemaRules {
   }
 
   /// Checks a rule for `Type.field`; a name in another form is reported when the file is read.
-  private mutating func addField(_ entry: OptionValue.Entry) {
+  private mutating func addField(
+    _ entry: OptionValue.Entry, hasSchema: Bool, _ keys: KeyRules
+  ) {
     let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2 else { return }
     if let problem = check.field(parts[1], of: parts[0]) {
       return report(problem, entry.nameLocation)
     }
-    guard case .object(let rule) = entry.value.content else { return }
-    for argument in rule["key_args"]?.elements ?? [] {
-      guard case .string(let name) = argument.content else { continue }
-      report(check.argument(name, of: parts[1], in: parts[0]), argument.location)
+    guard case .object(let options) = entry.value.content else { return }
+    let rule = FieldRule(options, hasSchema: hasSchema)
+    if let redirect = rule.redirect {
+      for (part, problem) in check.redirect(redirect, of: parts[1], in: parts[0], keys: keys) {
+        let path =
+          switch part {
+          case .argument(let index): "key_args.\(index)"
+          case .arguments: "key_args"
+          case .type: "type"
+          }
+        report(problem, options.location(of: path))
+      }
     }
-    if let policy = rule.choice(ifGiven: "merge", as: PagePolicy.self) {
-      report(check.merge(policy, of: parts[1], in: parts[0]), rule.location(of: "merge"))
+    for name in ["field_key_args"] + (rule.redirect == nil ? ["key_args"] : []) {
+      for argument in options[name]?.elements ?? [] {
+        guard case .string(let name) = argument.content else { continue }
+        report(check.argument(name, of: parts[1], in: parts[0]), argument.location)
+      }
+    }
+    if let policy = rule.pages {
+      report(check.merge(policy, of: parts[1], in: parts[0]), options.location(of: "merge"))
     }
   }
 

@@ -8,7 +8,7 @@ struct KeyArgumentTests {
   private let cache = CacheUnderTest(store: MemoryStore(collectsChanges: true))
 
   private func rules(_ type: String, _ field: String, _ arguments: [String]) -> KeyRules {
-    KeyRules(keyArguments: [type: [field: arguments]])
+    KeyRules(fieldKeyArguments: [type: [field: arguments]])
   }
 
   @Test("only the arguments of the rule take part, at the root as well")
@@ -64,7 +64,7 @@ struct KeyArgumentTests {
       type A implements N { id: ID posts(first: Int, by: Int): Int }
       type B implements N { id: ID posts(first: Int, by: Int): Int }
       """)
-    let keys = KeyRules(keyArguments: ["N": ["posts": ["by"]], "B": ["posts": []]])
+    let keys = KeyRules(fieldKeyArguments: ["N": ["posts": ["by"]], "B": ["posts": []]])
     let body =
       #"{"data":{"nodes":[{"__typename":"A","id":"1","posts":1},{"__typename":"B","id":"2","posts":2}]}}"#
     try await cache.write(

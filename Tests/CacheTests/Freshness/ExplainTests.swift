@@ -143,4 +143,90 @@ struct ExplainTests {
       }
     }
   }
+
+  private static let countries = """
+    {"data":{"all":[{"__typename":"Country","code":"FR","name":"France"},\
+    {"__typename":"Country","code":"PT","name":"Portugal"},\
+    {"__typename":"City","code":"PT","name":"Port"}]}}
+    """
+
+  @Test("a redirected field is a hit with its records", arguments: StoreKind.allCases)
+  func redirect(kind: StoreKind) async throws {
+    let keys = KeyRules(
+      default: ["code"],
+      redirects: ["Query": ["country": CacheRedirect(["code"], type: "Country")]])
+    try await kind.withStore { store in
+      try await normalize(
+        Self.countries.utf8, prepare("{ all { code name } }", keys: keys), into: store,
+        received: 5000)
+      let operation = try prepare(
+        #"{ country(code: "FR") { name } none: country(code: "DE") { name } }"#, keys: keys)
+      let explanation = try await store.explain(
+        operation, options: ReadOptions(now: 5420), showing: .everything)
+      let (country, none) = (explanation.fields[0], explanation.fields[1])
+      #expect(country.status == .hit && country.value == .reference("Country:FR"))
+      #expect(country.redirect == ["Country:FR"] && country.age == nil)
+      #expect(country.fields.map(\.responseKey).contains("name"))
+      #expect(country.fields.allSatisfy { $0.recordKey == "Country:FR" && $0.age == 420 })
+      #expect(none.status == .missing && none.redirect == ["Country:DE"])
+      #expect(explanation.counts[.missing] == 1 && explanation.proposals.isEmpty)
+    }
+  }
+
+  @Test(
+    "a redirect is proposed when the records that the arguments identify are stored",
+    arguments: [
+      (
+        #"{ country(code: "FR") { name } }"#,
+        ["Query.country: { key_args: [code], type: Country }"]
+      ),
+      (
+        #"{ land(input: { code: "FR", limit: 1 }) { name } }"#,
+        ["Query.land: { key_args: [input.code], type: Country }"]
+      ),
+      (
+        #"{ several(codes: ["PT", "FR"]) { name } }"#,
+        [#"Query.several: { key_args: [codes], type: "[Country]" }"#]
+      ),
+      // The name of the field decides between Country:PT and City:PT.
+      (
+        #"{ city(code: "PT") { name } }"#, ["Query.city: { key_args: [code], type: City }"]
+      ),
+      (#"{ land(code: "PT") { name } }"#, []), (#"{ country(code: "DE") { name } }"#, []),
+      (#"{ country(code: "FR") }"#, []), ("{ country { name } }", []),
+    ])
+  func proposals(document: String, expected: [String]) async throws {
+    let keys = KeyRules(default: ["code"])
+    try await StoreKind.sqlite.withStore { store in
+      try await normalize(
+        Self.countries.utf8, prepare("{ all { code name } }", keys: keys), into: store)
+      let explanation = try await store.explain(
+        prepare(document, keys: keys), options: ReadOptions(), showing: .everything)
+      #expect(explanation.proposals.map(\.rule) == expected)
+    }
+  }
+
+  @Test("with a schema only the declared type is proposed")
+  func proposalOfSchema() async throws {
+    let keys = KeyRules(default: ["code"])
+    let facts = try facts(
+      """
+      type Query { all: [Place] land(code: ID): Country found(code: ID): [Country] }
+      union Place = Country | City
+      type Country { code: ID name: String } type City { code: ID name: String }
+      """)
+    let store = MemoryStore()
+    try await normalize(
+      Self.countries.utf8,
+      prepare(
+        "{ all { ... on Country { code name } ... on City { code name } } }", keys: keys,
+        facts: facts), into: store)
+    let explanation = try await store.explain(
+      prepare(
+        #"{ land(code: "PT") { name } found(code: "PT") { name } }"#, keys: keys, facts: facts),
+      options: ReadOptions(), showing: .everything)
+    #expect(
+      explanation.proposals.map(\.rule) == ["Query.land: { key_args: [code], type: Country }"])
+    #expect(explanation.proposals.first?.records == ["Country:PT"])
+  }
 }

@@ -7,19 +7,20 @@ import Testing
 struct FieldRuleTests {
   private static let chain = "  - fetch\n  - parse"
 
-  @Test("key_args names the arguments that count")
+  @Test("field_key_args names the arguments of the field key")
   func keyArguments() throws {
     let pipeline = try load(
       file(
         chain: Self.chain,
         settings: """
           keys: { types: { User: [login] } }
-          fields: { "Query.feed": { key_args: [filter] }, User.posts: { key_args: [] } }
+          fields: { "Query.feed": { field_key_args: [filter] }, User.posts: { field_key_args: [] } }
           """))
     #expect(
-      pipeline.keys.keyArguments == ["Query": ["feed": ["filter"]], "User": ["posts": []]])
+      pipeline.keys.fieldKeyArguments == ["Query": ["feed": ["filter"]], "User": ["posts": []]])
     #expect(pipeline.keys.types == ["User": ["login"]])
-    #expect(pipeline.show().contains("  fields:\n    Query.feed:\n      key_args: [filter]\n"))
+    #expect(
+      pipeline.show().contains("  fields:\n    Query.feed:\n      field_key_args: [filter]\n"))
   }
 
   @Test(
@@ -39,11 +40,11 @@ struct FieldRuleTests {
         settings: """
           keys: { groups: { Cat: Animal, Dog: Animal } }
           fields:
-            Query.feed: { merge: connection, key_args: [filter] }
+            Query.feed: { merge: connection, field_key_args: [filter] }
             User.posts: { merge: offset }
           """))
     #expect(pipeline.keys.pages == ["Query": ["feed": .connection], "User": ["posts": .offset]])
-    #expect(pipeline.keys.keyArguments == ["Query": ["feed": ["filter"]]])
+    #expect(pipeline.keys.fieldKeyArguments == ["Query": ["feed": ["filter"]]])
     #expect(pipeline.keys.groups == ["Cat": "Animal", "Dog": "Animal"])
   }
 
@@ -54,12 +55,12 @@ struct FieldRuleTests {
         chain: Self.chain,
         settings: """
           types: { User: { max_age: 1h }, Query: { max_age: 90s } }
-          fields: { "Query.feed": { max_age: 5m, key_args: [filter] }, User.name: { max_age: 0s } }
+          fields: { "Query.feed": { max_age: 5m, field_key_args: [filter] }, User.name: { max_age: 0s } }
           """))
     #expect(pipeline.ages.types == ["User": .seconds(3600), "Query": .seconds(90)])
     #expect(
       pipeline.ages.fields == ["Query": ["feed": .seconds(300)], "User": ["name": .zero]])
-    #expect(pipeline.keys.keyArguments == ["Query": ["feed": ["filter"]]])
+    #expect(pipeline.keys.fieldKeyArguments == ["Query": ["feed": ["filter"]]])
     #expect(pipeline.show().contains("  types:\n    User:\n      max_age: 1h\n"))
   }
 
@@ -91,5 +92,62 @@ struct FieldRuleTests {
   func wrongRules(rules: String, message: String) throws {
     let errors = check(file(chain: Self.chain, settings: "fields: \(rules)")).errors
     #expect(errors.contains { $0.message.contains(message) && $0.location.line == 4 })
+  }
+
+  @Test("key_args with a type, or in a file with a schema, is a cache redirect")
+  func redirects() throws {
+    let pipeline = try load(
+      file(
+        chain: Self.chain,
+        settings: """
+          fields:
+            Query.country: { key_args: [code], type: Country }
+            Query.countries: { key_args: [input.codes], type: "[Country!]!", max_age: 1m }
+          """))
+    #expect(
+      pipeline.keys.redirects == [
+        "Query": [
+          "country": CacheRedirect(["code"], type: "Country"),
+          "countries": CacheRedirect(["input.codes"], type: "Country", isList: true),
+        ]
+      ])
+    #expect(pipeline.keys.fieldKeyArguments == [:])
+    #expect(pipeline.show().contains("      key_args: [code]\n      type: Country\n"))
+    let typed = try load(
+      file(
+        chain: Self.chain,
+        settings: "schema: s.graphql\nfields: { Query.country: { key_args: [code] } }"))
+    #expect(typed.keys.redirects == ["Query": ["country": CacheRedirect(["code"])]])
+  }
+
+  @Test(
+    "the former meaning of key_args keeps working, with a warning",
+    arguments: [
+      ("Query.feed: { key_args: [filter] }", "write `field_key_args: [filter]`, or add `type`"),
+      ("Query.feed: { key_args: [] }", "write `field_key_args: []`"),
+      ("Query.feed: { key_args: [filter], merge: connection }", "write `field_key_args: [filter]`"),
+    ])
+  func formerMeaning(rule: String, hint: String) throws {
+    let text = file(chain: Self.chain, settings: "fields: { \(rule) }")
+    let pipeline = try load(text)
+    let arguments = rule.contains("filter") ? ["filter"] : []
+    #expect(pipeline.keys.fieldKeyArguments == ["Query": ["feed": arguments]])
+    #expect(pipeline.keys.redirects == [:])
+    let warnings = check(text).warnings.filter { $0.code == .formerName }
+    #expect(warnings.count == 1 && warnings[0].hint?.hasPrefix(hint) == true, "\(warnings)")
+    #expect(warnings.map(\.location.line) == [4])
+  }
+
+  @Test(
+    "a redirect that cannot be one is an error",
+    arguments: [
+      ("{ key_args: [a], type: T, merge: offset }", "the pages of `Query.feed` are merged"),
+      ("{ type: T }", "`type` of `Query.feed` is not the type of a redirect"),
+      ("{ key_args: [a], type: \"[T\" }", "`type` of `Query.feed` is not the type of a redirect"),
+      ("{ key_args: [a], type: QUERY.x }", "`type` of `Query.feed` is not the type of a redirect"),
+    ])
+  func wrongRedirects(rule: String, message: String) throws {
+    let errors = check(file(chain: Self.chain, settings: "fields: { Query.feed: \(rule) }")).errors
+    #expect(errors.contains { $0.message.contains(message) && $0.location.line == 4 }, "\(errors)")
   }
 }

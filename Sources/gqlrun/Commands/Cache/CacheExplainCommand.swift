@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunCache
 import GQLRunJSON
+import GQLRunPipeline
 
 extension CacheCommand {
   struct Explain: AsyncParsableCommand {
@@ -11,7 +12,9 @@ extension CacheCommand {
         Prints one line per field: its state, its age and its record. The states are hit, accepted \
         (stale, but within max_stale), stale, missing, and left out (the field of a fragment that, \
         without a schema, is assumed not to apply). Of a list, the first element and incomplete \
-        elements are shown. The exit code is 0 if the cache can answer the operation, otherwise 3.
+        elements are shown. If the arguments of a missing field identify a stored record, the cache \
+        redirect for the pipeline file is printed. The exit code is 0 if the cache can answer the \
+        operation, otherwise 3.
 
         EXAMPLES
           gqlrun cache explain feed.graphql --var first=60 --store sqlite:cache.db
@@ -53,7 +56,9 @@ extension CacheCommand {
           }
           try writer.finish()
         } else {
-          try Terminal.write(Terminal.safe(explanation.tree(of: operation)) + "\n")
+          let text =
+            explanation.tree(of: operation) + explanation.advice(loaded.pipeline, operation)
+          try Terminal.write(Terminal.safe(text) + "\n")
         }
         if !explanation.isHit { throw Failure(.cacheMiss, "") }
       }
@@ -83,15 +88,43 @@ extension CacheExplanation {
     return lines.joined(separator: "\n")
   }
 
+  /// The redirects that would answer missing fields, as lines of a pipeline file.
+  fileprivate func advice(_ pipeline: Pipeline?, _ operation: PreparedOperation) -> String {
+    guard !proposals.isEmpty else { return "" }
+    let records = proposals.flatMap(\.records)
+    let isOne = records.count == 1
+    var lines = [
+      "", "",
+      "\(Self.shown(records)) \(isOne ? "is" : "are") in the cache. If "
+        + "\(proposals.map(\.field).joined(separator: ", ")) \(proposals.count == 1 ? "returns" : "return") "
+        + "\(isOne ? "it" : "them"), these lines of a pipeline file redirect reads there:",
+      "",
+    ]
+    var types: [String] = []
+    for type in proposals.compactMap(\.redirect.type) where !types.contains(type) {
+      let fields = operation.keyFields(of: type)
+      if fields != ["id"], pipeline?.keys.types[type] != fields {
+        types.append("\(type): [\(fields.joined(separator: ", "))]")
+      }
+    }
+    if !types.isEmpty { lines.append("keys: { types: { \(types.joined(separator: ", ")) } }") }
+    lines.append("fields:")
+    lines += proposals.map { "  \($0.rule)" }
+    return lines.joined(separator: "\n")
+  }
+
   private static func add(_ field: Field, depth: Int, to lines: inout [String]) {
     let name = String(repeating: "  ", count: depth) + field.responseKey
     var line =
       Format.padded(field.status.words, 9) + Format.padded(field.age.map(Staleness.text) ?? "", 11)
       + Format.padded(name, 32) + " "
     switch field.status {
-    case .missing: line += "\(field.recordKey) has no \(field.field)"
+    case .missing:
+      line += "\(field.recordKey) has no \(field.field)"
+      if !field.redirect.isEmpty { line += ", redirected to \(shown(field.redirect))" }
     case .leftOut: line += "a fragment's; \(field.recordKey) has no \(field.field)"
-    default: line += "\(field.recordKey) \(field.field)"
+    default:
+      line += "\(field.recordKey) \(field.field)" + (field.redirect.isEmpty ? "" : ", redirected")
     }
     if let maxAge = field.maxAge {
       if field.age == nil, field.received != nil {
@@ -118,6 +151,10 @@ extension CacheExplanation {
     }
   }
 
+  private static func shown(_ keys: [String]) -> String {
+    keys.prefix(3).joined(separator: ", ") + (keys.count > 3 ? ", …" : "")
+  }
+
   private static func note(on value: Value) -> String {
     switch value {
     case .leaf, .object: ""
@@ -141,6 +178,12 @@ extension CacheExplanation {
       "hit": .boolean(isHit),
       "counts": .object(counts),
       "fields": .array(fields.map(Self.json)),
+      "proposals": .array(
+        proposals.map {
+          .object([
+            "rule": .string($0.rule), "records": .array($0.records.map { .string($0) }),
+          ])
+        }),
     ])
   }
 
@@ -154,6 +197,9 @@ extension CacheExplanation {
     ]
     for (name, number) in numbers {
       object[name] = number.map { .number(JSONNumber($0)) } ?? .null
+    }
+    if !field.redirect.isEmpty {
+      object["redirect"] = .array(field.redirect.map { .string($0) })
     }
     add(field.value, field.fields, to: &object)
     return .object(object)
