@@ -1,15 +1,32 @@
-import GQLRunJSON
-import GQLRunPipeline
+package import GQLRunJSON
+package import GQLRunPipeline
 
-/// Iterates over the pages of one task.
-struct Pager {
+/// Iterates over the pages of one task, or of one operation of the command line.
+package struct Pager {
   private let pagination: Pagination?
-  private(set) var variables: JSONObject
+  /// The variables of the current page.
+  package private(set) var variables: JSONObject
   /// The cursor or offset of the next page, for the journal.
   private(set) var position: String?
   private var size: Int?
   /// Hashes of the cursors so far; a repeated cursor would loop forever.
   private var seen: Set<Int> = []
+
+  /// Follows a connection at `path` with `pageInfo { hasNextPage endCursor }`; `cursor` is the variable for the
+  /// cursor. `nil` for text that is not a path.
+  package init?(connection path: String, cursor: String, variables: JSONObject) {
+    guard let path = ResultPath(path) else { return nil }
+    self.init(
+      Pagination(style: .connection(path, cursor: cursor)), variables: variables, cursor: nil)
+  }
+
+  /// Advances the variable `offset` by the number of elements of the list at `path`, until a page has none.
+  /// `nil` for text that is not a path.
+  package init?(items path: String, offset: String, variables: JSONObject) {
+    guard let path = ResultPath(path) else { return nil }
+    self.init(
+      Pagination(style: .offset(variable: offset, items: path)), variables: variables, cursor: nil)
+  }
 
   init(_ pagination: Pagination?, variables: JSONObject, cursor: String?) {
     self.pagination = pagination
@@ -43,7 +60,7 @@ struct Pager {
   }
 
   /// Advances to the next page. Returns `false` if there is none.
-  mutating func advance(over data: any ResultData) throws -> Bool {
+  package mutating func advance(over data: any ResultData) throws -> Bool {
     guard let pagination else { return false }
     let next: String
     switch pagination.style {

@@ -49,6 +49,7 @@ struct RunCommand: AsyncParsableCommand {
   var store: StoreChoice?
 
   @OptionGroup var operationOptions: OperationOptions
+  @OptionGroup var pageOptions: PageOptions
 
   @Flag(
     name: .long,
@@ -111,15 +112,19 @@ struct RunCommand: AsyncParsableCommand {
     _ operation: PreparedOperation, _ named: [String: String], _ client: PipelineClient
   ) async throws -> Int {
     let effective = policy ?? client.pipeline.defaultCachePolicy
-    let writer = try outputOptions.writer(linePerResult: effective == .cacheAndNetwork)
+    let writer = try outputOptions.writer(
+      linePerResult: effective == .cacheAndNetwork || pageOptions.isLinePerPage,
+      isArray: pageOptions.slurp)
     let start = ContinuousClock.now
     var errorCount = 0
     var request = GraphQLRequest(operation, cachePolicy: policy)
     request.context.named = named
-    for try await response in client.execute(request) {
+    for try await response in try RunPages(
+      request, pageOptions, client, name: Input.label(document))
+    {
       try writer.write { try response.forEachChunk($0) }
-      // A later result replaces an earlier one.
-      errorCount = response.errors.count
+      // A later result replaces an earlier one, except pages.
+      errorCount = response.errors.count + (pageOptions.paginate ? errorCount : 0)
       if quiet { continue }
       if response.source == .cache, effective == .networkFirst {
         Terminal.warning(

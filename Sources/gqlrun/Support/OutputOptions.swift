@@ -25,9 +25,10 @@ struct OutputOptions: ParsableArguments {
 
   /// - Parameter linePerResult: Whether several results are expected; each is then one line unless
   ///   the user asks for indentation.
-  func writer(linePerResult: Bool = false) throws -> ResultWriter {
+  /// - Parameter isArray: Whether the results are the elements of one array.
+  func writer(linePerResult: Bool = false, isArray: Bool = false) throws -> ResultWriter {
     let onTerminal = output == nil && Terminal.isOutputTerminal
     let isPretty = layout.map { $0 == .pretty } ?? (onTerminal && !linePerResult)
-    return try ResultWriter(isPretty: isPretty, path: output)
+    return try ResultWriter(isPretty: isPretty, isArray: isArray, path: output)
   }
 }

@@ -1,0 +1,174 @@
+import GQLRun
+import GQLRunCache
+import GQLRunDemoServer
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunPipeline
+import HTTPTypes
+import Testing
+
+@testable import gqlrun
+
+/// Answers requests by their variables.
+private struct PageServer: HTTPTransport {
+  var answer: @Sendable (JSONValue) -> String
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    let body = try JSONValue(parsing: request.body ?? [])
+    let text = answer(body["variables"] ?? .null)
+    return HTTPResponseMessage(
+      head: HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"]),
+      body: HTTPBody([Array(text.utf8)]))
+  }
+}
+
+@Suite("gqlrun run --paginate", .serialized, .timeLimit(.minutes(5)))
+struct RunPagesTests {
+  private static let document = """
+    query Feed($after: String) {
+      feed(first: 2, after: $after) { ...Page edges { node { id } } }
+    }
+    fragment Page on PostConnection { pageInfo { hasNextPage endCursor } }
+    """
+
+  private static var fivePosts: DemoServer.Configuration {
+    var configuration = DemoServer.Configuration()
+    configuration.feedSize = 5
+    return configuration
+  }
+
+  /// The ids of the posts of a page.
+  private func ids(_ text: some StringProtocol) throws -> [String] {
+    let feed = try JSONValue(parsing: String(text))["data"]?["feed"]
+    return (feed?["edges"]?.arrayValue ?? []).compactMap { $0["node"]?["id"]?.stringValue }
+  }
+
+  @Test("every page is a result, in order, until the last one")
+  func pages() async throws {
+    try await DemoServer.withServer(Self.fivePosts) { server in
+      let folder = try Folder()
+      try folder.write(Self.document, to: "pages.graphql")
+      let run = ["run", "pages.graphql", "-e", server.url, "--paginate"]
+      let lines = try await Program.run(run, in: folder)
+      #expect(lines.status == 0 && lines.errors == "", "\(lines)")
+      let pages = try lines.output.split(separator: "\n").map(ids)
+      #expect(pages == [["P_0", "P_1"], ["P_2", "P_3"], ["P_4"]])
+      let slurped = try await Program.run(run + ["--slurp"], in: folder)
+      let expected = lines.output.split(separator: "\n").joined(separator: ",")
+      #expect(slurped.output == "[\(expected)]\n", "\(slurped)")
+      let pretty = try await Program.run(run + ["--slurp", "--pretty"], in: folder)
+      #expect(try JSONValue(parsing: pretty.output) == JSONValue(parsing: slurped.output))
+      let exact = try await Program.run(run + ["--max-pages", "3"], in: folder)
+      #expect(exact.status == 0 && exact.output == lines.output, "\(exact)")
+      let limited = try await Program.run(run + ["--max-pages", "2"], in: folder)
+      #expect(limited.status == 1 && limited.output.split(separator: "\n").count == 2)
+      #expect(limited.errors.contains("there are more pages than --max-pages 2"), "\(limited)")
+    }
+  }
+
+  @Test("pages that the cache merges are requested one by one")
+  func mergedPages() async throws {
+    try await DemoServer.withServer(Self.fivePosts) { server in
+      let folder = try Folder()
+      try folder.write(Self.document, to: "pages.graphql")
+      try folder.write(
+        """
+        version: 1
+        endpoint: { url: "\(server.url)" }
+        store: { kind: sqlite, path: cache.db }
+        fields: { Query.feed: { merge: connection } }
+        chain: [max-retry, cache-read, fetch, response-code, parse, cache-write]
+        """, to: "merge.pipeline.yaml")
+      let run = ["run", "pages.graphql", "--pipeline", "merge.pipeline.yaml"]
+      let lines = try await Program.run(run + ["--paginate"], in: folder)
+      #expect(lines.status == 0, "\(lines)")
+      #expect(try lines.output.split(separator: "\n").map(ids).joined().count == 5)
+      let cached = try await Program.run(run + ["--policy", "cache-only"], in: folder)
+      #expect(try ids(cached.output) == ["P_0", "P_1", "P_2", "P_3", "P_4"], "\(cached)")
+    }
+  }
+
+  @Test(
+    "what has no pages to follow is an error with what would work",
+    arguments: [
+      ("{ countries { name } }", "finds no list with pages in the anonymous query"),
+      (
+        "{ feed(first: 2) { pageInfo { hasNextPage endCursor } } }",
+        "finds no list with pages"
+      ),
+      (
+        """
+        query Q($a: String, $b: String) {
+          one: feed(first: 1, after: $a) { pageInfo { hasNextPage endCursor } }
+          two: feed(first: 1, after: $b) { pageInfo { hasNextPage endCursor } }
+        }
+        """,
+        "finds several lists with pages in query Q: one ($a), two ($b)"
+      ),
+      ("mutation { likePost(id: 1) { id } }", "--paginate follows the pages of queries"),
+    ])
+  func refusals(document: String, message: String) async throws {
+    let folder = try Folder()
+    try folder.write(document, to: "q.graphql")
+    let result = try await Program.run(
+      ["run", "q.graphql", "-e", "http://127.0.0.1:1/", "--paginate"], in: folder)
+    #expect([64, 65].contains(result.status) && result.output == "", "\(result)")
+    #expect(result.errors.contains(message), "\(result)")
+    let slurp = try await Program.run(
+      ["run", "q.graphql", "-e", "http://127.0.0.1:1/", "--slurp"], in: folder)
+    #expect(slurp.status == 64 && slurp.errors.contains("--slurp requires --paginate"))
+  }
+
+  /// The pages that a server answers, and the error at their end.
+  private func follow(
+    _ document: String, _ keys: KeyRules = KeyRules(),
+    _ answer: @escaping @Sendable (JSONValue) -> String
+  ) async throws -> (pages: Int, error: Failure?) {
+    let operation = try PreparedOperation(document: Document(parsing: document), keys: keys)
+    var configuration = PipelineClient.Configuration()
+    configuration.transport = PageServer(answer: answer)
+    let pipeline = try EndpointOptions.parse(["--endpoint", "http://127.0.0.1:1/"]).load()
+    let client = try await PipelineClient(pipeline, configuration: configuration)
+    let options = try PageOptions.parse(["--paginate"])
+    return try await client.shutdown { client in
+      var count = 0
+      do {
+        for try await _ in try RunPages(
+          GraphQLRequest(operation), options, client, name: "q.graphql")
+        {
+          count += 1
+        }
+      } catch let error as Failure {
+        return (count, error)
+      }
+      return (count, nil)
+    }
+  }
+
+  @Test("a cursor that comes twice ends with an error")
+  func loop() async throws {
+    let (pages, error) = try await follow(
+      "query($c: ID) { list(after: $c) { pageInfo { hasNextPage endCursor } } }"
+    ) { variables in
+      let next = variables["c"]?.stringValue == "a" ? "b" : "a"
+      return #"{"data":{"list":{"pageInfo":{"hasNextPage":true,"endCursor":"\#(next)"}}}}"#
+    }
+    #expect(pages == 3)
+    #expect(error?.message.contains("the cursor \"a\" a second time") == true, "\(error as Any)")
+  }
+
+  @Test("a list with a rule for offsets is followed until a page is empty")
+  func offsets() async throws {
+    let (pages, error) = try await follow(
+      "query($o: Int) { items(offset: $o) { v } }",
+      KeyRules(pages: ["Query": ["items": .offset]])
+    ) { variables in
+      let start = variables["o"]?.intValue ?? 0
+      let items = (start..<max(start, min(start + 2, 5))).map { #"{"v":\#($0)}"# }
+      return #"{"data":{"items":[\#(items.joined(separator: ","))]}}"#
+    }
+    #expect(pages == 4 && error == nil)
+  }
+}
