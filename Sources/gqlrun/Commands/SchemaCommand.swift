@@ -54,27 +54,50 @@ struct SchemaCommand: AsyncParsableCommand {
         dangerous (documents remain valid and may behave differently) or safe. Exit code 1 if a \
         change is breaking.
 
-        EXAMPLE
+        A schema is a file or the http or https URL of an endpoint, which is asked for its schema as \
+        by `schema fetch`: through the pipeline of --pipeline, or the default one, with the header \
+        fields of --header.
+
+        EXAMPLES
           gqlrun schema diff released.graphql schema.graphql --format github
+          gqlrun schema diff schema.graphql http://127.0.0.1:8080/graphql
         """)
 
-    @ArgumentParser.Argument(help: "Earlier schema: type definitions or introspection JSON.")
+    @ArgumentParser.Argument(
+      help: "Earlier schema: type definitions, introspection JSON, or the URL of an endpoint.")
     var old: String
 
-    @ArgumentParser.Argument(help: "Later schema.")
+    @ArgumentParser.Argument(help: "Later schema: a file or a URL.")
     var new: String
+
+    @OptionGroup var endpointOptions: EndpointOptions
 
     @Option(name: .long, help: "Output format.")
     var format = FindingFormat.human
 
     func run() async throws {
       try await reporting {
-        let before = try SchemaFile.load([old])
-        let after = try SchemaFile.load([new])
+        guard endpointOptions.endpoint == nil else {
+          throw Failure(.usage, "schema diff has no --endpoint; pass the URL as OLD or NEW")
+        }
+        let before = try await schema(old)
+        let after = try await schema(new)
         let changes = after.changes(from: before)
-        try Terminal.write(SchemaDiff(changes: changes, file: new).rendered(as: format))
+        let file = Self.isURL(new) ? Endpoint.shownText(new) : new
+        try Terminal.write(SchemaDiff(changes: changes, file: file).rendered(as: format))
         if changes.contains(where: { $0.severity == .breaking }) { throw Failure(.failed, "") }
       }
+    }
+
+    private static func isURL(_ text: String) -> Bool {
+      ["http://", "https://"].contains { text.lowercased().hasPrefix($0) }
+    }
+
+    private func schema(_ source: String) async throws -> Schema {
+      guard Self.isURL(source) else { return try SchemaFile.load([source]) }
+      var options = endpointOptions
+      options.endpoint = source
+      return try await SchemaFetch.schema(of: options.load()).schema
     }
   }
 
@@ -101,24 +124,8 @@ struct SchemaCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        var pipeline = try endpointOptions.load(usesProject: true)
-        // Leaves the pipeline's database unchanged.
-        pipeline.store = StoreConfiguration(kind: .memory)
-        // Failures are reported once, at the end.
-        let client = try await PipelineClient.open(
-          pipeline, logger: RunLog.logger(verbosity: 0, isQuiet: true))
-        let result = try await client.shutdown { client in
-          try await Interruption.run { try await SchemaFetch(client: client).result() }
-        }
-        let schema: Schema
-        do {
-          schema = try Schema(introspection: IntrospectionValue(result))
-        } catch let error as SchemaError {
-          throw Failure(
-            .failed,
-            "the endpoint answers with a schema that cannot be used:\n"
-              + error.issues.prefix(20).map(\.description).joined(separator: "\n"))
-        }
+        let (schema, result) = try await SchemaFetch.schema(
+          of: endpointOptions.load(usesProject: true))
         for warning in schema.warnings.prefix(20) { Terminal.warning(warning.message) }
         let wantsJSON = output?.lowercased().hasSuffix(".json") ?? false
         try SchemaCommand.write(
@@ -200,6 +207,27 @@ struct SchemaDiff {
 /// all servers support.
 struct SchemaFetch: Sendable {
   let client: PipelineClient
+
+  /// The schema of a pipeline's endpoint, and the introspection result that it was made from.
+  static func schema(of pipeline: Pipeline) async throws -> (schema: Schema, result: JSONValue) {
+    var pipeline = pipeline
+    // Leaves the pipeline's database unchanged.
+    pipeline.store = StoreConfiguration(kind: .memory)
+    // Failures are reported once, at the end.
+    let client = try await PipelineClient.open(
+      pipeline, logger: RunLog.logger(verbosity: 0, isQuiet: true))
+    let result = try await client.shutdown { client in
+      try await Interruption.run { try await SchemaFetch(client: client).result() }
+    }
+    do {
+      return (try Schema(introspection: IntrospectionValue(result)), result)
+    } catch {
+      throw Failure(
+        .failed,
+        "the endpoint answers with a schema that cannot be used:\n"
+          + error.issues.prefix(20).map(\.description).joined(separator: "\n"))
+    }
+  }
 
   /// The `data` of the response.
   func result() async throws -> JSONValue {

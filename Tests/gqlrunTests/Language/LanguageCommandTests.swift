@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunDemoServer
 import Testing
 
 @Suite("validate, schema and operations as a user runs them", .timeLimit(.minutes(5)))
@@ -160,6 +161,29 @@ struct LanguageCommandTests {
     #expect(nobody.status != 0)
     #expect(nobody.output == "")
     #expect(try await Program.run(["schema", "print", "absent.json"], in: folder).status == 65)
+  }
+
+  @Test("schemas of endpoints are compared like files")
+  func diffOfEndpoints() async throws {
+    let folder = try folder()
+    try await DemoServer.withServer { server in
+      let fetched = try await Program.run(
+        ["schema", "fetch", "-e", server.url, "-o", "server.graphql"], in: folder)
+      #expect(fetched.status == 0, "\(fetched)")
+      for arguments in [["server.graphql", server.url], [server.url, server.url]] {
+        let same = try await Program.run(["schema", "diff"] + arguments, in: folder)
+        #expect(same.status == 0 && same.output == "no changes\n", "\(same)")
+      }
+      let other = try await Program.run(
+        ["schema", "diff", server.url, "schema.graphql", "-H", "X-Test: 1"], in: folder)
+      #expect(other.status == 1 && other.output.hasPrefix("breaking ("), "\(other)")
+      let option = try await Program.run(
+        ["schema", "diff", "schema.graphql", "schema.graphql", "-e", server.url], in: folder)
+      #expect(option.status == 64 && option.errors.contains("pass the URL as OLD or NEW"))
+    }
+    let refused = try await Program.run(
+      ["schema", "diff", "schema.graphql", "http://127.0.0.1:1/"], in: folder)
+    #expect(refused.status == 69 && refused.output == "", "\(refused)")
   }
 
   @Test("an operation manifest verifies when it was just written, and not after a change")
