@@ -1,3 +1,4 @@
+import ArgumentParser
 import GQLRun
 import GQLRunCache
 import GQLRunDemoServer
