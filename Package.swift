@@ -33,10 +33,12 @@ let core: [Target] = [
     ],
     path: "Sources/Cache",
     swiftSettings: requestPathSettings),
+  .target(name: "GQLRunLive", path: "Sources/Live", swiftSettings: requestPathSettings),
   // What tests of several modules use; in no product.
   .target(name: "GQLRunTestSupport", path: "Tests/TestSupport", swiftSettings: settings),
   .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
+  .testTarget(name: "LiveTests", dependencies: ["GQLRunLive"], swiftSettings: settings),
   .testTarget(
     name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport"],
     swiftSettings: settings),
@@ -70,7 +72,8 @@ let networked: [Target] = [
   .target(
     name: "GQLRunPlugins",
     dependencies: [
-      "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
+      "GQLRunPipeline", "GQLRunLive", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunSupport",
       .product(name: "AsyncHTTPClient", package: "async-http-client"),
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -60,6 +60,7 @@ struct Module {
       "GQLRunSupport", folder: "Support",
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module("CYajl"),
+    Module("GQLRunLive", folder: "Live"),
     Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"]),
     Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(
@@ -76,7 +77,7 @@ struct Module {
       system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
       "GQLRunPlugins", folder: "Plugins",
-      own: core.union(["GQLRunConfiguration", "GQLRunPipeline"]),
+      own: core.union(["GQLRunConfiguration", "GQLRunLive", "GQLRunPipeline"]),
       packages: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
       system: ["Foundation", "Synchronization"]),
     Module(

@@ -1,0 +1,209 @@
+/// Finds one member of a JSON object while its bytes arrive, and keeps the other members.
+///
+/// The member is a payload that is parsed while it arrives; the others are short: an id, a type, errors. Only the
+/// structure is read: the values are checked by the parser that receives them.
+package struct EnvelopeSplitter: StreamSplitter {
+  private enum State {
+    case start
+    /// Before a key, or at the end of the object.
+    case key(isFirst: Bool)
+    case keyText
+    case colon
+    /// Before a value.
+    case value
+    case scalar
+    case string
+    case container
+    /// Behind a value.
+    case separator
+    case end
+  }
+
+  /// The most bytes of all other members together.
+  package static let mostBytes = 1 << 20
+
+  private let member: [UInt8]
+  private var state = State.start
+  private var depth = 0
+  private var isInString = false
+  private var isEscaped = false
+  /// The key as JSON text without its quotation marks.
+  private var key: [UInt8] = []
+  private var isPayload = false
+  private var keptBytes = 0
+
+  /// The members beside the payload, in their order: the JSON text of the key without its quotation marks, and that
+  /// of the value.
+  package private(set) var others: [(key: [UInt8], value: [UInt8])] = []
+  /// Whether the member exists and is null; it then is no payload.
+  package private(set) var isNull = false
+  /// Whether the member exists and is not null.
+  package private(set) var hasPayload = false
+
+  /// - Parameter member: The name of the member.
+  package init(member: String) { self.member = Array(member.utf8) }
+
+  /// Whether the object has begun.
+  package var hasBegun: Bool { if case .start = state { false } else { true } }
+
+  /// Whether the object has ended.
+  package var hasEnded: Bool { if case .end = state { true } else { false } }
+
+  package mutating func next(
+    _ bytes: UnsafeRawBufferPointer, from offset: inout Int
+  ) throws(StreamError) -> StreamPiece? {
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      switch state {
+      case .scalar, .string, .container:
+        if let piece = try valueBytes(bytes, &offset) { return piece }
+        continue
+      case .keyText:
+        offset += 1
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+          state = .colon
+          continue
+        }
+        try keep(byte)
+        continue
+      default: break
+      }
+      if Self.isSpace(byte) {
+        offset += 1
+        continue
+      }
+      switch (state, byte) {
+      case (.start, UInt8(ascii: "{")):
+        state = .key(isFirst: true)
+      case (.key, UInt8(ascii: "\"")):
+        key.removeAll(keepingCapacity: true)
+        state = .keyText
+      case (.key(isFirst: true), UInt8(ascii: "}")), (.separator, UInt8(ascii: "}")):
+        state = .end
+        offset += 1
+        return .end
+      case (.colon, UInt8(ascii: ":")):
+        state = .value
+      case (.separator, UInt8(ascii: ",")):
+        state = .key(isFirst: false)
+      case (.value, _):
+        if let piece = begin(byte) { return piece }
+        continue
+      case (.end, _):
+        throw StreamError(.malformed, "a message is followed by more than white space")
+      case (.start, _):
+        throw StreamError(.malformed, "a message is not a JSON object")
+      default:
+        throw StreamError(
+          .malformed, "a message is not valid JSON near \(Self.shown(byte))")
+      }
+      offset += 1
+    }
+    return nil
+  }
+
+  package mutating func finish() throws(StreamError) {
+    guard !hasEnded else { return }
+    throw StreamError(.truncated, "a message ended before its JSON object")
+  }
+
+  private mutating func begin(_ byte: UInt8) -> StreamPiece? {
+    depth = 0
+    isInString = false
+    switch byte {
+    case UInt8(ascii: "{"), UInt8(ascii: "["): state = .container
+    case UInt8(ascii: "\""): state = .string
+    default: state = .scalar
+    }
+    isPayload = key == member && byte != UInt8(ascii: "n")
+    guard !isPayload else {
+      hasPayload = true
+      return .begin
+    }
+    isNull = isNull || key == member
+    others.append((key, []))
+    return nil
+  }
+
+  /// The bytes of the value in this chunk.
+  private mutating func valueBytes(
+    _ bytes: UnsafeRawBufferPointer, _ offset: inout Int
+  ) throws(StreamError) -> StreamPiece? {
+    let start = offset
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      if isInString {
+        offset += 1
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+          isInString = false
+          if depth == 0 {
+            state = .separator
+            break
+          }
+        }
+        continue
+      }
+      if case .scalar = state {
+        if Self.isSpace(byte) || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") {
+          state = .separator
+          break
+        }
+        offset += 1
+        continue
+      }
+      offset += 1
+      switch byte {
+      case UInt8(ascii: "\""): isInString = true
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      default: break
+      }
+      if depth == 0, !isInString {
+        state = .separator
+        break
+      }
+    }
+    guard offset > start else { return nil }
+    guard isPayload else {
+      try keepValue(UnsafeRawBufferPointer(rebasing: bytes[start..<offset]))
+      return nil
+    }
+    return .bytes(start..<offset)
+  }
+
+  private mutating func keepValue(_ bytes: UnsafeRawBufferPointer) throws(StreamError) {
+    keptBytes += bytes.count
+    try checkKept()
+    others[others.count - 1].value.append(contentsOf: bytes)
+  }
+
+  private mutating func keep(_ byte: UInt8) throws(StreamError) {
+    keptBytes += 1
+    try checkKept()
+    key.append(byte)
+  }
+
+  private func checkKept() throws(StreamError) {
+    guard keptBytes <= Self.mostBytes else {
+      throw StreamError(
+        .tooLarge,
+        "the members of a message beside its payload are longer than \(Self.mostBytes) bytes")
+    }
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+  }
+
+  private static func shown(_ byte: UInt8) -> String {
+    (0x21...0x7E).contains(byte) ? "`\(Character(Unicode.Scalar(byte)))`" : "the byte \(byte)"
+  }
+}

@@ -1,0 +1,171 @@
+/// Splits server-sent events into the payloads of a subscription, as "distinct connections" of graphql-sse.
+///
+/// Events named `next`, and those without a name, are payloads; `complete` ends the operation. Comments, other
+/// fields and events of other names are ignored.
+///
+/// - https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+/// - https://the-guild.dev/graphql/sse
+package struct EventStreamSplitter: StreamSplitter {
+  private enum State {
+    /// At a possible byte order mark, with the number of its bytes that were found.
+    case mark(Int)
+    case lineStart
+    case name
+    /// After the colon, at a possible space.
+    case space
+    case data, event, ignored
+  }
+
+  private enum Event {
+    case next, complete, other
+  }
+
+  private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+  /// Names of fields and events that are longer are unknown.
+  private static let longestName = 16
+  private static let lineFeed = UInt8(ascii: "\n")
+  private static let carriageReturn = UInt8(ascii: "\r")
+
+  private var state = State.mark(0)
+  /// The name of the field or the value of the field `event`, as far as it was read.
+  private var text: [UInt8] = []
+  private var event: Event?
+  private var hasPayload = false
+  private var isComplete = false
+  private var isAfterCarriageReturn = false
+
+  package init() {}
+
+  package mutating func next(
+    _ bytes: UnsafeRawBufferPointer, from offset: inout Int
+  ) throws(StreamError) -> StreamPiece? {
+    while offset < bytes.count, !isComplete {
+      let byte = bytes[offset]
+      if isAfterCarriageReturn {
+        isAfterCarriageReturn = false
+        if byte == Self.lineFeed {
+          offset += 1
+          continue
+        }
+      }
+      switch state {
+      case .mark(let count):
+        if byte == Self.mark[count] {
+          offset += 1
+          state = count == 2 ? .lineStart : .mark(count + 1)
+        } else {
+          guard count == 0 else {
+            throw StreamError(
+              .malformed, "the event stream begins with a part of a byte order mark")
+          }
+          state = .lineStart
+        }
+      case .lineStart:
+        if endsLine(byte, &offset) {
+          if let piece = dispatch() { return piece }
+        } else {
+          text.removeAll(keepingCapacity: true)
+          state = .name
+        }
+      case .name:
+        if byte == UInt8(ascii: ":") {
+          offset += 1
+          state = .space
+        } else if endsLine(byte, &offset) {
+          // A field without a value has an empty one.
+          let piece = beginValue()
+          try endValue()
+          if let piece { return piece }
+        } else {
+          offset += 1
+          if text.count <= Self.longestName { text.append(byte) }
+        }
+      case .space:
+        if byte == UInt8(ascii: " ") { offset += 1 }
+        if let piece = beginValue() { return piece }
+      case .data:
+        let end = Self.lineEnd(bytes, offset)
+        guard end == offset else {
+          defer { offset = end }
+          if event == nil || event == .next { return .bytes(offset..<end) }
+          continue
+        }
+        _ = endsLine(byte, &offset)
+        state = .lineStart
+      case .event:
+        if endsLine(byte, &offset) {
+          try endValue()
+        } else {
+          offset += 1
+          if text.count <= Self.longestName { text.append(byte) }
+        }
+      case .ignored:
+        offset = Self.lineEnd(bytes, offset)
+        if offset < bytes.count, endsLine(bytes[offset], &offset) { state = .lineStart }
+      }
+    }
+    return nil
+  }
+
+  package mutating func finish() throws(StreamError) {
+    guard !isComplete else { return }
+    throw StreamError(
+      .truncated,
+      hasPayload
+        ? "the event stream ended inside an event"
+        : "the event stream ended without the event `complete`")
+  }
+
+  /// Consumes the end of a line, if there is one here: CR, LF or CRLF.
+  private mutating func endsLine(_ byte: UInt8, _ offset: inout Int) -> Bool {
+    guard byte == Self.lineFeed || byte == Self.carriageReturn else { return false }
+    offset += 1
+    isAfterCarriageReturn = byte == Self.carriageReturn
+    return true
+  }
+
+  private static func lineEnd(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
+    var end = start
+    while end < bytes.count, bytes[end] != lineFeed, bytes[end] != carriageReturn { end += 1 }
+    return end
+  }
+
+  private mutating func beginValue() -> StreamPiece? {
+    if text.elementsEqual("data".utf8) {
+      state = .data
+      guard event == nil || event == .next else { return nil }
+      // Several lines of data are one value with line feeds in between.
+      if hasPayload { return .held([Self.lineFeed]) }
+      hasPayload = true
+      return .begin
+    }
+    state = text.elementsEqual("event".utf8) ? .event : .ignored
+    text.removeAll(keepingCapacity: true)
+    return nil
+  }
+
+  private mutating func endValue() throws(StreamError) {
+    defer { state = .lineStart }
+    guard case .event = state else { return }
+    event =
+      text.isEmpty || text.elementsEqual("next".utf8) || text.elementsEqual("message".utf8)
+      ? .next : text.elementsEqual("complete".utf8) ? .complete : .other
+    if hasPayload, event != .next {
+      throw StreamError(
+        .malformed, "the name of an event follows its data; it must precede them")
+    }
+  }
+
+  /// Ends the event at an empty line.
+  private mutating func dispatch() -> StreamPiece? {
+    defer {
+      event = nil
+      hasPayload = false
+    }
+    if event == .complete {
+      isComplete = true
+      return .complete
+    }
+    return hasPayload ? .end : nil
+  }
+}
