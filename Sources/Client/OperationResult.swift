@@ -21,6 +21,9 @@ public struct OperationResult<Value: Sendable>: Sendable {
   public var staleness: Staleness? { response.staleness }
   /// The `extensions` of the response.
   public var extensions: JSONObject? { response.extensions }
+  /// For an element of a subscription that is no event: events since that time may be missing. `nil` for results and
+  /// events.
+  public var gap: SubscriptionGap? { response.gap }
   /// Status and header fields of the HTTP response; `nil` for a result of the cache.
   public var http: HTTPResponse? { response.http }
 }

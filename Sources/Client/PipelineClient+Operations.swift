@@ -56,6 +56,49 @@ extension PipelineClient {
       }, convert: converting(operationName, onErrors))
   }
 
+  /// Subscribes to events: the sequence has an element for each event until the server completes the
+  /// subscription or the iterator is released.
+  ///
+  /// ```swift
+  /// for try await event in client.subscribe("subscription { priceChanged { price } }", as: Price.self) {
+  ///   if let gap = event.gap { print("events since \(gap.since) may be missing") }
+  ///   print(event.data?.priceChanged.price ?? "no data")
+  /// }
+  /// ```
+  ///
+  /// The records of each event are written to the store before it is delivered, so watched queries
+  /// follow. With `max-retry` in the pipeline, a lost connection is opened again, and an element with
+  /// ``OperationResult/gap`` precedes the next event. A slow reader slows the connection.
+  ///
+  /// - Parameters:
+  ///   - document: The text of the GraphQL document, with a subscription.
+  ///   - variables: The variables, checked against their declared types.
+  ///   - operationName: The name of the subscription; needed if the document has several operations.
+  ///   - cachePolicy: How the subscription uses the cache; `nil`, the default, writes events to it.
+  ///   - onErrors: How GraphQL errors of an event are handled; by default the event has them.
+  ///   - type: The type of the data: a type of the program, `JSONValue` (the default), `Data` or
+  ///     `[UInt8]`.
+  /// - Returns: The events; the subscription starts when the first one is read.
+  public func subscribe<Value: Decodable & Sendable>(
+    _ document: String, variables: JSONObject = [:], operationName: String? = nil,
+    cachePolicy: CachePolicy? = nil, onErrors: GraphQLErrorHandling = .partial,
+    as type: Value.Type = JSONValue.self
+  ) -> OperationResults<Value> {
+    OperationResults(
+      begin: { [self] in
+        let request = GraphQLRequest(
+          try prepare(document, variables: variables, operationName: operationName),
+          cachePolicy: cachePolicy)
+        guard request.operationType == .subscription else {
+          throw ChainError(
+            .request, .invalidRequest,
+            "cannot subscribe to \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
+            delivery: .notSent)
+        }
+        return runner.execute(request)
+      }, convert: converting(operationName, onErrors))
+  }
+
   /// Watches a query: returns its first result, and a new one whenever a field that the result
   /// depends on has changed in the store.
   ///

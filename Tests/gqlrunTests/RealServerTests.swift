@@ -115,10 +115,30 @@ struct RealServerTests {
     #expect(result.errors.contains("404 Not Found"), "\(result)")
   }
 
-  @Test("what is not supported yet is told: subscriptions, and answers in parts")
+  @Test(
+    "the events of a subscription, a line each",
+    arguments: ["text/event-stream", "multipart/mixed;subscriptionSpec=1.0"])
+  func events(_ type: String) async throws {
+    let document = "subscription S($fail: Int) { ticks(count: 4, intervalMs: 1, failAt: $fail) }"
+    let complete = try await run("/graphql", document, "-H", "Accept: \(type)")
+    #expect(
+      complete.output
+        == (0..<4).map { "{\"data\":{\"ticks\":\($0)}}\n" }.joined(), "\(complete)")
+    #expect(complete.status == 0 && complete.errors == "", "\(complete)")
+    let failed = try await run("/graphql", document, "-H", "Accept: \(type)", "--var", "fail=1")
+    #expect(failed.status == 4 && failed.errors.contains("tick failed"), "\(failed)")
+    let first = try await run("/graphql", document, "-H", "Accept: \(type)", "--first", "2")
+    #expect(first.status == 0 && first.output.hasSuffix("{\"data\":{\"ticks\":1}}\n"), "\(first)")
+  }
+
+  @Test("a subscription that is refused is a result with errors")
+  func refusedSubscription() async throws {
+    let refused = try await run("/graphql", "subscription { nope }")
+    #expect(refused.status == 4 && refused.output.contains("Cannot query field"), "\(refused)")
+  }
+
+  @Test("responses in parts are not supported yet, and refused")
   func unsupported() async throws {
-    let subscription = try await run("/graphql", "subscription S { ticks }")
-    #expect(subscription.status == 65 && subscription.errors.contains("S is a subscription"))
     let deferred = try await run(
       "/graphql", "{ feed(first: 1) { edges { node { id ... @defer { slowBody(ms: 1) } } } } }")
     #expect(deferred.status == 1 && deferred.output == "", "\(deferred)")

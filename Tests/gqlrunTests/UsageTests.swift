@@ -97,7 +97,10 @@ struct UsageTests {
       "two.graphql", 65, "2 operations (\"A\", \"B\"); name the one to run with --operation"),
     Expectation(
       "two.graphql --operation b", 65, "no operation \"b\"", "it has the operations \"A\", \"B\""),
-    Expectation("subscription.graphql", 65, "Ticks is a subscription", "queries and mutations"),
+    Expectation("country.graphql --var code=PT --first 1", 64, "--first", "it ends subscriptions"),
+    Expectation("country.graphql --var code=PT --for 1s", 64, "--for", "it ends subscriptions"),
+    Expectation("subscription.graphql --first 0", 64, "--first 0", "from 1"),
+    Expectation("subscription.graphql --for 10", 64, "--for", "10"),
     Expectation("country.graphql", 65, "\"$code\" of type ID! is required", "--var code=VALUE"),
     Expectation("country.graphql --var code:=null", 65, "expected ID!, found null"),
     Expectation("country.graphql --var code=null", 65, "expected ID!, found null"),

@@ -80,7 +80,10 @@ extension Attempt {
         let next = NextGraphQL { [self] request in
           // Reading the first result here runs the interceptors below with the task-local values
           // that the interceptor above has set around its call.
-          await run(numbered(request), from: index + 1).withFirstResultRead()
+          // The first event of a subscription may be hours away.
+          let stream = await run(numbered(request), from: index + 1)
+          return request.operationType == .subscription
+            ? stream : await stream.withFirstResultRead()
         }
         return try await step.interceptor.intercept(
           request, context: context(step.id, request), next: next)
@@ -235,6 +238,7 @@ extension Attempt {
       throw error.located(in: request)
     }
     let firstByte = services.clock.now() - sent
+    state.hasConnected()
     let keeps = policy.writesCache
     let target = keeps ? try await writeTarget(request) : nil
     let results = try await parser.interceptor.parse(

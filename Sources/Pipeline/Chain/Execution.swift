@@ -1,4 +1,5 @@
 import GQLRunCache
+import GQLRunLanguage
 import GQLRunSupport
 import Logging
 
@@ -17,14 +18,21 @@ final class Execution: Sendable {
     var number = 1
     var retryCause: (any Error)?
     var hasEnded = false
+    /// Whether the current attempt has delivered an event.
+    var hasEvents = false
+    /// The time from which events of a subscription are missing, until the caller knows it.
+    var gap: SubscriptionGap?
   }
 
+  /// The request as the caller made it.
+  private let original: GraphQLRequest
   private let routes: Routes
   /// A separate object, so that attempts do not retain the execution that retains them.
   private let state = ExecutionState()
   private let progress: Locked<Progress>
 
   init(_ request: GraphQLRequest, routes: Routes) {
+    original = request
     progress = Locked(Progress(request: request))
     self.routes = routes
   }
@@ -37,11 +45,14 @@ final class Execution: Sendable {
     while !progress.withLock({ $0.hasEnded }) {
       do {
         let (attempt, stream) = await current()
+        if let gap = takeGap() { return GraphQLResponse(source: .server, gap: gap) }
         guard let response = try await stream.next() else {
           await end()
           return nil
         }
-        return try await deliver(response, attempt)
+        let delivered = try await deliver(response, attempt)
+        if isSubscription { progress.withLock { $0.hasEvents = true } }
+        return delivered
       } catch let retry as ChainRetry {
         await state.rollBackOpenWrites()
         do {
@@ -84,6 +95,15 @@ final class Execution: Sendable {
 
   private func restart(_ retry: ChainRetry) throws {
     try progress.withLock { progress in
+      if isSubscription {
+        let wasConnected = state.takeConnected()
+        if progress.gap == nil, wasConnected || progress.hasEvents {
+          progress.gap = SubscriptionGap(
+            since: routes.services.secondsSince1970(), cause: retry.cause)
+        }
+        // What worked may be tried as often again.
+        if progress.hasEvents { return restartAnew(&progress, retry) }
+      }
       guard progress.number < Self.maximumAttempts else {
         throw ChainError(
           .chain, .tooManyAttempts,
@@ -95,6 +115,26 @@ final class Execution: Sendable {
       progress.request = retry.request
       progress.retryCause = retry.cause
       progress.stream = nil
+    }
+  }
+
+  private var isSubscription: Bool { original.operationType == .subscription }
+
+  /// Begins again with the first attempt of the request.
+  private func restartAnew(_ progress: inout Progress, _ retry: ChainRetry) {
+    progress.number = 1
+    progress.request = original
+    progress.retryCause = retry.cause
+    progress.stream = nil
+    progress.hasEvents = false
+  }
+
+  /// What the caller has to know, once the subscription is connected again.
+  private func takeGap() -> SubscriptionGap? {
+    guard isSubscription else { return nil }
+    return progress.withLock { progress in
+      guard progress.gap != nil, state.takeConnected() else { return nil }
+      return progress.gap.take()
     }
   }
 

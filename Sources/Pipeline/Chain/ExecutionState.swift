@@ -8,6 +8,7 @@ import Synchronization
 /// several dozen of them per request.
 final class ExecutionState: Sendable {
   private let hasConsultedCache = Atomic(false)
+  private let isConnected = Atomic(false)
   private let writes = Locked<[TrackedWrite]>([])
 
   /// `true` for the first call only: `cache-and-network` reads the cache once, however many retries
@@ -16,8 +17,18 @@ final class ExecutionState: Sendable {
     !hasConsultedCache.exchange(true, ordering: .acquiringAndReleasing)
   }
 
+  /// Notes that a response has begun.
+  func hasConnected() { isConnected.store(true, ordering: .releasing) }
+
+  /// Whether a response has begun since the last call.
+  func takeConnected() -> Bool { isConnected.exchange(false, ordering: .acquiringAndReleasing) }
+
   func add(_ write: TrackedWrite) {
-    writes.withLock { $0.append(write) }
+    writes.withLock { writes in
+      // A subscription has any number of writes, one after the other.
+      writes.removeAll { $0.hasEnded }
+      writes.append(write)
+    }
   }
 
   /// Rolls back every write that was neither committed nor rolled back.
@@ -43,6 +54,9 @@ final class TrackedWrite: PendingCacheWrite {
 
   /// The changes of the commit; `nil` if there was none.
   var summary: WriteSummary? { content.withLock { $0.summary } }
+
+  /// Whether it was committed or rolled back.
+  var hasEnded: Bool { content.withLock { $0.base == nil } }
 
   init(_ base: any PendingCacheWrite, request: GraphQLRequest) {
     content = Locked(Content(base: base))

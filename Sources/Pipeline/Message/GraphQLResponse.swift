@@ -26,6 +26,7 @@ public struct GraphQLResponse: Sendable {
     var pendingWrite: (any PendingCacheWrite)?
     var staleness: Staleness?
     var writeSummary: WriteSummary?
+    var gap: SubscriptionGap?
   }
 
   private var parts: Shareable<Parts>
@@ -95,6 +96,19 @@ public struct GraphQLResponse: Sendable {
     _modify { yield &parts.value.writeSummary }
   }
 
+  /// For an element of a subscription that is no event: the connection was lost and is open again, and events may be
+  /// missing. `nil` for results and events.
+  public var gap: SubscriptionGap? {
+    _read { yield parts.value.gap }
+    _modify { yield &parts.value.gap }
+  }
+
+  /// Creates the element that announces a gap.
+  init(source: Source, gap: SubscriptionGap) {
+    self.init(source: source)
+    self.gap = gap
+  }
+
   /// Creates a result, for interceptors that answer requests themselves.
   ///
   /// - Parameters:
@@ -117,6 +131,24 @@ public struct GraphQLResponse: Sendable {
       Parts(
         source: source, data: data, errors: errors, extensions: extensions, http: http,
         timing: timing, attempt: attempt, context: context, pendingWrite: pendingWrite))
+  }
+}
+
+/// A time in which events of a subscription may have been missed.
+public struct SubscriptionGap: Sendable {
+  /// The time at which the connection was lost, in seconds since 1970.
+  public var since: Double
+  /// Why the connection was lost; `nil` if it is not known.
+  public var cause: (any Error)?
+
+  /// Creates the description of a gap.
+  ///
+  /// - Parameters:
+  ///   - since: The time at which the connection was lost, in seconds since 1970.
+  ///   - cause: Why the connection was lost.
+  public init(since: Double, cause: (any Error)? = nil) {
+    self.since = since
+    self.cause = cause
   }
 }
 

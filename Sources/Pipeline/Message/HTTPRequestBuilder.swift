@@ -19,6 +19,14 @@ struct HTTPRequestBuilder {
 
   private static let postFields: HTTPFields = [.contentType: "application/json"]
 
+  /// The media types of results, and those of event streams, which only subscriptions accept: some servers would
+  /// answer a query with them. A compressed event stream may be delayed by its compression.
+  private static let accept = "application/graphql-response+json, application/json;q=0.9"
+  private static let eventFields: HTTPFields = [
+    .contentType: "application/json", .acceptEncoding: "identity",
+    .accept: "text/event-stream, multipart/mixed;subscriptionSpec=1.0, \(accept)",
+  ]
+
   func message(for request: GraphQLRequest) -> HTTPRequestMessage {
     let wanted = request.method ?? endpoint.method
     if wanted == .get, request.operationType == .query {
@@ -30,9 +38,10 @@ struct HTTPRequestBuilder {
 
   private func post(_ request: GraphQLRequest) -> HTTPRequestMessage {
     let added = request.additionalHeaders
+    let fields = request.operationType == .subscription ? Self.eventFields : Self.postFields
     return HTTPRequestMessage(
-      head: added.isEmpty
-        ? plainPost : Self.head(.post, endpoint.path, Self.postFields, endpoint, added),
+      head: added.isEmpty && request.operationType != .subscription
+        ? plainPost : Self.head(.post, endpoint.path, fields, endpoint, added),
       body: body(of: request))
   }
 
@@ -66,7 +75,7 @@ struct HTTPRequestBuilder {
     _ additional: HTTPFields
   ) -> HTTPRequest {
     var fields = fields
-    fields[.accept] = "application/graphql-response+json, application/json;q=0.9"
+    if fields[.accept] == nil { fields[.accept] = accept }
     for added in [endpoint.headers, additional] {
       for name in Set(added.map(\.name)) {
         fields[fields: name] = added[fields: name]

@@ -33,6 +33,11 @@ public struct FetchPlugin: Plugin {
   @Option(.milliseconds(1) ... .seconds(3_600), "Longest time without data from the server")
   var idleTimeout = Duration.seconds(30)
   @Option(
+    .milliseconds(1) ... .seconds(86_400),
+    "Longest time without a byte from the server during a subscription; heartbeats count. A "
+      + "subscription has no limit of its whole time and size")
+  var eventTimeout = Duration.seconds(300)
+  @Option(
     ByteSize(bytes: 1)...ByteSize(bytes: 1 << 50), "Size limit of a body, after decompression")
   var maxBody = ByteSize.gibibytes(1)
   @Option(
@@ -160,7 +165,8 @@ public struct FetchPlugin: Plugin {
     return [
       .fetch(
         FetchInterceptor(
-          limits: limits, redirects: RedirectPolicy(scope: redirects, maximum: maxRedirects)))
+          limits: limits, eventTimeout: eventTimeout,
+          redirects: RedirectPolicy(scope: redirects, maximum: maxRedirects)))
     ]
   }
 
@@ -186,7 +192,18 @@ public struct FetchPlugin: Plugin {
 
 private struct FetchInterceptor: HTTPInterceptor {
   let limits: HTTPLimits
+  let eventTimeout: Duration
   let redirects: RedirectPolicy
+
+  private func limits(of context: ChainContext) -> HTTPLimits {
+    guard context.operationType == .subscription else { return limits }
+    var limits = limits
+    limits.total = .seconds(100 * 365 * 86_400)
+    limits.idle = eventTimeout
+    limits.bodyBytes = ByteSize(bytes: .max)
+    limits.minimumThroughput = ByteSize(bytes: 0)
+    return limits
+  }
 
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
@@ -194,7 +211,8 @@ private struct FetchInterceptor: HTTPInterceptor {
     let clock = context.services.clock
     let start = clock.now()
     var request = request
-    var limits = limits
+    let given = limits(of: context)
+    var limits = given
     var hops = 0
     while true {
       let response = try await send(request, limits, context)
@@ -210,7 +228,7 @@ private struct FetchInterceptor: HTTPInterceptor {
         hops += 1
         request = following
         // The time limit covers all redirects together.
-        limits.total = max(self.limits.total - (clock.now() - start), .milliseconds(1))
+        limits.total = max(given.total - (clock.now() - start), .milliseconds(1))
       }
     }
   }

@@ -31,6 +31,11 @@ public struct ParsePlugin: Plugin {
       + "forbids is an error")
   var checkShape = false
 
+  @Option(
+    ByteSize(bytes: 1 << 10)...ByteSize(bytes: 1 << 40), "Size limit of one event of a subscription"
+  )
+  var maxEvent = ByteSize.mebibytes(64)
+
   /// Creates the plugin with the defaults of its options.
   public init() {}
 
@@ -53,7 +58,8 @@ public struct ParsePlugin: Plugin {
         ParseInterceptor(
           limits: ResponseLimits(
             json: JSONLimits(maxDepth: Int32(maxDepth), maxStringBytes: maxString.bytes),
-            maxOpaqueBytes: maxString.bytes), checksShape: checkShape))
+            maxOpaqueBytes: maxString.bytes), checksShape: checkShape,
+          maxEventBytes: maxEvent.bytes))
     ]
   }
 }
@@ -61,12 +67,16 @@ public struct ParsePlugin: Plugin {
 private struct ParseInterceptor: ResponseParsingInterceptor {
   let limits: ResponseLimits
   let checksShape: Bool
+  let maxEventBytes: Int
 
   func parse(
     _ response: HTTPResponseMessage, for request: GraphQLRequest,
     target: CacheWriteTarget?, context: ChainContext
   ) async throws -> ResponseStream {
-    try await ResponseCheck.requireJSON(response, location: context.entryID)
+    let framing = try EventFraming(of: response, for: request, location: context.entryID)
+    if framing == nil {
+      try await ResponseCheck.requireJSON(response, location: context.entryID)
+    }
     var options = ResponseNormalizer.Options()
     options.limits = limits
     options.checksShape = checksShape
@@ -77,68 +87,11 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       options.writesRoots = target.writesRoots
       options.goesOnWithoutStore = !target.isRequired
     }
-    let operation = try request.preparedOperation(context)
-    let parsed = try await read(
-      response, operation, store: target?.store, options: options, location: context.entryID)
-    if let failure = parsed.storeFailure {
-      context.services.logger.log(
-        level: failure.code == .readOnly ? .debug : .warning,
-        "the result was not stored: \(failure)", metadata: ["operation": "\(request.label)"])
-    }
-    for diagnostic in parsed.diagnostics {
-      context.services.logger.debug("\(diagnostic)")
-    }
-    for warning in parsed.warnings { context.services.logger.warning("\(warning)") }
-    let result = GraphQLResponse(
-      source: .server, data: parsed.data,
-      errors: parsed.errors.map { GraphQLError($0).located(in: operation, sentBy: request) },
-      extensions: parsed.extensions, http: response.head,
-      timing: ResponseTiming(receivedBytes: parsed.statistics.bytes), pendingWrite: parsed.write)
-    guard !result.errors.isEmpty || result.extensions != nil else { return ResponseStream(result) }
-    return ResponseStream(
-      context.services.secrets.hiding(with: response.secrets).response(result))
-  }
-
-  private func read(
-    _ response: HTTPResponseMessage, _ operation: PreparedOperation, store: (any RecordStore)?,
-    options: ResponseNormalizer.Options, location: String
-  ) async throws -> NormalizedResponse {
-    var normalizer: ResponseNormalizer?
-    do {
-      let reading = try ResponseNormalizer(operation, store: store, options: options)
-      normalizer = reading
-      for try await chunk in response.body {
-        try chunk.withUnsafeBytes { try reading.feed($0) }
-        if reading.needsFlush { try await reading.flush() }
-      }
-      return try await reading.finish()
-    } catch {
-      await normalizer?.abandon()
-      guard let error = error as? CacheError else { throw error }
-      if error.code == .cancelled { throw CancellationError() }
-      throw failure(error, response, location)
-    }
-  }
-
-  private func failure(
-    _ error: CacheError, _ response: HTTPResponseMessage, _ location: String
-  ) -> ChainError {
-    let http = ChainError.HTTPFailure(
-      status: response.head.status.code, headers: response.head.headerFields)
-    switch error.code {
-    case .truncatedResponse:
-      return ChainError(
-        .transport, .truncatedResponse, error.message, entry: location, delivery: .answered)
-    case .invalidJSON, .malformedResponse, .unexpectedShape:
-      return ChainError(
-        .transport, .malformedResponse,
-        "\(error.message); the server answered \(ResponseCheck.describe(response.head))",
-        entry: location, http: http, delivery: .answered)
-    default:
-      return ChainError(
-        .cache, .cacheWriteFailed,
-        "the records of the response could not be stored", entry: location,
-        cause: error)
-    }
+    let results = ResultReader(
+      operation: try request.preparedOperation(context), request: request, head: response.head,
+      secrets: response.secrets, store: target?.store, options: options, context: context)
+    guard let framing else { return ResponseStream(try await results.read(response.body)) }
+    let events = EventReader(response.body, framing, results, maxEventBytes: maxEventBytes)
+    return ResponseStream(pull: { try await events.next() })
   }
 }

@@ -63,7 +63,7 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
       guard mayWait.withLock({ $0 }) else {
         let response = try await stream.next()
         mayWait.withLock {
-          $0 = response?.source == .cache || sent.operationType == .subscription
+          $0 = response?.source == .cache && sent.operationType != .subscription
         }
         return response
       }

@@ -57,6 +57,7 @@ struct RunCommand: AsyncParsableCommand {
   )
   var checkShape = false
 
+  @OptionGroup var subscriptionOptions: SubscriptionOptions
   @OptionGroup var outputOptions: OutputOptions
   @OptionGroup var recordingOptions: RecordingOptions
 
@@ -82,12 +83,7 @@ struct RunCommand: AsyncParsableCommand {
       var operation = try operationOptions.prepare(
         document, pipeline: pipeline, isSent: true)
       operation.checksShape = checkShape
-      guard operation.type != .subscription else {
-        throw Failure(
-          .badInput,
-          "\(Input.label(document)): \(operation.name ?? "the operation") is a subscription; gqlrun \(Version.current) "
-            + "runs queries and mutations")
-      }
+      try subscriptionOptions.check(operation)
       let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
       let recorder = recordingOptions.recorder(KnownSecrets())
       let client = try await PipelineClient.open(
@@ -96,7 +92,12 @@ struct RunCommand: AsyncParsableCommand {
       let errorCount: Int
       do {
         errorCount = try await client.shutdown { client in
-          try await Interruption.run { [operation] in try await execute(operation, named, client) }
+          let limit = EventLimit(subscriptionOptions)
+          return try await Interruption.run(
+            for: subscriptionOptions.limit?.duration, onLimit: { limit.end() }
+          ) { [operation] in
+            try await execute(operation, named, client, limit)
+          }
         }
       } catch {
         try await recordingOptions.write(recorder)
@@ -109,19 +110,25 @@ struct RunCommand: AsyncParsableCommand {
 
   /// Writes the results of the operation; returns the number of errors of the last one.
   private func execute(
-    _ operation: PreparedOperation, _ named: [String: String], _ client: PipelineClient
+    _ operation: PreparedOperation, _ named: [String: String], _ client: PipelineClient,
+    _ limit: EventLimit
   ) async throws -> Int {
     let effective = policy ?? client.pipeline.defaultCachePolicy
     let writer = try outputOptions.writer(
-      linePerResult: effective == .cacheAndNetwork || pageOptions.isLinePerPage,
+      linePerResult: effective == .cacheAndNetwork || pageOptions.isLinePerPage
+        || operation.type == .subscription,
       isArray: pageOptions.slurp)
     let start = ContinuousClock.now
     var errorCount = 0
     var request = GraphQLRequest(operation, cachePolicy: policy)
     request.context.named = named
     for try await response in try RunPages(
-      request, pageOptions, client, name: Input.label(document))
+      request, pageOptions, client, limit, name: Input.label(document))
     {
+      if let gap = response.gap {
+        if !quiet { Terminal.warning(Terminal.safe(gap.note)) }
+        continue
+      }
       try writer.write { try response.forEachChunk($0) }
       // A later result replaces an earlier one, except pages.
       errorCount = response.errors.count + (pageOptions.paginate ? errorCount : 0)
@@ -140,6 +147,7 @@ struct RunCommand: AsyncParsableCommand {
             + Terminal.safe(error.description(in: Input.label(document))))
       }
       if verbose > 0 { summarize(response, ContinuousClock.now - start) }
+      if limit.count() { break }
     }
     try writer.finish()
     return errorCount

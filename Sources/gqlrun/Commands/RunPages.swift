@@ -50,12 +50,13 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
 
   /// - Parameter name: The document's name, for error messages.
   init(
-    _ request: GraphQLRequest, _ options: PageOptions, _ client: PipelineClient, name: String
+    _ request: GraphQLRequest, _ options: PageOptions, _ client: PipelineClient,
+    _ eventLimit: EventLimit, name: String
   ) throws {
     self.client = client
     self.request = request
     limit = options.maxPages
-    responses = client.execute(request).makeAsyncIterator()
+    responses = client.execute(request).ending(at: eventLimit).makeAsyncIterator()
     guard options.paginate, let operation = request.operation else { return }
     guard operation.type == .query else {
       throw gqlrun.Failure(

@@ -8,6 +8,30 @@ enum Interruption {
     try await run(work, onFirst: nil)
   }
 
+  /// Runs work that is cancelled after a time: `onLimit` is called first.
+  static func run<R: Sendable>(
+    for limit: Duration?, onLimit: @escaping @Sendable () -> Void,
+    _ work: @escaping @Sendable () async throws -> R
+  ) async throws -> R {
+    guard let limit else { return try await run(work) }
+    return try await run {
+      let task = Task { try await work() }
+      let timer = DispatchSource.makeTimerSource()
+      timer.schedule(deadline: .now() + limit.seconds)
+      timer.setEventHandler {
+        onLimit()
+        task.cancel()
+      }
+      timer.activate()
+      defer { timer.cancel() }
+      return try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        task.cancel()
+      }
+    }
+  }
+
   /// Runs work that can stop by itself: the first interrupt calls `onFirst`, the second exits.
   static func runGracefully<R: Sendable>(
     _ work: @escaping @Sendable () async throws -> R, onFirst: @escaping @Sendable () -> Void

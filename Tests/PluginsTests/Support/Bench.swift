@@ -197,6 +197,7 @@ struct Outcome: Sendable {
     var status: Int?
     var attempt: Int
     var staleness: Staleness?
+    var gap: Double?
   }
 
   var results: [Result] = []
@@ -209,7 +210,7 @@ struct Outcome: Sendable {
       Result(
         source: response.source, text: String(decoding: bytes, as: UTF8.self),
         errors: response.errors, status: response.http?.status.code, attempt: response.attempt,
-        staleness: response.staleness))
+        staleness: response.staleness, gap: response.gap?.since))
   }
 
   var failure: ChainError? { error as? ChainError }

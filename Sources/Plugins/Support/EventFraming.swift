@@ -1,0 +1,65 @@
+import GQLRunLanguage
+import GQLRunLive
+import GQLRunPipeline
+import HTTPTypes
+
+/// How the events of a subscription are found in the body of a response.
+enum EventFraming: Sendable {
+  /// Server-sent events: graphql-sse, "distinct connections mode".
+  case eventStream
+  /// Parts of a multipart response, each with a member `payload`.
+  ///
+  /// https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
+  case multipart(boundary: String)
+
+  /// The framing of a response by its content type; `nil` for a response with one result.
+  init?(
+    of response: HTTPResponseMessage, for request: GraphQLRequest, location: String
+  ) throws(ChainError) {
+    guard request.operationType == .subscription else { return nil }
+    switch ResponseCheck.mediaType(response.head) {
+    case "text/event-stream":
+      self = .eventStream
+    case "multipart/mixed":
+      let type = response.head.headerFields.only(.contentType) ?? ""
+      let boundary = Self.parameter("boundary", of: type) ?? "-"
+      guard (1...70).contains(boundary.utf8.count) else {
+        throw ChainError(
+          .transport, .malformedResponse,
+          "the boundary of the multipart response has \(boundary.utf8.count) bytes; 1 to 70 are allowed",
+          entry: location, delivery: .answered)
+      }
+      self = .multipart(boundary: boundary)
+    default:
+      return nil
+    }
+  }
+
+  /// A parameter of a media type. Some servers append another media type after a comma.
+  ///
+  /// https://www.rfc-editor.org/rfc/rfc9110#section-5.6.6
+  static func parameter(_ name: String, of type: String) -> String? {
+    var rest = type.drop { $0 != ";" }
+    while rest.first == ";" {
+      rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+      let key = rest.prefix { $0 != "=" && $0 != ";" && $0 != "," }
+      rest = rest[key.endIndex...]
+      guard rest.first == "=" else { continue }
+      rest = rest.dropFirst()
+      var value = ""
+      if rest.first == "\"" {
+        rest = rest.dropFirst()
+        while let character = rest.popFirst(), character != "\"" {
+          value.append(character == "\\" ? rest.popFirst() ?? character : character)
+        }
+        rest = rest.drop { $0 != ";" && $0 != "," }
+      } else {
+        let text = rest.prefix { $0 != ";" && $0 != "," }
+        rest = rest[text.endIndex...]
+        value = String(text.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+      }
+      if key.lowercased() == name { return value }
+    }
+    return nil
+  }
+}

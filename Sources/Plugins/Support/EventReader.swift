@@ -1,0 +1,161 @@
+import GQLRunCache
+import GQLRunLive
+import GQLRunPipeline
+
+/// Reads the events of a subscription: each one into records and into the caller's data, while it arrives.
+///
+/// Nothing is read ahead: a slow caller slows the connection.
+actor EventReader {
+  private struct OpenEvent {
+    let normalizer: ResponseNormalizer
+    var bytes = 0
+  }
+
+  private let body: HTTPBody
+  private let results: ResultReader
+  private let maxEventBytes: Int
+  private var splitter: any StreamSplitter
+  /// Finds the payload in each part; `nil` if events are payloads themselves.
+  private var envelope: EnvelopeSplitter?
+  private let hasEnvelopes: Bool
+  private var chunk: any BodyChunk = []
+  private var offset = 0
+  /// The rest of the current piece of a part, as positions in the chunk or as separate bytes.
+  private var part: (bytes: any BodyChunk, range: Range<Int>)?
+  private var event: OpenEvent?
+  private var isComplete = false
+
+  init(
+    _ body: HTTPBody, _ framing: EventFraming, _ results: ResultReader, maxEventBytes: Int
+  ) {
+    self.body = body
+    self.results = results
+    self.maxEventBytes = maxEventBytes
+    switch framing {
+    case .eventStream:
+      splitter = EventStreamSplitter()
+      hasEnvelopes = false
+    case .multipart(let boundary):
+      splitter = MultipartSplitter(boundary: boundary)
+      hasEnvelopes = true
+    }
+  }
+
+  /// The next event, or `nil` after the last one.
+  func next() async throws -> GraphQLResponse? {
+    do {
+      return try await read()
+    } catch {
+      isComplete = true
+      await event?.normalizer.abandon()
+      event = nil
+      throw results.describe(error)
+    }
+  }
+
+  private func read() async throws -> GraphQLResponse? {
+    while !isComplete {
+      if let result = try await readPart() { return result }
+      let piece = try chunk.withUnsafeBytes { bytes throws(StreamError) in
+        try splitter.next(bytes, from: &offset)
+      }
+      switch piece {
+      case nil:
+        try await readChunk()
+      case .begin:
+        if hasEnvelopes { envelope = EnvelopeSplitter(member: "payload") } else { try begin() }
+      case .bytes(let range):
+        if hasEnvelopes { part = (chunk, range) } else { try await feed(chunk, range) }
+      case .held(let bytes):
+        if hasEnvelopes {
+          part = (bytes, bytes.indices)
+        } else {
+          try await feed(bytes, bytes.indices)
+        }
+      case .end:
+        guard hasEnvelopes else { return try await end() }
+        // A part without a message keeps the connection alive.
+        if let open = envelope, open.hasBegun, !open.hasEnded { try envelope?.finish() }
+        envelope = nil
+      case .complete:
+        isComplete = true
+      }
+    }
+    return nil
+  }
+
+  private func readChunk() async throws {
+    var iterator = body.makeAsyncIterator()
+    guard let next = try await iterator.next() else {
+      try splitter.finish()
+      isComplete = true
+      return
+    }
+    chunk = next
+    offset = 0
+  }
+
+  /// Reads the message in a part, which is `{}`, `{"payload": …}` or `{"payload": null, "errors": […]}`.
+  private func readPart() async throws -> GraphQLResponse? {
+    while let (bytes, range) = part, envelope != nil {
+      var position = 0
+      let piece = try bytes.withUnsafeBytes { bytes throws(StreamError) in
+        try envelope?.next(UnsafeRawBufferPointer(rebasing: bytes[range]), from: &position)
+      }
+      let rest = range.lowerBound + position..<range.upperBound
+      part = rest.isEmpty && piece == nil ? nil : (bytes, rest)
+      switch piece {
+      case .begin: try begin()
+      case .bytes(let found):
+        try await feed(
+          bytes, range.lowerBound + found.lowerBound..<range.lowerBound + found.upperBound)
+      case .end:
+        // The event is complete, although the next boundary may not have arrived.
+        if let result = try await endMessage() { return result }
+      case .held, .complete, nil: break
+      }
+    }
+    return nil
+  }
+
+  private func endMessage() async throws -> GraphQLResponse? {
+    if event != nil { return try await end() }
+    guard let message = envelope, message.isNull,
+      let errors = message.others.first(where: { $0.key.elementsEqual("errors".utf8) })
+    else { return nil }
+    // The subscription has failed as a whole.
+    isComplete = true
+    return try results.result(ofErrors: errors.value)
+  }
+
+  private func begin() throws {
+    event = OpenEvent(normalizer: try results.normalizer())
+  }
+
+  private func feed(_ bytes: any BodyChunk, _ range: Range<Int>) async throws {
+    guard var open = event else { return }
+    open.bytes += range.count
+    event = open
+    guard open.bytes <= maxEventBytes else {
+      throw StreamError(
+        .tooLarge,
+        "an event of the subscription is longer than \(maxEventBytes) bytes; raise `max_event` of "
+          + "the plugin `parse`")
+    }
+    let normalizer = open.normalizer
+    try bytes.withUnsafeBytes { try normalizer.feed(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    if normalizer.needsFlush { try await normalizer.flush() }
+  }
+
+  private func end() async throws -> GraphQLResponse? {
+    guard let open = event.take() else { return nil }
+    do throws(CacheError) {
+      return results.result(try await open.normalizer.finish())
+    } catch {
+      guard error.code == .truncatedResponse else { throw error }
+      // The connection goes on, so it is no loss that a retry could make good.
+      throw StreamError(
+        .malformed, "an event of the subscription is not complete: its JSON text ends too early")
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import GQLRunCache
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunLive
+import GQLRunPipeline
+import HTTPTypes
+import Logging
+
+/// Reads the results of one response: into records and into the caller's data, in one pass.
+struct ResultReader: Sendable {
+  let operation: PreparedOperation
+  let request: GraphQLRequest
+  let head: HTTPResponse
+  /// The secrets in the request, which the response may repeat.
+  let secrets: [SecretString]
+  let store: (any RecordStore)?
+  let options: ResponseNormalizer.Options
+  let context: ChainContext
+
+  /// Reads a body with one result.
+  func read(_ body: HTTPBody) async throws -> GraphQLResponse {
+    var normalizer: ResponseNormalizer?
+    do {
+      let reading = try self.normalizer()
+      normalizer = reading
+      for try await chunk in body {
+        try chunk.withUnsafeBytes { try reading.feed($0) }
+        if reading.needsFlush { try await reading.flush() }
+      }
+      return result(try await reading.finish())
+    } catch {
+      await normalizer?.abandon()
+      throw describe(error)
+    }
+  }
+
+  /// Creates the normalizer of one result.
+  func normalizer() throws(CacheError) -> ResponseNormalizer {
+    var options = options
+    if request.operationType == .subscription {
+      options.received = Int(context.services.secondsSince1970())
+    }
+    return try ResponseNormalizer(operation, store: store, options: options)
+  }
+
+  /// The result of a completely read response or event.
+  func result(_ parsed: NormalizedResponse) -> GraphQLResponse {
+    if let failure = parsed.storeFailure {
+      context.services.logger.log(
+        level: failure.code == .readOnly ? .debug : .warning,
+        "the result was not stored: \(failure)", metadata: ["operation": "\(request.label)"])
+    }
+    for diagnostic in parsed.diagnostics {
+      context.services.logger.debug("\(diagnostic)")
+    }
+    for warning in parsed.warnings { context.services.logger.warning("\(warning)") }
+    return hidingSecrets(
+      GraphQLResponse(
+        source: .server, data: parsed.data,
+        errors: parsed.errors.map { GraphQLError($0).located(in: operation, sentBy: request) },
+        extensions: parsed.extensions, http: head,
+        timing: ResponseTiming(receivedBytes: parsed.statistics.bytes), pendingWrite: parsed.write))
+  }
+
+  /// A result of errors alone, as their JSON text.
+  func result(ofErrors text: [UInt8]) throws -> GraphQLResponse {
+    let errors = try JSONValue(parsing: text).arrayValue ?? []
+    return hidingSecrets(
+      GraphQLResponse(
+        source: .server,
+        errors: errors.map { GraphQLError($0).located(in: operation, sentBy: request) }, http: head,
+        timing: ResponseTiming(receivedBytes: text.count)))
+  }
+
+  private func hidingSecrets(_ result: GraphQLResponse) -> GraphQLResponse {
+    guard !result.errors.isEmpty || result.extensions != nil else { return result }
+    return context.services.secrets.hiding(with: secrets).response(result)
+  }
+
+  /// The error of the chain for an error of the cache or of the stream.
+  func describe(_ error: any Error) -> any Error {
+    if let error = error as? StreamError { return failure(error) }
+    guard let error = error as? CacheError else { return error }
+    if error.code == .cancelled { return CancellationError() }
+    switch error.code {
+    case .truncatedResponse:
+      return transport(.truncatedResponse, error.message)
+    case .invalidJSON, .malformedResponse, .unexpectedShape:
+      return transport(
+        .malformedResponse,
+        "\(error.message); the server answered \(ResponseCheck.describe(head))")
+    default:
+      return ChainError(
+        .cache, .cacheWriteFailed, "the records of the response could not be stored",
+        entry: context.entryID, cause: error)
+    }
+  }
+
+  private func failure(_ error: StreamError) -> ChainError {
+    switch error.code {
+    case .truncated: transport(.truncatedResponse, error.message)
+    case .malformed: transport(.malformedResponse, error.message)
+    case .tooLarge: transport(.limitExceeded, error.message)
+    }
+  }
+
+  private func transport(_ code: ChainError.Code, _ message: String) -> ChainError {
+    ChainError(
+      .transport, code, message, entry: context.entryID,
+      http: code == .truncatedResponse
+        ? nil : .init(status: head.status.code, headers: head.headerFields), delivery: .answered)
+  }
+}

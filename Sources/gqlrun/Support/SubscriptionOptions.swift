@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunSupport
+
+/// The options that end a subscription.
+struct SubscriptionOptions: ParsableArguments {
+  /// A duration with a unit, such as `30s`.
+  struct Limit: ExpressibleByArgument {
+    var duration: Duration
+
+    init?(argument: String) {
+      guard let duration = try? Duration(optionText: argument), duration > .zero else { return nil }
+      self.duration = duration
+    }
+  }
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("End a subscription after this many events.", valueName: "count"))
+  var first: Int?
+
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp(
+      "End a subscription after this time, such as 30s or 5m.", valueName: "duration"))
+  var limit: Limit?
+
+  func validate() throws {
+    if let first, first < 1 {
+      throw ValidationError("cannot use --first \(first): give the number of events, from 1")
+    }
+  }
+
+  /// - Throws: ``Failure`` if an option is given that the operation does not have.
+  func check(_ operation: PreparedOperation) throws {
+    guard operation.type != .subscription else { return }
+    for (isGiven, name) in [(first != nil, "--first"), (limit != nil, "--for")] where isGiven {
+      throw Failure(.usage, "cannot use \(name) with \(operation.label): it ends subscriptions")
+    }
+  }
+}
+
+/// Ends the events of a subscription after a number of them or a time.
+final class EventLimit: Sendable {
+  private let rest: Locked<Int>
+  private let hasPassed = Locked(false)
+
+  init(_ options: SubscriptionOptions) { rest = Locked(options.first ?? .max) }
+
+  /// Whether the time is over.
+  var isOver: Bool { hasPassed.withLock { $0 } }
+
+  func end() { hasPassed.withLock { $0 = true } }
+
+  /// Counts an event. Returns whether it was the last one.
+  func count() -> Bool {
+    rest.withLock { rest in
+      rest -= 1
+      return rest <= 0
+    }
+  }
+}
+
+extension ResponseStream {
+  /// The same stream, which ends when its time is over.
+  func ending(at limit: EventLimit) -> ResponseStream {
+    mapErrors { error in
+      guard error is CancellationError, limit.isOver else { throw error }
+      return nil
+    }
+  }
+}
+
+extension SubscriptionGap {
+  /// What the user is told of a lost connection.
+  var note: String {
+    let time = Date(timeIntervalSince1970: since).formatted(.iso8601)
+    return "the connection was lost and is open again; events since \(time) may be missing"
+      + (cause.map { " (\(Failure(describing: $0).message))" } ?? "")
+  }
+}

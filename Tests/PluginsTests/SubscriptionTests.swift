@@ -1,0 +1,215 @@
+import Foundation
+import GQLRunCache
+import GQLRunPipeline
+import GQLRunPlugins
+import HTTPTypes
+import Testing
+
+/// Subscriptions over server-sent events and multipart responses, through a whole chain.
+@Suite(.timeLimit(.minutes(1))) struct SubscriptionTests {
+  private static let document = #"subscription Renamed { renamed { __typename id name } }"#
+  private static let eventStream = ["Content-Type": "text/event-stream"]
+  private static let multipart = [
+    "Content-Type": "multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json"
+  ]
+
+  private static func payload(_ id: String, _ name: String) -> String {
+    #"{"data":{"renamed":{"__typename":"User","id":"\#(id)","name":"\#(name)"}}}"#
+  }
+
+  private static func event(_ id: String, _ name: String) -> String {
+    "event: next\ndata: \(payload(id, name))\n\n"
+  }
+
+  private static let complete = "event: complete\ndata:\n\n"
+
+  private static func part(_ message: String) -> String {
+    "\r\n--graphql\r\nContent-Type: application/json\r\n\r\n\(message)"
+  }
+
+  private func subscribe(
+    _ chain: String = Bench.plain, to answers: FakeNetwork.Answer...,
+    setup: Bench.Setup = Bench.Setup(),
+    check: @Sendable (Outcome, Bench, FakeNetwork) async throws -> Void
+  ) async throws {
+    let network = FakeNetwork(answers)
+    var setup = setup
+    setup.transport = network
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      try await check(await bench.run(Self.document), bench, network)
+    }
+  }
+
+  @Test func `each event is a result, and its records are in the store`() async throws {
+    let body =
+      ": hello\n\n" + Self.event("1", "Ada") + ":\n\n" + Self.event("2", "Bo") + Self.complete
+    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
+      outcome, bench, _ in
+      #expect(outcome.error == nil)
+      #expect(outcome.texts == [Self.payload("1", "Ada"), Self.payload("2", "Bo")])
+      let dump = await bench.dump()
+      #expect(dump.contains(#""name":"Ada""#) && dump.contains(#""name":"Bo""#), "\(dump)")
+      #expect(!dump.contains("renamed"))
+    }
+  }
+
+  @Test func `parts of a multipart response are results, and empty ones are not`() async throws {
+    let body =
+      "\r\n\r\n{}" + Self.part("{}") + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#)
+      + Self.part(#"{ "extensions": {}, "payload" : \#(Self.payload("2", "Bo")) }"#) + Self.part("")
+      + "\r\n--graphql\r\n--graphql--\r\n"
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
+      outcome, _, _ in
+      #expect(outcome.error == nil)
+      #expect(outcome.texts == [Self.payload("1", "Ada"), Self.payload("2", "Bo")])
+    }
+  }
+
+  @Test func `errors of an event do not end the subscription`() async throws {
+    let body =
+      #"event: next\#ndata: {"data":null,"errors":[{"message":"once"}]}\#n\#n"#
+      + Self.event("1", "Ada") + Self.complete
+    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
+      outcome, _, _ in
+      #expect(outcome.error == nil)
+      #expect(outcome.results.map { $0.errors.map(\.message) } == [["once"], []])
+    }
+  }
+
+  @Test func `a payload of null ends the subscription with its errors`() async throws {
+    let body =
+      Self.part(#"{"payload":null,"errors":[{"message":"the router stopped"}]}"#)
+      + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
+      outcome, _, _ in
+      #expect(outcome.error == nil)
+      #expect(outcome.results.map { $0.errors.map(\.message) } == [["the router stopped"]])
+    }
+  }
+
+  @Test func `a response with one result is the only one`() async throws {
+    try await subscribe(to: .body(#"{"errors":[{"message":"no such field"}]}"#)) {
+      outcome, _, _ in
+      #expect(outcome.error == nil)
+      #expect(outcome.results.map { $0.errors.map(\.message) } == [["no such field"]])
+    }
+  }
+
+  @Test(arguments: [
+    ("event: next\ndata: {\"data\":\n\n", "not complete", false),
+    ("event: next\ndata: nonsense\n\n", "not valid JSON", false),
+    ("event: next\ndata:\n\n", "empty", false),
+    (event("1", "Ada"), "without the event `complete`", true),
+    (event("1", "Ada") + "event: next\ndata: {", "inside an event", true),
+    ("data: {}\nevent: complete\n\n", "must precede", false),
+  ]) func `what is no event stream is an error`(_ body: String, _ message: String, _ isCut: Bool)
+    async throws
+  {
+    try await subscribe(to: .response(200, headers: Self.eventStream, body: body)) {
+      outcome, _, _ in
+      #expect(outcome.message.contains(message), "\(outcome.message)")
+      #expect(outcome.failure?.layer == .transport)
+      #expect(outcome.failure?.isTransient == isCut)
+    }
+  }
+
+  @Test(arguments: [
+    (part("[]") + "\r\n--graphql--", "not a JSON object"),
+    (part("{}"), "without its last boundary"),
+    (part(#"{"payload":{"data":{}"#) + "\r\n--graphql--", "ended"),
+    (part(#"{"payload":"text"}"#) + "\r\n--graphql--", "GraphQL response"),
+  ]) func `what is no multipart response is an error`(_ body: String, _ message: String)
+    async throws
+  {
+    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) {
+      outcome, _, _ in
+      #expect(outcome.message.contains(message), "\(outcome.message)")
+    }
+  }
+
+  @Test func `an event that is longer than the limit is an error, and its records are not kept`()
+    async throws
+  {
+    let body =
+      Self.event("1", String(repeating: "a", count: 900))
+      + Self.event("2", String(repeating: "b", count: 1_100))
+    let chain = Bench.plain.replacingOccurrences(
+      of: "- parse", with: "- parse: { max_event: 1KiB }")
+    try await subscribe(chain, to: .response(200, headers: Self.eventStream, body: body)) {
+      outcome, bench, _ in
+      #expect(outcome.results.count == 1)
+      #expect(outcome.code == .limitExceeded)
+      #expect(outcome.message.contains("longer than 1024 bytes"), "\(outcome.message)")
+      let dump = await bench.dump()
+      #expect(dump.contains("aaa") && !dump.contains("bbb"))
+    }
+  }
+
+  @Test func `only subscriptions accept event streams`() async throws {
+    let stream = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
+    try await subscribe(to: stream) { _, bench, network in
+      let fields = try #require(await network.requests.first?.head.headerFields)
+      #expect(
+        fields[.accept]
+          == "text/event-stream, multipart/mixed;subscriptionSpec=1.0, "
+          + "application/graphql-response+json, application/json;q=0.9")
+      #expect(fields[.acceptEncoding] == "identity")
+      let outcome = await bench.run()
+      #expect(outcome.code == .unexpectedContentType)
+      let query = try #require(await network.requests.last?.head.headerFields)
+      #expect(query[.accept] == "application/graphql-response+json, application/json;q=0.9")
+    }
+  }
+
+  // MARK: Lost connections
+
+  private static let retrying = "- max-retry: { max_retries: 2 }\n" + Bench.plain
+
+  /// A clock on which every delay has passed at once.
+  private static var hurried: Bench.Setup {
+    var setup = Bench.Setup()
+    setup.clock = ServiceClock(JumpingClock())
+    return setup
+  }
+
+  @Test func `a lost connection is opened again, and the gap is announced before the next event`()
+    async throws
+  {
+    try await subscribe(
+      Self.retrying, to: .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
+      .failure(.connectionFailed, .notSent),
+      .response(200, headers: Self.eventStream, body: Self.event("2", "Bo") + Self.complete),
+      setup: Self.hurried
+    ) { outcome, _, network in
+      #expect(outcome.error == nil)
+      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
+      #expect(outcome.texts.first == Self.payload("1", "Ada"))
+      #expect(outcome.texts.last == Self.payload("2", "Bo"))
+      #expect(await network.count == 3)
+    }
+  }
+
+  @Test func `the number of retries is counted anew after each event`() async throws {
+    let lost = FakeNetwork.Answer.response(
+      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
+    let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
+    try await subscribe(
+      Self.retrying, to: lost, lost, lost, lost, lost, end, setup: Self.hurried
+    ) { outcome, _, network in
+      #expect(outcome.error == nil)
+      #expect(await network.count == 6)
+      #expect(outcome.results.compactMap(\.gap).count == 5)
+    }
+  }
+
+  @Test func `a server that stays away ends the subscription`() async throws {
+    try await subscribe(
+      Self.retrying, to: .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
+      .failure(.connectionFailed, .notSent), setup: Self.hurried
+    ) { outcome, _, network in
+      #expect(outcome.code == .connectionFailed || outcome.code == .tooManyAttempts)
+      #expect(outcome.results.map(\.gap) == [nil])
+      #expect(await network.count == 4)
+    }
+  }
+}
