@@ -45,6 +45,8 @@ extension PipelineClient {
     public var decoder = JSONDecoder()
     /// Counts the bytes and connections of the transport.
     package var meter: ConnectionMeter?
+    /// Called with connections, requests and responses of the transport.
+    package var observer: (@Sendable (NetworkEvent) -> Void)?
     /// Whether the client closes a store that the program provides.
     package var closesStore = false
 

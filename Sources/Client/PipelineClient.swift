@@ -100,7 +100,7 @@ public final class PipelineClient: Service, Sendable {
       // The client traces its requests itself.
       let own = AsyncHTTPTransport(
         clock: services.clock, userAgent: configuration.userAgent, meter: configuration.meter,
-        traces: false)
+        traces: false, observer: configuration.observer)
       services.transport = own
       transport = own
     } else {

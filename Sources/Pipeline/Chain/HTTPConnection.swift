@@ -4,6 +4,9 @@ public struct HTTPConnection: Sendable, Hashable {
   public var tls = TLSSettings()
   /// The proxies; none by default.
   public var proxies = HTTPProxies()
+  /// The path of the Unix domain socket that connections are made to instead of the URL's host; `nil`
+  /// uses the network. Proxies are not used with it.
+  public var unixSocket: String?
   /// Whether HTTP/2 is used with servers that offer it over TLS. `true` by default.
   public var usesHTTP2 = true
   /// The most connections to one HTTP/1.1 server. 256 by default.
@@ -17,7 +20,7 @@ public struct HTTPConnection: Sendable, Hashable {
   public init() {}
 }
 
-/// Settings of TLS connections. The server's certificate and host name are always verified.
+/// Settings of TLS connections.
 public struct TLSSettings: Sendable, Hashable {
   /// The path of a PEM file with the trusted certificate authorities; `nil` uses those of the
   /// system.
@@ -30,6 +33,9 @@ public struct TLSSettings: Sendable, Hashable {
   ///
   /// For servers that are reached by an IP address or under another name.
   public var serverName: String?
+  /// Whether the server's certificate and host name are verified. `true` by default; without it anyone
+  /// on the network can read and change what is sent.
+  public var verifiesServer = true
   /// The lowest TLS version that is accepted. TLS 1.2 by default.
   public var minimumVersion = Version.tls12
 

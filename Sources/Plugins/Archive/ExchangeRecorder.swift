@@ -23,23 +23,22 @@ public struct RecordingTransport: HTTPTransport {
   ) async throws -> HTTPResponseMessage {
     let number = await recorder.begin(request)
     do {
-      let response = try await base.send(request, limits: limits)
+      var response = try await base.send(request, limits: limits)
       await recorder.note(response, of: number)
       let body = response.body
-      return HTTPResponseMessage(
-        head: response.head,
-        body: HTTPBody {
-          do {
-            // The iterator of a body has no state of its own.
-            var iterator = body.makeAsyncIterator()
-            let chunk = try await iterator.next()
-            await recorder.note(chunk, of: number)
-            return chunk
-          } catch {
-            await recorder.note(error, of: number)
-            throw error
-          }
-        })
+      response.body = HTTPBody {
+        do {
+          // The iterator of a body has no state of its own.
+          var iterator = body.makeAsyncIterator()
+          let chunk = try await iterator.next()
+          await recorder.note(chunk, of: number)
+          return chunk
+        } catch {
+          await recorder.note(error, of: number)
+          throw error
+        }
+      }
+      return response
     } catch {
       await recorder.note(error, of: number)
       throw error

@@ -27,11 +27,11 @@ public struct FetchPlugin: Plugin {
   @Option(
     .milliseconds(1) ... .seconds(86_400),
     "Longest time from sending the request to the last byte of the body")
-  var timeout = Duration.seconds(300)
+  package var timeout = Duration.seconds(300)
   @Option(.milliseconds(1) ... .seconds(3_600), "Time limit for connecting")
   var connectTimeout = Duration.seconds(10)
   @Option(.milliseconds(1) ... .seconds(3_600), "Longest time without data from the server")
-  var idleTimeout = Duration.seconds(30)
+  package var idleTimeout = Duration.seconds(30)
   @Option(
     .milliseconds(1) ... .seconds(86_400),
     "Longest time without a byte from the server during a subscription; heartbeats count. A "
@@ -57,17 +57,21 @@ public struct FetchPlugin: Plugin {
       + "fields are not sent to another origin")
   var redirects = RedirectPolicy.Scope.none
   @Option(1...20, "Maximum number of redirects of one request") var maxRedirects = 3
-  @Option("Requirements for TLS connections") var tls = TLS()
+  @Option("Requirements for TLS connections") package var tls = TLS()
   @Option(
     "Proxy, as http://host:port or socks5h://host:port; `environment` uses https_proxy, "
       + "http_proxy, all_proxy and no_proxy as curl does, `none` uses no proxy. TLS connections "
       + "are tunnelled (CONNECT), plain requests are sent to an HTTP proxy; the connection to the "
       + "proxy itself is not encrypted")
-  var proxy = "environment"
+  package var proxy = "environment"
   @Option(
     "Hosts that are reached without a proxy, with their subdomains, and addresses or ranges such "
       + "as 10.0.0.0/8; * for all")
   var noProxy: [String] = []
+  @Option(
+    "Unix domain socket to connect to instead of the URL's host, for endpoints with http://; no proxy "
+      + "is used with it")
+  package var unixSocket: OptionPath?
   @Option("Whether HTTP/2 is used where the server offers it") var http2 = true
   @Option(1...10_000, "Maximum number of connections to one HTTP/1.1 server")
   var maxConnections = 256
@@ -75,11 +79,15 @@ public struct FetchPlugin: Plugin {
   var keepAlive = Duration.seconds(60)
   @Option("Whether compressed bodies are requested and decompressed") var decompress = true
 
-  struct TLS: OptionSection {
+  package struct TLS: OptionSection {
     @Option("Certificates of trusted authorities (PEM), instead of the system's")
-    var caFile: OptionPath?
-    @Option("Certificate chain of this client (PEM)") var clientCertificate: OptionPath?
-    @Option("Key of that certificate (PEM)") var clientKey: OptionPath?
+    package var caFile: OptionPath?
+    @Option("Certificate chain of this client (PEM)") package var clientCertificate: OptionPath?
+    @Option("Key of that certificate (PEM)") package var clientKey: OptionPath?
+    @Option(
+      "Whether connections are used although the server's certificate cannot be verified; anyone on "
+        + "the network can then read and change what is sent")
+    package var insecure = false
     @Option(
       "Name that is requested and that the server's certificate must have, instead of the URL's "
         + "host"
@@ -87,7 +95,9 @@ public struct FetchPlugin: Plugin {
     var serverName: String?
     @Option("Oldest version of TLS that is accepted") var minVersion = TLSSettings.Version.tls12
 
-    func validate() throws(OptionError) {
+    package init() {}
+
+    package func validate() throws(OptionError) {
       if let serverName, serverName.isEmpty || !serverName.utf8.allSatisfy(Self.isHostCharacter) {
         throw $serverName.error(
           "this is not a host name",
@@ -109,6 +119,7 @@ public struct FetchPlugin: Plugin {
       settings.keyFile = clientKey?.path
       settings.serverName = serverName
       settings.minimumVersion = minVersion
+      settings.verifiesServer = !insecure
       return settings
     }
 
@@ -158,6 +169,7 @@ public struct FetchPlugin: Plugin {
     limits.minimumThroughput = minThroughput
     limits.connection.tls = tls.settings
     limits.connection.proxies = try proxies(environment)
+    limits.connection.unixSocket = unixSocket?.path
     limits.connection.usesHTTP2 = http2
     limits.connection.maximumPerHost = maxConnections
     limits.connection.keepAlive = keepAlive

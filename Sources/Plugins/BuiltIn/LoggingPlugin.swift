@@ -1,4 +1,5 @@
 public import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import Logging
 
@@ -78,7 +79,7 @@ private struct OperationLog: GraphQLInterceptor {
         let errors = count == 0 ? "" : ", \(count) GraphQL \(count == 1 ? "error" : "errors")"
         logger.log(
           level: level,
-          "← \(label) [\(response.origin)] \((clock.now() - start).milliseconds)\(errors)")
+          "← \(label) [\(response.origin)] \((clock.now() - start).shown)\(errors)")
         return response
       }
       .mapErrors { error in
@@ -163,16 +164,5 @@ private struct BodyView: Sendable {
       return "a body of \(seen.count) bytes that are not UTF-8 text"
     }
     return hiding.text(text) + note
-  }
-}
-
-extension Duration {
-  /// The duration in milliseconds: `12 ms`, or `1.3 ms` if it is shorter than ten.
-  var milliseconds: String {
-    let value =
-      Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15
-    if value >= 10 { return "\(Int(value.rounded())) ms" }
-    let tenths = Int((value * 10).rounded())
-    return "\(tenths / 10).\(tenths % 10) ms"
   }
 }

@@ -1,4 +1,5 @@
 public import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import Logging
 
@@ -162,11 +163,17 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
         throw failure
       }
       context.services.logger.info(
-        "↻ \(sent.label): retry \(attempt) of \(maxRetries) in \(delay.wait.milliseconds)",
-        metadata: ["cause": "\(failure.code.rawValue)"])
+        "↻ \(sent.label): retry \(attempt) of \(maxRetries) in \(delay.wait.shown)",
+        metadata: Self.metadata(of: failure))
       try await clock.sleep(for: delay.wait)
       throw ChainRetry(sent, cause: error)
     }
+  }
+
+  private static func metadata(of failure: ChainError) -> Logger.Metadata {
+    var metadata: Logger.Metadata = ["cause": "\(failure.code.rawValue)"]
+    if let status = failure.http?.status { metadata["status"] = "\(status)" }
+    return metadata
   }
 
   private func isTriggered(by error: ChainError) -> Bool {

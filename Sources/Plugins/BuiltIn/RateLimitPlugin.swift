@@ -1,5 +1,6 @@
 import GQLRunJSON
 public import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import Logging
 
@@ -120,7 +121,7 @@ private struct RateLimitInterceptor: HTTPInterceptor {
         }
         return cost
       case .later(let delay):
-        context.services.logger.debug("\(label): delayed by \(delay.milliseconds) (rate-limit)")
+        context.services.logger.debug("\(label): delayed by \(delay.shown) (rate-limit)")
         try await clock.sleep(for: delay)
       case .tooLong(let delay, let reason):
         throw ChainError(

@@ -21,7 +21,7 @@ public struct TimeoutPlugin: Plugin {
   @Option(
     .milliseconds(1) ... .seconds(86_400),
     "Longest time from the start of the first attempt to the last result")
-  var total = Duration.seconds(300)
+  package var total = Duration.seconds(300)
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
@@ -53,8 +53,9 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
       },
       error: ChainError(
         .transport, .timedOut,
-        "\(sent.label) took longer than \(total.optionText) in total; raise the option total of "
-          + "timeout, or request less data at a time", entry: context.entryID, delivery: .unknown))
+        "\(sent.label) took longer than \(total.optionText) in total; raise --timeout, or the "
+          + "option total of timeout, or request less data at a time", entry: context.entryID,
+        delivery: .unknown))
     let stream = try await bound.run { await next(sent) }
     // The stream already contains the first result. After a result of the server, usually only the
     // end follows, which needs no time limit.

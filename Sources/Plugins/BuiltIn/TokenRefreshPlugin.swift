@@ -90,6 +90,12 @@ public struct TokenRefreshPlugin: Plugin {
   /// Creates the plugin with the defaults of its options.
   public init() {}
 
+  /// Takes the token from an environment variable, instead of any other source.
+  package mutating func takeToken(fromVariable name: String) {
+    env = name
+    (file, command, oauth2) = (nil, nil, nil)
+  }
+
   /// May restart the chain, once per operation.
   public var traits: PluginTraits { .restarts }
 

@@ -34,11 +34,13 @@ public struct AsyncHTTPTransport: HTTPTransport {
   /// - Parameters:
   ///   - meter: Counts bytes and connections.
   ///   - traces: Whether each request is a span of the process's bootstrapped tracer.
+  ///   - observer: Called with connections, requests and responses, on the threads of the network.
   package init(
     clock: ServiceClock = ServiceClock(ContinuousClock()), userAgent: String = "gqlrun",
-    meter: ConnectionMeter?, traces: Bool = true
+    meter: ConnectionMeter?, traces: Bool = true,
+    observer: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
-    clients = Clients(meter: meter, traces: traces)
+    clients = Clients(meter: meter, traces: traces, observer: observer)
     self.clock = clock
     register = ExchangeRegister(
       clock: clock, loops: Array(HTTPClient.defaultEventLoopGroup.makeIterator()))

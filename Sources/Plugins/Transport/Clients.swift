@@ -27,6 +27,7 @@ final class Clients: Sendable {
   private let state = Locked(State())
   private let meter: ConnectionMeter?
   private let traces: Bool
+  private let observer: (@Sendable (NetworkEvent) -> Void)?
   private let names = FieldNames()
   /// The most cached origins.
   private static let maximumOrigins = 16
@@ -34,8 +35,12 @@ final class Clients: Sendable {
   /// - Parameters:
   ///   - meter: Counts bytes and connections.
   ///   - traces: Whether each request is a span of the process's bootstrapped tracer.
-  init(meter: ConnectionMeter?, traces: Bool) {
+  ///   - observer: Called with connections, requests and responses.
+  init(
+    meter: ConnectionMeter?, traces: Bool, observer: (@Sendable (NetworkEvent) -> Void)? = nil
+  ) {
     self.meter = meter
+    self.observer = observer
     self.traces = traces
   }
 
@@ -67,7 +72,7 @@ final class Clients: Sendable {
     state.clients[key] = client
     let peer = state.peers[route.peer] ?? Peer()
     state.peers[route.peer] = peer
-    return OriginClient(head, limits, route, client, peer, names)
+    return OriginClient(head, limits, route, client, peer, names, observer)
   }
 
   private func make(
@@ -100,13 +105,15 @@ final class Clients: Sendable {
       }
     }
     let passesOn = configuration.http1_1ConnectionDebugInitializer
-    configuration.http1_1ConnectionDebugInitializer = { [meter] channel in
-      [meter.map { $0.watch }, passesOn, WholeRequestHandler.add].compactMap { $0 }
+    configuration.http1_1ConnectionDebugInitializer = { [meter, observer] channel in
+      observer?(.connected(NetworkConnection(channel, http: "HTTP/1.1")))
+      return [meter.map { $0.watch }, passesOn, WholeRequestHandler.add].compactMap { $0 }
         .reduce(channel.eventLoop.makeSucceededVoidFuture()) { done, add in
           done.flatMap { add(channel) }
         }
     }
-    configuration.http2ConnectionDebugInitializer = { [meter] channel in
+    configuration.http2ConnectionDebugInitializer = { [meter, observer] channel in
+      observer?(.connected(NetworkConnection(channel, http: "HTTP/2")))
       let failsAtOnce = HTTP2ErrorHandler.add(to: channel)
       guard let meter else { return failsAtOnce }
       return failsAtOnce.flatMap { meter.watch(channel) }

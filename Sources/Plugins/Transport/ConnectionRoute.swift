@@ -28,13 +28,18 @@ struct ConnectionRoute: Sendable {
   /// The peer of the connection.
   let peer: String
   private let origin: String
+  private let unixSocket: String?
 
   init(_ head: HTTPRequest, _ connection: HTTPConnection) {
     let scheme = head.scheme ?? "http"
     let authority = head.authority ?? ""
     origin = "\(scheme)://\(authority)"
-    proxy = connection.proxies.proxy(scheme: scheme, authority: authority)
-    if let proxy, proxy.kind == .http, scheme == "http" {
+    unixSocket = connection.unixSocket
+    proxy =
+      unixSocket == nil ? connection.proxies.proxy(scheme: scheme, authority: authority) : nil
+    if let unixSocket {
+      peer = "unix:\(unixSocket)"
+    } else if let proxy, proxy.kind == .http, scheme == "http" {
       setting.isPassedOn = true
       peer = "http://\(proxy)"
     } else {
@@ -61,7 +66,9 @@ struct ConnectionRoute: Sendable {
     if decompresses, !headers.contains(name: "Accept-Encoding") {
       headers.add(name: "Accept-Encoding", value: "gzip, deflate")
     }
-    if setting.isPassedOn || setting.certificate != nil, !headers.contains(name: "Host") {
+    if setting.isPassedOn || setting.certificate != nil || unixSocket != nil,
+      !headers.contains(name: "Host")
+    {
       headers.add(name: "Host", value: head.authority ?? "")
     }
     if setting.isPassedOn, let proxy, let user = proxy.user {
@@ -75,6 +82,16 @@ struct ConnectionRoute: Sendable {
 
   /// A request for the client, without header fields and body.
   func request(_ method: HTTPRequest.Method, _ path: String) throws -> HTTPClient.Request {
+    if let unixSocket {
+      guard origin.hasPrefix("http://"), let url = URL(httpURLWithSocketPath: unixSocket, uri: path)
+      else {
+        throw ChainError(
+          .transport, .invalidRequest,
+          "\(origin) cannot be reached over the Unix domain socket \(unixSocket): TLS is not spoken "
+            + "over sockets; write the endpoint with http://", delivery: .notSent)
+      }
+      return try HTTPClient.Request(url: url, method: HTTPMethod(rawValue: method.rawValue))
+    }
     do {
       return try HTTPClient.Request(url: url(path), method: HTTPMethod(rawValue: method.rawValue))
     } catch {

@@ -35,7 +35,7 @@ final class Exchange: Sendable {
     self.limits = limits
     self.failures = failures
     self.register = register
-    reader = ResponseReader(limits: limits, clock: clock)
+    reader = ResponseReader(limits: limits, clock: clock, observer: origin.observer)
     ticket = register.add(reader)
   }
 
@@ -53,7 +53,10 @@ final class Exchange: Sendable {
         // The next check may only be due after the longer idle time that is allowed before the
         // head.
         if reader.headShortensIdleLimit { register.check(within: limits.idle) }
-        return (try checked(head), head.version.major == 2 ? "HTTP/2" : "HTTP/1.1")
+        let version = head.version.major == 2 ? "HTTP/2" : "HTTP/1.1"
+        let checked = try checked(head)
+        origin.observer?(.received(checked, version: version))
+        return (checked, version)
       case .expired(.total): throw failures.headTimedOut()
       case .expired(.idle): throw failures.headIdle(for: reader.idleLimit)
       case .failed(let error): throw error

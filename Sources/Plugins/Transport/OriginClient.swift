@@ -21,6 +21,7 @@ final class OriginClient: Sendable {
   let client: HTTPClient
   let peer: Peer
   let names: FieldNames
+  let observer: (@Sendable (NetworkEvent) -> Void)?
   private let scheme: String?
   private let authority: String?
   private let limits: HTTPLimits
@@ -28,8 +29,9 @@ final class OriginClient: Sendable {
 
   init(
     _ head: HTTPRequest, _ limits: HTTPLimits, _ route: ConnectionRoute, _ client: HTTPClient,
-    _ peer: Peer, _ names: FieldNames
+    _ peer: Peer, _ names: FieldNames, _ observer: (@Sendable (NetworkEvent) -> Void)?
   ) {
+    self.observer = observer
     self.route = route
     self.client = client
     self.peer = peer

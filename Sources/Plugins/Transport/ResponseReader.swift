@@ -49,9 +49,13 @@ final class ResponseReader: HTTPClientResponseDelegate {
   private let clock: ServiceClock
   private let limits: HTTPLimits
   private let deadline: Duration
+  let observer: (@Sendable (NetworkEvent) -> Void)?
 
-  init(limits: HTTPLimits, clock: ServiceClock) {
+  init(
+    limits: HTTPLimits, clock: ServiceClock, observer: (@Sendable (NetworkEvent) -> Void)? = nil
+  ) {
     self.limits = limits
+    self.observer = observer
     self.clock = clock
     deadline = clock.now() + limits.total
   }

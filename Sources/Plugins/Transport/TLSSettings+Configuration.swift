@@ -11,21 +11,22 @@ extension TLSSettings {
   func configuration() throws(UnusableFile) -> TLSConfiguration {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = minimumVersion == .tls13 ? .tlsv13 : .tlsv12
+    if !verifiesServer { configuration.certificateVerification = .none }
     if let authorityFile {
       configuration.trustRoots = .certificates(
-        try certificates(authorityFile, option: "ca_file"))
+        try certificates(authorityFile, option: "--cacert or the option tls.ca_file"))
     }
     if let certificateFile, let keyFile {
       configuration.certificateChain = try certificates(
-        certificateFile, option: "client_certificate"
+        certificateFile, option: "--cert or the option tls.client_certificate"
       ).map { .certificate($0) }
       do {
         configuration.privateKey = .privateKey(
           try NIOSSLPrivateKey(file: keyFile, format: .pem))
       } catch {
         throw UnusableFile(
-          message: "the key \(keyFile), which the option tls.client_key of fetch names, cannot be "
-            + "used: it must exist, in PEM format, without a passphrase")
+          message: "the key \(keyFile), which --key or the option tls.client_key of fetch "
+            + "names, cannot be used: it must exist, in PEM format, without a passphrase")
       }
     }
     return configuration
@@ -43,7 +44,7 @@ extension TLSSettings {
     guard !found.isEmpty else {
       throw UnusableFile(
         message:
-          "the certificates in \(path), which the option tls.\(option) of fetch names, cannot "
+          "the certificates in \(path), which \(option) of fetch names, cannot "
           + "be used: the file must exist, in PEM format")
     }
     return found

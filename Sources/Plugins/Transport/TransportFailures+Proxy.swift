@@ -8,20 +8,18 @@ import NIOSOCKS
 /// Maps the errors of proxies.
 extension TransportFailures {
   func connection(_ error: NIOConnectionError, to proxy: HTTPProxy) -> ChainError {
-    if error.connectionErrors.isEmpty, let cause = error.dnsAError ?? error.dnsAAAAError {
+    if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
       return failure(
-        .proxyFailed, "the name \(proxy.host) of the proxy has no address: \(cause)", .notSent)
+        .proxyFailed, "the name \(proxy.host) of the proxy has no address", .notSent)
     }
-    let causes = error.connectionErrors.map { failure in
-      (failure.error as? IOError).map(Self.reason) ?? "\(failure.error)"
-    }
+    let causes = error.connectionErrors.map { Self.reason(anyOf: $0.error) }
     return refused(by: proxy, causes.first ?? "no address answered")
   }
 
   func refused(by proxy: HTTPProxy, _ reason: String) -> ChainError {
     failure(
       .proxyFailed,
-      "cannot connect to the proxy \(proxy): \(reason); it comes from the option proxy of fetch, "
+      "cannot connect to the proxy \(proxy): \(reason); it comes from --proxy, the option proxy of fetch, "
         + "or from variables such as HTTPS_PROXY", .notSent)
   }
 

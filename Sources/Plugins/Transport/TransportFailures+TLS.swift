@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import NIOCore
 import NIOHTTP2
@@ -23,7 +24,11 @@ extension TransportFailures {
             " than \($0), the option tls.server_name of fetch"
           }
             ?? "; is the URL right, and is it the server you mean?"))
-    case let error as NIOSSLExtraError: return insecure("\(error)")
+    case let error as NIOSSLExtraError:
+      // The text after the name of the error.
+      let text = "\(error)"
+      return insecure(
+        text.firstRange(of: ": ").map { String(text[$0.upperBound...]) } ?? ErrorWords.text(error))
     default: return nil
     }
   }
@@ -55,15 +60,25 @@ extension TransportFailures {
       || text.contains("HANDSHAKE_FAILURE")
     {
       return insecure(
-        "it refused this client, and may require a client certificate (the option "
-          + "tls.client_certificate of fetch): \(text)")
+        "it refused this client, and may require a client certificate (--cert, or the "
+          + "option tls.client_certificate of fetch): \(Self.reason(text))")
     }
-    return insecure(text)
+    return insecure(Self.reason(text))
+  }
+
+  /// The reason in an error of the TLS library, as words: `error:…:OPENSSL_internal:NO_SHARED_CIPHER at
+  /// …` is `no shared cipher`.
+  private static func reason(_ text: String) -> String {
+    guard let start = text.firstRange(of: "OPENSSL_internal:")?.upperBound else {
+      return "the TLS handshake failed"
+    }
+    let words = text[start...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+    return words.lowercased().replacing("_", with: " ")
   }
 
   private static let unknownAuthority =
     "its certificate is signed by an unknown authority; name a file with the authority's "
-    + "certificate in the option tls.ca_file of fetch"
+    + "certificate with --cacert, or in the option tls.ca_file of fetch"
 
   func unusable(_ file: TLSSettings.UnusableFile) -> ChainError {
     insecure(file.message)
@@ -113,7 +128,7 @@ extension TransportFailures {
         .unknown)
     case is any NIOHTTP2Error:
       return failure(
-        .malformedResponse, "\(origin) violated HTTP/2: \(error)", .unknown)
+        .malformedResponse, "\(origin) violated HTTP/2: \(ErrorWords.text(error))", .unknown)
     default: return nil
     }
   }

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -54,7 +55,8 @@ extension TransportFailures {
     default: break
     }
     if let failure = secure(error) ?? multiplexed(error) ?? socks(error) { return failure }
-    return failure(.connectionFailed, "the request to \(origin) failed: \(error)", .unknown)
+    return failure(
+      .connectionFailed, "the request to \(origin) failed: \(ErrorWords.text(error))", .unknown)
   }
 
   func shutDown() -> ChainError {
@@ -66,7 +68,7 @@ extension TransportFailures {
   func headTimedOut() -> ChainError {
     failure(
       .timedOut,
-      "\(origin) did not answer within \(limits.total.optionText); raise the option timeout of "
+      "\(origin) did not answer within \(limits.total.optionText); raise --timeout, or the option timeout of "
         + "fetch",
       .unknown)
   }
@@ -104,7 +106,7 @@ extension TransportFailures {
       let other = request.head.scheme == "https" ? "http" : "https"
       return failure(
         .malformedResponse,
-        "\(origin) did not answer with HTTP (\(error)); is the URL's scheme and port right, or "
+        "\(origin) did not answer with HTTP (\(ErrorWords.text(error))); is the URL's scheme and port right, or "
           + "does it speak \(other)?", .unknown)
     }
   }
@@ -118,6 +120,14 @@ extension TransportFailures {
         .connectionFailed,
         "cannot connect to \(origin): connection refused; is the server running?", .notSent)
     }
+    if let path = limits.connection.unixSocket,
+      [ENOENT, EACCES, ENOTSOCK].contains(error.errnoCode)
+    {
+      return failure(
+        .connectionFailed,
+        "cannot connect to the Unix domain socket \(path): \(Self.reason(error)); it is named with "
+          + "--unix-socket or the option unix_socket of fetch", .notSent)
+    }
     if [EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL].contains(error.errnoCode) {
       return failure(.connectionFailed, "cannot reach \(origin): \(Self.reason(error))", .unknown)
     }
@@ -127,20 +137,22 @@ extension TransportFailures {
         + "\(Self.reason(error))", .unknown)
   }
 
+  static func reason(anyOf error: any Error) -> String {
+    (error as? IOError).map(reason) ?? ErrorWords.text(error)
+  }
+
   static func reason(_ error: IOError) -> String {
     String(cString: strerror(error.errnoCode)).lowercased()
   }
 
   private func connection(_ error: NIOConnectionError) -> ChainError {
     if let proxy { return connection(error, to: proxy) }
-    if error.connectionErrors.isEmpty, let cause = error.dnsAError ?? error.dnsAAAAError {
+    if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
       return failure(
-        .nameResolutionFailed,
-        "the name \(error.host) has no address: \(cause); is it spelled right?", .notSent)
+        .nameResolutionFailed, "the name \(error.host) has no address; is it spelled right?",
+        .notSent)
     }
-    let causes = error.connectionErrors.map { failure in
-      (failure.error as? IOError).map(Self.reason) ?? "\(failure.error)"
-    }
+    let causes = error.connectionErrors.map { Self.reason(anyOf: $0.error) }
     return failure(
       .connectionFailed,
       "cannot connect to \(origin): \(causes.first ?? "no address answered"); is the server "
@@ -183,14 +195,16 @@ extension TransportFailures {
     case NIOHTTPDecompression.DecompressionError.limit: return tooLarge()
     case is NIOHTTPDecompression.DecompressionError: return undecodable("it is damaged")
     case let error as NIOHTTPDecompression.ExtraDecompressionError:
-      guard error == .truncatedData else { return undecodable("\(error)") }
+      guard error == .truncatedData else { return undecodable(ErrorWords.text(error)) }
       return failure(
         .truncatedResponse,
-        "the compressed body from \(origin) ends in the middle, after \(received) bytes", .answered)
+        "the compressed body from \(origin) ends in the middle, after \(received.counted("byte"))",
+        .answered)
     case let error as HTTPParserError where error != .invalidEOFState:
       return failure(
         .malformedResponse,
-        "\(origin) violated HTTP after \(received) bytes of the body: \(error)", .answered
+        "\(origin) violated HTTP after \(received) bytes of the body: \(ErrorWords.text(error))",
+        .answered
       )
     case let error as IOError:
       return truncated(received, Self.reason(error))
@@ -199,7 +213,7 @@ extension TransportFailures {
     case is any NIOHTTP2Error:
       return failure(
         .malformedResponse,
-        "\(origin) violated HTTP/2 after \(received) bytes of the body: \(error)",
+        "\(origin) violated HTTP/2 after \(received) bytes of the body: \(ErrorWords.text(error))",
         .answered)
     default: return truncated(received, "it was closed")
     }
@@ -218,8 +232,8 @@ extension TransportFailures {
   func bodyTimedOut(received: Int) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) took longer than \(limits.total.optionText): \(received) bytes of the body had "
-        + "arrived; raise the option timeout of fetch", .answered)
+      "\(origin) took longer than \(limits.total.optionText): \(received.counted("byte")) of the body had "
+        + "arrived; raise --timeout, or the option timeout of fetch", .answered)
   }
 
   func idleInBody(received: Int) -> ChainError {
@@ -233,7 +247,7 @@ extension TransportFailures {
   func tooSlow(received: Int) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) sends fewer than \(limits.minimumThroughput) per second: \(received) bytes of the "
+      "\(origin) sends fewer than \(limits.minimumThroughput) per second: \(received.counted("byte")) of the "
         + "body had arrived; lower the option min_throughput of fetch", .answered)
   }
 

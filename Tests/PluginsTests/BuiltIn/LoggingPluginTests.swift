@@ -70,8 +70,12 @@ import Testing
 
   @Test(arguments: [
     (Duration.microseconds(1_260), "1.3 ms"), (.microseconds(9_940), "9.9 ms"),
-    (.microseconds(9_960), "10.0 ms"), (.microseconds(12_400), "12 ms"), (.seconds(61), "61000 ms"),
-  ]) func `times are in milliseconds`(_ duration: Duration, _ text: String) async throws {
+    (.microseconds(9_960), "10.0 ms"), (.microseconds(12_400), "12 ms"),
+    (.milliseconds(999), "999 ms"),
+    (.microseconds(999_700), "1.0 s"), (.milliseconds(2_199), "2.2 s"), (.seconds(61), "61.0 s"),
+  ]) func `times are in milliseconds, and from one second on in seconds`(
+    _ duration: Duration, _ text: String
+  ) async throws {
     let lines = try await lines("- logging", .ok, took: duration)
     #expect(lines.last == "info: ← User [server] \(text)")
   }

@@ -76,7 +76,8 @@ import Testing
     #expect(result.requests == 3)
     #expect(result.log.filter { $0.hasPrefix("↻") }.count == 2)
     #expect(
-      result.log.contains("↻ User: retry 1 of 3 in 0.0 ms cause=http_status"), "\(result.log)")
+      result.log.contains("↻ User: retry 1 of 3 in 0.0 ms cause=http_status status=503"),
+      "\(result.log)")
   }
 
   struct Delays: Sendable {

@@ -137,7 +137,7 @@ struct TLSFaultTests {
     let server = try certificates.server(.good)
     expectRefusal(
       try await run(server, client: "ca_file: /nowhere/ca.pem"),
-      "/nowhere/ca.pem, which the option tls.ca_file of fetch names", connections: 0)
+      "/nowhere/ca.pem, which --cacert or the option tls.ca_file of fetch names", connections: 0)
     let key = certificates.path("ca.cnf")
     expectRefusal(
       try await run(
