@@ -153,10 +153,12 @@ let networked: [Target] = [
     swiftSettings: requestPathSettings),
   .target(name: "CGQLRunAllocations", path: "Sources/CAllocations"),
   .target(name: "CGQLRunMemory", path: "Sources/CMemory"),
+  // Loads libjq when it is used: docs/decisions/0032-jq-expressions.md.
+  .target(name: "CGQLRunJq", path: "Sources/CJq"),
   .executableTarget(
     name: "gqlrun",
     dependencies: [
-      "CGQLRunAllocations", "CGQLRunMemory",
+      "CGQLRunAllocations", "CGQLRunJq", "CGQLRunMemory",
       "GQLRun", "GQLRunBatch", "GQLRunProfile", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunDemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -44,7 +44,7 @@ struct RunRecordingTests {
   func failure() async throws {
     let folder = try Folder()
     let result = try await Program.run(
-      ["run", "germany.graphql", "-e", "http://127.0.0.1:1/", "--har", "out.har", "-q"], in: folder)
+      ["run", "germany.graphql", "-e", "http://127.0.0.1:1/", "--har", "out.har", "-s"], in: folder)
     #expect(result.status == 69, "\(result)")
     let archive = try JSONValue(parsing: folder.bytes("out.har"))
     let statuses = archive["log"]?["entries"]?.arrayValue?.map {

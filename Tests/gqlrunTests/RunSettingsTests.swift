@@ -37,7 +37,7 @@ struct RunSettingsTests {
       let reads = try await Program.run(line + ["-p", "read.pipeline.yaml"], in: folder)
       #expect(reads.status == 0, "\(reads)")
       #expect(reads.errors.contains("nothing is stored in x.db"), "\(reads)")
-      let quiet = try await Program.run(line + ["-p", "plain.pipeline.yaml", "-q"], in: folder)
+      let quiet = try await Program.run(line + ["-p", "plain.pipeline.yaml", "-s"], in: folder)
       #expect(quiet.status == 0 && quiet.errors == "", "\(quiet)")
       // The default pipeline stores, and has nothing to say about that.
       let stores = try await Program.run(line, in: folder)
@@ -58,7 +58,7 @@ struct RunSettingsTests {
     #expect(result.status == 69, "\(result)")
     #expect(Self.lines(result.errors, with: "transport_error operation=anonymous").count == 1)
     #expect(Self.lines(result.errors, with: "error: ").count == 1, "\(result)")
-    let quiet = try await Program.run(line + ["-q"], in: folder)
+    let quiet = try await Program.run(line + ["-s"], in: folder)
     #expect(Self.lines(quiet.errors, with: "transport_error").isEmpty, "\(quiet)")
   }
 
@@ -94,10 +94,10 @@ struct RunSettingsTests {
       #expect(explained.output.contains("POST \(server.url)"), "\(explained)")
       // What is said on the command line or in the environment counts more.
       let elsewhere = try await Program.run(
-        ["run", "germany.graphql", "-e", "http://127.0.0.1:1/", "-q"], in: folder)
+        ["run", "germany.graphql", "-e", "http://127.0.0.1:1/", "-s"], in: folder)
       #expect(elsewhere.status == 69, "\(elsewhere)")
       let variable = try await Program.run(
-        ["run", "germany.graphql", "-q"], in: folder,
+        ["run", "germany.graphql", "-s"], in: folder,
         environment: ["GQL_URL": "http://127.0.0.1:1/"])
       #expect(variable.status == 69, "\(variable)")
     }

@@ -168,10 +168,10 @@ struct RunTests {
       for text in ["→ ", "← ", "= from the server, ", " bytes", "records: 1 new, 0 changed"] {
         #expect(verbose.contains(text), "\(verbose)")
       }
-      let quiet = try await Program.run(run + [server.url + "?errors", "-q"], in: folder)
+      let quiet = try await Program.run(run + [server.url + "?errors", "-s"], in: folder)
       #expect(quiet.status == 4)
       #expect(quiet.errors == "")
-      let failed = try await Program.run(run + [server.url + "?status=500", "-q"], in: folder)
+      let failed = try await Program.run(run + [server.url + "?status=500", "-s"], in: folder)
       #expect(failed.status == 1)
       #expect(failed.errors.split(separator: "\n").count == 1, "\(failed)")
     }

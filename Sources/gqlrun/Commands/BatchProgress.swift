@@ -55,7 +55,7 @@ final class BatchProgress: Sendable {
         parts.append("\(time(Double(total - ended) / rate)) left")
       }
     } else {
-      parts.append("\(ended) tasks")
+      parts.append(Format.count(ended, "task"))
     }
     parts.append(String(format: "%.0f/s", rate))
     if counters.failed + counters.unknown > 0 {

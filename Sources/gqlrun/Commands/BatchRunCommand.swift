@@ -139,8 +139,8 @@ struct BatchRunCommand: AsyncParsableCommand {
     if counters.unknown > 0 { parts.append(Terminal.styled("\(counters.unknown) unknown", .red)) }
     if counters.skipped > 0 { parts.append("\(counters.skipped) skipped") }
     if counters.alreadyDone > 0 { parts.append("\(counters.alreadyDone) from before") }
-    if counters.duplicates > 0 { parts.append("\(counters.duplicates) rows ask for the same") }
-    parts.append("\(counters.records) records")
+    if counters.duplicates > 0 { parts.append(Format.count(counters.duplicates, "duplicate row")) }
+    parts.append(Format.count(counters.records, "record"))
     let rate = summary.seconds > 0 ? Double(counters.ended) / summary.seconds : 0
     parts.append(String(format: "%.1f s, %.0f/s", summary.seconds, rate))
     Terminal.note(parts.joined(separator: ", "))

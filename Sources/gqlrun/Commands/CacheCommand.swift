@@ -56,8 +56,7 @@ struct CacheCommand: AsyncParsableCommand {
             --store sqlite:cache.db
         """)
 
-    @Argument(help: "GraphQL document; - is standard input.")
-    var document: String
+    @OptionGroup var documentOptions: DocumentOptions
     @OptionGroup var storeOptions: StoreOptions
     @OptionGroup var operationOptions: OperationOptions
     @OptionGroup var rules: CacheRules
@@ -65,16 +64,18 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
+        Terminal.color(outputOptions.color)
+        let filter = try outputOptions.filter()
         let loaded = try rules.load()
         let operation = try operationOptions.prepare(
-          document, pipeline: loaded.pipeline)
+          documentOptions.source(), pipeline: loaded.pipeline)
         let store = try storeOptions.openForReading()
         let answer = try await store.read(operation, options: loaded.options)
         if let stale = answer.stale { Terminal.warning("\(stale)") }
         switch answer.result {
         case .miss(let miss): throw Failure(.cacheMiss, "\(miss)")
         case .hit(let data):
-          let writer = try outputOptions.writer()
+          let writer = try outputOptions.writer(filter: filter)
           try writer.write { write in
             try Array(#"{"data":"#.utf8).withUnsafeBytes { try write($0) }
             try data.forEachChunk(write)

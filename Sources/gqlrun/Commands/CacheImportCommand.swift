@@ -2,6 +2,7 @@ public import ArgumentParser
 import Foundation
 public import GQLRunCache
 import GQLRunJSON
+import GQLRunSupport
 
 struct CacheImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -105,7 +106,7 @@ struct CacheImportCommand: AsyncParsableCommand {
       "imported \(Format.count(records, "record")) (\(summary.newRecords) new, "
         + "\(summary.changedRecords) changed, \(summary.unchangedRecords) unchanged), "
         + "\(Format.count(statistics.fields, "field")), \(Format.count(statistics.bytes, "byte")) in "
-        + "\(Format.milliseconds(seconds)), "
+        + "\(Duration.seconds(seconds).shown), "
         + Format.rate(bytes: statistics.bytes, seconds: seconds))
     if statistics.unknownFields > 0 {
       let fields = Format.count(statistics.unknownFields, "field")

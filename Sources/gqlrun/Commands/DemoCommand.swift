@@ -7,6 +7,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import Logging
 
 struct DemoCommand: AsyncParsableCommand {
@@ -154,7 +155,8 @@ private struct GuidedTour {
     try await ask(Self.feed, #"{"first":\#(posts)}"#, client)
     if let statistics = try await client.store?.statistics() {
       say(
-        "   the cache now holds \(statistics.records) records, \(statistics.bytes / 1_000_000) MB")
+        "   the cache now holds \(Format.count(statistics.records, "record")), \(statistics.bytes / 1_000_000) MB"
+      )
     }
     say("   the most memory this process and its server used: \(Self.peakMiB) MiB")
   }
@@ -170,7 +172,7 @@ private struct GuidedTour {
       let seconds = (ContinuousClock.now - start).seconds
       let sent = server.requestCount - requests
       var line = "   from the \(response.source == .cache ? "cache" : "server"), "
-      line += "\(sent) \(sent == 1 ? "request" : "requests"), \(Format.milliseconds(seconds))"
+      line += "\(sent) \(sent == 1 ? "request" : "requests"), \(Duration.seconds(seconds).shown)"
       if let count = response.data?.count, count > 1_000_000 {
         line += ", \(count / 1_000_000) MB, \(Format.rate(bytes: count, seconds: seconds))"
       }

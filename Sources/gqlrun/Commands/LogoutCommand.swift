@@ -31,7 +31,9 @@ struct LogoutCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      let loaded = try PipelineFile.loadToRun(pipeline, .unsent, trust).pipeline
+      let loaded = try PipelineFile.loadToRun(
+        ReadyMade.path(for: pipeline), .unsent, trust
+      ).pipeline
       let path = cachePath(of: loaded)
       let exists = path.map { FileManager.default.fileExists(atPath: $0) } ?? false
       let records = exists ? try path.map { try StoreChoice.open($0) } : nil

@@ -28,12 +28,13 @@ struct RunCommand: AsyncParsableCommand {
           --policy cache-and-network
         gqlrun run country.graphql -e http://127.0.0.1:8080/graphql \\
           --var code=DE --curl --har country.har
-        echo '{ countries { name } }' | gqlrun run - \\
-          -e http://127.0.0.1:8080/graphql -H "Authorization: Bearer $TOKEN"
+        gqlrun run '{ countries { name } }' -e 127.0.0.1:8080/graphql \\
+          --jq '.data.countries[].name' --raw-output
+        gqlrun run country.graphql -e https://example.com/graphql \\
+          --var code=DE --token-env EXAMPLE_TOKEN --timeout 10s -i
       """)
 
-  @ArgumentParser.Argument(help: "GraphQL document; - is standard input.")
-  var document: String
+  @OptionGroup var documentOptions: DocumentOptions
 
   @OptionGroup var endpointOptions: EndpointOptions
 
@@ -45,7 +46,8 @@ struct RunCommand: AsyncParsableCommand {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Store for records; overrides the pipeline's store.", valueName: "memory|sqlite:PATH"))
+      "Store for records, such as cache.db; overrides the pipeline's store.",
+      valueName: "memory|sqlite:PATH"))
   var store: StoreChoice?
 
   @OptionGroup var operationOptions: OperationOptions
@@ -70,87 +72,82 @@ struct RunCommand: AsyncParsableCommand {
 
   @Flag(
     name: .shortAndLong,
-    help: "Log the steps of the request and the source of the result; -vv logs more.")
+    help: "Print status and header fields of the response before the result, with secrets hidden.")
+  var include = false
+
+  @Flag(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "Log the steps of the request and the source of the result; -vv also connections and the "
+        + "header fields of requests and responses, with secrets hidden."))
   var verbose: Int
 
-  @Flag(name: .shortAndLong, help: "Print no notes and warnings, only errors.")
+  @Flag(
+    name: [.customShort("s"), .long, .customLong("silent")],
+    help: "Print no notes, warnings and progress, only errors.")
   var quiet = false
+
+  func validate() throws {
+    if pageOptions.slurp, outputOptions.jq != nil {
+      throw ValidationError("--slurp cannot be used with --jq, which gets one page at a time")
+    }
+  }
 
   func run() async throws {
     try await reporting {
+      Terminal.color(outputOptions.color)
       let named = try givenContext()
+      let filter = try outputOptions.filter()
+      let source = try documentOptions.source()
       let pipeline = try endpointOptions.load(usesProject: true, isQuiet: quiet)
-      var operation = try operationOptions.prepare(
-        document, pipeline: pipeline, isSent: true)
+      if verbose > 0, let endpoint = pipeline.endpoint, let given = endpointOptions.endpoint,
+        !given.contains("://")
+      {
+        Terminal.hint("the endpoint is \(endpoint.shownURL)")
+      }
+      var operation = try operationOptions.prepare(source, pipeline: pipeline, isSent: true)
       operation.checksShape = checkShape
       try subscriptionOptions.check(operation)
       let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
-      let recorder = recordingOptions.recorder(KnownSecrets())
+      let secrets = KnownSecrets()
+      let recorder = recordingOptions.recorder(secrets)
+      let trace = NetworkTrace(
+        secrets, isPrinting: verbose > 1, verifies: pipeline.verifiesServers)
+      let meter = ConnectionMeter()
       let client = try await PipelineClient.open(
         pipeline, store: store, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet)
-      ) { $0.recorder = recorder }
+      ) { configuration in
+        configuration.recorder = recorder
+        configuration.services.secrets = secrets
+        configuration.meter = meter
+        if verbose > 1 || include { configuration.observer = { trace.note($0) } }
+      }
+      let limit = EventLimit(subscriptionOptions)
+      let run = OperationRun(
+        operation: operation, label: source.label, context: named, policy: policy,
+        output: outputOptions, pages: pageOptions, limit: limit, filter: filter,
+        verbosity: verbose, isQuiet: quiet, trace: include ? trace : nil)
       let errorCount: Int
       do {
         errorCount = try await client.shutdown { client in
-          let limit = EventLimit(subscriptionOptions)
-          return try await Interruption.run(
+          try await Interruption.run(
             for: subscriptionOptions.limit?.duration, onLimit: { limit.end() }
-          ) { [operation] in
-            try await execute(operation, named, client, limit)
+          ) {
+            try await run.execute(client, meter)
           }
         }
       } catch {
         try await recordingOptions.write(recorder)
+        if !quiet, let error = error as? ChainError, Failure(error).status == .authentication,
+          let note = endpointOptions.unsentToken(of: pipeline)
+        {
+          Terminal.hint(note)
+        }
         throw error
       }
       try await recordingOptions.write(recorder)
       if errorCount > 0 { throw Failure(.graphQLErrors, "") }
     }
-  }
-
-  /// Writes the results of the operation; returns the number of errors of the last one.
-  private func execute(
-    _ operation: PreparedOperation, _ named: [String: String], _ client: PipelineClient,
-    _ limit: EventLimit
-  ) async throws -> Int {
-    let effective = policy ?? client.pipeline.defaultCachePolicy
-    let writer = try outputOptions.writer(
-      linePerResult: effective == .cacheAndNetwork || pageOptions.isLinePerPage
-        || operation.type == .subscription,
-      isArray: pageOptions.slurp)
-    let start = ContinuousClock.now
-    var errorCount = 0
-    var request = GraphQLRequest(operation, cachePolicy: policy)
-    request.context.named = named
-    for try await response in try RunPages(
-      request, pageOptions, client, limit, name: Input.label(document))
-    {
-      if let gap = response.gap {
-        if !quiet { Terminal.warning(Terminal.safe(gap.note)) }
-        continue
-      }
-      try writer.write { try response.forEachChunk($0) }
-      // A later result replaces an earlier one, except pages.
-      errorCount = response.errors.count + (pageOptions.paginate ? errorCount : 0)
-      if quiet { continue }
-      if response.source == .cache, effective == .networkFirst {
-        Terminal.warning(
-          "the network did not answer; this is what the cache has"
-            + (response.staleness.map { ", \($0)" } ?? ""))
-      }
-      for warning in response.writeSummary?.warnings ?? [] {
-        Terminal.warning(Terminal.safe(warning))
-      }
-      for error in response.errors {
-        Terminal.note(
-          Terminal.styled("graphql error:", .red) + " "
-            + Terminal.safe(error.description(in: Input.label(document))))
-      }
-      if verbose > 0 { summarize(response, ContinuousClock.now - start) }
-      if limit.count() { break }
-    }
-    try writer.finish()
-    return errorCount
   }
 
   private func givenContext() throws -> [String: String] {
@@ -164,24 +161,6 @@ struct RunCommand: AsyncParsableCommand {
       values[String(parts[0])] = String(parts[1])
     }
     return values
-  }
-
-  /// Prints the source of the result, its duration and size, and what was written to the cache.
-  private func summarize(_ response: GraphQLResponse, _ time: Duration) {
-    var parts = ["from the \(response.origin)", Format.milliseconds(time.seconds)]
-    if response.source == .server {
-      parts.append(Format.count(response.timing.receivedBytes, "byte"))
-    } else if let count = response.data?.count {
-      parts.append(Format.count(count, "byte"))
-    }
-    if let staleness = response.staleness { parts.append("stale, \(staleness)") }
-    if response.attempt > 1 { parts.append("attempt \(response.attempt)") }
-    if let written = response.writeSummary {
-      parts.append(
-        "records: \(written.newRecords) new, \(written.changedRecords) changed, "
-          + "\(written.unchangedRecords) unchanged")
-    }
-    Terminal.note(Terminal.styled("= " + parts.joined(separator: ", "), .bold))
   }
 }
 
@@ -199,6 +178,11 @@ extension PreparedOperation {
 }
 
 extension Pipeline {
+  /// Whether the certificates of servers are verified.
+  var verifiesServers: Bool {
+    !entries.contains { ($0.plugin as? FetchPlugin)?.tls.insecure == true }
+  }
+
   /// The policy of requests without one.
   var defaultCachePolicy: CachePolicy {
     for entry in entries {

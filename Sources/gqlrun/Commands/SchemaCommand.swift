@@ -131,7 +131,7 @@ struct SchemaCommand: AsyncParsableCommand {
         try SchemaCommand.write(
           wantsJSON ? result.jsonText(pretty: true) + "\n" : schema.printed(), to: output)
         if let output {
-          Terminal.note("\(output): \(schema.typeNames.count) types")
+          Terminal.note("\(output): \(Format.count(schema.typeNames.count, "type"))")
         }
       }
     }

@@ -103,13 +103,3 @@ struct ScratchFolder {
     try? FileManager.default.removeItem(at: folder)
   }
 }
-
-extension Terminal {
-  /// Prints a line that the next one replaces, if standard error is a terminal; `nil` removes it.
-  static func progress(_ text: String?) {
-    guard isErrorTerminal else { return }
-    let line = "\r\u{1b}[2K" + (text.map { styled(safe($0) + " …", .dim) } ?? "")
-    let bytes = Array(line.utf8)
-    _ = SystemIO.writeAll(bytes, to: 2)
-  }
-}

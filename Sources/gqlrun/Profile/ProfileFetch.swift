@@ -66,7 +66,7 @@ struct ProfileFetch {
   var options: OperationOptions
 
   private func load(_ pipeline: String?) throws -> Pipeline {
-    var endpointOptions = EndpointOptions()
+    var endpointOptions = try EndpointOptions.parse([])
     endpointOptions.endpoint = endpoint
     endpointOptions.pipeline = pipeline
     endpointOptions.header = header

@@ -77,11 +77,8 @@ struct ProfileOperation {
 
   func prepare() throws -> PreparedOperation {
     guard let pipeline else { return try options.prepare(document) }
-    var endpoint = EndpointOptions()
-    endpoint.endpoint = nil
+    var endpoint = try EndpointOptions.parse([])
     endpoint.pipeline = pipeline
-    endpoint.header = []
-    endpoint.trust = .none
     let loaded = try endpoint.load(fallback: "http://localhost/", isQuiet: true, isLook: true)
     return try options.prepare(document, pipeline: loaded)
   }

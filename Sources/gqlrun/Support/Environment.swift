@@ -7,11 +7,15 @@ extension PipelineFileEnvironment {
   ///
   /// - Parameters:
   ///   - endpoint: Overrides the variable `GQL_URL`.
+  ///     Without a scheme it gets one.
   ///   - fallback: The value of `GQL_URL` if it is not set and has no default in the file.
   static func gqlrun(endpoint: String?, fallback: String? = nil) -> PipelineFileEnvironment {
     var environment = PipelineFileEnvironment.process
     let (variable, readFile) = (environment.variable, environment.readFile)
-    environment.variable = { $0 == "GQL_URL" ? endpoint ?? variable($0) : variable($0) }
+    environment.variable = { name in
+      guard name == "GQL_URL" else { return variable(name) }
+      return (endpoint ?? variable(name)).map { EndpointOptions.withScheme($0) }
+    }
     environment.lastResort = { $0 == "GQL_URL" ? fallback : nil }
     environment.readFile = { path in
       var status = stat()

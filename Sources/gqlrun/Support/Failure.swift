@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GQLRunCache
 import GQLRunProfile
+import GQLRunSupport
 
 /// An error as the command line reports it: one message and its exit code.
 struct Failure: Error {
@@ -9,6 +10,7 @@ struct Failure: Error {
     case failed = 1
     case cacheMiss = 3
     case graphQLErrors = 4
+    case filterFailed = 5
     case usage = 64
     case badInput = 65
     case unreachable = 69
@@ -72,7 +74,17 @@ extension Failure {
     case let error as CacheError: self.init(error)
     case let error as ProfileError: self.init(.badInput, error.message)
     case is CancellationError: self.init(.interrupted, "interrupted")
-    default: self = Failure(pipelineError: error) ?? Failure(.failed, "\(error)")
+    default: self = Failure(pipelineError: error) ?? Failure(.failed, Self.words(of: error))
+    }
+  }
+
+  /// An error of a library, without names of types.
+  private static func words(of error: any Error) -> String {
+    switch error {
+    case let error as CocoaError: error.localizedDescription
+    case let error as POSIXError: String(cString: strerror(error.code.rawValue))
+    case let error as any CustomStringConvertible: error.description
+    default: "an unexpected error: \(ErrorWords.text(error))"
     }
   }
 }

@@ -2,11 +2,12 @@ import Foundation
 
 /// Formats numbers for people.
 enum Format {
-  static func milliseconds(_ seconds: Double) -> String {
-    switch seconds {
-    case ..<0.01: String(format: "%.1f ms", seconds * 1e3)
-    case ..<10: String(format: "%.0f ms", seconds * 1e3)
-    default: String(format: "%.1f s", seconds)
+  /// `999 bytes`, `1.5 KB`, `12.3 MB`.
+  static func size(_ bytes: Int) -> String {
+    switch bytes {
+    case ..<1000: count(bytes, "byte")
+    case ..<1_000_000: String(format: "%.1f KB", Double(bytes) / 1e3)
+    default: String(format: "%.1f MB", Double(bytes) / 1e6)
     }
   }
 

@@ -21,21 +21,21 @@ enum Input {
 
   /// Parses a document. The message of a syntax error has `file:line:column`, the line and a caret.
   static func document(_ path: String) throws -> Document {
-    try document(bytes(path, "the document"), path)
+    try document(bytes(path, "the document"), named: label(path))
   }
 
-  /// Parses the bytes of the document at `path`.
-  static func document(_ bytes: [UInt8], _ path: String) throws -> Document {
+  /// Parses the bytes of a document with a name for messages.
+  static func document(_ bytes: [UInt8], named name: String) throws -> Document {
     do {
       return try Document(parsingUTF8: bytes)
     } catch {
       if isBlank(bytes) {
         throw Failure(
           .badInput,
-          "\(label(path)): the document is empty; write an operation, such as query Name { field }")
+          "\(name): the document is empty; write an operation, such as query Name { field }")
       }
       throw Failure(
-        .badInput, located(error.message, at: error.location, in: bytes, name: label(path)))
+        .badInput, located(error.message, at: error.location, in: bytes, name: name))
     }
   }
 

@@ -146,7 +146,7 @@ struct OperationOptions: ParsableArguments {
   /// Prepares the operation of the document at `path` for execution.
   ///
   /// - Parameters:
-  ///   - path: The document; `-` for standard input.
+  ///   - path: The document: a file, `-` for standard input, or its text.
   ///   - pipeline: Provides the key rules and, unless the options name one, the schema.
   ///   - others: The other files that the command reads.
   ///   - isSent: Whether the operation is sent to a server and must therefore be valid for the
@@ -155,19 +155,27 @@ struct OperationOptions: ParsableArguments {
   func prepare(
     _ path: String, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false
   ) throws -> PreparedOperation {
+    try prepare(DocumentSource(path), pipeline: pipeline, others: others, isSent: isSent)
+  }
+
+  /// Prepares an operation of a document that may be on the command line; see
+  /// ``prepare(_:pipeline:others:isSent:)-(String,_,_,_)``.
+  func prepare(
+    _ source: DocumentSource, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false
+  ) throws -> PreparedOperation {
     let schemas = schema.isEmpty ? [pipeline?.schema].compactMap { $0 } : schema
-    let files = [path] + [variables].compactMap { $0 } + schemas + others
+    let files = [source.path, variables].compactMap { $0 } + schemas + others
     guard files.count(where: { $0 == "-" }) < 2 else {
       throw Failure(.usage, "only one file can be - (standard input); name the others")
     }
     var rules = try keyRules(pipeline?.keys ?? KeyRules())
-    let bytes = try Input.bytes(path, "the document")
-    let document = try Input.document(bytes, path)
+    let bytes = try source.bytes()
+    let name = source.label
+    let document = try Input.document(bytes, named: name)
     let schema = try schemas.isEmpty ? nil : SchemaFile.load(schemas)
     if let schema {
       rules = try SchemaFile.rules(rules, of: schema, pipeline: pipeline, flags: keys)
     }
-    let name = Input.label(path)
     if isSent, let schema { try check(document, against: schema, bytes, name) }
     do {
       return try PreparedOperation(

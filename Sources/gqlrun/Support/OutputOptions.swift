@@ -23,12 +23,43 @@ struct OutputOptions: ParsableArguments {
       "File to write instead of standard output; appears when it is complete.", valueName: "file"))
   var output: String?
 
-  /// - Parameter linePerResult: Whether several results are expected; each is then one line unless
-  ///   the user asks for indentation.
-  /// - Parameter isArray: Whether the results are the elements of one array.
-  func writer(linePerResult: Bool = false, isArray: Bool = false) throws -> ResultWriter {
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Print what this jq expression makes of the result, such as '.data.countries[].name'. Needs "
+        + "libjq and the whole result in memory.", valueName: "expression"))
+  var jq: String?
+
+  @Flag(name: .shortAndLong, help: "With --jq: print strings without quotes.")
+  var rawOutput = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Color results and messages; auto does on terminals, and follows NO_COLOR and FORCE_COLOR.",
+      valueName: "when"))
+  var color = Terminal.Coloring.auto
+
+  func validate() throws {
+    guard jq != nil || !rawOutput else {
+      throw ValidationError("--raw-output is for the results of --jq")
+    }
+  }
+
+  /// Compiles the jq expression, before anything is sent.
+  func filter() throws -> JQFilter? { try jq.map { try JQFilter($0, isRaw: rawOutput) } }
+
+  /// - Parameters:
+  ///   - linePerResult: Whether several results are expected; each is then one line unless the user
+  ///     asks for indentation.
+  ///   - isArray: Whether the results are the elements of one array.
+  ///   - filter: The compiled jq expression.
+  func writer(
+    linePerResult: Bool = false, isArray: Bool = false, filter: JQFilter?
+  ) throws -> ResultWriter {
     let onTerminal = output == nil && Terminal.isOutputTerminal
     let isPretty = layout.map { $0 == .pretty } ?? (onTerminal && !linePerResult)
-    return try ResultWriter(isPretty: isPretty, isArray: isArray, path: output)
+    return try ResultWriter(
+      isPretty: isPretty, isArray: isArray, path: output, filter: filter)
   }
 }

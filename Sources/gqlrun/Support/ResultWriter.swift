@@ -7,22 +7,47 @@ final class ResultWriter {
   private let isPretty: Bool
   /// Whether the results are the elements of one array.
   private let isArray: Bool
+  private let filter: JQFilter?
   private var printer = JSONPrettyPrinter()
+  private var colors: JSONColors?
   private var isEmpty = true
 
   private enum Destination {
     case output
     case file(OutputFile)
+
+    var isOutput: Bool { if case .output = self { true } else { false } }
   }
 
-  init(isPretty: Bool, isArray: Bool = false, path: String? = nil) throws {
+  /// - Parameters:
+  ///   - isArray: Whether the results are the elements of one array.
+  ///   - filter: Replaces each result by its outputs.
+  init(
+    isPretty: Bool, isArray: Bool = false, path: String? = nil, filter: JQFilter? = nil
+  ) throws {
     self.isPretty = isPretty
     self.isArray = isArray
+    self.filter = filter
     destination = try path.map { .file(try OutputFile($0)) } ?? .output
+    restart()
   }
 
   /// Writes one result, followed by a line end. `pieces` passes its chunks to the given closure.
+  ///
+  /// - Throws: ``Failure`` if the filter fails on the result.
   func write(_ pieces: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
+    guard let filter else { return try writeJSON(pieces) }
+    try pieces { try filter.add($0) }
+    try filter.forEachOutput { output in
+      switch output {
+      case .json(let text): try writeJSON { try Array(text.utf8).withUnsafeBytes($0) }
+      case .text(let text): try write(text + "\n")
+      }
+    }
+  }
+
+  private func writeJSON(_ pieces: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
+  {
     if isArray { try append(isEmpty ? "[" : ",") }
     isEmpty = false
     try pieces { try append($0) }
@@ -34,15 +59,27 @@ final class ResultWriter {
   }
 
   private func append(_ piece: UnsafeRawBufferPointer) throws {
-    guard isPretty else { return try put(piece) }
+    guard isPretty else { return try put(piece, &colors) }
     var text: [UInt8] = []
     printer.append(piece, to: &text)
-    try text.withUnsafeBytes { try put($0) }
+    try text.withUnsafeBytes { try put($0, &colors) }
   }
 
   private func endLine() throws {
+    restart()
+    try write("\n")
+  }
+
+  /// Prepares for the next JSON text.
+  private func restart() {
     printer = JSONPrettyPrinter()
-    try Array("\n".utf8).withUnsafeBytes { try put($0) }
+    colors = destination.isOutput && Terminal.colorsOutput ? JSONColors() : nil
+  }
+
+  /// Writes text as it is.
+  func write(_ text: String) throws {
+    var colors: JSONColors?
+    try Array(text.utf8).withUnsafeBytes { try put($0, &colors) }
   }
 
   /// Completes the array and the output file.
@@ -54,9 +91,9 @@ final class ResultWriter {
     if case .file(let file) = destination { try file.finish() }
   }
 
-  private func put(_ bytes: UnsafeRawBufferPointer) throws {
+  private func put(_ bytes: UnsafeRawBufferPointer, _ colors: inout JSONColors?) throws {
     switch destination {
-    case .output: try Terminal.write(bytes)
+    case .output: try Terminal.write(bytes, colors: &colors)
     case .file(let file): try file.write(bytes)
     }
   }

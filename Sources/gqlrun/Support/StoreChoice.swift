@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import GQLRunCache
 
 /// The store of records: in memory, or a SQLite file.
@@ -11,9 +12,19 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
       self = .memory
     } else if argument.hasPrefix("sqlite:"), argument.count > 7 {
       self = .sqlite(String(argument.dropFirst(7)))
+    } else if Self.isPath(argument) {
+      self = .sqlite(argument)
     } else {
       return nil
     }
+  }
+
+  /// Whether the text without `sqlite:` can only be the path of a file.
+  private static func isPath(_ text: String) -> Bool {
+    let isURL = text.contains("://") || text.hasPrefix("memory:") || text.hasPrefix("sqlite:")
+    guard !isURL, !text.hasSuffix("/") else { return false }
+    return text.contains("/") || [".db", ".sqlite", ".sqlite3"].contains { text.hasSuffix($0) }
+      || FileManager.default.fileExists(atPath: text)
   }
 
   /// Opens the store.

@@ -7,16 +7,6 @@ import GQLRunSupport
 
 /// The options that end a subscription.
 struct SubscriptionOptions: ParsableArguments {
-  /// A duration with a unit, such as `30s`.
-  struct Limit: ExpressibleByArgument {
-    var duration: Duration
-
-    init?(argument: String) {
-      guard let duration = try? Duration(optionText: argument), duration > .zero else { return nil }
-      self.duration = duration
-    }
-  }
-
   @Option(
     name: .long,
     help: ArgumentHelp("End a subscription after this many events.", valueName: "count"))
@@ -25,8 +15,9 @@ struct SubscriptionOptions: ParsableArguments {
   @Option(
     name: .customLong("for"),
     help: ArgumentHelp(
-      "End a subscription after this time, such as 30s or 5m.", valueName: "duration"))
-  var limit: Limit?
+      "End a subscription after this time, such as 30s or 5m; a number is seconds.",
+      valueName: "duration"), transform: ConnectionOptions.TimeLimit.init)
+  var limit: ConnectionOptions.TimeLimit?
 
   func validate() throws {
     if let first, first < 1 {

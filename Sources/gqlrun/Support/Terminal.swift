@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import GQLRunPipeline
 import GQLRunSupport
@@ -10,11 +11,42 @@ enum Terminal {
   static let isErrorTerminal = isatty(2) == 1
   static let isOutputTerminal = isatty(1) == 1
 
-  /// Colors only on a terminal, unless `NO_COLOR` (https://no-color.org) is set or the terminal is
-  /// dumb.
-  static let usesColor =
-    isErrorTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
-    && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+  /// When output is colored.
+  enum Coloring: String, CaseIterable, ExpressibleByArgument {
+    /// On terminals, unless the environment says otherwise.
+    case auto
+    case always, never
+
+    /// Whether output is colored.
+    ///
+    /// `auto` follows `NO_COLOR` (https://no-color.org), then `CLICOLOR_FORCE`
+    /// (https://bixense.com/clicolors) and `FORCE_COLOR` (https://force-color.org), then the terminal.
+    func applies(onTerminal isTerminal: Bool, _ environment: [String: String]) -> Bool {
+      func isSet(_ name: String) -> Bool { !["", "0"].contains(environment[name] ?? "") }
+      switch self {
+      case .always: return true
+      case .never: return false
+      case .auto:
+        if environment["NO_COLOR"]?.isEmpty == false { return false }
+        if isSet("CLICOLOR_FORCE") || isSet("FORCE_COLOR") { return true }
+        return isTerminal && environment["TERM"] != "dumb"
+      }
+    }
+  }
+
+  private static let coloring = Locked(Coloring.auto)
+
+  /// Sets when output is colored, instead of `auto`.
+  static func color(_ choice: Coloring) { coloring.withLock { $0 = choice } }
+
+  /// Whether standard error is colored.
+  static var usesColor: Bool { colors(onTerminal: isErrorTerminal) }
+  /// Whether standard output is colored.
+  static var colorsOutput: Bool { colors(onTerminal: isOutputTerminal) }
+
+  private static func colors(onTerminal isTerminal: Bool) -> Bool {
+    coloring.withLock { $0 }.applies(onTerminal: isTerminal, ProcessInfo.processInfo.environment)
+  }
 
   enum Style: String {
     case bold = "1"
@@ -31,8 +63,26 @@ enum Terminal {
 
   /// Prints a line to standard error.
   static func note(_ line: String = "") {
+    let clearing = isProgressShown.withLock { isShown in
+      defer { isShown = false }
+      return isShown ? "\r\u{1b}[2K" : ""
+    }
     // A closed standard error cannot be reported.
-    _ = SystemIO.writeAll(Array((line + "\n").utf8), to: 2)
+    _ = SystemIO.writeAll(Array((clearing + line + "\n").utf8), to: 2)
+  }
+
+  private static let isProgressShown = Locked(false)
+
+  /// Shows a line that the next one replaces, if standard error is a terminal; `nil` removes it.
+  static func progress(_ text: String?) {
+    guard isErrorTerminal else { return }
+    let isNeeded = isProgressShown.withLock { isShown in
+      defer { isShown = text != nil }
+      return isShown || text != nil
+    }
+    guard isNeeded else { return }
+    let line = "\r\u{1b}[2K" + (text.map { styled(safe($0), .dim) } ?? "")
+    _ = SystemIO.writeAll(Array(line.utf8), to: 2)
   }
 
   static func error(_ message: String) {
@@ -61,9 +111,21 @@ enum Terminal {
   /// unchanged.
   ///
   /// - Throws: ``ClosedOutput`` if the reader has closed standard output.
-  static func write(_ bytes: UnsafeRawBufferPointer) throws {
-    guard let text = escaper.withLock({ $0?.escape(bytes) }) else { return try writeRaw(bytes) }
-    try text.withUnsafeBytes { try writeRaw($0) }
+  ///
+  /// - Parameter colors: Adds colors to JSON text; `nil`, the default, adds none.
+  static func write(_ bytes: UnsafeRawBufferPointer, colors: inout JSONColors?) throws {
+    let escaped = escaper.withLock { $0?.escape(bytes) }
+    guard colors != nil else {
+      guard let escaped else { return try writeRaw(bytes) }
+      return try escaped.withUnsafeBytes { try writeRaw($0) }
+    }
+    var colored: [UInt8] = []
+    if let escaped {
+      escaped.withUnsafeBytes { colors?.append($0, to: &colored) }
+    } else {
+      colors?.append(bytes, to: &colored)
+    }
+    try colored.withUnsafeBytes { try writeRaw($0) }
   }
 
   private static func writeRaw(_ bytes: UnsafeRawBufferPointer) throws {
@@ -78,5 +140,10 @@ enum Terminal {
 
   static func write(_ text: String) throws {
     try Array(text.utf8).withUnsafeBytes { try write($0) }
+  }
+
+  static func write(_ bytes: UnsafeRawBufferPointer) throws {
+    var colors: JSONColors?
+    try write(bytes, colors: &colors)
   }
 }

@@ -102,10 +102,12 @@ struct Module {
       system: ["Foundation"]),
     Module("CGQLRunAllocations", folder: "CAllocations"),
     Module("CGQLRunMemory", folder: "CMemory"),
+    Module("CGQLRunJq", folder: "CJq"),
     Module(
       "gqlrun",
       own: chain.union([
-        "CGQLRunAllocations", "CGQLRunMemory", "GQLRun", "GQLRunBatch", "GQLRunProfile",
+        "CGQLRunAllocations", "CGQLRunJq", "CGQLRunMemory", "GQLRun", "GQLRunBatch",
+        "GQLRunProfile",
         "GQLRunDemoServer",
       ]),
       packages: ["ArgumentParser", "HTTPTypes", "Logging"],
@@ -119,6 +121,7 @@ struct Module {
   /// Modules that only some folders may import, where the table alone would allow more.
   static let confined: [(module: String, folders: [String])] = [
     ("CGQLRunAllocations", ["Sources/gqlrun/Profile/"]),
+    ("CGQLRunJq", ["Sources/gqlrun/Support/"]),
     ("CYajl", ["Sources/JSONStream/"]),
     ("CGQLRunZlib", ["Sources/Batch/Sinks/"]),
     ("GRDB", ["Sources/Cache/SQLite/", "Sources/Batch/"]),

@@ -108,7 +108,7 @@ extension PipelineCommand {
   static func load(_ file: String, runsPrograms: Bool = false) throws -> Pipeline {
     let environment = PipelineFileEnvironment.unsent
     let loaded = try PipelineFile.load(
-      path: file, registry: .builtIn,
+      path: ReadyMade.path(for: file), registry: .builtIn,
       environment: runsPrograms ? environment : environment.withPlaceholders)
     if !loaded.warnings.warnings.isEmpty {
       Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))

@@ -18,8 +18,7 @@ extension PipelineCommand {
             --pipeline mine.pipeline.yaml
         """)
 
-    @ArgumentParser.Argument(help: "GraphQL document; - is standard input.")
-    var document: String
+    @OptionGroup var documentOptions: DocumentOptions
 
     @OptionGroup var endpointOptions: EndpointOptions
 
@@ -34,11 +33,11 @@ extension PipelineCommand {
       try await reporting {
         let pipeline = try endpointOptions.load(
           usesProject: true, fallback: "http://gql-url.invalid/", isLook: true)
-        let operation = try operationOptions.prepare(
-          document, pipeline: pipeline)
+        let source = try documentOptions.source()
+        let operation = try operationOptions.prepare(source, pipeline: pipeline)
         let request = GraphQLRequest(operation, cachePolicy: policy)
         try Terminal.write(
-          "\(Terminal.safe(operation.label)) of \(Terminal.safe(Input.label(document)))\n"
+          "\(Terminal.safe(operation.label)) of \(Terminal.safe(source.label))\n"
             + pipeline.explanation(of: request))
       }
     }

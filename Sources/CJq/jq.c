@@ -1,0 +1,170 @@
+#include "gqlrun_jq.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+// The interface of libjq.so.1, from jv.h and jq.h of jq 1.5 to 1.7; values are passed by value.
+typedef struct {
+  unsigned char kind_flags;
+  unsigned char pad_;
+  unsigned short offset;
+  int size;
+  union {
+    void *ptr;
+    double number;
+  } u;
+} jv;
+
+enum { KIND_STRING = 5 };
+
+static struct {
+  void *(*init)(void);
+  void (*set_error_cb)(void *, void (*)(void *, jv), void *);
+  int (*compile)(void *, const char *);
+  void (*start)(void *, jv, int);
+  jv (*next)(void *);
+  void (*teardown)(void **);
+  void *(*parser_new)(int);
+  void (*parser_set_buf)(void *, const char *, int, int);
+  jv (*parser_next)(void *);
+  void (*parser_free)(void *);
+  int (*kind)(jv);
+  jv (*copy)(jv);
+  void (*free)(jv);
+  int (*has_message)(jv);
+  jv (*message)(jv);
+  jv (*dump)(jv, int);
+  jv (*null)(void);
+  const char *(*string)(jv);
+  int (*length)(jv);
+} lib;
+
+struct gqlrun_jq {
+  void *jq;
+  void *parser;
+  jv input;
+  bool has_input;
+};
+
+bool gqlrun_jq_load(void) {
+  static void *library = NULL;
+  if (library) return true;
+  void *opened = dlopen("libjq.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!opened) return false;
+  const struct {
+    void **function;
+    const char *name;
+  } functions[] = {
+      {(void **)&lib.init, "jq_init"},
+      {(void **)&lib.set_error_cb, "jq_set_error_cb"},
+      {(void **)&lib.compile, "jq_compile"},
+      {(void **)&lib.start, "jq_start"},
+      {(void **)&lib.next, "jq_next"},
+      {(void **)&lib.teardown, "jq_teardown"},
+      {(void **)&lib.parser_new, "jv_parser_new"},
+      {(void **)&lib.parser_set_buf, "jv_parser_set_buf"},
+      {(void **)&lib.parser_next, "jv_parser_next"},
+      {(void **)&lib.parser_free, "jv_parser_free"},
+      {(void **)&lib.kind, "jv_get_kind"},
+      {(void **)&lib.copy, "jv_copy"},
+      {(void **)&lib.free, "jv_free"},
+      {(void **)&lib.has_message, "jv_invalid_has_msg"},
+      {(void **)&lib.message, "jv_invalid_get_msg"},
+      {(void **)&lib.dump, "jv_dump_string"},
+      {(void **)&lib.null, "jv_null"},
+      {(void **)&lib.string, "jv_string_value"},
+      {(void **)&lib.length, "jv_string_length_bytes"},
+  };
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    *functions[i].function = dlsym(opened, functions[i].name);
+    if (!*functions[i].function) {
+      dlclose(opened);
+      return false;
+    }
+  }
+  library = opened;
+  return true;
+}
+
+typedef struct {
+  gqlrun_jq_text report;
+  void *context;
+} reporter;
+
+// Reports a value that is a text, or else its JSON, and releases it.
+static void report_value(jv value, gqlrun_jq_text report, void *context) {
+  if (lib.kind(value) != KIND_STRING) value = lib.dump(value, 0);
+  report(context, lib.string(value));
+  lib.free(value);
+}
+
+static void on_error(void *context, jv message) {
+  reporter *to = context;
+  report_value(message, to->report, to->context);
+}
+
+gqlrun_jq *gqlrun_jq_compile(const char *program, gqlrun_jq_text report, void *context) {
+  gqlrun_jq *jq = calloc(1, sizeof *jq);
+  if (!jq) return NULL;
+  reporter to = {report, context};
+  jq->jq = lib.init();
+  jq->parser = lib.parser_new(0);
+  lib.set_error_cb(jq->jq, on_error, &to);
+  int compiled = lib.compile(jq->jq, program);
+  // `to` ends with this function.
+  lib.set_error_cb(jq->jq, NULL, NULL);
+  if (compiled) return jq;
+  gqlrun_jq_free(jq);
+  return NULL;
+}
+
+bool gqlrun_jq_add(
+    gqlrun_jq *jq, const char *bytes, int count, gqlrun_jq_text report, void *context) {
+  lib.parser_set_buf(jq->parser, bytes, count, 1);
+  while (true) {
+    jv value = lib.parser_next(jq->parser);
+    if (lib.kind(value) != 0) {
+      if (jq->has_input) lib.free(jq->input);
+      jq->input = value;
+      jq->has_input = true;
+      continue;
+    }
+    // An invalid value without a message is the end of the bytes.
+    if (!lib.has_message(lib.copy(value))) {
+      lib.free(value);
+      return true;
+    }
+    report_value(lib.message(value), report, context);
+    return false;
+  }
+}
+
+bool gqlrun_jq_run(
+    gqlrun_jq *jq, bool raw, bool (*output)(void *, bool, const char *, int), gqlrun_jq_text report,
+    void *context) {
+  lib.start(jq->jq, jq->has_input ? jq->input : lib.null(), 0);
+  jq->has_input = false;
+  while (true) {
+    jv value = lib.next(jq->jq);
+    if (lib.kind(value) == 0) {
+      if (!lib.has_message(lib.copy(value))) {
+        lib.free(value);
+        return true;
+      }
+      report_value(lib.message(value), report, context);
+      return false;
+    }
+    bool is_text = raw && lib.kind(value) == KIND_STRING;
+    if (!is_text) value = lib.dump(value, 0);
+    bool goes_on = output(context, is_text, lib.string(value), lib.length(lib.copy(value)));
+    lib.free(value);
+    if (!goes_on) return true;
+  }
+}
+
+void gqlrun_jq_free(gqlrun_jq *jq) {
+  if (jq->has_input) lib.free(jq->input);
+  lib.parser_free(jq->parser);
+  lib.teardown(&jq->jq);
+  free(jq);
+}

@@ -1,0 +1,102 @@
+import GQLRun
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunSupport
+
+/// Executes the operation of `gqlrun run`, and writes its results.
+struct OperationRun: Sendable {
+  var operation: PreparedOperation
+  /// The document in messages.
+  var label: String
+  /// The values for plugins.
+  var context: [String: String]
+  var policy: CachePolicy?
+  var output: OutputOptions
+  var pages: PageOptions
+  /// Ends a subscription.
+  var limit: EventLimit
+  var filter: JQFilter?
+  var verbosity: Int
+  var isQuiet: Bool
+  /// The heads to print before the results; `nil` prints none.
+  var trace: NetworkTrace?
+
+  /// Writes the results.
+  ///
+  /// - Returns: The number of GraphQL errors of the last result.
+  func execute(_ client: PipelineClient, _ meter: ConnectionMeter) async throws -> Int {
+    // A terminal that shows the result needs no progress.
+    let isShown = !isQuiet && !(output.output == nil && Terminal.isOutputTerminal)
+    async let _ = isShown ? DownloadProgress.show { meter.receivedBytes } : ()
+    return try await results(client)
+  }
+
+  private func results(_ client: PipelineClient) async throws -> Int {
+    let effective = policy ?? client.pipeline.defaultCachePolicy
+    let writer = try output.writer(
+      linePerResult: effective == .cacheAndNetwork || pages.isLinePerPage
+        || operation.type == .subscription,
+      isArray: pages.slurp, filter: filter)
+    let start = ContinuousClock.now
+    var errorCount = 0
+    var request = GraphQLRequest(operation, cachePolicy: policy)
+    request.context.named = context
+    do {
+      for try await response in try RunPages(request, pages, client, limit, name: label) {
+        if let gap = response.gap {
+          if !isQuiet { Terminal.warning(Terminal.safe(gap.note)) }
+          continue
+        }
+        if let head = response.http, let trace { try writer.write(trace.head(of: head) ?? "") }
+        try writer.write { try response.forEachChunk($0) }
+        // A later result replaces an earlier one, except pages.
+        errorCount = response.errors.count + (pages.paginate ? errorCount : 0)
+        if !isQuiet { report(response, effective, ContinuousClock.now - start) }
+        if limit.count() { break }
+      }
+    } catch let error as ChainError {
+      // The head of the response that made the operation fail; a file keeps its contents.
+      if output.output == nil, let head = trace?.head() { try writer.write(head) }
+      throw error
+    }
+    try writer.finish()
+    return errorCount
+  }
+
+  private func report(_ response: GraphQLResponse, _ policy: CachePolicy, _ time: Duration) {
+    if response.source == .cache, policy == .networkFirst {
+      Terminal.warning(
+        "the network did not answer; this is what the cache has"
+          + (response.staleness.map { ", \($0)" } ?? ""))
+    }
+    for warning in response.writeSummary?.warnings ?? [] {
+      Terminal.warning(Terminal.safe(warning))
+    }
+    for error in response.errors {
+      Terminal.note(
+        Terminal.styled("graphql error:", .red) + " "
+          + Terminal.safe(error.description(in: label)))
+    }
+    if verbosity > 0 { summarize(response, time) }
+  }
+
+  /// Prints the source of the result, its duration and size, and what was written to the cache.
+  private func summarize(_ response: GraphQLResponse, _ time: Duration) {
+    var parts = ["from the \(response.origin)", time.shown]
+    if response.source == .server {
+      parts.append(Format.count(response.timing.receivedBytes, "byte"))
+    } else if let count = response.data?.count {
+      parts.append(Format.count(count, "byte"))
+    }
+    if let staleness = response.staleness { parts.append("stale, \(staleness)") }
+    if response.attempt > 1 { parts.append("attempt \(response.attempt)") }
+    if let written = response.writeSummary {
+      parts.append(
+        "records: \(written.newRecords) new, \(written.changedRecords) changed, "
+          + "\(written.unchangedRecords) unchanged")
+    }
+    Terminal.note(Terminal.styled("= " + parts.joined(separator: ", "), .bold))
+  }
+}

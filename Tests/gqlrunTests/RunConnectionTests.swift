@@ -1,0 +1,165 @@
+import Foundation
+import GQLRunDemoServer
+import GQLRunTestSupport
+import Testing
+
+@testable import gqlrun
+
+@Suite(
+  "The connection of gqlrun run", .enabled(if: Python.isThere, "there is no python3"),
+  .timeLimit(.minutes(5)))
+struct RunConnectionTests {
+  private static let run = #""$GQLRUN" run germany.graphql --timeout 30s"#
+
+  @Test("--cacert trusts the server's certificate, -k any; without them nothing is sent")
+  func authority() async throws {
+    let folder = try Folder()
+    guard try await Front.certificates(in: folder) else { return }
+    try await DemoServer.withServer { server in
+      let result = try await Front.shell(
+        "tls", port: server.port,
+        """
+        \(Self.run) -e https://127.0.0.1:$FRONT/graphql 2> refused; echo $?
+        \(Self.run) -e https://127.0.0.1:$FRONT/graphql --cacert server.pem -vv 2> trusted
+        \(Self.run) -e https://127.0.0.1:$FRONT/graphql -k -vv 2> unverified
+        \(Self.run) -e 127.0.0.1:$FRONT/graphql 2> plain; echo $?
+        """, in: folder)
+      #expect(result.output == "69\n" + RunTests.germany + RunTests.germany + "69\n", "\(result)")
+      #expect(server.requestCount == 2)
+      let refused = try folder.text("refused")
+      #expect(
+        refused.contains("certificate with --cacert"))
+      #expect(
+        try folder.text("trusted").contains(
+          "* TLS 1.3, the server's certificate is verified, valid"))
+      #expect(try folder.text("unverified").contains("certificate is not verified"))
+    }
+  }
+
+  @Test("--cert sends the client's certificate, with its key in the same file or in --key")
+  func clientCertificate() async throws {
+    let folder = try Folder()
+    guard try await Front.certificates(in: folder) else { return }
+    try await DemoServer.withServer { server in
+      let run = Self.run + " -e https://127.0.0.1:$FRONT/graphql --cacert server.pem"
+      let result = try await Front.shell(
+        "tls-client", port: server.port,
+        """
+        \(run) 2> refused; echo $?
+        \(run) --cert client.pem --key client.key
+        \(run) -E both.pem
+        \(run) --cert client.pem 2> keyless; echo $?
+        """, in: folder)
+      #expect(result.output == "69\n" + RunTests.germany + RunTests.germany + "69\n", "\(result)")
+      let keyless = try folder.text("keyless")
+      #expect(keyless.contains("the key client.pem, which --key"), "\(keyless)")
+      #expect(server.requestCount == 2)
+    }
+  }
+
+  @Test("--unix-socket, or unix_socket of fetch, connects to a socket instead of the host")
+  func unixSocket() async throws {
+    let folder = try Folder()
+    try folder.write(
+      """
+      version: 1
+      endpoint: { url: "http://api.example/graphql" }
+      chain: [{ fetch: { unix_socket: server.sock } }, response-code, parse]
+
+      """, to: "s.pipeline.yaml")
+    try await DemoServer.withServer { server in
+      let result = try await Front.shell(
+        "unix", port: server.port,
+        """
+        \(Self.run) -e http://api.example/graphql --unix-socket $FRONT -vv 2> shown
+        \(Self.run) -p s.pipeline.yaml
+        \(Self.run) -p s.pipeline.yaml --unix-socket absent.sock 2> absent; echo $?
+        \(Self.run) -e https://api.example/ --unix-socket $FRONT 2> tls; echo $?
+        http_proxy=http://127.0.0.1:1 \(Self.run) -p s.pipeline.yaml
+        """, in: folder)
+      #expect(
+        result.output == RunTests.germany + RunTests.germany + "69\n65\n" + RunTests.germany,
+        "\(result)")
+      let shown = try folder.text("shown")
+      #expect(shown.contains("* Connected to server.sock, HTTP/1.1"), "\(shown)")
+      #expect(shown.contains("> Host: api.example"), "\(shown)")
+      let absent = try folder.text("absent")
+      #expect(absent.contains("Unix domain socket absent.sock: no such file"), "\(absent)")
+      #expect(try folder.text("tls").contains("write the endpoint with http://"))
+    }
+  }
+
+  @Test("--proxy overrides the environment and the file, and an empty one uses none")
+  func proxy() async throws {
+    let folder = try Folder()
+    try folder.write(
+      """
+      version: 1
+      endpoint: { url: "${env:GQL_URL}" }
+      chain: [{ fetch: { proxy: "http://127.0.0.1:1" } }, response-code, parse]
+
+      """, to: "p.pipeline.yaml")
+    try await DemoServer.withServer { server in
+      let run = ["run", "germany.graphql", "-e", server.url, "--timeout", "20"]
+      let environment = ["http_proxy": "http://127.0.0.1:1"]
+      for (more, environment) in [
+        (["-x", "http://127.0.0.1:1"], [:]), ([], environment), (["-p", "p.pipeline.yaml"], [:]),
+      ] {
+        let result = try await Program.run(run + more, in: folder, environment: environment)
+        #expect(result.status == 69, "\(result)")
+        #expect(result.errors.contains("cannot connect to the proxy 127.0.0.1:1"), "\(result)")
+      }
+      for (more, environment) in [
+        (["--proxy", ""], environment), (["-p", "p.pipeline.yaml", "--proxy", ""], [:]),
+      ] {
+        let result = try await Program.run(run + more, in: folder, environment: environment)
+        #expect(result.output == RunTests.germany, "\(result)")
+      }
+    }
+  }
+
+  @Test("--timeout ends the operation with its retries, and is longer than the limits of the file")
+  func timeout() async throws {
+    let folder = try Folder()
+    try folder.write(
+      """
+      version: 1
+      endpoint: { url: "${env:GQL_URL}" }
+      chain:
+        - timeout: { total: 1ms }
+        - fetch: { timeout: 1ms, idle_timeout: 1ms }
+        - response-code
+        - parse
+
+      """, to: "t.pipeline.yaml")
+    try folder.write(
+      "version: 1\nendpoint: { url: \"${env:GQL_URL}\" }\nchain: [fetch, response-code, parse]\n",
+      to: "plain.pipeline.yaml")
+    try await DemoServer.withServer { server in
+      let run = ["run", "germany.graphql", "-e"]
+      let longer = try await Program.run(
+        run + [server.url, "-p", "t.pipeline.yaml", "--timeout", "2m"], in: folder)
+      #expect(longer.output == RunTests.germany, "\(longer)")
+      for more in [[], ["-p", "plain.pipeline.yaml"]] {
+        let result = try await Program.run(
+          run + [server.url + "?delay=60000", "-m", "0.05"] + more, in: folder)
+        #expect(result.status == 75, "\(result)")
+        #expect(result.errors.contains("took longer than 50ms"), "\(result)")
+      }
+    }
+  }
+
+  @Test(
+    "an endpoint without a scheme is http on this machine and https elsewhere",
+    arguments: [
+      ("localhost", "http://localhost"), ("LOCALHOST:80/g", "http://LOCALHOST:80/g"),
+      ("127.0.0.1:4000/graphql", "http://127.0.0.1:4000/graphql"),
+      ("[::1]:4000/", "http://[::1]:4000/"), ("api.localhost/x", "http://api.localhost/x"),
+      ("api.example.com/graphql", "https://api.example.com/graphql"),
+      ("build:8080/graphql", "https://build:8080/graphql"), ("nowhere", "nowhere"),
+      ("http://a/", "http://a/"), ("localhost.example.com", "https://localhost.example.com"),
+    ])
+  func scheme(text: String, url: String) {
+    #expect(EndpointOptions.withScheme(text) == url)
+  }
+}
