@@ -9,7 +9,8 @@ enum Reference {
 
   static let environment = [
     Entry(name: "GQL_URL", text: "endpoint URL; --endpoint overrides it", option: "--endpoint"),
-    Entry(name: "GQL_TOKEN", text: "bearer token of the pipeline auth", option: "--pipeline"),
+    Entry(
+      name: "GQL_TOKEN", text: "bearer token of auth, and without a pipeline", option: "--pipeline"),
     Entry(name: "GQL_CACHE", text: "cache of the pipelines offline, fresh", option: "--pipeline"),
     Entry(
       name: "GQL_RECORD", text: "mode of the pipeline ci: replay, record, auto",
@@ -20,7 +21,9 @@ enum Reference {
       name: "https_proxy, http_proxy", text: "proxy for the URL's scheme", option: "--endpoint"),
     Entry(name: "all_proxy", text: "proxy for both schemes", option: "--endpoint"),
     Entry(name: "no_proxy", text: "hosts to reach without a proxy", option: "--endpoint"),
+    Entry(name: "NETRC", text: "file of --netrc; default: ~/.netrc", option: "--netrc"),
     Entry(name: "NO_COLOR", text: "if not empty, no colors"),
+    Entry(name: "FORCE_COLOR, CLICOLOR_FORCE", text: "if not empty or 0, colors"),
     Entry(name: "TERM", text: "dumb: no colors"),
     Entry(name: "XDG_STATE_HOME", text: "folder of the trusted files", option: "--allow-exec"),
     Entry(name: "HOME", text: "trusted files without XDG_STATE_HOME", option: "--allow-exec"),
