@@ -54,7 +54,7 @@ CORE_PACKAGES := libyajl-dev libsqlite3-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
-TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc
+TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
 FIGURES_PACKAGES := python3 gcc libc6-dev
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
@@ -78,6 +78,7 @@ found() { \
     libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;; \
     zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;; \
     yajl-tools) command -v json_verify >/dev/null ;; \
+    libjq1) ldconfig -p | grep -q 'libjq[.]so[.]1' ;; \
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;; \
     e2fsprogs) command -v mkfs.ext4 >/dev/null ;; \
     bash-completion) [ -e /usr/share/bash-completion/bash_completion ] ;; \

@@ -55,4 +55,26 @@ struct TextTests {
     #expect(FilePath.folder(of: "a") == ".")
     #expect(FilePath.normalized("/a/./b//../c") == "/a/c")
   }
+
+  private enum Fault: Error {
+    case invalidHeaderToken
+    case unknown(host: String)
+  }
+
+  private struct ExcessiveFrames: Error, CustomStringConvertible {
+    var description: String { "Library.ExcessiveFrames(secret: 1)" }
+  }
+
+  @Test("errors of libraries are words, without names of types and without values")
+  func errors() {
+    #expect(ErrorWords.text(Fault.invalidHeaderToken) == "invalid header token")
+    #expect(ErrorWords.text(Fault.unknown(host: "a")) == "unknown")
+    #expect(ErrorWords.text(ExcessiveFrames()) == "excessive frames")
+  }
+
+  @Test("counts agree with their nouns, and durations have a unit that fits")
+  func numbers() {
+    #expect(1.counted("byte") == "1 byte" && 0.counted("byte") == "0 bytes")
+    #expect(Duration.milliseconds(9).shown == "9.0 ms" && Duration.seconds(2.2).shown == "2.2 s")
+  }
 }

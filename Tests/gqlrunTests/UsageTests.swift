@@ -44,7 +44,7 @@ struct UsageTests {
     Expectation("run germany.graphql", 64, "no endpoint to send to", "--endpoint URL", "GQL_URL"),
     Expectation(
       "run germany.graphql -e nowhere", 64, "--endpoint nowhere is not the URL", "https://"),
-    Expectation("run germany.graphql -e 127.0.0.1:x/", 64, "its port is no number"),
+    Expectation("run germany.graphql -e 127.0.0.1:x/", 64, "its port is not a number"),
     Expectation("run germany.graphql -q {a}", 64, "--query gives the document"),
     Expectation("run germany.graphql -e http://127.0.0.1:1/ --key k.pem", 64, "--key needs --cert"),
     Expectation(

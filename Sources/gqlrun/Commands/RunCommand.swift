@@ -28,10 +28,10 @@ struct RunCommand: AsyncParsableCommand {
           --policy cache-and-network
         gqlrun run country.graphql -e http://127.0.0.1:8080/graphql \\
           --var code=DE --curl --har country.har
-        gqlrun run '{ countries { name } }' -e 127.0.0.1:8080/graphql \\
+        gqlrun run '{ countries { name } }' -e http://127.0.0.1:8080/graphql \\
           --jq '.data.countries[].name' --raw-output
-        gqlrun run country.graphql -e https://example.com/graphql \\
-          --var code=DE --token-env EXAMPLE_TOKEN --timeout 10s -i
+        gqlrun run country.graphql -e http://127.0.0.1:8080/graphql \\
+          --var code=DE --token-env TOKEN --timeout 10s -i
       """)
 
   @OptionGroup var documentOptions: DocumentOptions

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// Formats numbers for people.
 enum Format {
@@ -17,7 +18,7 @@ enum Format {
 
   /// `1 error`, `2 errors`.
   static func count(_ number: Int, _ noun: String) -> String {
-    "\(number) \(noun)\(number == 1 ? "" : "s")"
+    number.counted(noun)
   }
 
   static func padded(_ text: String, _ width: Int) -> String {
