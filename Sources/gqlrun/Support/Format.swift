@@ -3,23 +3,15 @@ import GQLRunSupport
 
 /// Formats numbers for people.
 enum Format {
-  /// `999 bytes`, `1.5 KB`, `12.3 MB`.
-  static func size(_ bytes: Int) -> String {
-    switch bytes {
-    case ..<1000: count(bytes, "byte")
-    case ..<1_000_000: String(format: "%.1f KB", Double(bytes) / 1e3)
-    default: String(format: "%.1f MB", Double(bytes) / 1e6)
-    }
-  }
+  /// `999 bytes`, `1.5 kB`, `12.3 MB`.
+  static func size(_ bytes: Int) -> String { Quantity.size(bytes) }
 
   static func rate(bytes: Int, seconds: Double) -> String {
     String(format: "%.1f MB/s", Double(bytes) / 1e6 / max(seconds, 1e-9))
   }
 
   /// `1 error`, `2 errors`.
-  static func count(_ number: Int, _ noun: String) -> String {
-    number.counted(noun)
-  }
+  static func count(_ number: Int, _ noun: String) -> String { Quantity.count(number, noun) }
 
   static func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(width - Self.width(text), 0))

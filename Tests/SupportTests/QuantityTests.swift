@@ -1,0 +1,40 @@
+import GQLRunSupport
+import Testing
+
+@Suite("Quantities in messages")
+struct QuantityTests {
+  @Test(
+    "counts are singular for one only",
+    arguments: [
+      (0, "0 records"), (1, "1 record"), (2, "2 records"), (1_000_000, "1000000 records"),
+    ])
+  func counts(_ number: Int, _ text: String) {
+    #expect(Quantity.count(number, "record") == text)
+  }
+
+  @Test("a noun may have a plural of its own")
+  func plural() {
+    #expect(Quantity.count(1, "query", plural: "queries") == "1 query")
+    #expect(Quantity.count(2, "query", plural: "queries") == "2 queries")
+  }
+
+  @Test(
+    "times have two units at most",
+    arguments: [
+      (-1, "0s"), (0, "0s"), (0.2, "1s"), (59, "59s"), (60, "1m0s"), (272, "4m32s"),
+      (3_600, "1h0m"), (7_325, "2h2m"),
+    ] as [(Double, String)])
+  func times(_ seconds: Double, _ text: String) {
+    #expect(Quantity.clockTime(seconds) == text)
+  }
+
+  @Test(
+    "sizes have decimal units",
+    arguments: [
+      (1, "1 byte"), (999, "999 bytes"), (2_540, "2.5 kB"), (1_300_000, "1.3 MB"),
+      (2_000_000_000, "2.00 GB"),
+    ])
+  func sizes(_ bytes: Int, _ text: String) {
+    #expect(Quantity.size(bytes) == text)
+  }
+}
