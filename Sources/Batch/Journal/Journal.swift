@@ -49,10 +49,10 @@ final class Journal: Sendable {
       if !isReadOnly { try queue.inDatabase { try Self.prepare($0) } }
       try queue.inDatabase { db in
         guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Self.applicationID else {
-          throw JournalError("\(path) is no journal of a batch run, so it is left as it is")
+          throw JournalError("\(path) is not a journal of a batch run (unchanged); move it or choose another journal folder")
         }
         guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 <= Self.schemaVersion else {
-          throw JournalError("\(path) was made by a newer gqlrun; update gqlrun to use it")
+          throw JournalError("\(path) was written by a newer gqlrun; update gqlrun to use it")
         }
         if !isReadOnly { try Self.migrate(db) }
       }
@@ -161,6 +161,11 @@ final class Journal: Sendable {
   func close() {
     try? queue.close()
     lock?.release()
+  }
+
+  /// Whether the run has ended and needs no `--resume`.
+  func hasFinished() throws -> Bool {
+    try !(meta("ended") ?? "").isEmpty && (meta("stop") ?? "").isEmpty
   }
 
   func read<Result>(_ body: (Database) throws -> Result) throws -> Result {

@@ -26,23 +26,51 @@ public struct JournalFolder: Sendable {
 
   /// The ledgers of all shards of the manifest, and of its runs without shards.
   func ledgerPaths() -> [String] {
-    ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
-      .filter { $0.hasPrefix(name + ".") && $0.hasSuffix(".outputs.json") }
+    names().filter { $0.hasPrefix(name + ".") && $0.hasSuffix(".outputs.json") }
       .sorted().map { "\(folder)/\($0)" }
+  }
+
+  private func names() -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+  }
+
+  /// A journal, or a file that belongs to it, such as its lock file.
+  struct JournalFile {
+    var path: String
+    /// The path of the journal, which may not exist any more.
+    var journal: String
+    /// The label of the shard; `nil` for a run without shards.
+    var shard: String?
+  }
+
+  /// The journals of all shards and of runs without shards, and the files that belong to them.
+  ///
+  /// Their names are NAME-TIME.journal and NAME-TIME.SHARD.journal, with `-wal`, `-shm` or `.lock`
+  /// at the end for the other files.
+  func files() -> [JournalFile] {
+    let digits = [8, 6, 3]
+    return names().compactMap { file in
+      guard file.hasPrefix(name + "-") else { return nil }
+      var parts = file.dropFirst(name.count + 1).split(
+        separator: ".", omittingEmptySubsequences: false)
+      let time = parts.removeFirst().split(separator: "-", omittingEmptySubsequences: false)
+      guard time.map(\.count) == digits, time.joined().allSatisfy({ "0"..."9" ~= $0 }) else {
+        return nil
+      }
+      let shard = parts.first?.contains("of") == true ? String(parts.removeFirst()) : nil
+      let end = parts.joined(separator: ".")
+      guard end.hasPrefix("journal"), ["", "-wal", "-shm", ".lock"].contains(end.dropFirst(7))
+      else {
+        return nil
+      }
+      let path = "\(folder)/\(file)"
+      return JournalFile(path: path, journal: String(path.dropLast(end.count - 7)), shard: shard)
+    }
   }
 
   /// The paths of the existing journals, newest last.
   public func all() -> [String] {
-    let suffix = shard.map { ".\($0.label).journal" } ?? ".journal"
-    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
-      .filter { $0.hasPrefix(name + "-") && $0.hasSuffix(suffix) }
-      .filter { file in
-        // Names are NAME-TIME.journal and NAME-TIME.SHARD.journal.
-        let rest = file.dropFirst(name.count + 1).split(separator: ".")
-        return rest.count == (shard == nil ? 2 : 3)
-          && rest[0].allSatisfy { $0.isNumber || $0 == "-" }
-      }
-      .sorted().map { "\(folder)/\($0)" }
+    files().filter { $0.path == $0.journal && $0.shard == shard?.label }.map(\.path).sorted()
   }
 
   /// Opens the newest journal if `resumes`, and otherwise creates one.

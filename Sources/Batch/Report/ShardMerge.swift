@@ -106,8 +106,7 @@ public struct ShardMerge {
     }
     let journal = try Journal(path: path, isReadOnly: true)
     defer { journal.close() }
-    guard !(try journal.meta("ended") ?? "").isEmpty, (try journal.meta("stop") ?? "").isEmpty
-    else {
+    guard try journal.hasFinished() else {
       throw JournalError(
         "the shard \(label) has not ended; continue it with --shard \(label) --resume")
     }
@@ -118,13 +117,10 @@ public struct ShardMerge {
 
   private static func shards(_ manifest: Manifest) throws -> [Shard] {
     let folder = manifest.settings.journalFolder
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    let prefix = JournalFolder(manifest).name + "-"
     let counts = Set(
-      names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(".journal") }.compactMap { name -> Int? in
-        let label = name.split(separator: ".").dropLast().last ?? ""
-        return label.contains("of")
-          ? label.split(separator: "o").last.flatMap { Int($0.dropFirst()) } : nil
+      JournalFolder(manifest).files().compactMap { file in
+        file.path == file.journal
+          ? file.shard?.split(separator: "of").last.flatMap { Int($0) } : nil
       })
     guard counts.count == 1, let count = counts.first else {
       throw JournalError(

@@ -9,7 +9,7 @@ enum StateFile {
       return JSONObject()
     }
     guard let state = try? JSONValue(parsing: [UInt8](data)).objectValue else {
-      throw JournalError("the state file \(path) is no JSON object; mend it or move it away")
+      throw JournalError("the state file \(path) is not a JSON object; correct it or move it away")
     }
     return state
   }
