@@ -26,6 +26,14 @@ struct StopTests {
       store: { kind: sqlite, path: cache.db }
       chain: [fetch, response-code, parse, cache-write]
       """, to: "p.pipeline.yaml")
+    // Without a timeout, which a clock that jumps would let expire at once.
+    try location.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:9/" }
+      store: { kind: none }
+      chain: [fetch, response-code, parse]
+      """, to: "n.pipeline.yaml")
   }
 
   private func yaml(_ shape: Shape, _ sink: String, run: String = "concurrency: 8") -> String {
@@ -49,7 +57,7 @@ struct StopTests {
       }
     return """
       version: 1
-      \(sink == "cache" ? "pipeline: p.pipeline.yaml" : "name: a")
+      pipeline: \(sink == "cache" ? "p" : "n").pipeline.yaml
       run: { \(run), order: \(shape == .orderedTasks ? "output" : "declared") }
       sinks: [\(sink)]
       operations:
