@@ -198,6 +198,7 @@ format: ## Format the sources
 .PHONY: torture-batch
 torture-batch: packages-torture build ## Kill batch runs (BATCH_KILLS), let system calls fail, fill disks, cut the power, damage outputs; count every result
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-kill.py $(PROGRAM) $(BATCH_KILLS)
+	ORDER=output PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-kill.py $(PROGRAM) $(BATCH_KILLS)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-faults.py $(PROGRAM)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-outputs.py $(PROGRAM)
 

@@ -4,7 +4,7 @@ result is there once.
 
 The manifest has an operation with a task per row and one with pages; every kind of sink takes their records. Ends with 1
 when a record is missing or doubled in any sink, or when a task that was recorded as done ended again. SEED=N repeats a
-run of this script.
+run of this script. With ORDER=output, the results must also be in the order of the rows.
 """
 import os, random, shutil, signal, subprocess, sys, tempfile, time
 

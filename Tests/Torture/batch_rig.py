@@ -7,6 +7,9 @@ from common import expect
 # The demo server has a user for every five posts.
 posts, page = 10_400, 400
 
+# The order of the results: with `output`, that of the rows.
+order = os.environ.get("ORDER", "interleaved")
+
 PIPELINE = """
 version: 1
 endpoint: { url: "${env:GQL_URL}" }
@@ -18,7 +21,7 @@ MANIFEST = f"""
 version: 1
 name: kill
 pipeline: p.pipeline.yaml
-run: {{ concurrency: 8, order: interleaved }}
+run: {{ concurrency: 8, order: {order} }}
 sinks:
   - ndjson: {{ path: "{{{{op}}}}.ndjson" }}
   - ndjson: {{ path: results.ndjson, lines: results }}
@@ -120,6 +123,14 @@ class Run:
     def expect_all(self):
         """Every result once, in every sink."""
         folder, tasks = self.folder, self.tasks
+        if order == "output":
+            rows = [f"U_{n}" for n in range(1, tasks + 1)]
+            for name, ids in (
+                ("users.ndjson", [json.loads(l)["id"] for l in open(f"{folder}/users.ndjson")]),
+                ("results.ndjson", [l["key"] for l in map(json.loads, open(f"{folder}/results.ndjson")) if l["key"]]),
+                ("users_plain", [r[0] for r in self.database("o.db", "select id from users_plain order by rowid")]),
+            ):
+                expect(ids == rows, f"{name} is not in the order of the rows; see {folder}")
         for op, count in (("users", tasks), ("posts", posts)):
             self.once(f"{op}.ndjson", [json.loads(l)["id"] for l in open(f"{folder}/{op}.ndjson")], count)
             self.once(
