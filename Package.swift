@@ -229,7 +229,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunTestSupport",
       "gqlrun", "my-gqlrun", "GQLRun", "GQLRunTesting", "GQLRunDemoServer", "GQLRunPlugins",
-      "GQLRunPipeline", "GQLRunCache",
+      "GQLRunBatch", "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "Logging", package: "swift-log"),

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunPipeline
+import Synchronization
 import Testing
 
 @testable import GQLRunBatch
@@ -119,6 +120,48 @@ struct GovernorTests {
     #expect(second.stop == nil)
     #expect(second.counters.done == 50)
     #expect(restarted.count == 90)
+  }
+
+  @Test("an outage is part of the progress with the patience that is left, until it ends")
+  func reportedOutage() async throws {
+    let clock = JumpingClock()
+    let control = RunControl()
+    let seen = Mutex<[Outage?]>([])
+    let transport = ScriptedTransport { number in
+      let outage = await control.standing()?.outage
+      seen.withLock { $0.append(outage) }
+      if (3..<8).contains(number) {
+        throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
+      }
+      return ScriptedTransport.response()
+    }
+    let summary = try await Bench.run(
+      manifest(5, run: "concurrency: 1, patience: 5m"), control: control, transport: transport,
+      clock: ServiceClock(clock))
+    #expect(summary.stop == nil && summary.outage == nil)
+    let outages = seen.withLock { $0 }
+    #expect(outages.count == 10)
+    #expect(outages.map { $0 == nil } == (1...10).map { !(4...8).contains($0) })
+    let during = outages.compactMap { $0 }
+    #expect(during.allSatisfy { $0.kind == .unreachable })
+    #expect(during.allSatisfy { $0.duration + $0.remaining == .seconds(300) })
+    #expect(zip(during, during.dropFirst()).allSatisfy { $0.duration < $1.duration })
+  }
+
+  @Test("a run that gives up says how long the server was unreachable")
+  func endingOutage() async throws {
+    let transport = ScriptedTransport { number in
+      if number == 1 { return ScriptedTransport.response() }
+      throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
+    }
+    let summary = try await Bench.run(
+      manifest(5, run: "concurrency: 1, patience: 2m"), transport: transport,
+      clock: ServiceClock(JumpingClock()))
+    #expect(summary.stop == .unreachable)
+    #expect(summary.stopDetail?.contains("refused") == true)
+    let outage = try #require(summary.outage)
+    #expect(outage.kind == .unreachable && outage.remaining == .zero)
+    #expect(outage.duration > .seconds(120) && outage.duration < .seconds(140))
   }
 
   @Test("a rate is kept")

@@ -182,11 +182,11 @@ struct OutputResumeTests {
       ),
       (
         "csv: { path: a.csv }", "{ csv: { path: a.csv, columns: [login] } }",
-        "was begun as `csv id,login`"
+        "was started as `csv id,login`"
       ),
       (
         "ndjson: { path: a.ndjson }", "{ ndjson: { path: a.ndjson, gzip: true } }",
-        "was begun as `ndjson`"
+        "was started as `ndjson`"
       ),
       (
         "ndjson: { path: a.ndjson }", "{ ndjson: { path: a.ndjson, lines: results } }",
@@ -196,7 +196,7 @@ struct OutputResumeTests {
         "sqlite: { path: a.db }", "{ sqlite: { path: a.db, table: other } }",
         "no longer has that sink"
       ),
-      ("sqlite: { path: a.db }", "{ sqlite: { path: a.db, key: [id] } }", "was begun as `sqlite`"),
+      ("sqlite: { path: a.db }", "{ sqlite: { path: a.db, key: [id] } }", "was started as `sqlite`"),
     ])
   func unknownSinks(before: String, after: String, reason: String) async throws {
     let message = try await refusal(

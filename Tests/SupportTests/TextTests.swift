@@ -72,9 +72,8 @@ struct TextTests {
     #expect(ErrorWords.text(ExcessiveFrames()) == "excessive frames")
   }
 
-  @Test("counts agree with their nouns, and durations have a unit that fits")
+  @Test("durations have a unit that fits")
   func numbers() {
-    #expect(1.counted("byte") == "1 byte" && 0.counted("byte") == "0 bytes")
     #expect(Duration.milliseconds(9).shown == "9.0 ms" && Duration.seconds(2.2).shown == "2.2 s")
   }
 }

@@ -72,8 +72,11 @@ struct CanaryOutputTests {
     ("pipeline test --format json s.pipeline.yaml", [1]),
     ("batch check m.batch.yaml --endpoint URL", [0]),
     ("batch run m.batch.yaml --endpoint URL", [1]),
+    ("batch errors m.batch.yaml --endpoint URL", [0]),
+    ("batch errors m.batch.yaml --json --endpoint URL", [0]),
     ("batch run m.batch.yaml --endpoint URL&status=401", [77]),
     ("batch status m.batch.yaml --endpoint URL", [0]),
+    ("batch prune m.batch.yaml --dry-run --endpoint URL", [0]),
     (
       "profile -e URL -d germany.graphql -H X-Token:CANARY --runs 1 --warmup 0 --no-baselines"
         + " --json p.json --html p.html --trace p.trace --folded p.txt --prometheus p.prom", [0]

@@ -49,7 +49,7 @@ struct ResumeCheck {
       }
       guard old.format == output.format else {
         throw refusal(
-          "\(shown(output)) was begun as `\(old.format)`, and the manifest now asks for "
+          "\(shown(output)) was started as `\(old.format)`, and the manifest now declares "
             + "`\(output.format)`")
       }
       let before = old.takes.filter { ended.contains($0.key) }

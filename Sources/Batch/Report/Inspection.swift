@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunSupport
 import GRDB
 
 /// Reads the journal of a run: its status, and the reports created from it.
@@ -38,7 +39,8 @@ public struct RunInspection {
     var lines = ["journal    \(journal.path)"]
     let state =
       !ended.isEmpty
-      ? stop.isEmpty ? "ended" : "stopped: \(stop); --resume continues it"
+      ? stop.isEmpty
+        ? "ended" : "stopped: \(StopReason(rawValue: stop)?.text ?? stop); --resume continues it"
       : "running, or killed; --resume continues it"
     lines.append("state      \(state)")
     if let total { lines.append("tasks      \(total)") }
@@ -46,10 +48,9 @@ public struct RunInspection {
       lines.append(Self.padded(state.name) + "\(counts[state])")
     }
     for output in try outputs() {
-      let size = output.bytes.map { ", \($0) bytes" } ?? ""
-      lines.append(
-        "sink       \(output.name): \(output.records.map { "\($0) records" } ?? "kept by the pipeline")\(size)"
-      )
+      let size = output.bytes.map { ", \(Quantity.count($0, "byte"))" } ?? ""
+      let records = output.records.map { Quantity.count($0, "record") } ?? "written by the pipeline"
+      lines.append("sink       \(output.name): \(records)\(size)")
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -115,6 +116,11 @@ public struct RunInspection {
       .jsonText(pretty: true) + "\n"
   }
 
+  /// The distinct reasons of the tasks that failed, were skipped or ended in an unknown state.
+  public func failureReasons() throws -> FailureReasons {
+    try FailureReasons(journal, manifest)
+  }
+
   private static func padded(_ text: String) -> String {
     text + String(repeating: " ", count: max(1, 11 - text.count))
   }
@@ -125,9 +131,7 @@ extension JournalFolder {
   func newest() -> String? {
     let own = all()
     if let last = own.last { return last }
-    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
-      .filter { $0.hasPrefix(name + "-") && $0.hasSuffix(".journal") }.sorted().last
-      .map { "\(folder)/\($0)" }
+    return files().filter { $0.path == $0.journal }.map(\.path).max()
   }
 }
 
@@ -226,7 +230,7 @@ public struct RunDiff {
   /// The differences as text, with one fact per line.
   public var text: String {
     var lines = [
-      "\(same) as before, \(fixed) mended, \(broken) broken, \(added) new, \(removed) gone"
+      "\(same) unchanged, \(fixed) fixed, \(broken) broken, \(added) added, \(removed) removed"
     ]
     for latency in latencies {
       lines.append(

@@ -119,7 +119,7 @@ public struct BatchRun: Sendable {
       try await work(runner, settings, check, isChecked, failures)
       try await recorder.barrier()
       let seconds = (clock.now - start).seconds
-      let (stop, detail) = (stop.reason, stop.detail)
+      let (stop, detail, outage) = (stop.reason, stop.detail, stop.outage)
       let keeps = stop == nil ? feed.operationsWithoutFailure() : []
       ledger = try await stage.finish(isComplete: stop == nil, files, ledger)
       // Bookmarks are saved only once all results they cover are in the sinks.
@@ -137,12 +137,14 @@ public struct BatchRun: Sendable {
         ? try ReportData(journal, manifest: manifest).missed(
           manifest.thresholds, runSeconds: seconds) : []
       try journal.set([
-        "ended": "\(feed.time.now())", "stop": stop.map { "\($0)" } ?? "",
+        "ended": "\(feed.time.now())", "stop": stop?.rawValue ?? "",
         "total": counters.total.map { "\($0)" } ?? "",
       ])
       if stop == nil { try ReportWriter(journal, manifest: manifest).write(&ledger) }
       let summary = RunSummary(
-        counters: counters, counts: counts, stop: stop, stopDetail: detail,
+        counters: counters, counts: counts, stop: stop, stopDetail: detail, outage: outage,
+        failures: counters.hasFailures
+          ? try FailureReasons(journal, manifest, since: feed.started) : nil,
         seconds: seconds, journal: journal.path,
         missedThresholds: missed, warnings: plan.warnings(manifest),
         journalSeconds: await stage.journalTime.seconds,

@@ -22,12 +22,6 @@ final class Governor: Sendable {
     case unreachable
   }
 
-  /// Why the run should stop.
-  enum Verdict: Sendable, Equatable {
-    case refused
-    case unreachable
-  }
-
   /// The budget taken for a request, to be settled with its response.
   struct Pass: Sendable {
     fileprivate var label: String
@@ -65,6 +59,11 @@ final class Governor: Sendable {
 
   var currentLimit: Int { state.withLock { $0.currentLimit } }
   var inFlight: Int { state.withLock { $0.running } }
+  /// The current series of failures; `nil` if the server responds.
+  var outage: Outage? {
+    let now = clock.now()
+    return state.withLock { $0.outage(now, patience) }
+  }
   /// The server's remaining and total budget; `nil` if unknown.
   var budgetLeft: (left: Double, all: Double?)? { budget?.left(now: clock.now()) }
 
@@ -116,25 +115,25 @@ final class Governor: Sendable {
     }
   }
 
-  /// Ends a request. Returns a verdict if the run should stop.
+  /// Ends a request. Returns the outage if the run should stop because of it.
   ///
   /// - Parameters:
   ///   - head: The head of the response, which may report the remaining budget.
   ///   - response: The result, which may report it as well.
   func leave(
     _ pass: Pass, _ signal: Signal?, head: HTTPResponse? = nil, _ response: GraphQLResponse? = nil
-  ) -> Verdict? {
+  ) -> Outage? {
     budget?.noteEnd(cost: pass.cost)
     note(head ?? response?.http, response, pass)
     let now = clock.now()
-    let (verdict, ready) = state.withLock { state in
+    let (outage, ready) = state.withLock { state in
       state.running -= 1
-      let verdict = state.judge(
+      let outage = state.judge(
         signal, now, attempt: response?.attempt ?? 1, most: Double(maximum), patience: patience)
-      return (verdict, state.ready())
+      return (outage, state.ready())
     }
     for continuation in ready { continuation.resume() }
-    return verdict
+    return outage
   }
 
   private func note(_ head: HTTPResponse?, _ response: GraphQLResponse?, _ pass: Pass) {
@@ -142,14 +141,14 @@ final class Governor: Sendable {
     let (now, time) = (clock.now(), services.secondsSince1970())
     if let head { budget.note(head, now: now, time: time) }
     guard let adapter = limits.adapter, let response else { return }
-    var told = JSONObject()
-    if let extensions = response.extensions { told["extensions"] = .object(extensions) }
+    var report = JSONObject()
+    if let extensions = response.extensions { report["extensions"] = .object(extensions) }
     if adapter == .github, let path = ResultPath("rateLimit") {
       _ = try? response.data?.forEachValue(at: path) { bytes in
-        told["data"] = .object(["rateLimit": try JSONValue(parsing: bytes)])
+        report["data"] = .object(["rateLimit": try JSONValue(parsing: bytes)])
       }
     }
-    budget.note(.object(told), adapter, label: pass.label, now: now, time: time)
+    budget.note(.object(report), adapter, label: pass.label, now: now, time: time)
   }
 
   /// Resumes all waiting callers, which then find that the run has stopped.
@@ -171,8 +170,8 @@ extension Governor {
     var waiting: [CheckedContinuation<Void, Never>] = []
     var pausedUntil = Duration.zero
     var lastDecrease = Duration.zero
-    /// When the current series of refusals began; `nil` if there is none.
-    var troubleSince: Duration?
+    /// The current series of failures: its kind, and when it began; `nil` if there is none.
+    var trouble: (kind: Outage.Kind, since: Duration)?
     var hasSucceeded = false
     var isStopped = false
     var pause = Duration.milliseconds(250)
@@ -206,11 +205,11 @@ extension Governor {
     /// Adapts the limit to the outcome of a request.
     mutating func judge(
       _ signal: Signal?, _ now: Duration, attempt: Int, most: Double, patience: Duration
-    ) -> Verdict? {
+    ) -> Outage? {
       switch signal {
       case nil: return nil
       case .answered:
-        troubleSince = nil
+        trouble = nil
         hasSucceeded = true
         pause = .milliseconds(250)
         if attempt > 1 {
@@ -225,12 +224,12 @@ extension Governor {
         let wanted = min(wish ?? pause, Governor.longestPause)
         if wish == nil { pause = min(pause * 2, .seconds(20)) }
         pausedUntil = max(pausedUntil, now + wanted)
-        return verdict(.refused, now, including: wanted, patience)
+        return trouble(.refusing, now, patience, including: wanted)
       case .unreachable:
         slowDown(now)
         pausedUntil = max(pausedUntil, now + pause)
         pause = min(pause * 2, .seconds(10))
-        return verdict(.unreachable, now, including: .zero, patience)
+        return trouble(.unreachable, now, patience)
       }
     }
 
@@ -243,14 +242,30 @@ extension Governor {
       limit = max(1, limit / 2)
     }
 
-    private mutating func verdict(
-      _ verdict: Verdict, _ now: Duration, including wait: Duration, _ patience: Duration
-    ) -> Verdict? {
-      let since = troubleSince ?? now
-      troubleSince = since
-      // A server that never answered is most likely wrong or down.
-      let allowed = hasSucceeded || verdict == .refused ? patience : min(patience, .seconds(5))
-      return now - since + wait > allowed ? verdict : nil
+    /// Records a failure. Returns the outage if the run should not wait any longer.
+    ///
+    /// - Parameter wait: The delay that the server asked for.
+    private mutating func trouble(
+      _ kind: Outage.Kind, _ now: Duration, _ patience: Duration, including wait: Duration = .zero
+    ) -> Outage? {
+      trouble = (kind, trouble?.since ?? now)
+      return outage(now, patience).flatMap {
+        $0.duration + wait > allowed(kind, patience) ? $0 : nil
+      }
+    }
+
+    func outage(_ now: Duration, _ patience: Duration) -> Outage? {
+      trouble.map { trouble in
+        let duration = now - trouble.since
+        return Outage(
+          trouble.kind, duration: duration,
+          remaining: max(allowed(trouble.kind, patience) - duration, .zero))
+      }
+    }
+
+    /// A server that has never responded is most likely a wrong URL, or down.
+    private func allowed(_ kind: Outage.Kind, _ patience: Duration) -> Duration {
+      hasSucceeded || kind == .refusing ? patience : min(patience, .seconds(5))
     }
   }
 }

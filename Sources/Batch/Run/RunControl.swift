@@ -26,7 +26,7 @@ public actor RunControl {
     guard let feed, let governor else { return nil }
     return RunStanding(
       counters: feed.counters, inFlight: governor.inFlight,
-      limit: governor.currentLimit, budget: governor.budgetLeft)
+      limit: governor.currentLimit, budget: governor.budgetLeft, outage: governor.outage)
   }
 }
 
@@ -40,6 +40,8 @@ public struct RunStanding: Sendable {
   public var limit: Int
   /// The server's remaining and total budget; `nil` if the server does not report it.
   public var budget: (left: Double, all: Double?)?
+  /// Why the run waits for the server; `nil` if the server responds.
+  public var outage: Outage?
 
   /// Creates a progress value.
   ///
@@ -48,12 +50,15 @@ public struct RunStanding: Sendable {
   ///   - inFlight: The number of requests in flight.
   ///   - limit: The current concurrency limit.
   ///   - budget: The server's remaining and total budget; `nil` if unknown.
+  ///   - outage: Why the run waits for the server; `nil` if the server responds.
   public init(
-    counters: RunCounters, inFlight: Int, limit: Int, budget: (left: Double, all: Double?)? = nil
+    counters: RunCounters, inFlight: Int, limit: Int, budget: (left: Double, all: Double?)? = nil,
+    outage: Outage? = nil
   ) {
     self.counters = counters
     self.inFlight = inFlight
     self.limit = limit
     self.budget = budget
+    self.outage = outage
   }
 }

@@ -1,5 +1,5 @@
 /// Why a run stopped before all tasks finished.
-public enum StopReason: Sendable, Equatable {
+public enum StopReason: String, Sendable {
   /// ``RunControl/stop()`` was called.
   case interrupted
   /// The manifest's deadline has passed.
@@ -13,6 +13,18 @@ public enum StopReason: Sendable, Equatable {
   case unreachable
   /// The server rejected the credentials.
   case unauthorized
+
+  /// The reason in words, for messages.
+  public var text: String {
+    switch self {
+    case .interrupted: "interrupted"
+    case .deadline: "deadline reached"
+    case .tooManyFailures: "too many failures"
+    case .throttled: "server refused requests"
+    case .unreachable: "server unreachable"
+    case .unauthorized: "credentials rejected"
+    }
+  }
 }
 
 /// The counters of a run.
@@ -41,6 +53,11 @@ public struct RunCounters: Sendable {
   public var records = 0
   /// The number of tasks that finished in this part of the run.
   public var ended: Int { done + failed + unknown + skipped }
+  /// Whether a task of this part of the run did not succeed.
+  public var hasFailures: Bool { failed + unknown + skipped > 0 }
+
+  /// Creates the counters of a run that has not started.
+  public init() {}
 
   mutating func note(_ state: TaskState, bytes: Int, records: Int, milliseconds: Double) {
     switch state {

@@ -28,6 +28,10 @@ public struct RunSummary: Sendable {
   public var stop: StopReason?
   /// The error of the server or the network that stopped the run.
   public var stopDetail: String?
+  /// The outage that stopped the run; `nil` if it stopped for another reason.
+  public var outage: Outage?
+  /// The reasons of the tasks that failed in this run; `nil` if none failed.
+  public var failures: FailureReasons?
   /// The duration of the run, in seconds.
   public var seconds: Double
   /// The path of the journal.

@@ -54,7 +54,7 @@ final class TaskFeed: Sendable {
   private let dependents: [[Int]]
   /// Tasks whose end time is later than this, in seconds since 1970, finished in this run. Never
   /// earlier than the end times of earlier runs, even if the time of day was set back since.
-  private let started: Double
+  let started: Double
   /// The clock of the run, starting at `started`.
   let time: RunTime
   private let stop: RunStop

@@ -1,5 +1,6 @@
 import GQLRunJSON
 import GQLRunPipeline
+import GQLRunSupport
 
 /// Evaluates the pages of a task.
 extension TaskRunner {
@@ -77,7 +78,7 @@ extension TaskRunner {
     if !errors.isEmpty, !judgesErrors {
       let first = errors.prefix(3).map { $0.description(in: operation.documentName) }.joined(
         separator: "; ")
-      return "the response has \(errors.count) error\(errors.count == 1 ? "" : "s"): \(first)"
+      return "the response has \(Quantity.count(errors.count, "error")): \(first)"
     }
     guard !operation.expect.isEmpty else { return nil }
     let facts = try facts(operation, page, data, update, records)

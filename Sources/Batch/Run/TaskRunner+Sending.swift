@@ -44,13 +44,11 @@ extension TaskRunner {
       }
       switch page.kind {
       case .refused(let wish):
-        if let verdict = governor.leave(
-          pass, .refused(after: wish), head: head, page.response)
-        {
-          give(up: verdict, page)
-        }
+        let outage = governor.leave(pass, .refused(after: wish), head: head, page.response)
+        if let outage { stop.stop(.throttled, page.error.map { "\($0)" }, outage) }
       case .unreachable:
-        if let verdict = governor.leave(pass, .unreachable) { give(up: verdict, page) }
+        let outage = governor.leave(pass, .unreachable)
+        if let outage { stop.stop(.unreachable, page.error.map { "\($0)" }, outage) }
       case .unauthorized:
         _ = governor.leave(pass, nil)
         stop.stop(.unauthorized, page.error.map { "\($0)" })
@@ -61,11 +59,6 @@ extension TaskRunner {
       }
       try Task.checkCancellation()
     }
-  }
-
-  private func give(up verdict: Governor.Verdict, _ page: Page) {
-    stop.stop(
-      verdict == .refused ? .throttled : .unreachable, page.error.map { "\($0)" })
   }
 
   /// Runs the request through the chain once.
@@ -79,7 +72,7 @@ extension TaskRunner {
       for try await response in runner.execute(request) { page.response = response }
       page.milliseconds = (clock.now - start).milliseconds
       guard let response = page.response else {
-        page.error = ChainError(.chain, .noResult, "the chain brought no result")
+        page.error = ChainError(.chain, .noResult, "the chain returned no result")
         return page
       }
       if let message = FailureKind.refusal(in: response) {

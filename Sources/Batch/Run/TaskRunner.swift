@@ -80,7 +80,7 @@ struct TaskRunner: Sendable {
       // executed it.
       var begun = update
       begun.state = .unknown
-      begun.error = "sent; no answer was recorded"
+      begun.error = "sent, and no response was recorded"
       try await recorder.durably(Outcome(update: begun, operation: item.operation))
     }
     var pager = Pager(operation.pagination, variables: item.variables, cursor: update.cursor)
@@ -128,7 +128,7 @@ struct TaskRunner: Sendable {
     } catch {
       update.error = error.message
       update.ended = feed.time.now()
-      return (Outcome(update: update, operation: item.operation), true)
+      return (outcome(item, operation, Page(), nil, update, records: 0), true)
     }
     guard let page = try await send(request, operation) else { return (nil, true) }
     update.attempts += page.response?.attempt ?? 1
@@ -163,8 +163,11 @@ struct TaskRunner: Sendable {
 
   func outcome(
     _ item: TaskItem, _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?,
-    _ update: TaskUpdate, records: Int
+    _ given: TaskUpdate, records: Int
   ) -> Outcome {
+    var update = given
+    // A condition may show a value of the data.
+    update.error = update.error.map { runner.services.secrets.hide(in: $0) }
     var outcome = Outcome(update: update, operation: item.operation)
     let isFailure = update.state == .failed || update.state == .unknown
     let uses = plan.formats[item.operation]

@@ -198,7 +198,7 @@ extension TransportFailures {
       guard error == .truncatedData else { return undecodable(ErrorWords.text(error)) }
       return failure(
         .truncatedResponse,
-        "the compressed body from \(origin) ends in the middle, after \(received.counted("byte"))",
+        "the compressed body from \(origin) ends in the middle, after \(Quantity.count(received, "byte"))",
         .answered)
     case let error as HTTPParserError where error != .invalidEOFState:
       return failure(
@@ -232,7 +232,7 @@ extension TransportFailures {
   func bodyTimedOut(received: Int) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) took longer than \(limits.total.optionText): \(received.counted("byte")) of the body had "
+      "\(origin) took longer than \(limits.total.optionText): \(Quantity.count(received, "byte")) of the body had "
         + "arrived; raise --timeout, or the option timeout of fetch", .answered)
   }
 
@@ -247,7 +247,7 @@ extension TransportFailures {
   func tooSlow(received: Int) -> ChainError {
     failure(
       .timedOut,
-      "\(origin) sends fewer than \(limits.minimumThroughput) per second: \(received.counted("byte")) of the "
+      "\(origin) sends fewer than \(limits.minimumThroughput) per second: \(Quantity.count(received, "byte")) of the "
         + "body had arrived; lower the option min_throughput of fetch", .answered)
   }
 

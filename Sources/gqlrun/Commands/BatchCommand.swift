@@ -18,7 +18,9 @@ struct BatchCommand: AsyncParsableCommand {
         gqlrun batch check nightly.batch.yaml
         gqlrun batch run nightly.batch.yaml
         gqlrun batch run nightly.batch.yaml --resume
+        gqlrun batch errors nightly.batch.yaml
         gqlrun batch report nightly.batch.yaml
+        gqlrun batch prune nightly.batch.yaml
 
       EXIT CODES
         0    success
@@ -31,7 +33,8 @@ struct BatchCommand: AsyncParsableCommand {
         130  interrupted; --resume continues
       """,
     subcommands: [
-      BatchRunCommand.self, Check.self, Status.self, Report.self, Diff.self, Merge.self, Trust.self,
+      BatchRunCommand.self, Check.self, Status.self, Errors.self, Report.self, Diff.self,
+      Merge.self, Prune.self, Trust.self,
     ])
 
   struct Check: AsyncParsableCommand {

@@ -2,12 +2,11 @@ import Foundation
 import GQLRunBatch
 import GQLRunSupport
 
-/// Shows the progress of a run on standard error: a bar on a terminal, otherwise a line every 30
-/// seconds.
+/// Shows the progress of a run on standard error: one line that changes on a terminal, otherwise a
+/// line every 30 seconds, and when the server becomes unreachable.
 final class BatchProgress: Sendable {
   private let control: RunControl
   private let isQuiet: Bool
-  private let hasBar = Locked(false)
 
   init(_ control: RunControl, isQuiet: Bool) {
     self.control = control
@@ -21,41 +20,69 @@ final class BatchProgress: Sendable {
   func show() async {
     guard !isQuiet else { return }
     let start = ContinuousClock.now
-    let interval: Duration = Terminal.isErrorTerminal ? .milliseconds(200) : .seconds(30)
+    var log = ProgressLog()
     while !Task.isCancelled {
-      do { try await Task.sleep(for: interval) } catch { return }
+      do { try await Task.sleep(for: .milliseconds(200)) } catch { break }
       guard let standing = await control.standing() else { continue }
-      let line = Self.line(standing, seconds: (ContinuousClock.now - start).seconds)
+      let seconds = (ContinuousClock.now - start).seconds
       if Terminal.isErrorTerminal {
-        hasBar.withLock { $0 = true }
-        Self.write("\r\u{1b}[K\(line)")
-      } else {
+        Terminal.showStatus(ProgressLog.line(standing, seconds: seconds))
+      } else if let line = log.next(standing, seconds: seconds) {
         Terminal.note(line)
       }
     }
+    Terminal.showStatus(nil)
+  }
+}
+
+/// The progress of a run as text.
+struct ProgressLog {
+  /// The time between two lines in a log, in seconds.
+  private static let interval = 30.0
+  /// Shorter outages are not reported.
+  private static let shortest = Duration.seconds(1)
+
+  private var lastLine = 0.0
+  private var outage: Outage?
+
+  /// The next line of a log; `nil` if there is nothing to report yet.
+  ///
+  /// - Parameter seconds: The time since the start of the run.
+  mutating func next(_ standing: RunStanding, seconds: Double) -> String? {
+    if let current = standing.outage, current.duration >= Self.shortest {
+      let isNew = outage?.kind != current.kind
+      outage = current
+      if isNew {
+        lastLine = seconds
+        return "\(current)"
+      }
+    } else if standing.outage == nil, let past = outage {
+      outage = nil
+      return "server responds again after \(Quantity.clockTime(past.duration.seconds))"
+    }
+    guard seconds - lastLine >= Self.interval else { return nil }
+    lastLine = seconds
+    return Self.line(standing, seconds: seconds)
   }
 
-  /// Removes the bar.
-  func clear() {
-    if hasBar.withLock({ $0 }) { Self.write("\r\u{1b}[K") }
-  }
-
+  /// The progress in one line.
   static func line(_ standing: RunStanding, seconds: Double) -> String {
     let counters = standing.counters
     let ended = counters.ended + counters.alreadyDone
     let rate = seconds > 0 ? Double(counters.ended) / seconds : 0
     var parts: [String] = []
+    if let outage = standing.outage, outage.duration >= shortest { parts.append("\(outage)") }
     if let total = counters.total, total > 0 {
       let share = min(Double(ended) / Double(total), 1)
       let filled = Int(share * 24)
       parts.append(
         "[" + String(repeating: "#", count: filled) + String(repeating: "-", count: 24 - filled)
           + "] \(ended)/\(total)")
-      if rate > 0, ended < total {
-        parts.append("\(time(Double(total - ended) / rate)) left")
+      if rate > 0, ended < total, standing.outage == nil {
+        parts.append("\(Quantity.clockTime(Double(total - ended) / rate)) left")
       }
     } else {
-      parts.append(Format.count(ended, "task"))
+      parts.append(Quantity.count(ended, "task"))
     }
     parts.append(String(format: "%.0f/s", rate))
     if counters.failed + counters.unknown > 0 {
@@ -67,16 +94,5 @@ final class BatchProgress: Sendable {
     }
     parts.append("\(standing.inFlight) of \(standing.limit) in flight")
     return parts.joined(separator: "  ")
-  }
-
-  static func time(_ seconds: Double) -> String {
-    let whole = Int(min(seconds, 1e9).rounded(.up))
-    return whole < 60
-      ? "\(whole)s"
-      : whole < 3_600 ? "\(whole / 60)m\(whole % 60)s" : "\(whole / 3_600)h\(whole / 60 % 60)m"
-  }
-
-  private static func write(_ text: String) {
-    _ = SystemIO.writeAll(Array(text.utf8), to: 2)
   }
 }

@@ -6,6 +6,7 @@ import GQLRunBatch
 import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunSupport
 import Logging
 
 struct BatchRunCommand: AsyncParsableCommand {
@@ -90,7 +91,7 @@ struct BatchRunCommand: AsyncParsableCommand {
       options.checksAllRows = checkAll
       options.overwrites = outputs.overwrite
       let summary = try await run(manifest, options)
-      if !quiet { tell(summary) }
+      if !quiet { report(summary) }
       for warning in summary.warnings { Terminal.warning(warning) }
       if let failure = BatchOutcome.failure(summary, source.manifest) { throw failure }
     }
@@ -119,28 +120,28 @@ struct BatchRunCommand: AsyncParsableCommand {
           throw CancellationError()
         }
       } onFirst: {
-        Terminal.note("\nstopping: what is in flight ends; interrupt again to end at once")
+        Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
         Task { await control.stop() }
       }
-      progress.clear()
       try await client.shutdown()
       return summary
     } catch {
-      progress.clear()
       try? await client.shutdown()
       throw BatchOutcome.failure(error, source.manifest)
     }
   }
 
-  private func tell(_ summary: RunSummary) {
+  private func report(_ summary: RunSummary) {
     let counters = summary.counters
     var parts = ["\(counters.done) done"]
     if counters.failed > 0 { parts.append(Terminal.styled("\(counters.failed) failed", .red)) }
     if counters.unknown > 0 { parts.append(Terminal.styled("\(counters.unknown) unknown", .red)) }
     if counters.skipped > 0 { parts.append("\(counters.skipped) skipped") }
-    if counters.alreadyDone > 0 { parts.append("\(counters.alreadyDone) from before") }
-    if counters.duplicates > 0 { parts.append(Format.count(counters.duplicates, "duplicate row")) }
-    parts.append(Format.count(counters.records, "record"))
+    if counters.alreadyDone > 0 { parts.append("\(counters.alreadyDone) finished earlier") }
+    if counters.duplicates > 0 {
+      parts.append(Quantity.count(counters.duplicates, "duplicate row"))
+    }
+    parts.append(Quantity.count(counters.records, "record"))
     let rate = summary.seconds > 0 ? Double(counters.ended) / summary.seconds : 0
     parts.append(String(format: "%.1f s, %.0f/s", summary.seconds, rate))
     Terminal.note(parts.joined(separator: ", "))
@@ -150,14 +151,25 @@ struct BatchRunCommand: AsyncParsableCommand {
           format: "journal %.2f s, sinks %.2f s", summary.journalSeconds, summary.sinkSeconds))
     }
     for threshold in summary.missedThresholds {
-      Terminal.error("threshold not kept: \(threshold)")
+      Terminal.error("threshold not met: \(threshold)")
     }
-    if summary.stop == nil, counters.failed > 0 {
-      Terminal.hint(
-        "gqlrun batch report \(source.manifest) tells why; gqlrun batch run \(source.manifest) "
-          + "--only failed runs them again")
-    }
+    reportFailures(summary)
     Terminal.note("journal: \(Terminal.safe(summary.journal))")
+  }
+
+  private func reportFailures(_ summary: RunSummary) {
+    let command = "gqlrun batch errors \(source.manifest)"
+    if let failures = summary.failures {
+      for line in BatchFailures.lines(failures) { Terminal.error(line) }
+      if BatchFailures.hasMore(failures) { Terminal.hint("\(command) lists all reasons") }
+    }
+    if summary.counters.failedBefore > 0 {
+      let tasks = Quantity.count(summary.counters.failedBefore, "task")
+      Terminal.hint("\(tasks) failed earlier; \(command) lists the reasons")
+    }
+    if summary.stop == nil, summary.counters.failed + summary.counters.failedBefore > 0 {
+      Terminal.hint("gqlrun batch run \(source.manifest) --only failed repeats the failed tasks")
+    }
   }
 
   private func show(_ dry: DryRun) throws {

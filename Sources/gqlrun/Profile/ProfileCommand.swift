@@ -155,7 +155,7 @@ struct ProfileCommand: AsyncParsableCommand {
     }
     var options = operationOptions
     if self.document == nil { options.assignments.append("first=\(workload.posts)") }
-    Terminal.progress("making a response of \(workload.posts) posts")
+    Terminal.showStatus("making a response of \(workload.posts) posts")
     let operation = try ProfileOperation(document: document, options: options).prepare()
     try workload.write(operation, to: path)
     return try await ladder(document, path, source: "generated \(text)", options: options)
@@ -209,7 +209,7 @@ struct ProfileCommand: AsyncParsableCommand {
     let size = try ResponseFile(path).size
     var report = try report(source: source, operation: operation, bytes: size)
     if shape {
-      Terminal.progress("looking at the shape of the response")
+      Terminal.showStatus("looking at the shape of the response")
       do {
         report.shape = try ShapeAnalyzer.analyze(path, keys: options.keyRules())
       } catch let error as ProfileError {

@@ -106,7 +106,7 @@ struct ProfileFetch {
     for round in 0..<(warmUps + runs) {
       for (index, pipeline) in files.enumerated() {
         try Task.checkCancellation()
-        Terminal.progress("fetching, \(round + 1) of \(warmUps + runs)")
+        Terminal.showStatus("fetching, \(round + 1) of \(warmUps + runs)")
         let isLast = round == warmUps + runs - 1 && index == 0
         let fetch = try await withClient(pipeline) { runner, request, meter in
           try await FetchRun(runner, request, copy: isLast ? copy : nil, meter: meter).run()
@@ -114,7 +114,7 @@ struct ProfileFetch {
         if round >= warmUps { fetches[index].append(fetch) }
       }
     }
-    Terminal.progress(nil)
+    Terminal.showStatus(nil)
     return zip(files, fetches).compactMap { pipeline, measured in
       NetworkReport(
         measured, label: pipeline ?? "the default pipeline",
@@ -129,12 +129,12 @@ struct ProfileFetch {
       // The first request opens a connection, and shows whether the others can succeed.
       if let error = await measured.perform().error { throw error }
       let before = meter.count
-      Terminal.progress("sending requests")
+      Terminal.showStatus("sending requests")
       var report = await LoadRun(model: options.model, duration: options.time) {
         await measured.perform()
       }.run()
       report.connections = meter.count - before
-      Terminal.progress(nil)
+      Terminal.showStatus(nil)
       return report
     }
   }

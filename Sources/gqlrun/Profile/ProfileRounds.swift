@@ -23,7 +23,7 @@ struct ProfileRounds {
     var jobs = [[RunMeasurement]](repeating: [], count: stores.count)
     for round in 0..<(warmUps + runs) {
       let isKept = round >= warmUps
-      Terminal.progress(
+      Terminal.showStatus(
         isKept ? "run \(round - warmUps + 1) of \(runs)" : "warming up, \(round + 1) of \(warmUps)")
       // Unusable responses make the job fail first, which reports the error best.
       for (index, store) in stores.enumerated() { try await run(.job, store, isKept, &jobs[index]) }
@@ -31,7 +31,7 @@ struct ProfileRounds {
       try await run(.floor, nil, isKept, &floor)
       if canHoldTree { try await run(.foundation, nil, isKept, &foundation) }
     }
-    Terminal.progress(nil)
+    Terminal.showStatus(nil)
     let lapCost = Stopwatch.costOfLap()
     report.jobs = jobs.compactMap { job in
       JobReport(
@@ -81,7 +81,7 @@ struct ProfileRounds {
     let outcome = try await MeasuredProcess(arguments: arguments).run()
     try Task.checkCancellation()
     guard outcome.status == 0 else {
-      Terminal.progress(nil)
+      Terminal.showStatus(nil)
       // The run has already reported its error.
       guard outcome.status < 128, let status = Failure.Status(rawValue: outcome.status) else {
         throw Failure(.failed, "a measured run ended with status \(outcome.status)")

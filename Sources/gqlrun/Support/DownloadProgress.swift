@@ -31,10 +31,10 @@ struct DownloadProgress {
     var progress = DownloadProgress()
     while !Task.isCancelled {
       if let line = progress.line(received: received(), now: clock.now()) {
-        Terminal.progress(line)
+        Terminal.showStatus(line)
       }
       try? await clock.sleep(for: .milliseconds(250))
     }
-    Terminal.progress(nil)
+    Terminal.showStatus(nil)
   }
 }

@@ -61,28 +61,37 @@ enum Terminal {
     usesColor ? "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m" : text
   }
 
-  /// Prints a line to standard error.
+  /// The line that ``showStatus(_:)`` shows; `nil` if there is none.
+  private static let status = Locked<String?>(nil)
+  private static let clearedLine = "\r\u{1b}[K"
+
+  /// Prints a line to standard error, above the status line.
   static func note(_ line: String = "") {
-    let clearing = isProgressShown.withLock { isShown in
-      defer { isShown = false }
-      return isShown ? "\r\u{1b}[2K" : ""
+    status.withLock { status in
+      let (before, after) = status.map { (clearedLine, $0) } ?? ("", "")
+      writeToError(before + line + "\n" + after)
     }
-    // A closed standard error cannot be reported.
-    _ = SystemIO.writeAll(Array((clearing + line + "\n").utf8), to: 2)
   }
 
-  private static let isProgressShown = Locked(false)
-
-  /// Shows a line that the next one replaces, if standard error is a terminal; `nil` removes it.
-  static func progress(_ text: String?) {
+  /// Replaces the last line of the terminal, such as a progress bar; `nil` removes it.
+  static func showStatus(_ line: String?) {
     guard isErrorTerminal else { return }
-    let isNeeded = isProgressShown.withLock { isShown in
-      defer { isShown = text != nil }
-      return isShown || text != nil
+    status.withLock { status in
+      guard line != status else { return }
+      status = line.map { String($0.prefix(columns - 1)) }
+      writeToError(clearedLine + (status ?? ""))
     }
-    guard isNeeded else { return }
-    let line = "\r\u{1b}[2K" + (text.map { styled(safe($0), .dim) } ?? "")
-    _ = SystemIO.writeAll(Array(line.utf8), to: 2)
+  }
+
+  /// The width of the terminal.
+  private static var columns: Int {
+    var size = winsize()
+    return ioctl(2, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1 ? Int(size.ws_col) : 80
+  }
+
+  private static func writeToError(_ text: String) {
+    // A closed standard error cannot be reported.
+    _ = SystemIO.writeAll(Array(text.utf8), to: 2)
   }
 
   static func error(_ message: String) {

@@ -1,0 +1,134 @@
+import Foundation
+import GQLRunJSON
+import GRDB
+
+/// A reason for which tasks of one operation failed, were skipped, or ended in an unknown state.
+public struct FailureReason: Sendable, Equatable {
+  /// The error of the first of the tasks.
+  public var message: String
+  /// The number of tasks.
+  public var count: Int
+  /// The operation's id.
+  public var operation: String
+  /// The first of the tasks: its key, or `row 17` if the manifest declares no key. Empty for an
+  /// operation without rows.
+  public var first: String
+  /// The HTTP status of the responses; `nil` if there were none.
+  public var http: Int?
+  /// When the last of the tasks ended, in seconds since 1970.
+  public var lastEnded: Double
+}
+
+/// The distinct reasons of failed tasks, in the order of their first task.
+///
+/// Messages that differ only in the key of the task, in quoted text or in numbers are one reason.
+public struct FailureReasons: Sendable {
+  /// The reasons; at most ``most``.
+  public private(set) var all: [FailureReason] = []
+  /// The number of failed tasks with other reasons than those in ``all``.
+  public private(set) var others = 0
+  /// The maximum number of reasons, which bounds the memory.
+  public static let most = 1_000
+
+  private struct Identity: Hashable {
+    var operation: Int
+    var http: Int?
+    var shape: String
+  }
+
+  /// Reads the reasons from a journal.
+  ///
+  /// - Parameter start: Leaves out tasks that ended until then, in seconds since 1970.
+  init(_ journal: Journal, _ manifest: Manifest, since start: Double = 0) throws {
+    let hasKey = Set(manifest.operations.filter { $0.key != nil }.map(\.id))
+    let names = try journal.operationNames()
+    var indices: [Identity: Int] = [:]
+    var found = self
+    try journal.read { db in
+      let rows = try GRDB.Row.fetchCursor(
+        db,
+        sql: """
+          SELECT op, key, http, ended, error FROM tasks WHERE state IN (?, ?, ?) AND ended > ?
+          ORDER BY rowid
+          """,
+        arguments: [
+          TaskState.failed.rawValue, TaskState.unknown.rawValue, TaskState.skipped.rawValue, start,
+        ])
+      while let row = try rows.next() {
+        let (operation, key): (Int, String) = (row[0], row[1])
+        let ended: Double = row[3]
+        let message: String = row[4] ?? "failed"
+        let identity = Identity(
+          operation: operation, http: row[2], shape: Self.shape(message, key: key))
+        if let index = indices[identity] {
+          found.all[index].count += 1
+          found.all[index].lastEnded = max(found.all[index].lastEnded, ended)
+        } else if found.all.count < Self.most {
+          indices[identity] = found.all.count
+          let name = names[operation] ?? ""
+          let isNumber = !hasKey.contains(name) && Int(key) != nil
+          found.all.append(
+            FailureReason(
+              message: message, count: 1, operation: name, first: isNumber ? "row \(key)" : key,
+              http: row[2], lastEnded: ended))
+        } else {
+          found.others += 1
+        }
+      }
+    }
+    self = found
+  }
+
+  /// A message without the parts that differ from task to task.
+  static func shape(_ message: String, key: String) -> String {
+    var shape = ""
+    var rest = message[...]
+    while let first = rest.first {
+      if first == "\"", let end = rest.dropFirst().firstIndex(of: "\"") {
+        shape += "\"\""
+        rest = rest[rest.index(after: end)...]
+      } else if Self.isWord(first) {
+        let word = rest.prefix(while: isWord)
+        rest = rest[word.endIndex...]
+        let isValue = word == key || word.allSatisfy(\.isNumber) || Self.isIdentifier(word)
+        shape += isValue ? "#" : word
+      } else {
+        shape.append(first)
+        rest = rest.dropFirst()
+      }
+    }
+    return shape
+  }
+
+  private static func isWord(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || character == "_" || character == "-"
+  }
+
+  /// Whether a word is a long one with digits, such as a UUID or a hash.
+  private static func isIdentifier(_ word: Substring) -> Bool {
+    word.utf8.count >= 16 && word.contains(where: \.isNumber)
+  }
+}
+
+extension FailureReasons {
+  /// The reasons as JSON: an array with an object for each reason.
+  public func json() -> String {
+    let reasons = all.map { reason -> JSONValue in
+      var object: JSONObject = ["reason": .string(reason.message)]
+      object["count"] = .number(JSONNumber(reason.count))
+      object["operation"] = .string(reason.operation)
+      object["first"] = .string(reason.first)
+      if let http = reason.http { object["http"] = .number(JSONNumber(http)) }
+      object["last"] = .string(reason.lastTime)
+      return .object(object)
+    }
+    return JSONValue.array(reasons).jsonText(pretty: true) + "\n"
+  }
+}
+
+extension FailureReason {
+  /// ``lastEnded`` in UTC, such as `2026-03-01T12:00:00Z`.
+  public var lastTime: String {
+    Date(timeIntervalSince1970: lastEnded).formatted(.iso8601)
+  }
+}
