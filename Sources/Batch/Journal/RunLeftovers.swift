@@ -30,8 +30,8 @@ public struct RunLeftovers: Sendable {
   ///
   /// - Parameters:
   ///   - manifest: The manifest of the runs.
-  ///   - includingNewest: Whether to include what `--resume` needs. Files of a run that is under
-  ///     way are never included.
+  ///   - includingNewest: Whether to include what `--resume` needs. Files that a run is using are
+  ///     never included.
   /// - Throws: ``JournalError`` if the list of earlier outputs or a kept journal cannot be read.
   public init(_ manifest: Manifest, includingNewest: Bool = false) throws {
     let folder = JournalFolder(manifest)
@@ -106,7 +106,7 @@ public struct RunLeftovers: Sendable {
     }
     var found: [String] = []
     for name in Set(ledgers.flatMap(\.entries.keys)) {
-      // The list is a file that anybody can change.
+      // The list is a file that other programs can change.
       guard let path = try? base.resolve(name) else { continue }
       found += Self.interruptedWrites(of: path)
       guard !needed.contains(name), FileStatus(path + ".part") != nil,
