@@ -12,7 +12,7 @@ extension PipelineClient {
   /// ```swift
   /// var configuration = PipelineClient.Configuration()
   /// configuration.logger = Logger(label: "shop")
-  /// configuration.store = MemoryStore()
+  /// configuration.store = .memory()
   /// let client = try await PipelineClient(
   ///   file: "shop.pipeline.yaml", configuration: configuration)
   /// ```
@@ -60,7 +60,7 @@ extension PipelineClient {
     }
 
     /// The store, in place of the pipeline's. The program closes it.
-    public var store: (any RecordStore)? {
+    public var store: CacheStore? {
       get { services.store }
       set { services.store = newValue }
     }

@@ -32,7 +32,7 @@ extension PipelineClient {
   @discardableResult
   public func refresh() async throws -> Bool {
     let store = try store(to: "refresh the cache")
-    return try await operations.hold { try await (store as? SQLiteStore)?.refresh() ?? false }
+    return try await operations.hold { try await store.refresh() }
   }
 
   /// Removes all records and optimistic layers. Responses to requests in flight are not stored.
@@ -52,7 +52,7 @@ extension PipelineClient {
     try await operations.hold { try await runner.signOut() }
   }
 
-  private func store(to action: String) throws -> any RecordStore {
+  private func store(to action: String) throws -> CacheStore {
     guard let store else {
       throw ChainError(
         .request, .invalidRequest,

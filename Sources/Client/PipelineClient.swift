@@ -25,7 +25,7 @@ public final class PipelineClient: Service, Sendable {
   public let pipeline: Pipeline
   /// The store of the pipeline; `nil` if it has none, or if a store that is not `required` cannot
   /// be opened.
-  public let store: (any RecordStore)?
+  public let store: CacheStore?
   /// Executes the requests.
   let runner: PipelineRunner
   /// The services of the pipeline's plugins, for a runner next to the client, such as a batch.
@@ -34,7 +34,7 @@ public final class PipelineClient: Service, Sendable {
   let prepared: PreparedOperations
   let decoder: JSONDecoder
   private let transport: AsyncHTTPTransport?
-  private let ownStore: SQLiteStore?
+  private let ownStore: CacheStore?
 
   /// Creates a client for a pipeline file.
   ///
@@ -95,7 +95,7 @@ public final class PipelineClient: Service, Sendable {
     if services.store == nil {
       services.store = try await StoreOpening(pipeline, services.logger).open()
     }
-    ownStore = isGiven ? nil : services.store as? SQLiteStore
+    ownStore = isGiven ? nil : services.store
     if services.transport == nil {
       // The client traces its requests itself.
       let own = AsyncHTTPTransport(

@@ -20,22 +20,22 @@ struct StoreOpening: Sendable {
   ///
   /// - Throws: `CacheError`; also if the directory of the file does not exist, which is a mistake
   ///   in the pipeline.
-  @concurrent func open() async throws -> (any RecordStore)? {
+  @concurrent func open() async throws -> CacheStore? {
     switch configuration.kind {
     case .none: nil
-    case .memory: MemoryStore(maxSize: configuration.maximumSize?.bytes)
+    case .memory: .memory(maxSize: configuration.maximumSize?.bytes)
     case .sqlite: try file()
     }
   }
 
-  private func file() throws -> SQLiteStore? {
+  private func file() throws -> CacheStore? {
     let path = configuration.path ?? "cache.db"
     do {
-      var options = SQLiteStore.Options()
+      var options = CacheStore.SQLiteOptions()
       options.memory = configuration.memory?.bytes
       options.ageGranularity = ageGranularity
       options.report = { [logger] in logger.warning("\($0)") }
-      let store = try SQLiteStore(path: path, options: options)
+      let store = try CacheStore.sqlite(path: path, options: options)
       guard configuration.isRequired, store.isReadOnly else { return store }
       try store.close()
       throw CacheError(

@@ -4,7 +4,8 @@
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of error.
   public enum Code: String, Hashable, Sendable {
-    /// The bytes are not UTF-8 text: wrong UTF-8, a byte order mark, UTF-16, a lone surrogate escape.
+    /// The bytes are not UTF-8 text: wrong UTF-8, a byte order mark, UTF-16, a lone surrogate
+    /// escape.
     case invalidText
     /// The text breaks the grammar of RFC 8259.
     case syntax

@@ -13,8 +13,9 @@ extension JSONWriter {
     while offset &+ 8 <= count {
       let word = UInt64(
         littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-      // A byte that is zero after the exclusive or borrows into its high bit; so does one below 0x20. A borrow
-      // from a lower byte only adds hits above a true one, so the lowest hit is always true.
+      // A byte that is zero after the exclusive or borrows into its high bit; so does one below
+      // 0x20. A borrow from a lower byte only adds hits above a true one, so the lowest hit is
+      // always true.
       let quote = word ^ (ones &* 0x22)
       let backslash = word ^ (ones &* 0x5C)
       let hits =

@@ -2,11 +2,10 @@
 /// yajl's callbacks.
 ///
 /// yajl calls them directly, without a layer in between. Each handler takes the context pointer
-/// given to
-/// ``JSONParser/init(handlers:context:options:)`` and returns 0 to cancel or any other value to
-/// continue. Text is unescaped UTF-8, not null-terminated, may contain U+0000, and is valid only
-/// during the call. Each handler reports its event to the ``JSONEventScope`` at the start of its
-/// context.
+/// given to ``JSONParser/init(handlers:context:options:)`` and returns 0 to cancel or any other
+/// value to continue. Text is unescaped UTF-8, not null-terminated, may contain U+0000, and is
+/// valid only during the call. Each handler reports its event to the ``JSONEventScope`` at the
+/// start of its context.
 public struct JSONEventHandlers: Sendable {
   /// A handler of `null`, or of the start or end of a container.
   public typealias OnMark = @convention(c) (UnsafeMutableRawPointer?) -> Int32

@@ -2,12 +2,9 @@
 /// context.
 ///
 /// A handler context is memory that starts with a `JSONEventScope`. For each event, a handler calls
-/// exactly
-/// one of the methods below, which counts the event and enforces its limit, even if the handler
-/// skips the
-/// value. The parser reads ``events`` and ``depth`` to bound an unfinished token and to detect the
-/// end of
-/// the text.
+/// exactly one of the methods below, which counts the event and enforces its limit, even if the
+/// handler skips the value. The parser reads ``events`` and ``depth`` to bound an unfinished token
+/// and to detect the end of the text.
 ///
 /// ```swift
 /// struct Context {

@@ -8,8 +8,7 @@
 /// writer.endObject()        // {"id":"1"}
 /// ```
 /// The writer adds commas and colons. The caller must write a key before each member's value and
-/// end every
-/// container it begins. The output is UTF-8 and escapes only what RFC 8259 requires.
+/// end every container it begins. The output is UTF-8 and escapes only what RFC 8259 requires.
 public struct JSONWriter: Sendable {
   /// The white space of the output.
   public enum Layout: Hashable, Sendable {

@@ -24,8 +24,7 @@ enum TextBlock {
   @inline(__always)
   private static func suspects(_ bytes: SIMD4<UInt64>) -> SIMD4<UInt64> {
     // With the highest bit set, no subtraction borrows from the next byte. The bit stays set where
-    // the
-    // other seven bits are not less than the subtrahend.
+    // the other seven bits are not less than the subtrahend.
     let filled = bytes | repeated(0x80)
     let notControl = filled &- repeated(0x20)
     let notBackslash = (filled ^ repeated(0x5C)) &- repeated(1)

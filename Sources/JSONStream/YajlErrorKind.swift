@@ -54,9 +54,9 @@ enum YajlErrorKind: String, CaseIterable {
     let found: String
     if isAboutToken {
       // The last byte of a token identifies its kind.
-      let telling = self == .afterMember ? index : end - 1
-      let isKnown = telling > 0 || end == 1
-      found = isKnown && telling < bytes.count ? ", found \(bytes[telling].tokenName)" : ""
+      let decisive = self == .afterMember ? index : end - 1
+      let isKnown = decisive > 0 || end == 1
+      found = isKnown && decisive < bytes.count ? ", found \(bytes[decisive].tokenName)" : ""
     } else {
       found = index < bytes.count ? ", found \(bytes[index].shownName)" : ""
     }

@@ -182,7 +182,7 @@ extension PluginContract {
   }
 
   func services(_ network: ContractNetwork, log: ContractLog? = nil) -> Services {
-    var services = Services(transport: network, store: MemoryStore(), random: { 0.5 })
+    var services = Services(transport: network, store: .memory(), random: { 0.5 })
     let variables = variables
     services.variable = { variables[$0] }
     if let log { services.logger = log.logger }

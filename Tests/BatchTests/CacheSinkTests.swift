@@ -52,11 +52,11 @@ struct CacheSinkTests {
       let manifest = try Bench.load(Self.yaml, in: path, url: server.url)
       #expect(manifest.pipeline.store.isRequired)
       let counts = Counts()
-      let base = try SQLiteStore(path: path.file("cache.db"))
-      let store = WatchedStore(base: base) { () throws(CacheError) in
+      let base = try CacheStore.sqlite(path: path.file("cache.db"))
+      let store = WatchedStore(base: base.records) { () throws(CacheError) in
         await counts.add((try? done()) ?? -1)
       }
-      let summary = try await Bench.run(manifest, store: store)
+      let summary = try await Bench.run(manifest, store: CacheStore(store))
       #expect(summary.counters.done == 60)
       // Whenever the cache was made durable, what it had got since the last time was not done yet.
       let seen = await counts.values
@@ -71,12 +71,12 @@ struct CacheSinkTests {
   func failure() async throws {
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(Self.yaml, in: path, url: server.url)
-      let base = try SQLiteStore(path: path.file("cache.db"))
-      let store = WatchedStore(base: base) { () throws(CacheError) in
+      let base = try CacheStore.sqlite(path: path.file("cache.db"))
+      let store = WatchedStore(base: base.records) { () throws(CacheError) in
         throw CacheError(.storage, "no room")
       }
       let error = await #expect(throws: StoppedByStorage.self) {
-        _ = try await Bench.run(manifest, store: store)
+        _ = try await Bench.run(manifest, store: CacheStore(store))
       }
       #expect(error?.message.contains("no room") == true)
       #expect(try done() == 0)

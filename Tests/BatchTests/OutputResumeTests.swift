@@ -287,7 +287,7 @@ struct OutputResumeTests {
       """
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(yaml, in: location, url: server.url)
-      let store = try SQLiteStore(path: location.file("cache.db"))
+      let store = try CacheStore.sqlite(path: location.file("cache.db"))
       let control = RunControl()
       _ = try await Bench.run(manifest, control: control, store: store)
       let emptied = await #expect(throws: StoppedByStorage.self) {
@@ -299,7 +299,7 @@ struct OutputResumeTests {
       for name in ["cache.db", "cache.db-wal", "cache.db-shm"] where location.exists(name) {
         try FileManager.default.removeItem(atPath: location.file(name))
       }
-      let fresh = try SQLiteStore(path: location.file("cache.db"))
+      let fresh = try CacheStore.sqlite(path: location.file("cache.db"))
       let error = await #expect(throws: StoppedByStorage.self) {
         _ = try await Bench.run(manifest, Bench.resuming, store: fresh)
       }

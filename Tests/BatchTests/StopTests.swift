@@ -82,8 +82,8 @@ struct StopTests {
     configuration.feedSize = 100_000
     try await DemoServer.withServer(configuration) { server in
       let manifest = try Bench.load(yaml(shape, sink), in: location, url: server.url)
-      let base = try SQLiteStore(path: location.file("cache.db"))
-      let store = WatchedStore(base: base) { () throws(CacheError) in
+      let base = try CacheStore.sqlite(path: location.file("cache.db"))
+      let store = WatchedStore(base: base.records) { () throws(CacheError) in
         throw CacheError(.storage, "no room")
       }
       let network = AsyncHTTPTransport()
@@ -93,7 +93,7 @@ struct StopTests {
         try Descriptors.redirect(from: path + "/o", to: "/dev/full")
       }
       let services = Services(
-        transport: breaking, store: output == .cache ? store : nil)
+        transport: breaking, store: output == .cache ? CacheStore(store) : nil)
       await #expect(throws: StoppedByStorage.self) {
         _ = try await BatchRun(manifest, options: RunOptions(), services: services).run()
       }
@@ -107,8 +107,8 @@ struct StopTests {
     arguments: Shape.allCases)
   func outputFailsWhileWaiting(_ shape: Shape) async throws {
     let manifest = try Bench.load(yaml(shape, "cache"), in: location, url: "http://127.0.0.1:9/")
-    let base = try SQLiteStore(path: location.file("cache.db"))
-    let store = WatchedStore(base: base) { () throws(CacheError) in
+    let base = try CacheStore.sqlite(path: location.file("cache.db"))
+    let store = WatchedStore(base: base.records) { () throws(CacheError) in
       throw CacheError(.storage, "no room")
     }
     let transport = ScriptedTransport { number in
@@ -125,7 +125,7 @@ struct StopTests {
       )
     }
     await #expect(throws: StoppedByStorage.self) {
-      _ = try await Bench.run(manifest, transport: transport, store: store)
+      _ = try await Bench.run(manifest, transport: transport, store: CacheStore(store))
     }
     try base.close()
   }

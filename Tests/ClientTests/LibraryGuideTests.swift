@@ -47,7 +47,7 @@ struct LibraryGuideTests {
   private func configured(_ file: String) async throws -> PipelineClient {
     var configuration = PipelineClient.Configuration()
     configuration.logger = Logger(label: "shop")
-    configuration.store = MemoryStore()
+    configuration.store = .memory()
     configuration.decoder.dateDecodingStrategy = .iso8601
     let client = try await PipelineClient(file: file, configuration: configuration)
     return client
@@ -115,9 +115,9 @@ struct LibraryGuideTests {
   }
 
   private func stores(_ file: String) async throws {
-    var options = SQLiteStore.Options()
+    var options = CacheStore.SQLiteOptions()
     options.memory = 64 << 20
-    let store = try SQLiteStore(path: file, options: options)
+    let store = try CacheStore.sqlite(path: file, options: options)
     var configuration = PipelineClient.Configuration()
     configuration.store = store
     let client = try await PipelineClient(

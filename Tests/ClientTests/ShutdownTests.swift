@@ -74,7 +74,7 @@ struct ShutdownTests {
   @Test("a store that the program supplied stays open")
   func ownership() async throws {
     let folder = try Folder()
-    let store = try SQLiteStore(path: folder.path + "/own.db")
+    let store = try CacheStore.sqlite(path: folder.path + "/own.db")
     var configuration = PipelineClient.Configuration()
     configuration.store = store
     configuration.transport = FixedAnswer(body: #"{"data":{"country":null}}"#)

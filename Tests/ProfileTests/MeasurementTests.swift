@@ -45,7 +45,7 @@ struct MeasurementTests {
   func job() async throws {
     try await Self.withResponse(500) { operation, path in
       let run = try await JobRun(
-        operation, path: path, label: "memory", store: MemoryStore()
+        operation, path: path, label: "memory", store: .memory()
       ).run()
       let size = try ResponseFile(path).size
       #expect(run.counts.bytes == size)
@@ -67,7 +67,7 @@ struct MeasurementTests {
     try await Self.withResponse(500) { operation, path in
       let stages = try await StagesRun(operation, path: path).run()
       #expect(stages.counts.bytes == (try ResponseFile(path).size))
-      let job = try await JobRun(operation, path: path, label: "memory", store: MemoryStore()).run()
+      let job = try await JobRun(operation, path: path, label: "memory", store: .memory()).run()
       let floor = try BaselineRun(path: path).floor()
       let report = try #require(
         JobReport(jobs: [job], stages: [stages], floor: [floor], lapCost: 50e-9))
@@ -87,7 +87,7 @@ struct MeasurementTests {
   func sumOfStages() async throws {
     try await Self.withResponse(200) { operation, path in
       var run = try await JobRun(
-        operation, path: path, label: "memory", store: MemoryStore()
+        operation, path: path, label: "memory", store: .memory()
       ).run()
       run.parts[.plan] = PartTime(wall: 0.004)
       run.enclose(
@@ -110,7 +110,7 @@ struct MeasurementTests {
   @Test("parsing and writing are reported per chunk")
   func pieces() async throws {
     try await Self.withResponse(500) { operation, path in
-      let run = try await JobRun(operation, path: path, label: "memory", store: MemoryStore()).run()
+      let run = try await JobRun(operation, path: path, label: "memory", store: .memory()).run()
       let report = try #require(JobReport(jobs: [run], stages: [], floor: [], lapCost: 0))
       let pieces = (run.counts.bytes + ResponseFile.chunkSize - 1) / ResponseFile.chunkSize
       for name in [StageReport.Name.input, .storeWrite] {
@@ -144,7 +144,7 @@ struct MeasurementTests {
   func slowStore() async throws {
     try await Self.withResponse(50) { operation, path in
       let began = StageClock.wall()
-      let run = try await JobRun(operation, path: path, label: "slow", store: MemoryStore()) {
+      let run = try await JobRun(operation, path: path, label: "slow", store: .memory()) {
         // Four times as long as everything before, whatever the machine did in it.
         let now = StageClock.wall()
         let end = now + 4 * (now - began) + 500_000_000
@@ -161,7 +161,7 @@ struct MeasurementTests {
     try await Self.withResponse(50) { operation, path in
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).db").path
       defer { for end in ["", "-wal", "-shm"] { unlink(file + end) } }
-      let store = try SQLiteStore(path: file)
+      let store = try CacheStore.sqlite(path: file)
       let run = try await JobRun(
         operation, path: path, label: "sqlite", store: store, files: [file]
       ) {
@@ -193,7 +193,7 @@ struct MeasurementTests {
     try Data(text.utf8).write(to: path)
     let operation = try Self.operation(1)
     await #expect(throws: (any Error).self) {
-      try await JobRun(operation, path: path.path, label: "", store: MemoryStore()).run()
+      try await JobRun(operation, path: path.path, label: "", store: .memory()).run()
     }
     await #expect(throws: (any Error).self) {
       try await StagesRun(operation, path: path.path).run()
@@ -249,7 +249,7 @@ struct MeasurementTests {
       #expect(abs(try #require(again.wireBytes) - (try #require(fetch.wireBytes))) < 100)
       for fetch in [fetch, again] { #expect(Self.share(fetch) <= 1.001) }
       let run = try await JobRun(
-        operation, path: copy.path, label: "memory", store: MemoryStore()
+        operation, path: copy.path, label: "memory", store: .memory()
       ).run()
       #expect(run.counts.newRecords > 200)
     }

@@ -83,7 +83,7 @@ struct ChainWay: Way {
     transport = AsyncHTTPTransport()
     runner = PipelineRunner(
       loaded.pipeline,
-      services: Services(transport: transport, store: store == "none" ? nil : MemoryStore()))
+      services: Services(transport: transport, store: store == "none" ? nil : .memory()))
     operation = try PreparedOperation(document: Document(parsing: Question.document))
   }
 

@@ -25,11 +25,11 @@ struct SmallWork {
     }
   }
 
-  func write(_ store: any RecordStore) async throws -> StageReport {
+  func write(_ store: CacheStore) async throws -> StageReport {
     try await measure { try await write(number: $0, store) }
   }
 
-  func read(_ store: any RecordStore) async throws -> StageReport {
+  func read(_ store: CacheStore) async throws -> StageReport {
     try await write(number: 0, store)
     return try await measure { _ in
       guard case .hit(let body) = try await store.read(operation), body.count > 0 else {
@@ -38,7 +38,7 @@ struct SmallWork {
     }
   }
 
-  private func write(number: Int, _ store: any RecordStore) async throws {
+  private func write(number: Int, _ store: CacheStore) async throws {
     let normalizer = try ResponseNormalizer(operation, store: store)
     try responses[number % responses.count].withUnsafeBytes { try normalizer.feed($0) }
     let response = try await normalizer.finish()

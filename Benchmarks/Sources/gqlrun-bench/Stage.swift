@@ -129,14 +129,14 @@ enum Stage: String, CaseIterable {
     case .readSQLite: return try await work.readSQLite()
     case .dictionary: return try work.dictionary()
     case .foundation: return try work.foundation()
-    case .smallWriteMemory: return try await SmallWork(operation).write(MemoryStore())
-    case .smallReadMemory: return try await SmallWork(operation).read(MemoryStore())
+    case .smallWriteMemory: return try await SmallWork(operation).write(.memory())
+    case .smallReadMemory: return try await SmallWork(operation).read(.memory())
     case .smallWriteSQLite:
       files.removeDatabases()
-      return try await SmallWork(operation).write(SQLiteStore(path: files.database))
+      return try await SmallWork(operation).write(CacheStore.sqlite(path: files.database))
     case .smallReadSQLite:
       files.removeDatabases()
-      return try await SmallWork(operation).read(SQLiteStore(path: files.database))
+      return try await SmallWork(operation).read(CacheStore.sqlite(path: files.database))
     }
   }
 }

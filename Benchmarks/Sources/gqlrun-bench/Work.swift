@@ -9,7 +9,7 @@ struct Work {
   let operation: PreparedOperation
 
   /// Parses and normalizes a response into a store; the number of its records.
-  private func write(_ path: String, _ store: any RecordStore) async throws -> Int {
+  private func write(_ path: String, _ store: CacheStore) async throws -> Int {
     var options = ResponseNormalizer.Options()
     options.wantsResult = false
     let normalizer = try ResponseNormalizer(operation, store: store, options: options)
@@ -27,23 +27,23 @@ struct Work {
   }
 
   func memory() async throws -> StageReport {
-    let store = MemoryStore()
+    let store = CacheStore.memory()
     return try await Stopwatch.measure { try await write(files.response, store) }
   }
 
   func memory(again path: String) async throws -> StageReport {
-    let store = MemoryStore()
+    let store = CacheStore.memory()
     _ = try await write(files.response, store)
     return try await Stopwatch.measure { try await write(path, store) }
   }
 
   func readMemory() async throws -> StageReport {
-    let store = MemoryStore()
+    let store = CacheStore.memory()
     _ = try await write(files.response, store)
     return try await Stopwatch.measure { try await read(store) }
   }
 
-  private func read(_ store: any RecordStore) async throws -> Int {
+  private func read(_ store: CacheStore) async throws -> Int {
     guard case .hit(let body) = try await store.read(operation) else {
       throw BenchError("the response is not in the cache")
     }
@@ -51,18 +51,18 @@ struct Work {
   }
 
   func sqlite(_ path: String) async throws -> StageReport {
-    let store = try SQLiteStore(path: files.database)
+    let store = try CacheStore.sqlite(path: files.database)
     return try await Stopwatch.measure { try await write(path, store) }
   }
 
   func readSQLite() async throws -> StageReport {
-    let store = try SQLiteStore(path: files.database)
+    let store = try CacheStore.sqlite(path: files.database)
     return try await Stopwatch.measure { try await read(store) }
   }
 
   /// Moves the write-ahead log into the database, between two stages.
   static func checkpoint(_ files: Files) async throws {
-    let store = try SQLiteStore(path: files.database)
+    let store = try CacheStore.sqlite(path: files.database)
     try await store.checkpoint()
     try store.close()
   }

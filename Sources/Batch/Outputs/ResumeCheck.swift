@@ -7,12 +7,12 @@ import GQLRunCache
 /// that was renamed, added or removed in the manifest, or whose format changed.
 struct ResumeCheck {
   private let journal: Journal
-  private let cache: (any RecordStore)?
+  private let cache: CacheStore?
   private let wanted: [OutputRecord]
   private let base: OutputPath
 
   init(
-    _ journal: Journal, _ plan: SinkPlan, _ base: OutputPath, cache: (any RecordStore)?
+    _ journal: Journal, _ plan: SinkPlan, _ base: OutputPath, cache: CacheStore?
   ) {
     self.journal = journal
     self.cache = cache

@@ -149,7 +149,7 @@ extension SinkPlan {
   }
 
   /// The outputs of the run, as the journal records them.
-  func outputs(_ base: OutputPath, cache: (any RecordStore)?) -> [OutputRecord] {
+  func outputs(_ base: OutputPath, cache: CacheStore?) -> [OutputRecord] {
     var outputs = entries.map { entry in
       OutputRecord(
         path: base.relative(entry.path), name: entry.table, format: entry.shownFormat,
@@ -160,7 +160,7 @@ extension SinkPlan {
         OutputRecord(
           path: "", name: "cache", format: "cache",
           takes: Dictionary(cached.map { ($0, "cache") }) { first, _ in first },
-          identity: cache.map { "\($0.segmentSeed)" }))
+          identity: cache.map { "\($0.records.segmentSeed)" }))
     }
     return outputs
   }

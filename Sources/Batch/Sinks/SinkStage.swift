@@ -30,7 +30,7 @@ actor SinkStage {
   private let plan: SinkPlan
   private let base: OutputPath
   /// The cache, if it is a sink; the pipeline has already written the results to it.
-  private let cache: (any RecordStore)?
+  private let cache: CacheStore?
   private var files: [String: FileSink] = [:]
   private var databases: [String: TableFile] = [:]
   private var tables: [String: TableSink] = [:]
@@ -46,7 +46,7 @@ actor SinkStage {
 
   init(
     _ manifest: Manifest, journal: Journal, plan: SinkPlan, shard: Shard? = nil,
-    cache: (any RecordStore)? = nil
+    cache: CacheStore? = nil
   ) throws {
     self.cache = cache
     self.manifest = manifest

@@ -8,7 +8,7 @@ struct LayeredSource<Base: RecordSource>: RecordSource {
 
   var failure: CacheError? { lookup.base.failure }
 
-  static var tellsTimes: Bool { Base.tellsTimes }
+  static var hasTimes: Bool { Base.hasTimes }
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? { lookup.text(key: key, depth: depth) }
 
@@ -54,11 +54,11 @@ private final class LayeredLookup<Base: RecordSource>: SegmentAccess {
     self.depth = depth
     var text = base.text(key: key, depth: depth)?.array
     var times = RecordTimes(received: 0)
-    if Base.tellsTimes, text != nil { times = base.times(depth: depth) }
+    if Base.hasTimes, text != nil { times = base.times(depth: depth) }
     for edit in edits {
       let below = text
       text = edit.apply(to: key, below, access: self)
-      if Base.tellsTimes, let text { times = edit.times(of: key, times, below: below, text) }
+      if Base.hasTimes, let text { times = edit.times(of: key, times, below: below, text) }
     }
     self.times = times
     guard let text else { return nil }

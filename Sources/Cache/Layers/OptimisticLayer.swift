@@ -72,7 +72,7 @@ public struct OptimisticDraft: Sendable {
   }
 }
 
-extension RecordStore {
+extension CacheStore {
   /// Adds an optimistic layer with the data of an operation. Readers and watchers see it
   /// immediately.
   ///
@@ -93,15 +93,15 @@ extension RecordStore {
   public func addOptimistic(
     _ edit: (inout OptimisticDraft) throws(CacheError) -> Void
   ) throws(CacheError) -> OptimisticLayer {
-    var draft = OptimisticDraft(segmentSeed: segmentSeed)
+    var draft = OptimisticDraft(segmentSeed: records.segmentSeed)
     try edit(&draft)
     let content = draft.finish()
-    activity.add(content)
+    records.activity.add(content)
     return content.layer
   }
 
   /// Removes a layer, wherever it is in the stack. Does nothing if it is already removed.
-  public func removeOptimistic(_ layer: OptimisticLayer) { activity.remove(layer) }
+  public func removeOptimistic(_ layer: OptimisticLayer) { records.activity.remove(layer) }
 }
 
 extension StoreEdit {

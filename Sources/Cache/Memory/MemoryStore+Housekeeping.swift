@@ -1,6 +1,6 @@
 extension MemoryStore {
-  /// Explains field by field how the cache answers an operation; see ``RecordStore``.
-  public func explain(
+  /// Explains field by field how the cache answers an operation; see ``CacheStore``.
+  package func explain(
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) throws(CacheError) -> CacheExplanation {
     // Does not mark the records as used, so that it does not affect eviction.
@@ -12,20 +12,20 @@ extension MemoryStore {
   }
 
   /// Removes the selected records or fields, in one transaction.
-  public func remove(_ selection: RecordSelection) -> RemovalSummary {
+  package func remove(_ selection: RecordSelection) -> RemovalSummary {
     var summary = RemovalSummary()
-    let tells = collectsChanges || activity.isWatched
+    let reportsChanges = collectsChanges || activity.isWatched
     for index in Array(table.live) where selection.matches(key: table.key(at: index)) {
       let text = table.text(at: index)
       let (rest, removed) = selection.remainder(of: text)
       guard let rest else {
-        take(index, &summary, tells: tells)
+        take(index, &summary, reportsChanges: reportsChanges)
         continue
       }
       if removed.isEmpty { continue }
       summary.note(
         key: table.key(at: index), removed: removed, bytes: text.count - rest.count,
-        collectsChanges: tells)
+        collectsChanges: reportsChanges)
       replace(index, with: rest)
     }
     tidy()
@@ -41,15 +41,15 @@ extension MemoryStore {
     }
   }
 
-  /// Removes records that no root field reaches; see ``RecordStore/collectGarbage(rootsBefore:)``.
-  public func collectGarbage(rootsBefore date: Int?) -> RemovalSummary {
+  /// Removes records that no root field reaches; see ``CacheStore/collectGarbage(rootsBefore:)``.
+  package func collectGarbage(rootsBefore date: Int?) -> RemovalSummary {
     var summary = RemovalSummary()
-    let tells = collectsChanges || activity.isWatched
+    let reportsChanges = collectsChanges || activity.isWatched
     var reached: Set<Int> = []
     var open: [Int] = []
     for index in Array(table.live) where table.key(at: index).hasPrefix("QUERY_ROOT.") {
       if let date, Int(table.times(at: index).received) < date {
-        take(index, &summary, tells: tells)
+        take(index, &summary, reportsChanges: reportsChanges)
       } else {
         reached.insert(index)
         open.append(index)
@@ -62,7 +62,7 @@ extension MemoryStore {
       }
     }
     for index in Array(table.live) where !reached.contains(index) {
-      take(index, &summary, tells: tells)
+      take(index, &summary, reportsChanges: reportsChanges)
     }
     tidy()
     activity.post(summary)
@@ -70,16 +70,16 @@ extension MemoryStore {
   }
 
   /// Removes the least recently used records until at most `bytes` bytes remain.
-  public func trim(to bytes: Int) -> RemovalSummary {
+  package func trim(to bytes: Int) -> RemovalSummary {
     var summary = RemovalSummary()
-    evict(to: bytes, &summary, tells: collectsChanges || activity.isWatched)
+    evict(to: bytes, &summary, reportsChanges: collectsChanges || activity.isWatched)
     activity.post(summary)
     return summary
   }
 
   /// Removes the least recently used records until `size` bytes remain. The segments of a list are
   /// removed with the last record that contains them.
-  func evict(to size: Int, _ summary: inout RemovalSummary, tells: Bool) {
+  func evict(to size: Int, _ summary: inout RemovalSummary, reportsChanges: Bool) {
     guard table.liveBytes > size else { return }
     removeLostSegments(&summary)
     var records = table.live.filter { !Segments.isSegment(key: table.key(at: $0)) }
@@ -91,10 +91,10 @@ extension MemoryStore {
     for index in records {
       if table.liveBytes <= size { break }
       let lists = segments(of: index)
-      take(index, &summary, tells: tells)
+      take(index, &summary, reportsChanges: reportsChanges)
       for segment in lists {
         owners[segment, default: 0] -= 1
-        if owners[segment] == 0 { take(segment, &summary, tells: false) }
+        if owners[segment] == 0 { take(segment, &summary, reportsChanges: false) }
       }
     }
     table = table.compacted()
@@ -123,12 +123,13 @@ extension MemoryStore {
     }
     for index in Array(table.live)
     where Segments.isSegment(key: table.key(at: index)) && !owned.contains(index) {
-      take(index, &summary, tells: false)
+      take(index, &summary, reportsChanges: false)
     }
   }
 
-  private func take(_ index: Int, _ summary: inout RemovalSummary, tells: Bool) {
-    summary.note(key: table.key(at: index), text: table.text(at: index), collectsChanges: tells)
+  private func take(_ index: Int, _ summary: inout RemovalSummary, reportsChanges: Bool) {
+    summary.note(
+      key: table.key(at: index), text: table.text(at: index), collectsChanges: reportsChanges)
     table.remove(at: index)
   }
 

@@ -4,16 +4,16 @@ import GQLRunSupport
 ///
 /// With a size limit, the least recently used records are evicted first; a later read that needs
 /// one is a cache miss.
-public actor MemoryStore: RecordStore {
+package actor MemoryStore: RecordStore {
   /// The seed of the hash that names list segments; random per process.
-  public nonisolated let segmentSeed: UInt64 = processSeed
+  package nonisolated let segmentSeed: UInt64 = processSeed
   /// Always true: a response is merged when it is complete.
-  public nonisolated let takesWholeResponses = true
+  package nonisolated let takesWholeResponses = true
 
   /// The maximum size of keys and record texts, in bytes; `nil` means no limit.
-  public let maxSize: Int?
+  package let maxSize: Int?
   /// The watchers and optimistic layers of the store.
-  public nonisolated let activity = StoreActivity()
+  package nonisolated let activity = StoreActivity()
   let collectsChanges: Bool
   var table = RecordTable()
   private var use: UInt32 = 0
@@ -26,13 +26,13 @@ public actor MemoryStore: RecordStore {
   ///     limit.
   ///   - collectsChanges: Whether every write reports the changed fields. By default, only while
   ///     there are watchers.
-  public init(maxSize: Int? = nil, collectsChanges: Bool = false) {
+  package init(maxSize: Int? = nil, collectsChanges: Bool = false) {
     self.maxSize = maxSize
     self.collectsChanges = collectsChanges
   }
 
   /// Starts a transaction; waits until other transactions have ended.
-  public func begin() async throws(CacheError) -> any RecordTransaction {
+  package func begin() async throws(CacheError) -> any RecordTransaction {
     try await acquire()
     return MemoryTransaction(store: self, gate: gate)
   }
@@ -50,8 +50,8 @@ public actor MemoryStore: RecordStore {
     }
   }
 
-  /// Reads an operation from the records and optimistic layers; see ``RecordStore``.
-  public func read(
+  /// Reads an operation from the records and optimistic layers; see ``CacheStore``.
+  package func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) throws(CacheError) -> StoreAnswer {
     try read(operation, under: activity.edits, options)
@@ -90,7 +90,7 @@ public actor MemoryStore: RecordStore {
   }
 
   /// The record with this key in the dump format; `nil` if there is none.
-  public func record(forKey key: String) throws(CacheError) -> String? {
+  package func record(forKey key: String) throws(CacheError) -> String? {
     do {
       return try RecordLookup.text(of: key, in: sortedKeys, source: MemorySource(table: table)) {
         self.table.find($0).map { self.table.text(at: $0) }
@@ -107,7 +107,7 @@ public actor MemoryStore: RecordStore {
   }
 
   /// Writes all records as JSON lines, sorted by key.
-  public func dump(
+  package func dump(
     _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
   ) throws {
     var writer = DumpWriter(source: MemorySource(table: table), write: write)
@@ -116,7 +116,7 @@ public actor MemoryStore: RecordStore {
   }
 
   /// The number and size of the records.
-  public func statistics() -> StoreStatistics {
+  package func statistics() -> StoreStatistics {
     var statistics = StoreStatistics()
     for index in table.live {
       statistics.count(key: table.key(at: index), textCount: table.text(at: index).count)
@@ -125,7 +125,7 @@ public actor MemoryStore: RecordStore {
   }
 
   /// Removes all records and optimistic layers.
-  public func clear() async throws(CacheError) {
+  package func clear() async throws(CacheError) {
     try await acquire()
     table = RecordTable()
     activity.noteCleared()
@@ -148,7 +148,7 @@ public actor MemoryStore: RecordStore {
     }
     var evicted = RemovalSummary()
     if let maxSize, table.liveBytes > maxSize {
-      evict(to: maxSize / 10 * 9, &evicted, tells: isWatched)
+      evict(to: maxSize / 10 * 9, &evicted, reportsChanges: isWatched)
     }
     tidy()
     // Readers run when this actor is free, so they see all of this or nothing.
@@ -300,7 +300,7 @@ extension FieldChange {
 
 /// Reads records in memory with their times.
 struct TimedMemorySource: RecordSource {
-  static var tellsTimes: Bool { true }
+  static var hasTimes: Bool { true }
   let table: RecordTable
   let use: UInt32?
   private var last = -1

@@ -27,7 +27,7 @@ struct KeyBuilder {
     let entries = table.plans + Int(plan)
     let partCount = entries.pointee.keyEntries[entry].parts.count
     guard partCount > 0 else {
-      if entries.pointee.keyEntries[entry].toldIn < table.use {
+      if entries.pointee.keyEntries[entry].reportedIn < table.use {
         reportUnselected(plan, entry, &table)
       }
       return nil
@@ -120,7 +120,7 @@ struct KeyBuilder {
     let entry = table.plans[Int(plan)].keyEntries[index]
     guard diagnostics.count < Self.diagnosticLimit, let field = entry.missingField else { return }
     diagnostics.insert(CacheDiagnostic(typename: entry.typename.string, keyField: field))
-    table.plans[Int(plan)].keyEntries[index].toldIn = table.use
+    table.plans[Int(plan)].keyEntries[index].reportedIn = table.use
   }
 
   /// Reports an object whose value of a key field is missing, null, an object or a list.

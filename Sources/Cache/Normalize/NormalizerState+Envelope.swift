@@ -59,6 +59,6 @@ extension NormalizerState {
     fail(
       CacheError(
         .malformedResponse,
-        "\"\(name)\" of the response is \(found); GraphQL says it is \(expected)"))
+        "\"\(name)\" of the response is \(found); GraphQL requires \(expected)"))
   }
 }

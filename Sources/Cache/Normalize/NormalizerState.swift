@@ -4,10 +4,11 @@ import GQLRunLanguage
 /// The state of normalizing one response: the context of yajl's callbacks.
 ///
 /// It forwards each event, depending on its ``Mode``, to the parts that do the work:
-/// ``OpenContainers`` knows the objects and lists that are open, ``StoredText`` collects their text,
-/// ``KeyBuilder`` builds the keys under which finished objects are staged, ``ResultWriter`` writes
-/// the caller's result, ``Capture`` and ``Envelope`` follow the values that are not normalized.
-/// All of them are plain values behind one pointer, without classes or allocations per event.
+/// ``OpenContainers`` knows the objects and lists that are open, ``StoredText`` collects their
+/// text, ``KeyBuilder`` builds the keys under which finished objects are staged, ``ResultWriter``
+/// writes the caller's result, ``Capture`` and ``Envelope`` follow the values that are not
+/// normalized. All of them are plain values behind one pointer, without classes or allocations per
+/// event.
 struct NormalizerState: ~Copyable {
   /// Must be the first property: the parser reads it.
   var scope: JSONEventScope

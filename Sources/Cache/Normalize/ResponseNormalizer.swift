@@ -76,10 +76,11 @@ public final class ResponseNormalizer {
   /// Creates a normalizer for one response of `operation`. Without a store, the response is only
   /// parsed, checked and converted to its result.
   public convenience init(
-    _ operation: PreparedOperation, store: (any RecordStore)?, options: Options = Options()
+    _ operation: PreparedOperation, store: CacheStore?, options: Options = Options()
   ) throws(CacheError) {
     try self.init(
-      operation, store: store, segmentSeed: store?.segmentSeed ?? processSeed, options: options)
+      operation, store: store?.records, segmentSeed: store?.records.segmentSeed ?? processSeed,
+      options: options)
   }
 
   private init(
@@ -253,9 +254,9 @@ public final class ResponseNormalizer {
   /// Warnings about types that were inferred from the fields, because there is no schema.
   private var guessWarnings: [String] {
     state.pointee.table.guessedConditions.sorted().prefix(20).map {
-      "without a schema it is not known which types can be a \($0): what fragments on it ask for is "
-        + "stored where the response has it; a schema (--schema FILE, or the pipeline's key `schema`) "
-        + "decides"
+      "without a schema the types that can be a \($0) are unknown: the fields of fragments on it are "
+        + "stored with each object that has them; name a schema with --schema FILE or the pipeline's "
+        + "key `schema`"
     }
   }
 

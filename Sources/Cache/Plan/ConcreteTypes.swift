@@ -3,8 +3,8 @@ import Synchronization
 /// The names that objects gave as their `__typename`: names of object types, never of interfaces or
 /// unions.
 ///
-/// Without a schema they decide fragments: a type condition on one of them holds for that type and no
-/// other. Every store keeps those it met; see ``StoreActivity/concreteTypes``.
+/// Without a schema they decide fragments: a type condition on one of them holds for that type and
+/// no other. Every store keeps those it met; see ``StoreActivity/concreteTypes``.
 final class ConcreteTypes: Sendable {
   private let names = Mutex<Set<String>>([])
   /// A server may invent type names without end.

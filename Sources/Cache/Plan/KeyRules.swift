@@ -1,10 +1,11 @@
 /// The key fields and arguments that identify objects and fields.
 ///
-/// An object's cache key is its `__typename`, a colon, and the values of its key fields
-/// (`User:1`, `Country:DE`). Several fields are joined by `+`, with `+` and `\` inside a value, a number
-/// included, escaped by `\`, so that two objects have one key only when all their key fields have the
-/// same text. The same escaping applies to single fields of types that share a prefix with such a type
-/// (``groups``). An object that lacks one of them has no identity and belongs to the place where it stands.
+/// An object's cache key is its `__typename`, a colon, and the values of its key fields (`User:1`,
+/// `Country:DE`). Several fields are joined by `+`, with `+` and `\` inside a value, a number
+/// included, escaped by `\`, so that two objects have one key only when all their key fields have
+/// the same text. The same escaping applies to single fields of types that share a prefix with such
+/// a type (``groups``). An object that lacks one of them has no identity and is stored in its
+/// parent.
 public struct KeyRules: Sendable, Hashable {
   /// The key fields of types without a rule. `["id"]` by default.
   public var defaultFields: [String]

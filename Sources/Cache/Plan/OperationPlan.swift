@@ -48,7 +48,7 @@ package final class OperationPlan: Sendable {
   let tables = PlanTables()
   /// Whether it is only used for responses that are not stored.
   let isPassing: Bool
-  /// The type conditions below the root of which no schema says the possible types.
+  /// The type conditions below the root whose possible types are unknown, without a schema.
   let openConditions: Set<String>
 
   init(
@@ -126,8 +126,8 @@ package final class OperationPlan: Sendable {
     return open
   }
 
-  /// Which of a field's ruled keys counts for objects of `type`: that of the type itself, else that of
-  /// an interface; `nil` when none does.
+  /// The index of the field's rule for objects of `type`: the rule of the type itself, else that of
+  /// an interface; `nil` if it has none.
   func ruledKey(of contribution: Contribution, for type: String) -> Int? {
     contribution.ruledKeys.firstIndex { $0.type == type }
       ?? contribution.ruledKeys.firstIndex { facts?.isPossible(type, for: $0.type) == true }

@@ -36,13 +36,13 @@ struct KeyEntry {
   var prefix: Bytes
   /// The candidate indices, in the order of the rule.
   var parts: [Int32]
-  /// Whether `+` and `\` are escaped in the parts: there are several of them, or some type with the same
-  /// prefix has several.
+  /// Whether `+` and `\` are escaped in the parts: there are several of them, or some type with the
+  /// same prefix has several.
   var isJoined = false
-  /// A key field that the selection does not ask for, so that there is no identity.
+  /// A key field that is not selected, so that objects have no identity.
   var missingField: String?
   /// The last use of the table that reported a missing field.
-  var toldIn = UInt64.max
+  var reportedIn = UInt64.max
   /// The last use of the table with an object of the type.
   var usedIn: UInt64
 }

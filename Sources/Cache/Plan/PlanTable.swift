@@ -17,8 +17,8 @@ struct PlanTable: ~Copyable {
   private var nodesByParts: [[SelectionPart]: Int32] = [:]
   private var meanings = KeyMeanings()
   var fragmentLists: [[Int32]] = []
-  /// Without a schema: type conditions that some object's type may or may not satisfy. Once one turns
-  /// out to be a concrete type, it is in ``concreteConditions`` instead.
+  /// Without a schema: type conditions that some object's type may or may not satisfy. Once one
+  /// turns out to be a concrete type, it is in ``concreteConditions`` instead.
   private(set) var guessedConditions: Set<String> = []
   /// Type conditions that are the names of concrete types: they hold for that type and no other.
   private(set) var concreteConditions: Set<String> = []
@@ -182,7 +182,7 @@ struct PlanTable: ~Copyable {
     }
     if entry.missingField != nil {
       entry.parts = []
-      entry.toldIn = 0
+      entry.reportedIn = 0
     }
     entry.isJoined = self.plan.keys.hasJoinedKeys(with: name, facts: self.plan.facts)
     if count >= Self.scanned { object.pointee.keyEntryIndex[typename.array] = count }
@@ -218,8 +218,7 @@ struct PlanTable: ~Copyable {
     let isConditional = isRuled || all.contains { !$0.conditions.isEmpty }
     nodes[Int(index)].isConditional = isConditional
     // Without conditions, the type does not matter; if a key has two meanings, which no server
-    // accepts,
-    // the first one is used.
+    // accepts, the first one is used.
     if !isConditional || !isRuled && meanings.areUnambiguous(all, in: plan) {
       let union = compile(
         all.map {
@@ -268,11 +267,12 @@ struct PlanTable: ~Copyable {
     return index
   }
 
-  /// `nil` when the contribution does not apply to objects of type `type`; else whether that is certain.
+  /// `nil` when the contribution does not apply to objects of type `type`; else whether that is
+  /// certain.
   ///
-  /// Without a schema, a condition that names the type is certain, and with it those around it: were
-  /// they not to apply, the fragment could never be spread there. At the root every condition is. A
-  /// condition on another concrete type does not apply.
+  /// Without a schema, a condition that names the type is certain, and with it those around it:
+  /// were they not to apply, the fragment could never be spread there. At the root every condition
+  /// is. A condition on another concrete type does not apply.
   func applies(
     _ contribution: OperationPlan.Contribution, to type: String, isRoot: Bool
   ) -> Bool? {

@@ -65,8 +65,8 @@ public struct PreparedOperation: Sendable {
 
   /// Maps a location of ``document``, to which the errors of servers refer, to the caller's document.
   ///
-  /// A field that the cache added is located at the selection set it was added to. Lines and columns are
-  /// counted from 1. `nil` for a location outside ``document``.
+  /// A field that the cache added is located at the selection set it was added to. Lines and
+  /// columns are counted from 1. `nil` for a location outside ``document``.
   public func sourceLocation(ofSentLine line: Int, column: Int) -> SourceLocation? {
     locations.source(line: line, column: column)
   }

@@ -1,10 +1,10 @@
 public import GQLRunLanguage
 import GQLRunSupport
 
-/// Holds the names in cache rules against a schema: key fields, groups, key arguments, pages, ages.
+/// Checks the names in cache rules against a schema: key fields, groups, key arguments, pages, ages.
 ///
-/// A rule for a type or field that the schema does not have is never applied, and objects are stored twice
-/// without a message. So such a rule is an error where the schema is known.
+/// A rule for a type or field that the schema does not have is never applied, and objects are
+/// stored twice without a message. So such a rule is an error where the schema is known.
 public struct RuleCheck: Sendable {
   /// A name in a rule that does not fit the schema.
   public struct Problem: Error, Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct RuleCheck: Sendable {
   /// Creates a check against `schema`.
   public init(_ schema: Schema) { self.schema = schema }
 
-  /// What is wrong with a type that a rule is for: it must be an object, an interface or a union.
+  /// The problem of a rule for a type: the type must be an object, an interface or a union.
   public func type(_ name: String) -> Problem? {
     guard let type = schema.type(named: name) else {
       let composite = schema.typeNames.filter { schema.type(named: $0)?.isComposite ?? false }
@@ -38,8 +38,8 @@ public struct RuleCheck: Sendable {
       hint: "rules are for objects, interfaces and unions")
   }
 
-  /// What is wrong with a key field of a type: the type, or all members of a union, must have it, and its
-  /// value must be a scalar or an enum value.
+  /// The problem of a key field of a type: the type, or all members of a union, must have it,
+  /// and its value must be a scalar or an enum value.
   public func keyField(_ field: String, of type: String) -> Problem? {
     if field == "__typename" { return nil }
     let owners = schema.type(named: type)?.fields == nil ? schema.possibleTypes(of: type) : [type]
@@ -62,7 +62,7 @@ public struct RuleCheck: Sendable {
 
   private static let keyHint = "key fields are scalars or enum values"
 
-  /// What is wrong with a field that a rule is for.
+  /// The problem of a rule for a field.
   public func field(_ field: String, of type: String) -> Problem? {
     if let problem = self.type(type) { return problem }
     guard let fields = schema.type(named: type)?.fields else {
@@ -75,8 +75,7 @@ public struct RuleCheck: Sendable {
       message: "the type `\(type)` has no field `\(field)`", hint: Self.hint(field, fields.names))
   }
 
-  /// What is wrong with an argument that takes part in the name a field is stored under. The field must
-  /// be there.
+  /// The problem of a key argument of a field, which must exist.
   public func argument(_ name: String, of field: String, in type: String) -> Problem? {
     guard let definition = schema.field(field, on: type), definition.argument(named: name) == nil
     else { return nil }
@@ -86,7 +85,7 @@ public struct RuleCheck: Sendable {
       hint: names.isEmpty ? "it takes no arguments" : Self.hint(name, names))
   }
 
-  /// What is wrong with joining the pages of a field. The field must be there.
+  /// The problem of joining the pages of a field, which must exist.
   public func merge(_ policy: PagePolicy, of field: String, in type: String) -> Problem? {
     guard let definition = schema.field(field, on: type) else { return nil }
     let isList = if case .list = definition.type.withoutNonNull { true } else { false }
@@ -106,13 +105,13 @@ public struct RuleCheck: Sendable {
     }
   }
 
-  /// What is wrong with the key fields of a type.
+  /// The problem of the key fields of a type.
   public func keys(_ fields: [String], of type: String) -> [Problem] {
     if let problem = self.type(type) { return [problem] }
     return fields.compactMap { keyField($0, of: type) }
   }
 
-  /// What is wrong with a key field of types without a rule of their own: some object must have it.
+  /// The problem of a key field of types without a rule: some object type must have it.
   public func defaultKeyField(_ field: String) -> Problem? {
     if field == "__typename" { return nil }
     var names: Set<String> = []

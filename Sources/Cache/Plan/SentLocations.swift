@@ -6,7 +6,7 @@ import Synchronization
 /// The sent document is reformatted and has added key fields; servers locate their errors in it. The map is
 /// created on first use, so responses without errors do not need it.
 final class SentLocations: Sendable {
-  /// Where something begins in the sent document, and in the caller's.
+  /// The start of a token in the sent document, and in the caller's.
   private struct Pair {
     var sent: SourceLocation
     var source: SourceLocation
@@ -24,8 +24,8 @@ final class SentLocations: Sendable {
     self.document = document
   }
 
-  /// Maps a location of the sent document to the caller's document; `nil` for a location that the sent
-  /// document does not have.
+  /// Maps a location of the sent document to the caller's document; `nil` for a location that the
+  /// sent document does not have.
   ///
   /// What the cache added is located at the selection set it was added to.
   func source(line: Int, column: Int) -> SourceLocation? {

@@ -30,8 +30,8 @@ final class TypeShapes: Sendable {
 }
 
 extension PlanTable {
-  /// The types of which the response had objects, and those of records with their fields; `nil` without
-  /// any.
+  /// The types of which the response had objects, and those of records with their fields; `nil`
+  /// without any.
   ///
   /// Does not allocate if a response of the same shapes occurred before.
   func shapes() -> TypeShapes? {

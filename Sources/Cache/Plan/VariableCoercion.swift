@@ -16,8 +16,8 @@ struct VariableCoercion {
 
   /// The variables to send: those given, and the defaults of those that are absent.
   ///
-  /// Ids become strings, as the specification coerces them: `42` and `"42"` are one id, so they are one
-  /// request and one stored field, whether a flag, a JSON file or a cell gives them.
+  /// Ids become strings, as the specification coerces them: `42` and `"42"` are one id, so they are
+  /// one request and one stored field, whether a flag, a JSON file or a cell gives them.
   ///
   /// https://spec.graphql.org/September2025/#sec-ID.Input-Coercion
   func coerce(_ given: JSONObject) throws(CacheError) -> JSONObject {

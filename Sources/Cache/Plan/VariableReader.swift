@@ -3,8 +3,9 @@ public import GQLRunLanguage
 
 /// Reads the variables of an operation from text by the types that the operation declares.
 ///
-/// `--var`, `--var-file` and the cells of tables all use this one rule, so the same text for the same type is
-/// the same value everywhere. Only the command line also reads ``jsonSpelling(of:for:)``.
+/// `--var`, `--var-file` and the cells of tables all use this one rule, so the same text for the
+/// same type is the same value everywhere. Only the command line also reads
+/// ``jsonSpelling(of:for:)``.
 ///
 /// | declared type | text | value |
 /// |---|---|---|
@@ -16,8 +17,8 @@ public import GQLRunLanguage
 /// | a list | one value of its elements, not in `[…]` | a list of that one |
 /// | a custom scalar, or a type that is unknown without a schema | JSON, else the text itself | |
 ///
-/// A nullable variable has three states: a value, null, and absent. ``Empty`` decides what an empty text
-/// means. The text `null` is null, except for strings and ids, where it is the text itself.
+/// A nullable variable has three states: a value, null, and absent. ``Empty`` decides what an empty
+/// text means. The text `null` is null, except for strings and ids, where it is the text itself.
 ///
 /// ```swift
 /// let reader = try VariableReader(document: document, schema: schema)
@@ -97,11 +98,11 @@ public struct VariableReader: Sendable {
     return try checked(read(text, type, name), name, type)
   }
 
-  /// The value of `text` where a person writes JSON instead of the text of a string or an ID: `null`, or a
-  /// JSON string in double quotes; `nil` for other texts and types.
+  /// The value of `text` if it is JSON instead of the plain text of a string or an ID:
+  /// `null`, or a JSON string in double quotes; `nil` for other texts and types.
   ///
-  /// The command line reads `--var code="PT"` and `--var after=null` this way. Cells of tables do not: they are
-  /// data, and a quoted phrase keeps its quotes.
+  /// The command line uses it for `--var code="PT"` and `--var after=null`. Cells of tables are data:
+  /// a quoted phrase keeps its quotes.
   public func jsonSpelling(of text: String, for name: String) -> JSONValue? {
     guard let type = variable(name)?.type, type.acceptsText else { return nil }
     switch try? JSONValue(parsing: text) {

@@ -6,7 +6,7 @@ public struct CacheExplanation: Sendable, Hashable {
     case everything
     /// The first element, and up to this number of other elements with missing or stale fields. The
     /// others are counted.
-    case troubles(Int)
+    case problems(Int)
   }
 
   /// The status of a field.
@@ -50,9 +50,9 @@ public struct CacheExplanation: Sendable, Hashable {
     public var fields: [Field] = []
 
     /// Whether the field or one below it is missing or stale.
-    public var hasTrouble: Bool {
-      status == .missing || status == .stale || fields.contains(where: \.hasTrouble)
-        || value.hasTrouble
+    public var hasProblem: Bool {
+      status == .missing || status == .stale || fields.contains(where: \.hasProblem)
+        || value.hasProblem
     }
   }
 
@@ -71,10 +71,10 @@ public struct CacheExplanation: Sendable, Hashable {
     /// A value that cannot have the selected fields.
     case unfit
 
-    var hasTrouble: Bool {
+    var hasProblem: Bool {
       switch self {
       case .missingRecord, .unfit: true
-      case .list(_, let elements, _): elements.contains(where: \.hasTrouble)
+      case .list(_, let elements, _): elements.contains(where: \.hasProblem)
       default: false
       }
     }
@@ -89,7 +89,7 @@ public struct CacheExplanation: Sendable, Hashable {
     /// The selected fields of an object.
     public var fields: [Field]
 
-    var hasTrouble: Bool { value.hasTrouble || fields.contains(where: \.hasTrouble) }
+    var hasProblem: Bool { value.hasProblem || fields.contains(where: \.hasProblem) }
   }
 
   /// The fields of the root.
@@ -98,7 +98,7 @@ public struct CacheExplanation: Sendable, Hashable {
   /// field.
   public var counts: [Status: Int] = [:]
   /// The number of incomplete list elements that are not included.
-  public var untoldTroubles = 0
+  public var omittedProblems = 0
   /// Redirects that would answer missing fields, because the records that their arguments identify are stored.
   public var proposals: [RedirectProposal] = []
 

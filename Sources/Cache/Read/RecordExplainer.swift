@@ -210,9 +210,9 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
       }
     }
     var count = 0
-    var told: [CacheExplanation.Element] = []
+    var elements: [CacheExplanation.Element] = []
     var leftOut = 0
-    var troubles = 0
+    var problems = 0
     for segment in segments {
       guard let segment else {
         explanation.counts[.missing, default: 0] += 1
@@ -227,23 +227,23 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
           let element = CacheExplanation.Element(index: count, value: value, fields: fields)
           count += 1
           switch detail {
-          case .everything: told.append(element)
-          case .troubles(let limit):
-            let isBad = element.hasTrouble
-            if isBad && troubles >= limit {
-              explanation.untoldTroubles += 1
+          case .everything: elements.append(element)
+          case .problems(let limit):
+            let isBad = element.hasProblem
+            if isBad && problems >= limit {
+              explanation.omittedProblems += 1
             } else if isBad || count == 1 {
-              told.append(element)
+              elements.append(element)
             } else {
               leftOut += 1
             }
-            if isBad { troubles += 1 }
+            if isBad { problems += 1 }
           }
         }
         if cursor.isMalformed { fail(Bytes(buffer)) }
       }
     }
-    return .list(count: count, elements: told, leftOut: leftOut)
+    return .list(count: count, elements: elements, leftOut: leftOut)
   }
 
   // MARK: Objects

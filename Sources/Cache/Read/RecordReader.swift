@@ -8,13 +8,13 @@ protocol RecordSource {
   var failure: CacheError? { get }
   /// Whether records have times, so that the ages of fields are checked. A static property, so that
   /// ages have no cost without rules.
-  static var tellsTimes: Bool { get }
+  static var hasTimes: Bool { get }
   /// The times of the latest record at `depth`.
   func times(depth: Int) -> RecordTimes
 }
 
 extension RecordSource {
-  static var tellsTimes: Bool { false }
+  static var hasTimes: Bool { false }
 
   func times(depth: Int) -> RecordTimes { RecordTimes(received: 0) }
 }
@@ -93,7 +93,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       }
       var cursor = FieldCursor(record)
       guard let entry = cursor.next() else { return malformed(field.pointee.rootKey) }
-      if Source.tellsTimes {
+      if Source.hasTimes {
         times = source.times(depth: 0)
         let type = Array(table.plan.rootType.utf8)
         let isFresh = type.withUnsafeBufferPointer {
@@ -135,7 +135,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
   ) -> Int {
     let typename = RecordText.typename(of: text, at: start)
     let number = table.variant(of: node, typename: typename)
-    let ownTimes = Source.tellsTimes ? times : RecordTimes(received: 0)
+    let ownTimes = Source.hasTimes ? times : RecordTimes(received: 0)
     let fields = table.plans[Int(number)].fields
     let count = table.plans[Int(number)].fieldCount
     if isTracking, isRecord { noteRecord(recordKey, fields, count) }
@@ -176,7 +176,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
         if found < position { isInOrder = false }
         valueStart = found
       }
-      if Source.tellsTimes {
+      if Source.hasTimes {
         guard checkAge(index &- 1, of: number, typename: typename, ownTimes, recordKey: recordKey)
         else {
           appendRun(text, run, runEnd, &isFirst)
@@ -209,7 +209,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
       position = end < text.count && text.start[end] == UInt8(ascii: ",") ? end &+ 1 : end
     }
     appendRun(text, run, runEnd, &isFirst)
-    if Source.tellsTimes { times = ownTimes }
+    if Source.hasTimes { times = ownTimes }
     out.append(UInt8(ascii: "}"))
     if out.count > 128 << 10, !flush() { return -1 }
     if isRecord { return text.count }
@@ -445,10 +445,10 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let isSeenAgain = rendered.isSeenAgain(hash)
     let mark = (out.count, flushes)
     // The list that contains the reference continues with its own times.
-    let outer = Source.tellsTimes ? times : RecordTimes(received: 0)
-    if Source.tellsTimes { times = source.times(depth: depth) }
+    let outer = Source.hasTimes ? times : RecordTimes(received: 0)
+    if Source.hasTimes { times = source.times(depth: depth) }
     let end = object(text, 0, node: node, depth: depth &+ 1, recordKey: key, isRecord: true)
-    if Source.tellsTimes { times = outer }
+    if Source.hasTimes { times = outer }
     guard end >= 0 else { return false }
     if isSeenAgain, flushes == mark.1 {
       rendered.keep(out.bytes(mark.0..<out.count), key: key, node: node, hash: hash)

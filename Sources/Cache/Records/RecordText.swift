@@ -1,8 +1,7 @@
 /// Reads the JSON text of records.
 ///
 /// Record text is written by this library: compact JSON with three additions that other JSON tools
-/// can
-/// read (`docs/decisions/0002-record-text.md`):
+/// can read (`docs/decisions/0002-record-text.md`):
 /// - `{"$ref":"User:1"}` is a reference to another record;
 /// - `{"$segments":["…","…"],"count":N}` is a long list whose elements are in segment records;
 /// - one space before a value marks it as opaque: the object or array of a custom scalar,

@@ -90,8 +90,7 @@ public final class CacheQuery {
     }
     sqlite3_busy_timeout(database, 10_000)
     // The type views use JSON functions, which SQLite before 3.44 rejects in an untrusted schema.
-    // The
-    // authorizer below restricts the schema instead.
+    // The authorizer below restricts the schema instead.
     let settings = """
       PRAGMA trusted_schema = ON; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;
       PRAGMA temp_store = FILE;
@@ -120,11 +119,11 @@ public final class CacheQuery {
       case SQLITE_PRAGMA:
         // Informational pragmas; without a value they change nothing.
         let name = first.map { String(cString: $0).lowercased() } ?? ""
-        let tells = ["table_info", "table_xinfo", "table_list", "index_list", "index_info"]
-        let counts = [
+        let readable = ["table_info", "table_xinfo", "table_list", "index_list", "index_info"]
+        let readableWithoutValue = [
           "page_count", "page_size", "freelist_count", "user_version", "application_id",
         ]
-        return tells.contains(name) || counts.contains(name) && second == nil
+        return readable.contains(name) || readableWithoutValue.contains(name) && second == nil
           ? SQLITE_OK : SQLITE_DENY
       default: return SQLITE_DENY
       }

@@ -33,8 +33,7 @@ final class SQLiteConnections: Sendable {
     configuration.allowsUnsafeTransactions = true
     configuration.prepareDatabase { db in
       // Checkpoints run after a commit, not inside it. A commit that a power failure reverts is
-      // fetched
-      // again: https://sqlite.org/pragma.html#pragma_synchronous
+      // fetched again: https://sqlite.org/pragma.html#pragma_synchronous
       try db.execute(sql: "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL")
       try MergeFunctions.register(in: db)
     }

@@ -31,8 +31,7 @@ enum SQLiteSchema {
     INSERT INTO meta VALUES ('segment_seed', random());
     """,
     // `ages`: the receive times of fields that are older than the record's `received`, as a JSON
-    // object
-    // of Unix seconds by stored field key; NULL if all fields are as old as the record.
+    // object of Unix seconds by stored field key; NULL if all fields are as old as the record.
     // `views` and `view_columns`: the definition of each type's view.
     """
     ALTER TABLE records ADD COLUMN ages TEXT;
@@ -64,8 +63,7 @@ enum SQLiteSchema {
     try queue.writeWithoutTransaction { db in
       if try version(of: db, path, newest: steps.count) == steps.count { return }
       // Measured: 1.5 to 1.8 times faster than pages of 4 KiB for records of a few hundred bytes.
-      // Has no
-      // effect on a file with pages.
+      // Has no effect on a file with pages.
       try db.execute(sql: "PRAGMA page_size = 16384")
       try db.inTransaction(.exclusive) {
         // Another process may have migrated the file already.

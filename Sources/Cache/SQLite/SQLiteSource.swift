@@ -65,7 +65,7 @@ struct SQLiteSource: RecordSource {
 
 /// Reads records from a SQLite file with their times.
 struct TimedSQLiteSource: RecordSource {
-  static var tellsTimes: Bool { true }
+  static var hasTimes: Bool { true }
   private var base: SQLiteSource
   var failure: CacheError? { base.failure }
 

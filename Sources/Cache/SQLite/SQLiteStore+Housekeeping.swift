@@ -3,8 +3,8 @@ import GRDB
 import GRDBSQLite
 
 extension SQLiteStore {
-  /// Explains how the cache answers an operation; see ``RecordStore``.
-  public func explain(
+  /// Explains how the cache answers an operation; see ``CacheStore``.
+  package func explain(
     _ operation: PreparedOperation, options: ReadOptions, showing detail: CacheExplanation.Detail
   ) async throws(CacheError) -> CacheExplanation {
     do {
@@ -36,7 +36,7 @@ extension SQLiteStore {
   }
 
   /// Removes the selected records or fields, in one transaction.
-  public func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
+  package func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary {
     try await housekeep("remove records of the cache") { db, housekeeping in
       try housekeeping.remove(selection, from: db)
     }
@@ -44,7 +44,7 @@ extension SQLiteStore {
 
   /// Removes the records that no root field reaches. Reached keys are collected in a temporary
   /// table on disk, so memory does not grow with the cache.
-  public func collectGarbage(
+  package func collectGarbage(
     rootsBefore date: Int?
   ) async throws(CacheError) -> RemovalSummary {
     let summary = try await housekeep("collect the garbage of the cache") { db, housekeeping in
@@ -55,7 +55,7 @@ extension SQLiteStore {
   }
 
   /// Removes the oldest records until the cache has at most `bytes` bytes of record texts.
-  public func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
+  package func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {
     let summary = try await housekeep("trim the cache") { db, housekeeping in
       try housekeeping.trim(to: bytes, in: db)
     }
@@ -66,7 +66,7 @@ extension SQLiteStore {
   /// Writes a compact copy of the database to `path`, as one file without a write-ahead log.
   ///
   /// - Throws: ``CacheError``; `storage` if a file already exists at `path`.
-  public func copy(to path: String) async throws(CacheError) {
+  package func copy(to path: String) async throws(CacheError) {
     try await gate.acquire()
     do {
       // Reads the last committed state, so the log is not required for the copy.

@@ -3,8 +3,8 @@ import GQLRunSupport
 import GRDB
 
 extension SQLiteStore {
-  /// Reads an operation from the cache; see ``RecordStore``.
-  public func read(
+  /// Reads an operation from the cache; see ``CacheStore``.
+  package func read(
     _ operation: PreparedOperation, options: ReadOptions
   ) async throws(CacheError) -> StoreAnswer {
     do {
@@ -66,7 +66,7 @@ extension SQLiteStore {
   }
 
   /// Reads the state of this connection's snapshot, with the optimistic layers that belong to it.
-  private static func snapshot<Value>(
+  private static func snapshot<Value: Sendable>(
     _ db: Database, _ activity: StoreActivity, _ body: ([StoreEdit]) -> Value
   ) throws -> Value {
     try activity.reading { edits in
@@ -76,18 +76,8 @@ extension SQLiteStore {
     }
   }
 
-  /// Checks whether other stores have written to the file since the last call. If so, all watchers
-  /// read again and the memory tier is cleared.
-  ///
-  /// Writes of stores in this process are detected without it. Writes of other processes are
-  /// visible to reads immediately, except with a memory tier (``Options/memory``), and to watchers
-  /// only after this call. Call it regularly, or before a read that must be current, if other
-  /// processes use the file. It takes a few microseconds.
-  ///
-  /// - Returns: Whether another store has written, including one of this process; always `true` for
-  ///   a read-only store and for the first call.
   @discardableResult
-  public func refresh() async throws(CacheError) -> Bool {
+  package func refresh() async throws(CacheError) -> Bool {
     if !isReadOnly {
       do {
         // https://sqlite.org/pragma.html#pragma_data_version: excludes commits of this connection.

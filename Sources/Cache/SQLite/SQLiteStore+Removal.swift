@@ -5,14 +5,8 @@
 #endif
 
 extension SQLiteStore {
-  /// Removes the database at `path` with everything that is beside it: the write-ahead log, its index, and
-  /// the lock file.
-  ///
-  /// The lock file stays while another process has the database open, which would otherwise no longer
-  /// exclude a third one. Close stores of this process first.
-  ///
-  /// - Throws: ``CacheError`` with code `storage` that names the file that cannot be removed.
-  public static func removeFiles(at path: String) throws(CacheError) {
+  /// Removes the files of a store; see ``CacheStore/removeFiles(at:)``.
+  package static func removeFiles(at path: String) throws(CacheError) {
     // The log and the lock are beside the file that a link leads to.
     let name = realpath(path, nil).map { pointer in
       defer { free(pointer) }

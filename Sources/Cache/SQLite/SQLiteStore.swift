@@ -9,67 +9,25 @@ import GRDBSQLite
 /// one transaction. Several stores and processes may use the same file: readers never wait; writers
 /// wait for each other, for a limited time. The file has this program's application ID and a schema
 /// version, and only its owner can read it.
-public final class SQLiteStore: RecordStore {
-  /// The options of a SQLite store.
-  public struct Options: Sendable {
-    /// Whether a store writes to its file.
-    public enum Access: Sendable, Hashable {
-      /// Reads and writes. If the file or its directory is read-only, only reads, and reports it.
-      case readWrite
-      /// Reads an existing file, and never changes it.
-      case readOnly
-    }
-
-    /// How a damaged database is handled.
-    public enum DamagePolicy: Sendable, Hashable {
-      /// Renames a damaged database to `<path>.damaged-<time>` and creates an empty one.
-      case rebuild
-      /// Throws an error for a damaged database.
-      case refuse
-    }
-
-    /// Whether the store writes. ``Access/readWrite`` by default.
-    public var access = Access.readWrite
-    /// How a database is handled that is damaged when it is opened. ``DamagePolicy/rebuild`` by
-    /// default, because the content of a cache can be fetched again.
-    public var damage = DamagePolicy.rebuild
-    /// The maximum time that a write waits for another store or process that writes to the file. 10
-    /// seconds by default.
-    public var maximumWait = Duration.seconds(10)
-    /// Whether every write reports the changed fields. By default, only while there are watchers.
-    public var collectsChanges = false
-    /// The maximum size of the memory tier, in bytes: the most recently used records, which are
-    /// then read without the file. `nil`, the default, for none. Stores of one process on the same
-    /// file share it.
-    public var memory: Int?
-    /// The granularity of record times, in seconds: an unchanged record is not written again within
-    /// it. 60 by default; 0 is exact.
-    public var ageGranularity = AgeRules.defaultGranularity
-    /// Called with notices for the user, from any thread. Does nothing by default.
-    public var report: @Sendable (StoreNotice) -> Void = { _ in }
-    /// The clock for waiting.
-    var clock: any Clock<Duration> = ContinuousClock()
-
-    /// Creates the default options.
-    public init() {}
-  }
+package final class SQLiteStore: RecordStore {
+  package typealias Options = CacheStore.SQLiteOptions
 
   /// The seed of the hash that names list segments; stored in the file.
-  public let segmentSeed: UInt64
+  package let segmentSeed: UInt64
   /// Always false: a response is written in batches.
-  public let takesWholeResponses = false
+  package let takesWholeResponses = false
   /// The path of the database file.
-  public let path: String
+  package let path: String
   /// Whether the store cannot write.
-  public let isReadOnly: Bool
+  package let isReadOnly: Bool
   let pool: SQLiteConnections
   let gate: WriteLock
   let collectsChanges: Bool
   /// The granularity of record times, in seconds; see ``AgeRules/granularity``.
-  public let ageGranularity: Int
+  package let ageGranularity: Int
   let damage: DamageLog
   /// The watchers and optimistic layers; shared by the stores of this process on the same file.
-  public let activity: StoreActivity
+  package let activity: StoreActivity
   let versions: DataVersion
   let views = KnownViews()
   private let registration: Registration
@@ -83,20 +41,14 @@ public final class SQLiteStore: RecordStore {
   ///     there are watchers.
   /// - Throws: ``CacheError``: `foreignDatabase` for a file of another program (which is not
   ///   changed), `damagedDatabase`, `busy`, `storage` if it cannot be opened or created.
-  public convenience init(path: String, collectsChanges: Bool = false) throws(CacheError) {
+  package convenience init(path: String, collectsChanges: Bool = false) throws(CacheError) {
     var options = Options()
     options.collectsChanges = collectsChanges
     try self.init(path: path, options: options)
   }
 
   /// Opens the cache at `path`; creates it if it does not exist and the options permit writing.
-  ///
-  /// Opening takes milliseconds. If the last user did not shut down cleanly, for example because
-  /// its process was killed, the file is checked, which takes time proportional to its size.
-  ///
-  /// - Throws: ``CacheError``: `foreignDatabase` for a file of another program (which is not
-  ///   changed), `damagedDatabase`, `busy`, `storage` if it cannot be opened or created.
-  public init(path: String, options: Options) throws(CacheError) {
+  package init(path: String, options: Options) throws(CacheError) {
     let opened: SQLiteOpening.Opened
     do {
       opened = try SQLiteOpening.open(path, options)
@@ -120,8 +72,8 @@ public final class SQLiteStore: RecordStore {
       clock: options.clock)
   }
 
-  /// The registration of a store in ``OpenFiles`` and at the presence lock; ends when the store is closed or
-  /// released.
+  /// The registration of a store in ``OpenFiles`` and at the presence lock; ends when the store is
+  /// closed or released.
   private final class Registration: Sendable {
     let name: String
     let lock: DatabaseLock?
@@ -148,7 +100,7 @@ public final class SQLiteStore: RecordStore {
   // MARK: Reading
 
   /// Starts a transaction; waits for the write lock.
-  public func begin() async throws(CacheError) -> any RecordTransaction {
+  package func begin() async throws(CacheError) -> any RecordTransaction {
     try await gate.acquire()
     let transaction = SQLiteTransaction(store: self)
     do {
@@ -161,7 +113,7 @@ public final class SQLiteStore: RecordStore {
   }
 
   /// The text of the record with this key; `nil` if there is none.
-  public func record(forKey key: String) async throws(CacheError) -> String? {
+  package func record(forKey key: String) async throws(CacheError) -> String? {
     do {
       return try await pool.read { [damage] db in
         var source = SQLiteSource(db, damage)
@@ -177,7 +129,7 @@ public final class SQLiteStore: RecordStore {
   }
 
   /// Writes all records as JSON lines, sorted by key.
-  public func dump(
+  package func dump(
     _ write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
   ) async throws {
     do {
@@ -192,7 +144,7 @@ public final class SQLiteStore: RecordStore {
   }
 
   /// The number and size of the records.
-  public func statistics() async throws(CacheError) -> StoreStatistics {
+  package func statistics() async throws(CacheError) -> StoreStatistics {
     do {
       var statistics = try await pool.read { db in
         var statistics = StoreStatistics()
@@ -246,7 +198,7 @@ public final class SQLiteStore: RecordStore {
   // MARK: Housekeeping
 
   /// Removes all records and overwrites their data in the file.
-  public func clear() async throws(CacheError) {
+  package func clear() async throws(CacheError) {
     try await gate.acquire()
     do {
       try await pool.writeWithoutTransaction { db in
@@ -276,7 +228,7 @@ public final class SQLiteStore: RecordStore {
   /// A commit itself does not wait for the disk (`synchronous=NORMAL`). It is in the write-ahead
   /// log until a checkpoint, which synchronizes before and after it moves a page; so synchronizing
   /// the log is sufficient and blocks no one. https://sqlite.org/pragma.html#pragma_synchronous
-  public func sync() async throws(CacheError) {
+  package func sync() async throws(CacheError) {
     do {
       try SQLiteFile.sync(registration.name + "-wal")
     } catch {
@@ -285,10 +237,7 @@ public final class SQLiteStore: RecordStore {
   }
 
   /// Moves committed pages from the write-ahead log to the database file, as far as readers permit.
-  ///
-  /// Does not wait for readers: the remaining pages are moved by the next checkpoint, or when the
-  /// last store closes the file.
-  public func checkpoint() async throws(CacheError) {
+  package func checkpoint() async throws(CacheError) {
     try await gate.acquire()
     try await checkpointHoldingGate()
   }
@@ -320,7 +269,7 @@ public final class SQLiteStore: RecordStore {
   }
 
   /// Closes the file. The store cannot be used afterwards.
-  public func close() throws(CacheError) {
+  package func close() throws(CacheError) {
     do { try pool.close() } catch { throw SQLiteFile.describe(error, "close the cache", path) }
     registration.leave()
   }

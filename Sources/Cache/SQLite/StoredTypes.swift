@@ -22,8 +22,9 @@ enum StoredTypes {
     }
   }
 
-  /// Looks in the file for the type conditions of an operation that are not known to be concrete types:
-  /// another process may have met them, and files of earlier versions have no rows for types.
+  /// Looks in the file for the type conditions of an operation that are not known to be concrete
+  /// types: another process may have met them, and files of earlier versions have no rows for
+  /// types.
   ///
   /// A file that cannot be read here is reported by the read of its records.
   static func learn(

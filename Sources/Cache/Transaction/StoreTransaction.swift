@@ -105,7 +105,7 @@ public actor StoreTransaction {
   func end() { hasEnded = true }
 }
 
-extension RecordStore {
+extension CacheStore {
   /// Runs `body` as one transaction: its writes become visible when it returns; none do if it
   /// throws or the task is cancelled.
   ///
@@ -116,8 +116,8 @@ extension RecordStore {
   public func transaction<Result: Sendable>(
     _ body: (StoreTransaction) async throws -> Result
   ) async throws -> Result {
-    let base = try await begin()
-    let transaction = StoreTransaction(base, segmentSeed: segmentSeed)
+    let base = try await records.begin()
+    let transaction = StoreTransaction(base, segmentSeed: records.segmentSeed)
     do {
       let result = try await body(transaction)
       await transaction.end()

@@ -1,20 +1,23 @@
-import Foundation
+import GQLRunSupport
 
 /// The watchers of a store and the optimistic layers above its records.
 ///
 /// The stores of one process on the same file share it, so that each one's writes reach the
 /// watchers of all.
-///
-/// `@unchecked Sendable`: the mutable state is guarded by the lock.
-public final class StoreActivity: @unchecked Sendable {
-  private let lock = NSLock()
-  private var signals: [ObjectIdentifier: WatchSignal] = [:]
-  private var layers: [OptimisticLayer.Content] = []
-  private var clearings = 0
-  private var tier: MemoryTier?
+package final class StoreActivity: Sendable {
+  private struct State {
+    var signals: [ObjectIdentifier: WatchSignal] = [:]
+    var layers: [OptimisticLayer.Content] = []
+    var clearings = 0
+    var tier: MemoryTier?
+    /// The numbers of the response shapes whose types are known.
+    var learned: Set<UInt64> = []
+  }
+
+  private let state = Locked(State())
   /// Held while a commit becomes visible together with the removal of layers, and while a reader
   /// takes a snapshot of both.
-  private let visibility = NSLock()
+  private let visibility = Locked(())
   /// The concrete types that the records of the store have met, for operations without a schema.
   let concreteTypes = ConcreteTypes()
 
@@ -26,13 +29,11 @@ public final class StoreActivity: @unchecked Sendable {
 
   // MARK: Types
 
-  private var learned: Set<UInt64> = []
-
   /// Takes over which concrete types a response had.
   func learn(_ shapes: TypeShapes) {
-    let isNew = lock.withLock {
-      if learned.count > 1024 { learned = [] }
-      return learned.insert(shapes.number).inserted
+    let isNew = state.withLock { state in
+      if state.learned.count > 1024 { state.learned = [] }
+      return state.learned.insert(shapes.number).inserted
     }
     if isNew { concreteTypes.add(shapes.concreteTypes) }
   }
@@ -43,14 +44,18 @@ public final class StoreActivity: @unchecked Sendable {
   @TaskLocal static var silenced: WatchSignal?
 
   /// Whether there are watchers.
-  var isWatched: Bool { lock.withLock { !signals.isEmpty } }
+  var isWatched: Bool { state.withLock { !$0.signals.isEmpty } }
 
   /// The number of watchers.
-  var watchCount: Int { lock.withLock { signals.count } }
+  var watchCount: Int { state.withLock { $0.signals.count } }
 
-  func add(_ signal: WatchSignal) { lock.withLock { signals[ObjectIdentifier(signal)] = signal } }
+  func add(_ signal: WatchSignal) {
+    state.withLock { $0.signals[ObjectIdentifier(signal)] = signal }
+  }
 
-  func remove(_ signal: WatchSignal) { lock.withLock { signals[ObjectIdentifier(signal)] = nil } }
+  func remove(_ signal: WatchSignal) {
+    state.withLock { $0.signals[ObjectIdentifier(signal)] = nil }
+  }
 
   /// Notifies the watchers of a commit's changes, after they are visible.
   func post(_ summary: WriteSummary) {
@@ -71,7 +76,7 @@ public final class StoreActivity: @unchecked Sendable {
 
   func post(_ changes: Fingerprints?) {
     let silenced = Self.silenced
-    for signal in lock.withLock({ Array(signals.values) }) where signal !== silenced {
+    for signal in state.withLock({ Array($0.signals.values) }) where signal !== silenced {
       signal.post(changes)
     }
   }
@@ -79,12 +84,12 @@ public final class StoreActivity: @unchecked Sendable {
   // MARK: Layers
 
   /// The edits of all layers, in the order in which they were added; usually empty.
-  var edits: [StoreEdit] { lock.withLock { layers.flatMap(\.edits) } }
+  var edits: [StoreEdit] { state.withLock { $0.layers.flatMap(\.edits) } }
 
-  var hasLayers: Bool { lock.withLock { !layers.isEmpty } }
+  var hasLayers: Bool { state.withLock { !$0.layers.isEmpty } }
 
   func add(_ layer: OptimisticLayer.Content) {
-    lock.withLock { layers.append(layer) }
+    state.withLock { $0.layers.append(layer) }
     post(layer.fingerprints)
   }
 
@@ -94,8 +99,8 @@ public final class StoreActivity: @unchecked Sendable {
   /// Removes a layer without notification; the caller posts the result when the whole change is
   /// visible.
   func take(_ layer: OptimisticLayer) -> OptimisticLayer.Content? {
-    lock.withLock {
-      layers.firstIndex { $0.layer == layer }.map { layers.remove(at: $0) }
+    state.withLock { state in
+      state.layers.firstIndex { $0.layer == layer }.map { state.layers.remove(at: $0) }
     }
   }
 
@@ -104,31 +109,35 @@ public final class StoreActivity: @unchecked Sendable {
   }
 
   /// Runs `body` so that callers of ``reading(_:)`` see all of its changes or none.
-  func changing<R>(_ body: () throws -> R) rethrows -> R {
-    try visibility.withLock(body)
+  func changing<Result: Sendable, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try visibility.withLock { _ throws(Failure) in try body() }
   }
 
   /// Calls `body` with the edits of all layers, while no commit becomes visible.
-  func reading<R>(_ body: ([StoreEdit]) throws -> R) rethrows -> R {
-    try visibility.withLock { try body(edits) }
+  func reading<Result: Sendable, Failure: Error>(
+    _ body: ([StoreEdit]) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try visibility.withLock { _ throws(Failure) in try body(edits) }
   }
 
   // MARK: Memory tier
 
   /// The memory tier of the file, if one of its stores has one.
-  var memoryTier: MemoryTier? { lock.withLock { tier } }
+  var memoryTier: MemoryTier? { state.withLock { $0.tier } }
 
   /// Sets the size of the memory tier; the largest of all stores applies.
   func keepInMemory(_ size: Int) {
-    lock.withLock {
-      if tier.map({ $0.maxSize < size }) ?? true { tier = MemoryTier(maxSize: size) }
+    state.withLock { state in
+      if state.tier.map({ $0.maxSize < size }) ?? true { state.tier = MemoryTier(maxSize: size) }
     }
   }
 
   /// Invalidates the memory tier and notifies watchers, because records may have changed in an
   /// unknown way.
   func noteUnknownChanges() {
-    changing { tier?.clear() }
+    changing { memoryTier?.clear() }
     postUnknown()
   }
 
@@ -136,14 +145,14 @@ public final class StoreActivity: @unchecked Sendable {
 
   /// The number of times the store was cleared. A response that was requested before is not
   /// written.
-  var epoch: Int { lock.withLock { clearings } }
+  var epoch: Int { state.withLock { $0.clearings } }
 
   /// Counts a clearing, and removes the layers.
   func noteCleared() {
-    lock.withLock {
-      clearings += 1
-      layers = []
-      learned = []
+    state.withLock { state in
+      state.clearings += 1
+      state.layers = []
+      state.learned = []
     }
     concreteTypes.removeAll()
     noteUnknownChanges()

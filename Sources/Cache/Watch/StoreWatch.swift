@@ -11,10 +11,10 @@
 public struct StoreWatch: AsyncSequence, Sendable {
   public typealias Element = CacheReadResult
 
-  private let store: any RecordStore
+  private let store: CacheStore
   private let operation: PreparedOperation
 
-  init(store: any RecordStore, operation: PreparedOperation) {
+  init(store: CacheStore, operation: PreparedOperation) {
     self.store = store
     self.operation = operation
   }
@@ -36,11 +36,11 @@ public struct StoreWatch: AsyncSequence, Sendable {
   }
 }
 
-extension RecordStore {
+extension CacheStore {
   /// Watches the result of `operation`: the current one, and a new one after each change.
   ///
   /// Changes count from the first element on, by any store of this process on the same file. For
-  /// changes of other processes, see ``SQLiteStore/refresh()``.
+  /// changes of other processes, see ``CacheStore/refresh()``.
   public func watch(_ operation: PreparedOperation) -> StoreWatch {
     StoreWatch(store: self, operation: operation)
   }
@@ -48,18 +48,18 @@ extension RecordStore {
 
 /// One watcher, registered with its store until it is released.
 package final class WatchedOperation: Sendable {
-  private let store: any RecordStore
+  private let store: CacheStore
   private let operation: PreparedOperation
   let signal = WatchSignal()
   private let last = LastAnswer()
 
-  package init(store: any RecordStore, operation: PreparedOperation) {
+  package init(store: CacheStore, operation: PreparedOperation) {
     self.store = store
     self.operation = operation
-    store.activity.add(signal)
+    store.records.activity.add(signal)
   }
 
-  deinit { store.activity.remove(signal) }
+  deinit { store.records.activity.remove(signal) }
 
   /// Waits for a change; returns `false` if the watch has ended or the task was cancelled.
   package func wait() async -> Bool { await signal.wait() }
@@ -79,7 +79,7 @@ package final class WatchedOperation: Sendable {
 
   /// Ends the watch: a waiting ``next()`` returns `nil`.
   package func end() {
-    store.activity.remove(signal)
+    store.records.activity.remove(signal)
     signal.end()
   }
 

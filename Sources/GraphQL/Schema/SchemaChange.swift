@@ -85,8 +85,8 @@ public struct SchemaChange: Sendable, Hashable, CustomStringConvertible {
     case inputFieldDefaultValueChange = "INPUT_FIELD_DEFAULT_VALUE_CHANGE"
     /// An argument of a directive has another default value, or none. Not in graphql-js.
     case directiveArgumentDefaultValueChange = "DIRECTIVE_ARG_DEFAULT_VALUE_CHANGE"
-    /// A new object type implements an interface that existed before, as a new member of a union does.
-    /// Not in graphql-js.
+    /// A new object type implements an interface that existed before, as a new member of a union
+    /// does. Not in graphql-js.
     case typeAddedToInterface = "TYPE_ADDED_TO_INTERFACE"
 
     /// A type was added.

@@ -10,7 +10,7 @@ public import Logging
 public struct Services: Sendable {
   private struct Parts: Sendable {
     var transport: (any HTTPTransport)?
-    var store: (any RecordStore)?
+    var store: CacheStore?
     var clock: ServiceClock
     var secondsSince1970: @Sendable () -> Double
     var random: @Sendable () -> Double
@@ -29,7 +29,7 @@ public struct Services: Sendable {
     set { parts.value.transport = newValue }
   }
   /// The normalized cache's store; `nil` without a cache.
-  public var store: (any RecordStore)? {
+  public var store: CacheStore? {
     get { parts.value.store }
     set { parts.value.store = newValue }
   }
@@ -79,7 +79,7 @@ public struct Services: Sendable {
   ///   - random: Returns a random number in `0..<1`.
   ///   - logger: The logger; discards everything by default.
   public init(
-    transport: (any HTTPTransport)? = nil, store: (any RecordStore)? = nil,
+    transport: (any HTTPTransport)? = nil, store: CacheStore? = nil,
     clock: ServiceClock = ServiceClock(ContinuousClock()),
     secondsSince1970: @escaping @Sendable () -> Double = Services.timeOfDay,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },

@@ -20,7 +20,7 @@ extension PendingWrite: PendingCacheWrite {}
 /// The target for the records of a response, as the chain's cache write configures it.
 public struct CacheWriteTarget: Sendable {
   /// The store that the records go to.
-  public var store: any RecordStore
+  public var store: CacheStore
   /// What is stored of a response with errors.
   public var errorPolicy: ErrorPolicy
   /// Whether root fields are stored, or only the objects in them.
@@ -35,7 +35,7 @@ public struct CacheWriteTarget: Sendable {
   ///   - errorPolicy: What is stored of a response with errors.
   ///   - writesRoots: Whether root fields are stored, or only the objects in them.
   public init(
-    store: any RecordStore, errorPolicy: ErrorPolicy = .skipErrored, writesRoots: Bool = true
+    store: CacheStore, errorPolicy: ErrorPolicy = .skipErrored, writesRoots: Bool = true
   ) {
     self.store = store
     self.errorPolicy = errorPolicy

@@ -60,7 +60,7 @@ extension PipelineTest {
     let upstream = ScriptedUpstream(self.upstream, clock: clock)
     let passes = Passes()
     var services = Services(
-      transport: upstream, store: pipeline.store.kind == .none ? nil : MemoryStore(), clock: clock,
+      transport: upstream, store: pipeline.store.kind == .none ? nil : .memory(), clock: clock,
       secondsSince1970: { 1_750_000_000 + clock.now() / .seconds(1) }, random: { 0.5 })
     equipment.prepare(self, &services)
     var counted = pipeline.counted(by: passes)

@@ -1,6 +1,6 @@
-import Foundation
 public import GQLRunCache
 import GQLRunLanguage
+import GQLRunSupport
 
 /// An element of a watched operation.
 public enum WatchEvent: Sendable {
@@ -26,7 +26,7 @@ public struct OperationWatch: AsyncSequence, Sendable {
   let runner: PipelineRunner
   let request: GraphQLRequest
   let operation: PreparedOperation
-  let store: any RecordStore
+  let store: CacheStore
   let refetches: Bool
 
   /// Starts a watch; each iterator has its own request.
@@ -68,7 +68,7 @@ extension PipelineRunner {
       refetches: refetches)
   }
 
-  func store(to action: String) throws -> any RecordStore {
+  func store(to action: String) throws -> CacheStore {
     guard let store = services.store else {
       throw ChainError(
         .request, .invalidRequest,
@@ -162,46 +162,47 @@ final class ActiveWatch: Sendable {
 }
 
 /// The results of a watch's request that have not been read yet.
-///
-/// `@unchecked Sendable`: all mutable state is read and written with the lock held.
-private final class Inbox: @unchecked Sendable {
-  private let lock = NSLock()
-  private var events: [WatchEvent] = []
-  private var task: Task<Void, Never>?
-  private var running = false
-  private var begun = false
+private final class Inbox: Sendable {
+  private struct State {
+    var events: [WatchEvent] = []
+    var task: Task<Void, Never>?
+    var isRunning = false
+    var hasBegun = false
+  }
+
+  private let state = Locked(State())
 
   /// Whether the first element has arrived.
   var hasBegun: Bool {
-    get { lock.withLock { begun } }
-    set { lock.withLock { begun = newValue } }
+    get { state.withLock { $0.hasBegun } }
+    set { state.withLock { $0.hasBegun = newValue } }
   }
 
-  var hasMore: Bool { lock.withLock { !events.isEmpty } }
+  var hasMore: Bool { state.withLock { !$0.events.isEmpty } }
 
   /// Whether a request is in flight.
-  var isRunning: Bool { lock.withLock { running } }
+  var isRunning: Bool { state.withLock { $0.isRunning } }
 
   func put(_ event: WatchEvent) {
-    lock.withLock {
-      events.append(event)
-      begun = true
+    state.withLock { state in
+      state.events.append(event)
+      state.hasBegun = true
     }
   }
 
   func take() -> WatchEvent? {
-    lock.withLock { events.isEmpty ? nil : events.removeFirst() }
+    state.withLock { $0.events.isEmpty ? nil : $0.events.removeFirst() }
   }
 
   func run(_ body: @escaping @Sendable () async -> Void) {
-    lock.withLock {
-      running = true
-      task = Task {
+    state.withLock { state in
+      state.isRunning = true
+      state.task = Task {
         await body()
-        lock.withLock { running = false }
+        self.state.withLock { $0.isRunning = false }
       }
     }
   }
 
-  func cancel() { lock.withLock { task }?.cancel() }
+  func cancel() { state.withLock { $0.task }?.cancel() }
 }

@@ -50,9 +50,9 @@ extension PipelineRunner {
 /// Removes its layer when the last reader of the response is gone.
 private final class PendingLayer: Sendable {
   let layer: OptimisticLayer
-  private let store: any RecordStore
+  private let store: CacheStore
 
-  init(_ store: any RecordStore, _ layer: OptimisticLayer) {
+  init(_ store: CacheStore, _ layer: OptimisticLayer) {
     self.store = store
     self.layer = layer
   }

@@ -13,7 +13,7 @@ struct ResultReader: Sendable {
   let head: HTTPResponse
   /// The secrets in the request, which the response may repeat.
   let secrets: [SecretString]
-  let store: (any RecordStore)?
+  let store: CacheStore?
   let options: ResponseNormalizer.Options
   let context: ChainContext
 

@@ -6,7 +6,7 @@ package struct JobRun {
   package var operation: PreparedOperation
   package var path: String
   package var label: String
-  package var store: any RecordStore
+  package var store: CacheStore
   /// Makes the commit durable; nil for a store in memory.
   package var sync: (@Sendable () async throws -> Void)?
   /// The files of the store, to measure their size.
@@ -14,7 +14,7 @@ package struct JobRun {
   package var keys: ResponseNormalizer.Options
 
   package init(
-    _ operation: PreparedOperation, path: String, label: String, store: any RecordStore,
+    _ operation: PreparedOperation, path: String, label: String, store: CacheStore,
     files: [String] = [], sync: (@Sendable () async throws -> Void)? = nil
   ) {
     self.files = files

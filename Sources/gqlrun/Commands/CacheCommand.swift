@@ -32,7 +32,7 @@ struct CacheCommand: AsyncParsableCommand {
 
     /// Opens the existing cache. The file must exist; an in-memory cache of a new process is always
     /// empty.
-    func openExisting() throws -> any RecordStore {
+    func openExisting() throws -> CacheStore {
       if case .memory = store {
         Terminal.hint(
           "the memory store is empty when a command starts; name a file with --store sqlite:PATH")
@@ -41,7 +41,7 @@ struct CacheCommand: AsyncParsableCommand {
     }
 
     /// Opens the existing cache read-only, even in a read-only directory.
-    func openForReading() throws -> any RecordStore {
+    func openForReading() throws -> CacheStore {
       if case .memory = store { return try openExisting() }
       return try store.open(mustExist: true, access: .readOnly)
     }

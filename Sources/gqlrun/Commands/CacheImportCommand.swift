@@ -55,17 +55,15 @@ struct CacheImportCommand: AsyncParsableCommand {
         try await normalize(operation, file.value, store)
       }
       let seconds = (ContinuousClock.now - start).seconds
-      if let store = store as? SQLiteStore {
-        try await store.checkpoint()
-        try store.close()
-      }
+      try await store.checkpoint()
+      try store.close()
       report(normalized, summary, seconds)
       if !normalized.errors.isEmpty { throw Failure(.graphQLErrors, "") }
     }
   }
 
   private func normalize(
-    _ operation: PreparedOperation, _ file: InputFile, _ store: any RecordStore
+    _ operation: PreparedOperation, _ file: InputFile, _ store: CacheStore
   ) async throws -> (NormalizedResponse, WriteSummary) {
     var options = ResponseNormalizer.Options()
     options.wantsResult = false

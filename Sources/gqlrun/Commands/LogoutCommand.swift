@@ -42,7 +42,7 @@ struct LogoutCommand: AsyncParsableCommand {
       try records?.close()
       for item in removed { Terminal.note("removed \(Terminal.safe(item))") }
       if let path, exists {
-        try SQLiteStore.removeFiles(at: path)
+        try CacheStore.removeFiles(at: path)
         Terminal.note("removed \(Terminal.safe(path))")
       }
       if removed.isEmpty && !exists { Terminal.note("there was nothing to remove") }

@@ -42,11 +42,11 @@ enum ProfileStore: Sendable, Hashable, ExpressibleByArgument {
   /// Opens a new store for one run, and closes and removes it afterwards.
   func withStore<Result>(
     _ body: (
-      _ store: any RecordStore, _ files: [String], _ sync: (@Sendable () async throws -> Void)?
+      _ store: CacheStore, _ files: [String], _ sync: (@Sendable () async throws -> Void)?
     )
       async throws -> Result
   ) async throws -> Result {
-    guard let path = scratchPath() else { return try await body(MemoryStore(), [], nil) }
+    guard let path = scratchPath() else { return try await body(.memory(), [], nil) }
     let files = Self.suffixes.map { path + $0 }
     for file in files { PartialFiles.add(file) }
     defer {

@@ -36,12 +36,12 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
   ///   - report: Called with events of the file.
   /// - Throws: ``Failure`` if the file cannot be used as a cache.
   func open(
-    mustExist: Bool = false, access: SQLiteStore.Options.Access = .readWrite,
+    mustExist: Bool = false, access: CacheStore.SQLiteOptions.Access = .readWrite,
     ageGranularity: Int = AgeRules.defaultGranularity,
     report: @escaping @Sendable (StoreNotice) -> Void = { Terminal.warning($0.message) }
-  ) throws -> any RecordStore {
+  ) throws -> CacheStore {
     switch self {
-    case .memory: return MemoryStore()
+    case .memory: return .memory()
     case .sqlite(let path):
       if mustExist { _ = try InputFile(path, "the cache") }
       return try Self.open(
@@ -51,16 +51,16 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
 
   /// Opens a file; throws a ``Failure`` that explains why it cannot be the cache.
   static func open(
-    _ path: String, access: SQLiteStore.Options.Access = .readWrite,
+    _ path: String, access: CacheStore.SQLiteOptions.Access = .readWrite,
     ageGranularity: Int = AgeRules.defaultGranularity,
     report: @escaping @Sendable (StoreNotice) -> Void = { Terminal.warning($0.message) }
-  ) throws -> SQLiteStore {
-    var options = SQLiteStore.Options()
+  ) throws -> CacheStore {
+    var options = CacheStore.SQLiteOptions()
     options.access = access
     options.ageGranularity = ageGranularity
     options.report = report
     do {
-      return try SQLiteStore(path: path, options: options)
+      return try CacheStore.sqlite(path: path, options: options)
     } catch {
       // A file that cannot be opened is bad input; one that fails later is a failure.
       guard error.code == .storage || error.code == .readOnly else { throw error }

@@ -33,7 +33,7 @@ enum Bench {
 
   static func run(
     _ manifest: Manifest, _ options: RunOptions = RunOptions(), control: RunControl = RunControl(),
-    transport: (any HTTPTransport)? = nil, store: (any RecordStore)? = nil, stopAt: Int? = nil,
+    transport: (any HTTPTransport)? = nil, store: CacheStore? = nil, stopAt: Int? = nil,
     clock: ServiceClock = ServiceClock(ContinuousClock()),
     services given: Services? = nil
   ) async throws -> RunSummary {

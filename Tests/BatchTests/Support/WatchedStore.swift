@@ -2,7 +2,7 @@ import GQLRunCache
 
 /// A store that tells when it is made durable.
 struct WatchedStore: RecordStore {
-  let base: SQLiteStore
+  let base: any RecordStore
   let onSync: @Sendable () async throws(CacheError) -> Void
 
   var segmentSeed: UInt64 { base.segmentSeed }

@@ -146,7 +146,7 @@ struct ConcreteTypeTests {
       let cache = CacheUnderTest(store: store)
       try await cache.write(
         #"{"data":{"list":[\#(list)]}}"#, "{ list { __typename id ... on B { v } } }")
-      let known = (0..<5000).count { store.activity.concreteTypes.contains("T\($0)") }
+      let known = (0..<5000).count { store.records.activity.concreteTypes.contains("T\($0)") }
       #expect(known == ConcreteTypes.limit)
     }
   }
@@ -157,7 +157,7 @@ struct ConcreteTypeTests {
       let (document, response) = Self.cases[0]
       try await CacheUnderTest(store: store).write(response, document)
       try await store.clear()
-      #expect(!store.activity.concreteTypes.contains("B"))
+      #expect(!store.records.activity.concreteTypes.contains("B"))
       // `B` may be an interface now.
       let cache = CacheUnderTest(store: store)
       try await cache.write(

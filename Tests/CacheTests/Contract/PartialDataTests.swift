@@ -410,7 +410,7 @@ struct PartialDataTests {
         let expected = list { $0 % 7 == 0 && !($0 == 7 && hasError) ? "null" : "\($0)" }
         #expect(dump.contains(expected))
         // Nothing tentative is left in what is stored; segments that nobody refers to may hold it.
-        if let store = store as? SQLiteStore, SQLiteTool.isThere {
+        if let store = store.records as? SQLiteStore, SQLiteTool.isThere {
           let left = try SQLiteTool.run(
             #"SELECT count(*) FROM records WHERE instr(data, '{"$null"') AND key NOT LIKE '$segment:%'"#,
             on: store.path)

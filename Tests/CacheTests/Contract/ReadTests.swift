@@ -119,7 +119,7 @@ struct ReadTests {
           }
         }
       }
-      let transaction = try await store.begin()
+      let transaction = try await store.records.begin()
       _ = try await transaction.merge(RecordBatch(table))
       _ = try await transaction.commit()
       let cache = CacheUnderTest(store: store)

@@ -9,9 +9,9 @@ struct WaitingTests {
     "a cancelled task stops waiting, and the next one gets its turn", arguments: StoreKind.allCases)
   func cancellation(kind: StoreKind) async throws {
     try await kind.withStore { store in
-      let open = try await store.begin()
+      let open = try await store.records.begin()
       for pauses in [0, 1, 100] {
-        let waiting = Task { _ = try await store.begin() }
+        let waiting = Task { _ = try await store.records.begin() }
         for _ in 0..<pauses { await Task.yield() }
         waiting.cancel()
         let error = await #expect(throws: CacheError.self) { try await waiting.value }
@@ -22,7 +22,7 @@ struct WaitingTests {
       clearing.cancel()
       let error = await #expect(throws: CacheError.self) { try await clearing.value }
       #expect(error?.code == .cancelled)
-      let next = Task { try await store.begin() }
+      let next = Task { try await store.records.begin() }
       await open.rollback()
       await (try await next.value).rollback()
     }
@@ -33,8 +33,8 @@ struct WaitingTests {
     arguments: StoreKind.allCases)
   func forgotten(kind: StoreKind) async throws {
     try await kind.withStore { store in
-      _ = try await store.begin()
-      await (try await store.begin()).rollback()
+      _ = try await store.records.begin()
+      await (try await store.records.begin()).rollback()
     }
   }
 }

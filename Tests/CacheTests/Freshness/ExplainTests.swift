@@ -8,7 +8,7 @@ struct ExplainTests {
     { feed { __typename title author { id name } posts { id title } } now }
     """
 
-  private static func fill(_ store: any RecordStore) async throws {
+  private static func fill(_ store: CacheStore) async throws {
     try await normalize(
       """
       {"data":{"feed":{"__typename":"Feed","title":"T","author":{"__typename":"User","id":"1",\
@@ -61,7 +61,7 @@ struct ExplainTests {
       let operation = try prepare(
         "{ feed { title author { id name } posts { id title } } now later }")
       let explanation = try await store.explain(
-        operation, options: ReadOptions(), showing: .troubles(1))
+        operation, options: ReadOptions(), showing: .problems(1))
       #expect(!explanation.isHit)
       #expect(explanation.counts[.missing] == 3)
       let troubles = Self.all(explanation.fields).filter { $0.status == .missing }.map(\.path)
@@ -90,13 +90,13 @@ struct ExplainTests {
       var options = ReadOptions(
         ages: AgeRules(fields: ["Post": ["title": .seconds(60)]]), now: 5060)
       let operation = try prepare(Self.document)
-      var explanation = try await store.explain(operation, options: options, showing: .troubles(1))
+      var explanation = try await store.explain(operation, options: options, showing: .problems(1))
       #expect(explanation.counts == [.hit: 11, .stale: 3] && !explanation.isHit)
-      #expect(explanation.untoldTroubles == 2)
+      #expect(explanation.omittedProblems == 2)
       let title = Self.all(explanation.fields).first { $0.status == .stale }
       #expect(title?.path == "feed.posts[0].title" && title?.age == 60 && title?.maxAge == 60)
       options.stale = .upTo(.seconds(1))
-      explanation = try await store.explain(operation, options: options, showing: .troubles(1))
+      explanation = try await store.explain(operation, options: options, showing: .problems(1))
       #expect(explanation.counts == [.hit: 11, .accepted: 3] && explanation.isHit)
     }
   }
@@ -135,7 +135,7 @@ struct ExplainTests {
         #"{"data":{"items":[\#(items.joined(separator: ","))]}}"#.utf8, operation, into: store)
       #expect(try await store.statistics().segments > 1)
       let explanation = try await store.explain(
-        operation, options: ReadOptions(), showing: .troubles(3))
+        operation, options: ReadOptions(), showing: .problems(3))
       #expect(explanation.isHit && explanation.counts == [.hit: 6001])
       guard case .list(3000, _, leftOut: 2999)? = explanation.fields.first?.value else {
         Issue.record("\(explanation.fields.first?.path ?? "")")

@@ -13,13 +13,13 @@ struct HousekeepingTests {
     """
 
   /// A feed with two posts of two authors, and a viewer of its own.
-  private static func fill(_ store: any RecordStore, received: Int = 5000) async throws {
+  private static func fill(_ store: CacheStore, received: Int = 5000) async throws {
     try await write(
       store, first: 2, posts: [("1", "10"), ("2", "11")], viewer: "12", received: received)
   }
 
   private static func write(
-    _ store: any RecordStore, first: Int, posts: [(id: String, author: String)], viewer: String,
+    _ store: CacheStore, first: Int, posts: [(id: String, author: String)], viewer: String,
     received: Int
   ) async throws {
     let items = posts.map {
@@ -32,7 +32,7 @@ struct HousekeepingTests {
       received: received)
   }
 
-  private static func keys(_ store: any RecordStore) async throws -> [String] {
+  private static func keys(_ store: CacheStore) async throws -> [String] {
     try await dump(store).split(separator: "\n").map {
       String($0.dropFirst(8).prefix { $0 != "\"" })
     }
@@ -177,7 +177,7 @@ struct HousekeepingTests {
 
   /// A list so long that it is cut into segments, with entities and a list of leaf values in it.
   private static func writeLongList(
-    _ store: any RecordStore, count: Int, received: Int
+    _ store: CacheStore, count: Int, received: Int
   ) async throws -> PreparedOperation {
     let operation = try prepare(
       "{ page { __typename edges { __typename cursor node { __typename id } } tags } }")
@@ -225,11 +225,11 @@ struct HousekeepingTests {
   @Test("other connections see the previous state until the commit")
   func isolation() async throws {
     let directory = try TemporaryDirectory()
-    let store = try SQLiteStore(path: directory.path("c.db"))
-    let other = try SQLiteStore(path: directory.path("c.db"))
+    let store = try CacheStore.sqlite(path: directory.path("c.db"))
+    let other = try CacheStore.sqlite(path: directory.path("c.db"))
     try await Self.fill(store)
     let before = try await dump(other)
-    let transaction = try await store.begin()
+    let transaction = try await store.records.begin()
     _ = try await transaction.merge(RecordBatch(RecordTable()))
     #expect(try await dump(other) == before)
     await transaction.rollback()
@@ -298,7 +298,7 @@ struct HousekeepingTests {
 
   @Test("a memory store keeps recently read records")
   func leastRecentlyUsed() async throws {
-    let store = MemoryStore()
+    let store = CacheStore.memory()
     for number in 1...20 {
       try await Self.write(
         store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1", received: 5000)
@@ -308,9 +308,9 @@ struct HousekeepingTests {
       Issue.record("there should be an answer")
       return
     }
-    let size = await store.statistics().bytes
-    _ = await store.trim(to: size / 4)
-    #expect(await store.statistics().bytes <= size / 4)
+    let size = try await store.statistics().bytes
+    _ = try await store.trim(to: size / 4)
+    #expect(try await store.statistics().bytes <= size / 4)
     guard case .hit = try await store.read(oldest) else {
       Issue.record("what was read last is gone")
       return
@@ -322,11 +322,11 @@ struct HousekeepingTests {
   @Test("in memory, the limit holds after every write, and statistics agree")
   func memoryLimit() async throws {
     let limit = 20_000
-    let store = MemoryStore(maxSize: limit)
+    let store = CacheStore.memory(maxSize: limit)
     for number in 1...200 {
       try await Self.write(
         store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1", received: 5000)
-      let statistics = await store.statistics()
+      let statistics = try await store.statistics()
       #expect(statistics.bytes <= limit)
       #expect(statistics.types.values.reduce(0) { $0 + $1.bytes } == statistics.bytes)
       // The last response is there as a whole.
@@ -343,12 +343,12 @@ struct HousekeepingTests {
     guard SQLiteTool.isThere else { return }
     let directory = try TemporaryDirectory()
     let path = directory.path("c.db")
-    var store = try SQLiteStore(path: path)
+    var store = try CacheStore.sqlite(path: path)
     try await Self.fill(store)
     try store.close()
     try SQLiteTool.run(
       "UPDATE records SET data = replace(data, 'Post 1', 'Post X') WHERE key = 'Post:1'", on: path)
-    store = try SQLiteStore(path: path)
+    store = try CacheStore.sqlite(path: path)
     let summary = try await store.collectGarbage(rootsBefore: nil)
     #expect(summary.records == 1)
     #expect(try await Self.keys(store) == ["Post:2", "QUERY_ROOT", "User:11", "User:12"])

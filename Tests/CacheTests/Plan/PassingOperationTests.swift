@@ -55,7 +55,7 @@ struct PassingOperationTests {
     let template = try template("query Q($id: ID!) { user(id: $id) { id } }")
     let operation = try template.prepared(coerced: ["id": "1"], isStored: false)
     let error = #expect(throws: CacheError.self) {
-      try ResponseNormalizer(operation, store: MemoryStore())
+      try ResponseNormalizer(operation, store: .memory())
     }
     #expect(error?.code == .invalidOperation)
   }

@@ -50,14 +50,14 @@ private final class Run {
   let schema: RandomSchema
   let hasFacts: Bool
   let isConsistent: Bool
-  let sqlite: (any RecordStore)?
+  let sqlite: CacheStore?
   /// When the last response was received.
   private var now: UInt32 = 1_700_000_000
   private(set) var hasFailed = false
   /// Reads without a schema whose type conditions all name types that the store has met.
   private(set) var readsWithoutGuess = 0
 
-  init(seed: UInt64, sqlite: (any RecordStore)?) throws {
+  init(seed: UInt64, sqlite: CacheStore?) throws {
     self.seed = seed
     random = SeededRandom(seed)
     cutRandom = SeededRandom(seed &+ 7)
@@ -70,8 +70,8 @@ private final class Run {
   func run(isVerbose: Bool) async throws {
     let server = RandomServer(schema, seed: seed &+ 1_000_003, isConsistent: isConsistent)
     var reference = ReferenceCache(schema)
-    let store = MemoryStore(collectsChanges: true)
-    let cutStore = MemoryStore(collectsChanges: true)
+    let store = CacheStore(MemoryStore(collectsChanges: true))
+    let cutStore = CacheStore(MemoryStore(collectsChanges: true))
     try await sqlite?.clear()
     var documents: [(operation: PreparedOperation, conditions: Set<String>)] = []
     var exact = TimeModel(granularity: 0)
@@ -109,7 +109,7 @@ private final class Run {
       coarse.write(reference.said, before: before, after: reference.records, at: now)
       if !errors.paths.isEmpty, reference.hidesPaths { return }
       let shown = ReferenceCache.shown(errors.data, [caller.root], type: "Query", caller)
-      var stores: [(String, any RecordStore, Arrival)] = [
+      var stores: [(String, CacheStore, Arrival)] = [
         ("memory", store, Arrival()), ("memory, cut", cutStore, cut()),
       ]
       // What is said twice in one response, in conflict or as a list that an error spoils, may depend
@@ -167,7 +167,7 @@ private final class Run {
   }
 
   private func checkReads(
-    _ store: any RecordStore,
+    _ store: CacheStore,
     _ operations: [(operation: PreparedOperation, conditions: Set<String>)],
     _ reference: ReferenceCache, _ name: String, _ context: String
   ) async throws {
@@ -198,7 +198,7 @@ private final class Run {
   /// Holds the times of a store against the model. One that got the response in pieces may keep an
   /// earlier time where a null was not known to be a fact, and never a later one.
   private func check(
-    times model: TimeModel, _ store: any RecordStore, isExact: Bool, _ context: String
+    times model: TimeModel, _ store: CacheStore, isExact: Bool, _ context: String
   ) async throws {
     let found = try await times(of: store)
     for (key, fields) in model.times {
@@ -212,7 +212,7 @@ private final class Run {
 
   /// Reads with a limit of age: an answer is stale when a field of it is.
   private func checkAges(
-    _ store: any RecordStore, _ operations: [PreparedOperation], _ reference: ReferenceCache,
+    _ store: CacheStore, _ operations: [PreparedOperation], _ reference: ReferenceCache,
     _ model: TimeModel, _ context: String
   ) async throws {
     let limit = cutRandom.pick([1, 30, 60, 90, 3600])

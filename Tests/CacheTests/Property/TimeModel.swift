@@ -38,7 +38,7 @@ struct TimeModel {
 }
 
 /// What a store knows of the times of its fields.
-func times(of store: any RecordStore) async throws -> [ReferenceCache.Text: [String: UInt32]] {
+func times(of store: CacheStore) async throws -> [ReferenceCache.Text: [String: UInt32]] {
   var result: [ReferenceCache.Text: [String: UInt32]] = [:]
   func note(_ key: Bytes, _ text: Bytes, _ times: RecordTimes) {
     if Segments.isSegment(key: key) { return }
@@ -50,12 +50,12 @@ func times(of store: any RecordStore) async throws -> [ReferenceCache.Text: [Str
       result[ReferenceCache.Text(name), default: [:]][stored] = times.time(of: text[field.key])
     }
   }
-  if let store = store as? MemoryStore {
+  if let store = store.records as? MemoryStore {
     let table = await store.table
     for index in table.live {
       note(table.key(at: index), table.text(at: index), table.times(at: index))
     }
-  } else if let store = store as? SQLiteStore {
+  } else if let store = store.records as? SQLiteStore {
     let rows = try await store.recordsWithTimes()
     for (key, text, times) in rows {
       key.withUnsafeBufferPointer { key in

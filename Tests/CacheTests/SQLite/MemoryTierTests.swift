@@ -165,7 +165,7 @@ struct MemoryTierTests {
   func otherProcess() async throws {
     let store = try store(memory: nil)
     try await CacheUnderTest(store: store).write(user("ada"), document)
-    var watcher = Watcher(store, try prepare(document))
+    var watcher = Watcher(CacheStore(store), try prepare(document))
     _ = try await watcher.next()
     try await store.refresh()
     #expect(try await watcher.look() == nil)

@@ -164,7 +164,7 @@ struct SeveralStoresTests {
     let operation = try prepare(Self.operation, variables: #"{"id":"1"}"#)
     let response = #"{"data":{"user":{"__typename":"User","id":"1","name":"Grace"}}}"#
     let normalizer = try await feed(
-      response.utf8, operation, into: writer, arrival: .byteByByte)
+      response.utf8, operation, into: CacheStore(writer), arrival: .byteByByte)
     for store in [writer, reader] {
       #expect(try await Self.name(1, in: store) == #"{"user":{"id":"1","name":"Ada"}}"#)
     }

@@ -186,7 +186,7 @@ struct TypeViewTests {
     let operation = try prepare("{me{id name}}")
     let normalizer = try await feed(
       #"{"data":{"me":{"__typename":"User","id":"1","name":"Ada"}}}"#.utf8, operation,
-      into: file.store, arrival: .byteByByte)
+      into: CacheStore(file.store), arrival: .byteByByte)
     let result = try await normalizer.finish()
     await result.write?.rollback()
     #expect(try file.sql("SELECT count(*) FROM sqlite_schema WHERE type = 'view'") == "0")

@@ -14,10 +14,10 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   @discardableResult
   func withStore<R>(
-    collectsChanges: Bool = true, _ body: (any RecordStore) async throws -> R
+    collectsChanges: Bool = true, _ body: (CacheStore) async throws -> R
   ) async throws -> R {
     switch self {
-    case .memory: return try await body(MemoryStore(collectsChanges: collectsChanges))
+    case .memory: return try await body(CacheStore(MemoryStore(collectsChanges: collectsChanges)))
     case .sqlite, .chain:
       let directory = try TemporaryDirectory()
       var options = SQLiteStore.Options()
@@ -25,7 +25,7 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
       // So little that it is too little now and then.
       if self == .chain { options.memory = 3000 }
       let store = try SQLiteStore(path: directory.path("cache.db"), options: options)
-      let result = try await body(store)
+      let result = try await body(CacheStore(store))
       try store.close()
       return result
     }
@@ -127,7 +127,7 @@ struct Written {
 /// Feeds a response to a normalizer, and commits what it wants to write.
 @discardableResult
 func normalize(
-  _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: (any RecordStore)?,
+  _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: CacheStore?,
   arrival: Arrival = Arrival(), policy: ErrorPolicy = .skipErrored,
   limits: ResponseLimits = ResponseLimits(), writesRoots: Bool = true, received: Int? = nil
 ) async throws -> Written {
@@ -142,9 +142,17 @@ func normalize(
     changes: summary.map { $0.changes.map { "\($0.recordKey).\($0.field)" }.sorted() } ?? [])
 }
 
+@discardableResult
+func normalize(
+  _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: any RecordStore,
+  received: Int? = nil
+) async throws -> Written {
+  try await normalize(response, operation, into: CacheStore(store), received: received)
+}
+
 /// Feeds a response to a normalizer that is given up when it throws.
 func feed(
-  _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: (any RecordStore)?,
+  _ response: some Sequence<UInt8>, _ operation: PreparedOperation, into store: CacheStore?,
   arrival: Arrival = Arrival(), policy: ErrorPolicy = .skipErrored,
   limits: ResponseLimits = ResponseLimits(), writesRoots: Bool = true, received: Int? = nil
 ) async throws -> ResponseNormalizer {
@@ -178,8 +186,15 @@ func feed(
 
 /// A store together with the way responses reach it.
 struct CacheUnderTest {
-  let store: any RecordStore
+  let store: CacheStore
   var arrival = Arrival()
+
+  init(store: CacheStore, arrival: Arrival = Arrival()) {
+    self.store = store
+    self.arrival = arrival
+  }
+
+  init(store: any RecordStore) { self.init(store: CacheStore(store)) }
 
   @discardableResult
   func write(
@@ -232,7 +247,9 @@ struct CacheUnderTest {
   }
 }
 
-func dump(_ store: any RecordStore) async throws -> String {
+func dump(_ store: any RecordStore) async throws -> String { try await dump(CacheStore(store)) }
+
+func dump(_ store: CacheStore) async throws -> String {
   let lines = Collected()
   try await store.dump { lines.append(Array($0)) }
   return lines.text

@@ -30,14 +30,14 @@ private struct Interleaving {
   }
 
   let seed: UInt64
-  let store: any RecordStore
+  let store: CacheStore
   var random: SeededRandom
   var model = ModelStore()
   var layers: [OptimisticLayer] = []
   var watchers: [Watched] = []
   var hasFailed = false
 
-  init(seed: UInt64, store: any RecordStore) throws {
+  init(seed: UInt64, store: CacheStore) throws {
     self.seed = seed
     self.store = store
     random = SeededRandom(seed)
@@ -87,7 +87,7 @@ private struct Interleaving {
     case ..<92:
       let removal = randomRemoval()
       context = "remove \(removal)"
-      let transaction = try await store.begin()
+      let transaction = try await store.records.begin()
       try await transaction.remove([removal])
       let summary = try await transaction.commit()
       touched = check(

@@ -27,7 +27,7 @@ struct OptimisticTests {
 
   /// What the server says to the mutation, settling a layer.
   private func settle(
-    _ store: any RecordStore, _ likes: Int, _ layer: OptimisticLayer
+    _ store: CacheStore, _ likes: Int, _ layer: OptimisticLayer
   ) async throws {
     let normalizer = try await feed(
       Self.answer(likes).utf8, prepare(Self.like), into: store, arrival: .byteByByte)
@@ -59,7 +59,7 @@ struct OptimisticTests {
     try await kind.withStore { store in
       let cache = CacheUnderTest(store: store)
       try await cache.write(Self.post(1), Self.query)
-      let transaction = try await store.begin()
+      let transaction = try await store.records.begin()
       _ = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       #expect(try await cache.read(Self.query) == Self.shown(2))
       await transaction.rollback()
@@ -78,7 +78,7 @@ struct OptimisticTests {
       try await settle(store, 2, layer)
       #expect(try await watcher.look() == nil)
       #expect(try await cache.read(Self.query) == Self.shown(2))
-      #expect(!store.activity.hasLayers)
+      #expect(!store.records.activity.hasLayers)
     }
   }
 
@@ -211,7 +211,7 @@ struct OptimisticTests {
           #expect(error.path == path)
         }
       }
-      #expect(!store.activity.hasLayers)
+      #expect(!store.records.activity.hasLayers)
     }
   }
 

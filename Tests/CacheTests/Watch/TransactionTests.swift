@@ -152,10 +152,11 @@ struct TransactionTests {
       let operation = try prepare("{ a { id n } }")
       let write = { (n: Int, into: any RecordTransaction) async throws in
         let data: JSONValue = ["a": ["__typename": "A", "id": 1, "n": .number(JSONNumber(n))]]
-        let table = try operation.records(ofData: data, segmentSeed: store.segmentSeed).table
+        let table = try operation.records(ofData: data, segmentSeed: store.records.segmentSeed)
+          .table
         _ = try await into.merge(RecordBatch(table))
       }
-      let transaction = try await store.begin()
+      let transaction = try await store.records.begin()
       try await write(2, transaction)
       try await transaction.remove([RecordRemoval(record: "A:1", field: "m")])
       try await write(1, transaction)
@@ -166,7 +167,7 @@ struct TransactionTests {
           == ["A:1.m", "A:2.__typename", "A:2.id", "A:2.m", "A:2.n"])
       #expect(summary.removedRecords == 1 && summary.changedRecords == 1)
       #expect(summary.newRecords == 0 && summary.unchangedRecords == 1)
-      let again = try await store.begin()
+      let again = try await store.records.begin()
       try await again.remove([RecordRemoval(record: "A:1")])
       try await write(3, again)
       let second = try await again.commit()

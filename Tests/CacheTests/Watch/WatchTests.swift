@@ -151,7 +151,7 @@ struct WatchTests {
 
   @Test("records removed by housekeeping are a miss for watchers", arguments: StoreKind.allCases)
   func housekeeping(kind: StoreKind) async throws {
-    let works: [@Sendable (any RecordStore) async throws -> RemovalSummary] = [
+    let works: [@Sendable (CacheStore) async throws -> RemovalSummary] = [
       { try await $0.remove(RecordSelection("User:1", fields: "name")) },
       { try await $0.remove(RecordSelection("User:*")) },
       { try await $0.trim(to: 0) },
@@ -176,7 +176,7 @@ struct WatchTests {
 
   @Test("evicted records are a miss for watchers")
   func eviction() async throws {
-    let store = MemoryStore(maxSize: 4096)
+    let store = CacheStore.memory(maxSize: 4096)
     let cache = CacheUnderTest(store: store)
     try await cache.write(Self.user(1, "ada"), Self.document)
     var watcher = Watcher(store, try prepare(Self.document))
@@ -282,16 +282,16 @@ struct WatchTests {
         for try await _ in watch { count += 1 }
         return count
       }
-      while store.activity.watchCount == 0 { await Task.yield() }
+      while store.records.activity.watchCount == 0 { await Task.yield() }
       count.cancel()
       #expect(try await count.value <= 1)
-      #expect(store.activity.watchCount == 0)
+      #expect(store.records.activity.watchCount == 0)
       do {
         var watcher = Watcher(store, try prepare(Self.document))
         _ = try await watcher.next()
-        #expect(store.activity.watchCount == 1)
+        #expect(store.records.activity.watchCount == 1)
       }
-      #expect(store.activity.watchCount == 0, "a dropped iterator is no watcher")
+      #expect(store.records.activity.watchCount == 0, "a dropped iterator is no watcher")
     }
   }
 
@@ -333,13 +333,13 @@ struct WatchTests {
   @Test("two stores on one file share their watchers")
   func twoStores() async throws {
     let directory = try TemporaryDirectory()
-    let one = try SQLiteStore(path: directory.path("cache.db"))
-    let other = try SQLiteStore(path: directory.path("cache.db"))
+    let one = try CacheStore.sqlite(path: directory.path("cache.db"))
+    let other = try CacheStore.sqlite(path: directory.path("cache.db"))
     var watcher = Watcher(one, try prepare(Self.document))
     #expect(try await watcher.next() == "miss at user")
     try await CacheUnderTest(store: other).write(Self.user(1, "ada"), Self.document)
     #expect(try await watcher.next() == Self.shown(1, "ada"))
-    let elsewhere = try SQLiteStore(path: directory.path("another.db"))
+    let elsewhere = try CacheStore.sqlite(path: directory.path("another.db"))
     try await CacheUnderTest(store: elsewhere).write(Self.user(1, "bob"), Self.document)
     #expect(!watcher.isPending)
     try one.close()
@@ -378,7 +378,7 @@ struct WatchTests {
 struct Watcher {
   private var iterator: StoreWatch.Iterator
 
-  init(_ store: any RecordStore, _ operation: PreparedOperation) {
+  init(_ store: CacheStore, _ operation: PreparedOperation) {
     iterator = store.watch(operation).makeAsyncIterator()
   }
 

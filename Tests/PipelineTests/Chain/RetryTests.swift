@@ -78,7 +78,7 @@ struct RetryTests {
       func prepareWrite(
         for request: GraphQLRequest, context: ChainContext
       ) async throws -> CacheWriteTarget? {
-        CacheWriteTarget(store: MemoryStore())
+        CacheWriteTarget(store: .memory())
       }
 
       func write(

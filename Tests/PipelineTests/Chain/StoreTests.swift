@@ -65,7 +65,7 @@ struct StoreTests {
     }
   }
 
-  private func runner(_ bodies: String..., store: any RecordStore) -> (PipelineRunner, Server) {
+  private func runner(_ bodies: String..., store: CacheStore) -> (PipelineRunner, Server) {
     let server = Server(answers: bodies.map { .results($0.map { String($0) }) })
     let pipeline = Pipeline(
       endpoint: testEndpoint,
@@ -88,7 +88,7 @@ struct StoreTests {
 
   @Test("brings the server's answer once and the cache's afterwards")
   func hit() async throws {
-    let store = MemoryStore()
+    let store = CacheStore.memory()
     let (runner, server) = runner(body, store: store)
     let first = try await runner.results(of: request(.cacheFirst))
     #expect(first.map(\.text) == [#"server:{"viewer":{"id":"1","login":"ada"}}"#])
@@ -105,18 +105,18 @@ struct StoreTests {
   @Test("keeps nothing of an answer that breaks off, wherever it does")
   func truncated() async throws {
     for count in 0..<body.count {
-      let store = MemoryStore()
+      let store = CacheStore.memory()
       let (runner, _) = runner(String(body.prefix(count)), store: store)
       await #expect(throws: (any Error).self) {
         _ = try await runner.results(of: request(.networkOnly))
       }
-      #expect(await store.statistics().records == 0)
+      #expect(try await store.statistics().records == 0)
     }
   }
 
   @Test("says what is missing")
   func miss() async throws {
-    let (runner, server) = runner(body, store: MemoryStore())
+    let (runner, server) = runner(body, store: .memory())
     let error = await outcome(of: runner.execute(try request(.cacheOnly))).error as? ChainError
     #expect(error?.code == .cacheMiss)
     #expect(error?.message.contains("`viewer`") == true)

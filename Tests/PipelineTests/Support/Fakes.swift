@@ -218,7 +218,7 @@ struct FakeCache: CacheInterceptor {
   func prepareWrite(
     for request: GraphQLRequest, context: ChainContext
   ) async throws -> CacheWriteTarget? {
-    CacheWriteTarget(store: MemoryStore())
+    CacheWriteTarget(store: .memory())
   }
 
   func write(

@@ -25,8 +25,8 @@ struct OperationWatchTests {
   }
 
   private func bench(
-    _ answers: Answer..., gate: Gate? = nil, store: any RecordStore = MemoryStore()
-  ) -> (PipelineRunner, Server, any RecordStore) {
+    _ answers: Answer..., gate: Gate? = nil, store: CacheStore = .memory()
+  ) -> (PipelineRunner, Server, CacheStore) {
     let server = Server(answers: answers)
     var entries = [PipelineEntry(id: "cache-read", .cacheRead(StoreTests.StoreCache()))]
     if let gate {
@@ -62,7 +62,7 @@ struct OperationWatchTests {
   }
 
   /// Writes like another operation.
-  private func write(_ login: String, to store: any RecordStore) async throws {
+  private func write(_ login: String, to store: CacheStore) async throws {
     try await store.transaction {
       try await $0.write(
         ["viewer": ["__typename": "User", "id": "1", "login": .string(login)]], for: query())

@@ -24,7 +24,7 @@ struct Bench: Sendable {
   static let rename = #"mutation Rename { rename(id: "1") { name } }"#
 
   let runner: PipelineRunner
-  let store: (any RecordStore)?
+  let store: CacheStore?
   let log: LogRecorder
   /// A folder of its own, `${env:DIR}` in the chain.
   var folder = ""
@@ -62,10 +62,10 @@ struct Bench: Sendable {
     var pipeline = try pipeline(
       chain, url: url, variables: setup.variables.merging(["DIR": folder]) { $1 })
     setup.change(&pipeline)
-    let store: (any RecordStore)? =
+    let store: CacheStore? =
       switch setup.store {
-      case .memory: MemoryStore()
-      case .sqlite: try SQLiteStore(path: folder + "/cache.db")
+      case .memory: .memory()
+      case .sqlite: try CacheStore.sqlite(path: folder + "/cache.db")
       case nil: nil
       }
     let transport = AsyncHTTPTransport(clock: setup.networkClock)
@@ -82,11 +82,11 @@ struct Bench: Sendable {
     do {
       let result = try await body(bench)
       await transport.shutdown()
-      try (store as? SQLiteStore)?.close()
+      try store?.close()
       return result
     } catch {
       await transport.shutdown()
-      try? (store as? SQLiteStore)?.close()
+      try? store?.close()
       throw error
     }
   }

@@ -35,7 +35,7 @@ extension CacheCommand {
     var all = false
 
     /// The maximum number of incomplete list elements to show.
-    private static let shownTroubles = 3
+    private static let shownProblems = 3
 
     func run() async throws {
       try await reporting {
@@ -45,8 +45,8 @@ extension CacheCommand {
         let store = try storeOptions.openForReading()
         let explanation = try await store.explain(
           operation, options: loaded.options,
-          showing: all || json ? .everything : .troubles(Self.shownTroubles))
-        try (store as? SQLiteStore)?.close()
+          showing: all || json ? .everything : .problems(Self.shownProblems))
+        try store.close()
         if json {
           let writer = try ResultWriter(isPretty: Terminal.isOutputTerminal)
           try writer.write { write in
@@ -80,9 +80,9 @@ extension CacheExplanation {
       "\(operation.label): \(Format.count(total, "field")), \(parts.joined(separator: ", "))"
     ]
     for field in fields { Self.add(field, depth: 0, to: &lines) }
-    if untoldTroubles > 0 {
+    if omittedProblems > 0 {
       lines.append(
-        "\(Format.count(untoldTroubles, "more element")) of lists with something missing or stale; "
+        "\(Format.count(omittedProblems, "more element")) of lists with something missing or stale; "
           + "--all shows them")
     }
     return lines.joined(separator: "\n")

@@ -37,16 +37,16 @@ extension CacheCommand {
         guard !file.isEmpty else { throw Failure(.usage, "the name of the file is empty") }
         let store = try storeOptions.openExisting()
         do {
-          try check(store)
+          try check()
           switch format ?? Self.format(of: file) {
           case .ndjson: try await dump(store)
           case .sqlite: try await copy(store)
           }
         } catch {
-          try? (store as? SQLiteStore)?.close()
+          try? store.close()
           throw error
         }
-        try (store as? SQLiteStore)?.close()
+        try store.close()
       }
     }
 
@@ -56,10 +56,10 @@ extension CacheCommand {
     }
 
     /// Refuses to overwrite an existing file or the cache itself.
-    private func check(_ store: any RecordStore) throws {
+    private func check() throws {
       var target = stat()
       guard stat(file, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
-      if let path = (store as? SQLiteStore)?.path {
+      if case .sqlite(let path) = storeOptions.store {
         for suffix in ["", "-wal", "-shm", "-lock"] {
           var own = stat()
           if stat(path + suffix, &own) == 0, own.st_ino == target.st_ino,
@@ -75,7 +75,7 @@ extension CacheCommand {
       }
     }
 
-    private func dump(_ store: any RecordStore) async throws {
+    private func dump(_ store: CacheStore) async throws {
       let output = Locked(try OutputFile(file, isPrivate: true))
       let count = Locked(0)
       try await store.dump { bytes in
@@ -87,8 +87,8 @@ extension CacheCommand {
       Terminal.note("wrote \(gqlrun.Format.count(count.withLock { $0 }, "byte")) to \(file)")
     }
 
-    private func copy(_ store: any RecordStore) async throws {
-      guard let store = store as? SQLiteStore else {
+    private func copy(_ store: CacheStore) async throws {
+      guard case .sqlite = storeOptions.store else {
         throw Failure(
           .usage, "only a file can be copied as a database; name it with --store sqlite:PATH")
       }

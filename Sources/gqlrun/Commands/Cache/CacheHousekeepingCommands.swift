@@ -115,16 +115,16 @@ extension CacheCommand {
 
 extension CacheCommand.StoreOptions {
   /// Opens the store, runs `work`, prints what was removed, and closes the store.
-  func runHousekeeping(_ work: (any RecordStore) async throws -> RemovalSummary) async throws {
+  func runHousekeeping(_ work: (CacheStore) async throws -> RemovalSummary) async throws {
     let store = try openExisting()
     let summary: RemovalSummary
     do {
       summary = try await work(store)
     } catch {
-      try? (store as? SQLiteStore)?.close()
+      try? store.close()
       throw error
     }
-    try (store as? SQLiteStore)?.close()
+    try store.close()
     var parts = [Format.count(summary.records, "record")]
     if summary.changedRecords > 0 {
       parts.append("fields of \(Format.count(summary.changedRecords, "record"))")

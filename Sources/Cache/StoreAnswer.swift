@@ -1,0 +1,153 @@
+/// The result of reading an operation from a store.
+public struct StoreAnswer: Sendable {
+  /// A hit or a miss.
+  public var result: CacheReadResult
+  /// The first field of a hit that is older than its `max_age` and was accepted nevertheless.
+  public var stale: CacheMiss?
+  /// What the result depends on; only if it was requested.
+  public var dependencies: Dependencies?
+
+  /// Creates an answer.
+  public init(
+    _ result: CacheReadResult, stale: CacheMiss? = nil, dependencies: Dependencies? = nil
+  ) {
+    self.result = result
+    self.stale = stale
+    self.dependencies = dependencies
+  }
+}
+
+/// The changes of a transaction. Segments of long lists are not counted as records.
+///
+/// If the store does not collect changes, a record that occurs in several batches of a large
+/// response is counted once per batch.
+public struct WriteSummary: Sendable, Hashable {
+  /// Records that did not exist before.
+  public var newRecords = 0
+  /// Records with at least one changed field.
+  public var changedRecords = 0
+  /// Unchanged records.
+  public var unchangedRecords = 0
+  /// Removed records.
+  public var removedRecords = 0
+  /// The changed fields, as record key and stored field name; all fields of new and removed
+  /// records.
+  public var changes: Set<FieldChange> = []
+  /// Whether ``changes`` is complete: the store collects changes or has watchers, and there are not
+  /// too many.
+  public var changesAreKnown = false
+  /// Warnings for the user: pages that could not be joined.
+  public var warnings: [String] = []
+
+  /// Creates an empty summary.
+  public init() {}
+}
+
+/// A field of a record whose value a write changed.
+///
+/// Keys and names are compared as UTF-8 bytes; Swift's string equality would consider `é` as one
+/// and as two code points equal.
+public struct FieldChange: Sendable, Hashable {
+  /// The key of the record.
+  public var recordKey: String
+  /// The stored name of the field.
+  public var field: String
+
+  /// Creates a change.
+  public init(recordKey: String, field: String) {
+    self.recordKey = recordKey
+    self.field = field
+  }
+
+  public static func == (left: Self, right: Self) -> Bool {
+    left.recordKey.utf8.elementsEqual(right.recordKey.utf8)
+      && left.field.utf8.elementsEqual(right.field.utf8)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for byte in recordKey.utf8 { hasher.combine(byte) }
+    hasher.combine(UInt8(0xff))
+    for byte in field.utf8 { hasher.combine(byte) }
+  }
+}
+
+/// The number and size of a store's records.
+public struct StoreStatistics: Sendable, Hashable {
+  /// Records; `QUERY_ROOT` counts as one, segments are not counted.
+  public var records = 0
+  /// Bytes of keys and record texts.
+  public var bytes = 0
+  /// Segments of long lists.
+  public var segments = 0
+  /// Records and bytes per type (the part of the key before the colon).
+  public var types: [String: TypeStatistics] = [:]
+  /// Records that do not match their checksum; not included in the other counts.
+  public var damagedRecords = 0
+  /// The size of the database file with its write-ahead log, in bytes; `nil` for stores without a
+  /// file.
+  public var fileBytes: Int?
+  /// The size of the write-ahead log, in bytes.
+  public var logBytes: Int?
+
+  /// Creates empty statistics.
+  public init() {}
+
+  /// The records of one type.
+  public struct TypeStatistics: Sendable, Hashable {
+    /// The number of records.
+    public var records = 0
+    /// Bytes of keys and record texts.
+    public var bytes = 0
+
+    /// Creates empty statistics.
+    public init() {}
+  }
+
+  mutating func count(key: Bytes, textCount: Int) {
+    bytes += key.count + textCount
+    if Segments.isSegment(key: key) {
+      segments += 1
+      return
+    }
+    let isRoot = key.hasPrefix("QUERY_ROOT.")
+    let end = (0..<key.count).first { key.start[$0] == UInt8(ascii: ":") } ?? key.count
+    let type = isRoot ? RootRecord.queryKey : key[0..<end].string
+    if isRoot && types[type] != nil {
+      types[type]?.bytes += key.count + textCount
+      return
+    }
+    records += 1
+    types[type, default: .init()].records += 1
+    types[type, default: .init()].bytes += key.count + textCount
+  }
+}
+
+/// The result of reading an operation from the cache.
+public enum CacheReadResult: Sendable {
+  /// All fields are in the cache: the JSON object of `data` with exactly the selected fields.
+  case hit(ResultBody)
+  /// A field is missing or stale.
+  case miss(CacheMiss)
+}
+
+/// The first selected field that the cache does not contain, or that is stale.
+public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The response path of the field: `feed.edges[3].node.title`.
+  public var path: String
+  /// The key of the record that lacks the field or is missing itself.
+  public var recordKey: String
+  /// The stored field name; `nil` if the whole record is missing.
+  public var field: String?
+  /// The age and max age of the field, if it is stale.
+  public var staleness: Staleness?
+
+  /// The missing or stale field, its record and its response path.
+  public var description: String {
+    if let staleness, let field {
+      return "the field \(field) of \(recordKey) in the cache is stale: \(staleness), selected at "
+        + path
+    }
+    return field.map { "the cache has no field \($0) of \(recordKey), selected at \(path)" }
+      ?? "the cache has no record \(recordKey), selected at \(path)"
+  }
+}
