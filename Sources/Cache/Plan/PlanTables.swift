@@ -1,11 +1,10 @@
-import Foundation
+import GQLRunSupport
 
 /// The unused compiled tables of an operation: a response or read takes one with everything
 /// compiled before, and returns it.
-///
-/// `@unchecked Sendable`: the list is guarded by the lock, and a table in it has no other owner.
-final class PlanTables: @unchecked Sendable {
-  private final class Kept {
+final class PlanTables: Sendable {
+  /// `@unchecked Sendable`: a table in the list has no other owner.
+  private final class Kept: @unchecked Sendable {
     let separatesPages: Bool
     var table: PlanTable?
 
@@ -18,18 +17,16 @@ final class PlanTables: @unchecked Sendable {
   /// The maximum number of tables, for concurrent responses and reads.
   private static let limit = 4
 
-  private let lock = NSLock()
-  private var kept: [Kept] = []
+  private let kept = Locked<[Kept]>([])
 
   /// Takes a compiled table of `plan`, which owns these tables.
   ///
   /// - Parameter separatesPages: For writing responses: pages get separate names.
   func take(for plan: OperationPlan, separatesPages: Bool = false) -> PlanTable {
     let separatesPages = separatesPages && !plan.pages.isEmpty
-    lock.lock()
-    let index = kept.lastIndex { $0.separatesPages == separatesPages }
-    let found = index.map { kept.remove(at: $0) }
-    lock.unlock()
+    let found = kept.withLock { kept in
+      kept.lastIndex { $0.separatesPages == separatesPages }.map { kept.remove(at: $0) }
+    }
     guard let found, var table = found.table.take() else {
       return PlanTable(plan, separatesPages: separatesPages)
     }
@@ -42,8 +39,8 @@ final class PlanTables: @unchecked Sendable {
     guard table.isWorthKeeping else { return }
     table.endUse()
     let back = Kept(table)
-    lock.lock()
-    if kept.count < Self.limit { kept.append(back) }
-    lock.unlock()
+    kept.withLock { kept in
+      if kept.count < Self.limit { kept.append(back) }
+    }
   }
 }

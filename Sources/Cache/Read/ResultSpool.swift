@@ -1,4 +1,5 @@
-import Foundation
+import Dispatch
+import GQLRunSupport
 
 /// Collects a ``ResultBody``.
 struct ResultSpool: ~Copyable {
@@ -35,11 +36,9 @@ struct ResultSpool: ~Copyable {
 }
 
 /// Writes text to a temporary file on a separate thread, while the next text is produced.
-///
-/// `@unchecked Sendable`: shared state is guarded by the lock; a chunk belongs to one thread at a
-/// time.
-private final class FileSpool: @unchecked Sendable {
-  private final class Piece {
+private final class FileSpool: Sendable {
+  /// `@unchecked Sendable`: a chunk belongs to one thread at a time.
+  private final class Piece: @unchecked Sendable {
     var text = ByteStack()
   }
 
@@ -47,33 +46,30 @@ private final class FileSpool: @unchecked Sendable {
   private let queue = DispatchQueue(label: "gqlrun.spool")
   /// The number of chunks that may be queued, so that a slow disk does not increase memory.
   private let room = DispatchSemaphore(value: 3)
-  private let lock = NSLock()
-  private var spare: [Piece] = []
-  private var failure: CacheError?
+  private let state = Locked(State())
+
+  private struct State {
+    var spare: [Piece] = []
+    var failure: CacheError?
+  }
 
   init() throws(CacheError) { file = try TemporaryFile() }
 
   /// Takes the content of a buffer, and replaces the buffer by an empty one.
   func write(_ text: inout ByteStack) throws(CacheError) {
     room.wait()
-    let piece = lock.withLock { spare.popLast() } ?? Piece()
+    let piece = state.withLock { $0.spare.popLast() } ?? Piece()
     swap(&piece.text, &text)
-    let handed = Handed(piece: piece)
-    queue.async { self.write(handed.piece) }
+    queue.async { self.write(piece) }
     try check()
-  }
-
-  /// A chunk that is passed to the other thread. Sendable: the sender no longer uses it.
-  private struct Handed: @unchecked Sendable {
-    let piece: Piece
   }
 
   private func write(_ piece: Piece) {
     let failure = failureOfWriting(piece.text.all)
     piece.text.truncate(to: 0)
-    lock.withLock {
-      self.failure = self.failure ?? failure
-      spare.append(piece)
+    state.withLock { state in
+      state.failure = state.failure ?? failure
+      state.spare.append(piece)
     }
     room.signal()
   }
@@ -88,7 +84,7 @@ private final class FileSpool: @unchecked Sendable {
   }
 
   private func check() throws(CacheError) {
-    if let failure = lock.withLock({ failure }) { throw failure }
+    if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
   /// Waits until everything is written.

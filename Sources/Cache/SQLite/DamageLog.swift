@@ -1,20 +1,21 @@
-import Foundation
+import GQLRunSupport
 
 /// Counts the damaged records that a store finds, and reports the first ones.
-///
-/// `@unchecked Sendable`: the counts are guarded by the lock.
-final class DamageLog: @unchecked Sendable {
+final class DamageLog: Sendable {
   /// The number of damaged records that are reported individually.
   static let limit = 5
 
-  private let mutex = NSLock()
   private let path: String
   private let lock: DatabaseLock?
   private let report: @Sendable (StoreNotice) -> Void
-  private var keys: Set<[UInt8]> = []
-  private var total = 0
-  /// Whether the lock file already requests a check of the database.
-  private var isSuspect = false
+  private let state = Locked(State())
+
+  private struct State {
+    var keys: Set<[UInt8]> = []
+    var total = 0
+    /// Whether the lock file already requests a check of the database.
+    var isSuspect = false
+  }
 
   init(
     path: String = "", lock: DatabaseLock? = nil,
@@ -26,7 +27,7 @@ final class DamageLog: @unchecked Sendable {
   }
 
   /// The number of damaged records found.
-  var count: Int { mutex.withLock { total } }
+  var count: Int { state.withLock { $0.total } }
 
   /// Reports a record that does not match its checksum. The database is checked when it is opened
   /// next, because data without a checksum, such as keys, may be damaged as well.
@@ -49,18 +50,18 @@ final class DamageLog: @unchecked Sendable {
   func reportLostRecord() { suspect() }
 
   private func suspect() {
-    let isFirst = mutex.withLock {
-      defer { isSuspect = true }
-      return !isSuspect
+    let isFirst = state.withLock { state in
+      defer { state.isSuspect = true }
+      return !state.isSuspect
     }
     if isFirst { lock?.setSuspect(true) }
   }
 
   private func record(_ key: Bytes, _ problem: String) {
     suspect()
-    let isReported = mutex.withLock {
-      total += 1
-      return keys.count < Self.limit && keys.insert(key.array).inserted
+    let isReported = state.withLock { state in
+      state.total += 1
+      return state.keys.count < Self.limit && state.keys.insert(key.array).inserted
     }
     guard isReported else { return }
     let name = String(key.string.prefix(200))

@@ -1,22 +1,24 @@
-import Foundation
+import Dispatch
+import GQLRunSupport
 
 /// A clock that only advances when nothing else can run.
 ///
 /// Tasks that prefer it as their executor run one after the other. When none can run, the clock
 /// jumps to the next time that a task sleeps until. So an hour of delays takes no real time, and
 /// events keep their order.
-///
-/// Sendable: mutable state is only used with `lock` held.
-final class VirtualTime: TaskExecutor, @unchecked Sendable {
-  private let lock = NSLock()
+final class VirtualTime: TaskExecutor {
+  private struct State {
+    var openJobs = 0
+    /// Counts events, so that a comparison of two readings shows whether anything has happened.
+    var events = 0
+    var time = Duration.zero
+    var sleepers: [Int: Sleeper] = [:]
+    var nextSleeper = 0
+    var cancelled: Set<Int> = []
+  }
+
+  private let state = Locked(State())
   private let queue = DispatchQueue(label: "gqlrun.virtual-time")
-  private var openJobs = 0
-  /// Counts events, so that a comparison of two readings shows whether anything has happened.
-  private var events = 0
-  private var time = Duration.zero
-  private var sleepers: [Int: Sleeper] = [:]
-  private var nextSleeper = 0
-  private var cancelled: Set<Int> = []
 
   private struct Sleeper {
     var until: Duration
@@ -25,13 +27,13 @@ final class VirtualTime: TaskExecutor, @unchecked Sendable {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    lock.withLock {
-      openJobs += 1
-      events += 1
+    state.withLock { state in
+      state.openJobs += 1
+      state.events += 1
     }
     queue.async { [self] in
       job.runSynchronously(on: asUnownedTaskExecutor())
-      lock.withLock { openJobs -= 1 }
+      state.withLock { $0.openJobs -= 1 }
     }
   }
 
@@ -44,7 +46,7 @@ final class VirtualTime: TaskExecutor, @unchecked Sendable {
     var lastEvents = -1
     while !Task.isCancelled {
       do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
-      let (isBusy, count) = lock.withLock { (openJobs > 0, events) }
+      let (isBusy, count) = state.withLock { ($0.openJobs > 0, $0.events) }
       guard !isBusy, count == lastEvents else {
         lastEvents = count
         idleChecks = 0
@@ -58,12 +60,13 @@ final class VirtualTime: TaskExecutor, @unchecked Sendable {
 
   /// Jumps to the next time that a task sleeps until; `false` if no task sleeps.
   private func jump() -> Bool {
-    let due = lock.withLock { () -> [Sleeper] in
-      guard let next = sleepers.values.map(\.until).min() else { return [] }
-      time = max(time, next)
-      events += 1
-      let ids = sleepers.filter { $0.value.until <= time }.map(\.key)
-      return ids.sorted().compactMap { sleepers.removeValue(forKey: $0) }
+    let due = state.withLock { state -> [Sleeper] in
+      guard let next = state.sleepers.values.map(\.until).min() else { return [] }
+      let time = max(state.time, next)
+      state.time = time
+      state.events += 1
+      let ids = state.sleepers.filter { $0.value.until <= time }.map(\.key)
+      return ids.sorted().compactMap { state.sleepers.removeValue(forKey: $0) }
     }
     for sleeper in due { sleeper.continuation.resume() }
     return !due.isEmpty
@@ -79,30 +82,30 @@ extension VirtualTime: Clock {
     static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
   }
 
-  var now: Instant { Instant(offset: lock.withLock { time }) }
+  var now: Instant { Instant(offset: state.withLock { $0.time }) }
   var minimumResolution: Duration { .nanoseconds(1) }
 
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-    let id = lock.withLock {
-      nextSleeper += 1
-      return nextSleeper
+    let id = state.withLock { state in
+      state.nextSleeper += 1
+      return state.nextSleeper
     }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let result = lock.withLock { () -> Result<Void, any Error>? in
-          events += 1
-          if cancelled.remove(id) != nil { return .failure(CancellationError()) }
-          if deadline.offset <= time { return .success(()) }
-          sleepers[id] = Sleeper(until: deadline.offset, continuation: continuation)
+        let result = state.withLock { state -> Result<Void, any Error>? in
+          state.events += 1
+          if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
+          if deadline.offset <= state.time { return .success(()) }
+          state.sleepers[id] = Sleeper(until: deadline.offset, continuation: continuation)
           return nil
         }
         if let result { continuation.resume(with: result) }
       }
     } onCancel: {
-      let sleeper = lock.withLock { () -> Sleeper? in
-        events += 1
-        let sleeper = sleepers.removeValue(forKey: id)
-        if sleeper == nil { cancelled.insert(id) }
+      let sleeper = state.withLock { state -> Sleeper? in
+        state.events += 1
+        let sleeper = state.sleepers.removeValue(forKey: id)
+        if sleeper == nil { state.cancelled.insert(id) }
         return sleeper
       }
       sleeper?.continuation.resume(throwing: CancellationError())

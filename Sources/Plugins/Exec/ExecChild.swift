@@ -1,13 +1,12 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunSupport
 
 /// A child process that reads and writes lines.
 ///
 /// It has three threads: one writes its input, one reads its output, one reads its standard error.
 /// The thread that reads the output also waits for the process, so that it leaves no zombie.
-///
-/// Sendable: `process` is only accessed with `lock` held; everything else is immutable.
-final class ExecChild: @unchecked Sendable {
+final class ExecChild: Sendable {
   struct StartFailure: Error {
     var reason: String
   }
@@ -15,9 +14,8 @@ final class ExecChild: @unchecked Sendable {
   /// The longest line that is read, in bytes.
   static let longestLine = 64 << 20
 
-  private let lock = NSLock()
   /// `nil` after the wait, when another process may have the process identifier.
-  private var process: pid_t?
+  private let process: Locked<pid_t?>
   private let input: FileDescriptor
   private let writing = DispatchQueue(label: "gqlrun.exec.input")
 
@@ -44,7 +42,7 @@ final class ExecChild: @unchecked Sendable {
       guard case .failure(let error) = started else { throw StartFailure(reason: "") }
       throw error
     }
-    self.process = process
+    self.process = Locked(process)
     input = inside.0
     Self.thread("messages") {
       Self.lines(of: messages.0) { onMessage(String(decoding: $0, as: UTF8.self)) }
@@ -76,7 +74,7 @@ final class ExecChild: @unchecked Sendable {
   /// Closes the input of the process, and kills it with its child processes.
   func end() {
     input.shutdown()
-    lock.withLock {
+    process.withLock { process in
       if let process { _ = kill(-process, SIGKILL) }
     }
   }
@@ -85,10 +83,10 @@ final class ExecChild: @unchecked Sendable {
   private func wait() -> String {
     // It may only have closed its output; it is killed because it can no longer answer.
     end()
-    let number = lock.withLock { process } ?? 0
+    let number = process.withLock { $0 } ?? 0
     var information = siginfo_t()
     while waitid(P_PID, id_t(number), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-    return lock.withLock {
+    return process.withLock { process in
       var status: Int32 = 0
       while waitpid(number, &status, 0) < 0, errno == EINTR {}
       process = nil
@@ -107,26 +105,23 @@ final class ExecChild: @unchecked Sendable {
 
 extension ExecChild {
   /// A descriptor that its last owner closes, once.
-  ///
-  /// Sendable: `isOpen` is only accessed with `lock` held.
-  private final class FileDescriptor: @unchecked Sendable {
+  private final class FileDescriptor: Sendable {
     let number: Int32
-    private let lock = NSLock()
-    private var isOpen = true
+    private let isOpen = Locked(true)
 
     init(_ number: Int32) { self.number = number }
 
     deinit { close() }
 
     func close() {
-      lock.withLock {
+      isOpen.withLock { isOpen in
         if isOpen { _ = Foundation.close(number) }
         isOpen = false
       }
     }
 
     func shutdown() {
-      lock.withLock {
+      isOpen.withLock { isOpen in
         if isOpen { _ = Foundation.shutdown(number, Int32(SHUT_RDWR)) }
       }
     }

@@ -6,9 +6,7 @@ import GQLRunSupport
 /// A recording: a file with one JSON line per exchange, in the order in which they ended.
 ///
 /// Equal requests are answered in recorded order; the last response is repeated.
-///
-/// Sendable: mutable state is only accessed with `lock` held.
-final class Recording: @unchecked Sendable {
+final class Recording: Sendable {
   /// The error of a recording that cannot answer a request.
   struct Failure: Error, Sendable, CustomStringConvertible {
     var message: String
@@ -18,43 +16,46 @@ final class Recording: @unchecked Sendable {
 
   private static let header = #"{"gqlrun_recording":1}"#
   /// The largest file that is read, in bytes.
-  private static let maximumBytes = 1 << 30
+  fileprivate static let maximumBytes = 1 << 30
 
   private let path: String
-  private let lock = NSLock()
-  /// Whether the first exchange replaces the file.
-  private var isNew: Bool
-  private var isLoaded = false
-  private var responses: [String: [RecordedResponse]] = [:]
-  /// The number of returned responses per request.
-  private var returnedCounts: [String: Int] = [:]
-  /// The recorded requests by operation, for messages.
-  private var requests: [String: [RecordedRequest]] = [:]
+  private let state: Locked<State>
+
+  fileprivate struct State {
+    /// Whether the first exchange replaces the file.
+    var isNew: Bool
+    var isLoaded = false
+    var responses: [String: [RecordedResponse]] = [:]
+    /// The number of returned responses per request.
+    var returnedCounts: [String: Int] = [:]
+    /// The recorded requests by operation, for messages.
+    var requests: [String: [RecordedRequest]] = [:]
+  }
 
   init(path: String, isNew: Bool) {
     self.path = path
-    self.isNew = isNew
+    state = Locked(State(isNew: isNew))
   }
 
   /// The next response to a request; `nil` if the recording has none.
   func response(to request: RecordedRequest) throws -> RecordedResponse? {
-    try lock.withLock {
-      try load()
-      guard let recorded = responses[request.key], let last = recorded.last else { return nil }
-      let number = returnedCounts[request.key, default: 0]
-      returnedCounts[request.key] = number + 1
-      return number < recorded.count ? recorded[number] : last
+    try state.withLock { state in
+      try state.load(path)
+      guard let known = state.responses[request.key], let last = known.last else { return nil }
+      let number = state.returnedCounts[request.key, default: 0]
+      state.returnedCounts[request.key] = number + 1
+      return number < known.count ? known[number] : last
     }
   }
 
   /// The reason why there is no response.
   func missing(_ request: RecordedRequest) throws -> Failure {
-    try lock.withLock {
-      try load()
+    try state.withLock { state in
+      try state.load(path)
       let remedy =
         "; record it with the option `mode: auto`, or everything again with `mode: record`"
-      guard let others = requests[request.operation], let other = others.last else {
-        let names = requests.keys.sorted().prefix(10).joined(separator: ", ")
+      guard let others = state.requests[request.operation], let other = others.last else {
+        let names = state.requests.keys.sorted().prefix(10).joined(separator: ", ")
         return Failure(
           message: "\(path) has no \(request.operation)"
             + (names.isEmpty ? "; it is empty" : "; it has \(names)") + remedy)
@@ -80,32 +81,34 @@ final class Recording: @unchecked Sendable {
     line["request"] = .object(["method": .string(request.method), "body": request.body])
     line["response"] = response.json
     let bytes = JSONValue.object(line).jsonBytes() + [UInt8(ascii: "\n")]
-    try lock.withLock {
+    try state.withLock { state in
       let exists = FileManager.default.fileExists(atPath: path)
-      if isNew || !exists {
+      if state.isNew || !exists {
         try PrivateFile.write(Array("\(Self.header)\n".utf8) + bytes, to: path)
-        isNew = false
+        state.isNew = false
       } else {
         try PrivateFile.append(bytes, to: path)
       }
-      insert(request, response)
+      state.insert(request, response)
       // The caller has just received this response from the server.
-      returnedCounts[request.key, default: 0] += 1
+      state.returnedCounts[request.key, default: 0] += 1
     }
   }
+}
 
-  private func insert(_ request: RecordedRequest, _ response: RecordedResponse) {
+extension Recording.State {
+  fileprivate mutating func insert(_ request: RecordedRequest, _ response: RecordedResponse) {
     responses[request.key, default: []].append(response)
     requests[request.operation, default: []].append(request)
   }
 
-  private func load() throws {
+  fileprivate mutating func load(_ path: String) throws {
     guard !isLoaded else { return }
     let bytes: [UInt8]?
     do {
-      bytes = try PrivateFile.read(path, limit: Self.maximumBytes)
+      bytes = try PrivateFile.read(path, limit: Recording.maximumBytes)
     } catch {
-      throw Failure(message: "\(error)")
+      throw Recording.Failure(message: "\(error)")
     }
     isLoaded = true
     guard let bytes else { return }
@@ -114,7 +117,8 @@ final class Recording: @unchecked Sendable {
       if index == 0 {
         guard value?["gqlrun_recording"]?.intValue == 1 else {
           isLoaded = false
-          throw Failure(message: "\(path) is not a recording of gqlrun; name another file")
+          throw Recording.Failure(
+            message: "\(path) is not a recording of gqlrun; name another file")
         }
         continue
       }
@@ -122,7 +126,7 @@ final class Recording: @unchecked Sendable {
         let response = value["response"].flatMap({ RecordedResponse($0) })
       else {
         isLoaded = false
-        throw Failure(
+        throw Recording.Failure(
           message: "\(path):\(index + 1): this line is not a recorded exchange; record the file "
             + "again with the option `mode: record`")
       }

@@ -1,13 +1,12 @@
 import Foundation
 package import GQLRunJSON
 package import GQLRunPipeline
+import GQLRunSupport
 package import HTTPTypes
 
 /// The requests that may still be sent to one server with one credential, by a fixed rate and by
 /// the server's rate limit.
-///
-/// Sendable: `state` is only accessed with `lock` held.
-package final class RequestBudget: @unchecked Sendable {
+package final class RequestBudget: Sendable {
   /// The format in which a server reports its rate limit.
   package enum Kind: String, CaseIterable, ExpressibleByOption {
     case headers, github, shopify
@@ -62,8 +61,7 @@ package final class RequestBudget: @unchecked Sendable {
     var underway = 0.0
   }
 
-  private let lock = NSLock()
-  private var state = State()
+  private let state = Locked(State())
 
   /// The budget of a server and a credential, shared by all requests and pipelines of `services`.
   ///
@@ -82,13 +80,13 @@ package final class RequestBudget: @unchecked Sendable {
   package func admit(
     _ label: String, _ rate: Rate?, reserve: Reserve, now: Duration, until: Duration
   ) -> Admission {
-    lock.withLock { state.admit(label, rate, reserve, now, until) }
+    state.withLock { $0.admit(label, rate, reserve, now, until) }
   }
 
   /// The remainder and the size of the server's rate limit; `nil` if the server has not reported
   /// them.
   package func left(now: Duration) -> (left: Double, all: Double?)? {
-    lock.withLock {
+    state.withLock { state in
       if let window = state.window, window.reset > now { return (max(window.left, 0), window.all) }
       return state.bucket.map {
         (min($0.left + (now - $0.since).inSeconds * $0.perSecond, $0.most), $0.most)
@@ -98,7 +96,7 @@ package final class RequestBudget: @unchecked Sendable {
 
   /// Records that a request was answered or has failed.
   package func noteEnd(cost: Double) {
-    lock.withLock { state.underway = max(state.underway - cost, 0) }
+    state.withLock { $0.underway = max($0.underway - cost, 0) }
   }
 
   /// Evaluates the header fields of a response: `Retry-After` of a rejection, and the remainder.
@@ -106,7 +104,7 @@ package final class RequestBudget: @unchecked Sendable {
   /// - Parameter time: The time of day in seconds since 1970, for servers that do not send `Date`.
   package func note(_ head: HTTPResponse, now: Duration, time: Double) {
     let account = RateFields(head, time: time)
-    lock.withLock {
+    state.withLock { state in
       if let pause = account.retryAfter {
         state.closedUntil = max(state.closedUntil ?? .zero, now + pause)
       }
@@ -125,7 +123,7 @@ package final class RequestBudget: @unchecked Sendable {
     case .headers: break
     case .github:
       guard let limit = response["data"]?["rateLimit"], limit.objectValue != nil else { return }
-      lock.withLock {
+      state.withLock { state in
         if let cost = limit["cost"]?.doubleValue { state.costs[label] = cost }
         if let left = limit["remaining"]?.doubleValue,
           let date = limit["resetAt"]?.stringValue.flatMap({
@@ -140,7 +138,7 @@ package final class RequestBudget: @unchecked Sendable {
       }
     case .shopify:
       guard let cost = response["extensions"]?["cost"] else { return }
-      lock.withLock {
+      state.withLock { state in
         if let value = (cost["requestedQueryCost"] ?? cost["actualQueryCost"])?.doubleValue {
           state.costs[label] = value
         }
