@@ -1,29 +1,69 @@
 package import Foundation
 
-/// Writes files that appear under their name only when they are complete.
-package enum AtomicFile {
-  /// Replaces the file at `path`, or fails without changing it.
+/// A file that appears under its name only when it is complete.
+///
+/// It is written to a temporary file in the same folder, which must exist. Without ``finish()``,
+/// the temporary file is removed and the file at the path is unchanged.
+package struct AtomicFile: ~Copyable {
+  package let path: String
+  /// The path of the temporary file.
+  package let temporaryPath: String
+  private var descriptor: Int32
+
+  /// Creates the temporary file.
   ///
-  /// Writes a temporary file in the same folder, syncs it, renames it, and syncs the folder. The
-  /// folder must exist.
+  /// - Parameter permissions: The permissions of the new file, before the umask is applied.
+  package init(_ path: String, permissions: mode_t) throws(SystemError) {
+    self.path = path
+    temporaryPath = "\(path).\(getpid())-\(UInt32.random(in: 0 ... .max)).part"
+    descriptor = open(
+      temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions)
+    guard descriptor >= 0 else { throw SystemError("write", path) }
+  }
+
+  deinit {
+    guard descriptor >= 0 else { return }
+    close(descriptor)
+    unlink(temporaryPath)
+  }
+
+  /// Sets the permissions of the file, whatever the umask is.
+  package func setPermissions(_ permissions: mode_t) { fchmod(descriptor, permissions) }
+
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    try check(SystemIO.writeAll(bytes, to: descriptor))
+  }
+
+  package func write(_ bytes: [UInt8]) throws(SystemError) {
+    try check(SystemIO.writeAll(bytes, to: descriptor))
+  }
+
+  private func check(_ code: Int32) throws(SystemError) {
+    guard code == 0 else { throw SystemError("write", path, code) }
+  }
+
+  /// Makes the file appear: syncs it, renames it, and syncs the folder.
+  package mutating func finish() throws(SystemError) {
+    var code: Int32 = fsync(descriptor) == 0 ? 0 : errno
+    if close(descriptor) != 0, code == 0 { code = errno }
+    descriptor = -1
+    if code == 0, rename(temporaryPath, path) != 0 { code = errno }
+    guard code == 0 else {
+      unlink(temporaryPath)
+      throw SystemError("write", path, code)
+    }
+    Self.syncFolder(of: path)
+  }
+
+  /// Replaces the file at `path`, or fails without changing it.
   ///
   /// - Parameter permissions: The permissions of the new file, before the umask is applied.
   package static func write(
     _ bytes: [UInt8], to path: String, permissions: mode_t
   ) throws(SystemError) {
-    let part = "\(path).\(getpid())-\(UInt32.random(in: 0 ... .max)).part"
-    let descriptor = open(
-      part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions)
-    guard descriptor >= 0 else { throw SystemError("write", path) }
-    var code = SystemIO.writeAll(bytes, to: descriptor)
-    if code == 0, fsync(descriptor) != 0 { code = errno }
-    if close(descriptor) != 0, code == 0 { code = errno }
-    if code == 0, rename(part, path) != 0 { code = errno }
-    guard code == 0 else {
-      unlink(part)
-      throw SystemError("write", path, code)
-    }
-    syncFolder(of: path)
+    var file = try AtomicFile(path, permissions: permissions)
+    try file.write(bytes)
+    try file.finish()
   }
 
   /// Makes a rename in the folder of `path` durable, on file systems that need it.

@@ -38,6 +38,22 @@ final class FileTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["b"])
   }
 
+  @Test("an atomic file appears when it is finished, and an unfinished one leaves nothing")
+  func stream() throws {
+    let path = folder + "/d"
+    do {
+      let unfinished = try AtomicFile(path, permissions: 0o600)
+      try unfinished.write([1, 2])
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    var file = try AtomicFile(path, permissions: 0o600)
+    for byte in UInt8(1)...3 { try file.write([byte]) }
+    try file.finish()
+    #expect(try PrivateFile.read(path, limit: 10) == [1, 2, 3])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["d"])
+  }
+
   @Test("private files and the folders made for them belong to their owner only")
   func privacy() throws {
     let path = folder + "/x/y/z"

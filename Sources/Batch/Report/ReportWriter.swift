@@ -103,20 +103,23 @@ struct JUnitReport {
 
   func write(to path: String) throws {
     try FileSink.makeFolder(of: path)
-    let part = path + ".part"
-    guard FileManager.default.createFile(atPath: part, contents: nil),
-      let handle = FileHandle(forWritingAtPath: part)
-    else {
-      throw Errno.last("cannot write \(path)")
-    }
-    var held = ""
-    func put(_ text: String) throws {
-      held += text
-      if held.utf8.count > 256 << 10 {
-        try handle.write(contentsOf: Data(held.utf8))
-        held = ""
+    do {
+      var file = try AtomicFile(path, permissions: 0o666)
+      var held: [UInt8] = []
+      try writeSuites { text in
+        held += text.utf8
+        guard held.count > 256 << 10 else { return }
+        try file.write(held)
+        held = []
       }
+      try file.write(held)
+      try file.finish()
+    } catch let error as SystemError {
+      throw StoppedByStorage(message: "\(error)")
     }
+  }
+
+  private func writeSuites(_ put: (String) throws -> Void) throws {
     try put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
     try put(
       "<testsuites name=\"\(Self.escaped(data.name))\" tests=\"\(data.counts.total)\" "
@@ -138,10 +141,6 @@ struct JUnitReport {
     }
     if suite != nil { try put(" </testsuite>\n") }
     try put("</testsuites>\n")
-    try handle.write(contentsOf: Data(held.utf8))
-    try handle.synchronize()
-    try handle.close()
-    guard rename(part, path) == 0 else { throw Errno.last("cannot write \(path)") }
   }
 
   private static func testCase(_ task: ReportedTask) -> String {

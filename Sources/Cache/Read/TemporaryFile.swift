@@ -1,8 +1,5 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Foundation
+import GQLRunSupport
 
 /// An unnamed temporary file, readable only by this process, deleted when it is released.
 final class TemporaryFile: Sendable {
@@ -24,15 +21,10 @@ final class TemporaryFile: Sendable {
   deinit { close(descriptor) }
 
   func write(_ bytes: Bytes) throws(CacheError) {
-    var offset = 0
-    while offset < bytes.count {
-      let written = Glibc.write(descriptor, bytes.start + offset, bytes.count - offset)
-      if written < 0 && errno == EINTR { continue }
-      guard written > 0 else {
-        throw CacheError(
-          .storage, "cannot write a temporary file: \(String(cString: strerror(errno)))")
-      }
-      offset += written
+    let code = SystemIO.writeAll(UnsafeRawBufferPointer(bytes.buffer), to: descriptor)
+    guard code == 0 else {
+      throw CacheError(
+        .storage, "cannot write a temporary file: \(String(cString: strerror(code)))")
     }
   }
 

@@ -6,12 +6,16 @@ import GQLRunSupport
 /// Symbolic links are followed, and existing files keep their permissions. Anything but a regular
 /// file (`/dev/null`, a pipe) is written directly, because it must not be replaced.
 final class OutputFile {
+  private enum Destination: ~Copyable {
+    case file(AtomicFile)
+    /// A pipe or a device, by its descriptor.
+    case device(Int32)
+    case closed
+  }
+
   /// The name as the user gave it, for messages.
   private let name: String
-  private let target: String
-  /// The temporary file; `nil` when writing directly to the target.
-  private let temporary: String?
-  private var descriptor: Int32
+  private var destination: Destination
 
   /// - Parameter isPrivate: Whether only the owner can read a new file. For archives and copies of
   ///   the cache, which may contain more than the user asked for.
@@ -19,33 +23,35 @@ final class OutputFile {
     guard !path.isEmpty else { throw Failure(.usage, "--output needs the name of a file") }
     name = path
     let target = Self.resolved(path)
-    self.target = target
     var status = stat()
     let exists = stat(target, &status) == 0
     let kind = status.st_mode & S_IFMT
     if exists, kind == S_IFDIR {
       throw Failure(.failed, "cannot write \(path): it is a directory; name a file in it")
     }
-    if exists, kind != S_IFREG {
-      temporary = nil
-      descriptor = open(target, O_WRONLY | O_CLOEXEC)
-    } else {
-      let part = "\(target).\(getpid()).part"
-      temporary = part
-      descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isPrivate ? 0o600 : 0o666)
-      if descriptor >= 0 {
-        PartialFiles.add(part)
-        if exists { fchmod(descriptor, status.st_mode & 0o777) }
+    do throws(SystemError) {
+      if exists, kind != S_IFREG {
+        let descriptor = open(target, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError("write", path) }
+        destination = .device(descriptor)
+      } else {
+        let file = try AtomicFile(target, permissions: isPrivate ? 0o600 : 0o666)
+        PartialFiles.add(file.temporaryPath)
+        if exists { file.setPermissions(status.st_mode & 0o777) }
         if exists, isPrivate { Self.warnIfShared(path, status.st_mode) }
+        destination = .file(file)
       }
+    } catch {
+      throw Self.failure(path, error.code)
     }
-    guard descriptor >= 0 else { throw failure(errno) }
   }
 
   deinit {
-    guard descriptor >= 0 else { return }
-    close(descriptor)
-    discard()
+    switch destination {
+    case .file(let file): PartialFiles.remove(file.temporaryPath)
+    case .device(let descriptor): close(descriptor)
+    case .closed: break
+    }
   }
 
   /// Warns if the permissions of an existing file let other users read the output.
@@ -66,33 +72,37 @@ final class OutputFile {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws {
-    let code = SystemIO.writeAll(bytes, to: descriptor)
+    let code: Int32
+    switch destination {
+    case .file(let file):
+      do throws(SystemError) {
+        try file.write(bytes)
+        code = 0
+      } catch {
+        code = error.code
+      }
+    case .device(let descriptor): code = SystemIO.writeAll(bytes, to: descriptor)
+    case .closed: code = EBADF
+    }
     if code == EPIPE { throw ClosedOutput() }
-    guard code == 0 else { throw failure(code) }
+    guard code == 0 else { throw Self.failure(name, code) }
   }
 
   /// Completes the file: everything written becomes visible under its name.
   func finish() throws {
-    // Pipes and devices do not support syncing.
-    var code: Int32 = temporary != nil && fsync(descriptor) != 0 ? errno : 0
-    let closed = close(descriptor)
-    if code == 0, closed != 0 { code = errno }
-    descriptor = -1
-    if code == 0, let temporary, rename(temporary, target) != 0 { code = errno }
-    guard code == 0 else {
-      discard()
-      throw failure(code)
+    var finished = Destination.closed
+    swap(&finished, &destination)
+    switch consume finished {
+    case .file(var file):
+      defer { PartialFiles.remove(file.temporaryPath) }
+      do throws(SystemError) { try file.finish() } catch { throw Self.failure(name, error.code) }
+    case .device(let descriptor):
+      guard close(descriptor) == 0 else { throw Self.failure(name, errno) }
+    case .closed: break
     }
-    if let temporary { PartialFiles.remove(temporary) }
   }
 
-  private func discard() {
-    guard let temporary else { return }
-    unlink(temporary)
-    PartialFiles.remove(temporary)
-  }
-
-  private func failure(_ code: Int32) -> Failure {
+  private static func failure(_ name: String, _ code: Int32) -> Failure {
     Failure(.failed, "cannot write \(name): \(String(cString: strerror(code)))")
   }
 
