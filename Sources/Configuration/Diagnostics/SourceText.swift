@@ -11,6 +11,8 @@ package struct SourceText: Sendable {
   }
   /// The lines with secrets, masked. Computed once: there may be as many diagnostics as secrets.
   private var maskedLines: [Int: [Unicode.Scalar]] = [:]
+  /// The number of characters that were masked.
+  package private(set) var maskedCharacters = 0
   /// The kind of file, for messages.
   package var kind = Kind.pipeline
 
@@ -100,6 +102,7 @@ package struct SourceText: Sendable {
     for secret in secrets where lines.indices.contains(secret.line - 1) {
       let line = lines[secret.line - 1]
       let masked = (secret.column - 1..<secret.column - 1 + secret.length).clamped(to: line.indices)
+      maskedCharacters += masked.count
       for index in masked { maskedLines[secret.line, default: line][index] = "•" }
     }
   }

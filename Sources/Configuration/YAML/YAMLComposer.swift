@@ -9,15 +9,21 @@ package struct YAMLComposer {
   package private(set) var findings: [PipelineDiagnostic] = []
   /// The number of times the text was parsed; more than once only for repeated keys.
   package private(set) var compositions = 0
+  /// The number of characters that were read to find the ends of nodes.
+  package private(set) var scannedCharacters: Int
   /// For each line, the column after its last nonblank character.
   private let trimmedEnds: [Int]
 
   package init(_ text: String, source: SourceText) {
     self.text = text
     self.source = source
+    var blanks = 0
     trimmedEnds = source.lines.map { line in
-      line.count - line.reversed().prefix { $0 == " " || $0 == "\t" }.count
+      let count = line.reversed().prefix { $0 == " " || $0 == "\t" }.count
+      blanks += count
+      return line.count - count
     }
+    scannedCharacters = blanks
   }
 
   /// The most repeated keys that are found one by one.
@@ -199,7 +205,7 @@ extension YAMLComposer {
 }
 
 extension YAMLComposer {
-  private func location(of node: Node) -> FileLocation {
+  private mutating func location(of node: Node) -> FileLocation {
     guard let mark = node.mark else { return FileLocation(file: source.file, line: 1, column: 1) }
     guard source.lines.indices.contains(mark.line - 1) else { return location(mark, length: 1) }
     let line = source.lines[mark.line - 1].dropFirst(max(0, mark.column - 1))
@@ -229,10 +235,11 @@ extension YAMLComposer {
   }
 
   /// The length of quoted text up to its closing quote; `nil` if the quote is on another line.
-  private func quotedLength(_ line: ArraySlice<Unicode.Scalar>) -> Int? {
+  private mutating func quotedLength(_ line: ArraySlice<Unicode.Scalar>) -> Int? {
     guard let quote = line.first else { return nil }
     var skip = false
     for (offset, scalar) in line.dropFirst().enumerated() {
+      scannedCharacters += 1
       if skip {
         skip = false
       } else if scalar == "\\", quote == "\"" {
@@ -250,9 +257,11 @@ extension YAMLComposer {
   }
 
   /// The length of the first key of a block mapping, or of the dash of a block sequence.
-  private func keyLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
+  private mutating func keyLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
     if line.first == "-" { return 1 }
-    return max(1, line.prefix(Self.longestCollection).prefix { $0 != ":" }.count)
+    let length = line.prefix(Self.longestCollection).prefix { $0 != ":" }.count
+    scannedCharacters += length
+    return max(1, length)
   }
 
   /// The most characters that are searched for the end of a collection, so that many collections on
@@ -261,9 +270,10 @@ extension YAMLComposer {
 
   /// The length of a flow collection up to its end, if that is near and on the same line; otherwise
   /// of its opening bracket.
-  private func flowLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
+  private mutating func flowLength(_ line: ArraySlice<Unicode.Scalar>) -> Int {
     var depth = 0
     for (offset, scalar) in line.prefix(Self.longestCollection).enumerated() {
+      scannedCharacters += 1
       if scalar == "{" || scalar == "[" { depth += 1 }
       if scalar == "}" || scalar == "]" { depth -= 1 }
       if depth == 0 { return offset + 1 }

@@ -9,6 +9,8 @@ struct PipelineMerge {
   /// The path of the extended file, for messages.
   private let base: String
   private(set) var findings: [PipelineDiagnostic] = []
+  /// The number of members that were indexed or merged; proportional to the length of both files.
+  private(set) var steps = 0
 
   init(registry: PluginRegistry, base: String) {
     self.registry = registry
@@ -22,8 +24,9 @@ struct PipelineMerge {
   ) -> [YAMLNode.Member] {
     var result = inherited.filter { !["extends", "tests", "version"].contains($0.key) }
     checkVersion(inherited)
-    let locations = Self.locations(in: result)
+    let locations = locations(in: result)
     for member in own {
+      steps += 1
       guard let index = locations[member.key] else {
         if member.key == "chain" { reportChanges(member) }
         result.append(member)
@@ -50,18 +53,20 @@ struct PipelineMerge {
   }
 
   /// The index of each key; keys of one mapping are unique.
-  private static func locations(in members: [YAMLNode.Member]) -> [String: Int] {
-    Dictionary(members.enumerated().map { ($1.key, $0) }) { first, _ in first }
+  private mutating func locations(in members: [YAMLNode.Member]) -> [String: Int] {
+    steps += members.count
+    return Dictionary(members.enumerated().map { ($1.key, $0) }) { first, _ in first }
   }
 
-  private func merged(
+  private mutating func merged(
     _ own: YAMLNode.Member, over inherited: YAMLNode.Member
   ) -> YAMLNode.Member {
     guard case .mapping(let new) = own.value.content,
       case .mapping(var members) = inherited.value.content
     else { return own }
-    let locations = Self.locations(in: members)
+    let locations = self.locations(in: members)
     for member in new {
+      steps += 1
       if let index = locations[member.key] {
         members[index] = merged(member, over: members[index])
       } else {

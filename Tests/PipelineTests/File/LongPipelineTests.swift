@@ -1,6 +1,6 @@
-import GQLRunPipeline
-import GQLRunTestSupport
 import Testing
+
+@testable import GQLRunPipeline
 
 @Suite("Long pipeline files", .timeLimit(.minutes(5)))
 struct LongPipelineTests {
@@ -34,22 +34,24 @@ struct LongPipelineTests {
     #expect(found.errors.count < 10)
   }
 
-  @Test("merging long mappings takes time in proportion to their length")
+  @Test("merging long mappings takes a few steps for each of their members")
   func merge() {
-    func time(_ count: Int) -> Duration {
-      let types = (0..<count).map { "  T\($0): { max_age: 1s }\n" }.joined()
-      let base = file(chain: "  - fetch\n  - parse", settings: "types:\n\(types)")
-      var environment = testEnvironment
-      environment.readFile = { _ in Array(base.utf8) }
-      let own = Array("extends: ./base.pipeline.yaml\ntypes:\n\(types)".utf8)
-      return processorTime {
-        _ = PipelineFile.check(
-          own, file: "x.pipeline.yaml", registry: TestPlugins.registry, environment: environment)
-      }
+    func members(_ types: Range<Int>) -> [YAMLNode.Member] {
+      let text = "types:\n" + types.map { "  T\($0): { max_age: 1s }\n" }.joined()
+      var composer = YAMLComposer(text, source: SourceText(file: "x.yaml", text: text))
+      guard case .mapping(let members)? = composer.compose()?.content else { return [] }
+      return members
     }
-    let (short, long) = (time(1_500), time(12_000))
-    // Eight times the length; sixty-four times the work if it were quadratic.
-    #expect(long < short * 24 + .milliseconds(200), "\(short) \(long)")
+    let count = 12_000
+    var merge = PipelineMerge(registry: TestPlugins.registry, base: "base.pipeline.yaml")
+    let merged = merge.members(
+      members(0..<count), over: members(count / 2..<count * 3 / 2))
+    guard case .mapping(let types)? = merged.first?.value.content else {
+      Issue.record("no types in \(merged)")
+      return
+    }
+    #expect(types.count == count * 3 / 2)
+    #expect(merge.steps > count && merge.steps < 4 * count, "\(merge.steps)")
   }
 
   @Test("many unknown entries in tests are all reported, and the first have suggestions")
