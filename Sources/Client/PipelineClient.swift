@@ -69,12 +69,15 @@ public final class PipelineClient: Service, Sendable {
   public convenience init(
     endpoint: String, headers: HTTPFields = [:], configuration: Configuration = .init()
   ) async throws {
-    let endpoint = try Endpoint(url: endpoint, headers: headers)
+    let target = try Endpoint(url: endpoint, headers: headers)
+    var environment = configuration.environment
+    let variable = environment.variable
+    environment.variable = { $0 == "GQL_URL" ? endpoint : variable($0) }
     var pipeline = try PipelineFile.load(
       Array(Self.defaultPipeline.utf8), file: "(default pipeline)",
-      registry: configuration.registry, environment: configuration.environment
+      registry: configuration.registry, environment: environment
     ).pipeline
-    pipeline.endpoint = endpoint
+    pipeline.endpoint = target
     try await self.init(pipeline, configuration: configuration)
   }
 
@@ -120,13 +123,13 @@ public final class PipelineClient: Service, Sendable {
     }
   }
 
-  /// The pipeline of clients for an endpoint, which replaces the one in the text.
-  ///
-  /// The same chain as `pipelines/default.pipeline.yaml`.
-  private static let defaultPipeline = """
+  /// The pipeline of clients for an endpoint: the text of `pipelines/default.pipeline.yaml`.
+  package static let defaultPipeline = """
     version: 1
     name: default
-    endpoint: { url: "http://localhost/" }
+    # Answers from memory within one run, asks the network otherwise, and keeps what comes.
+    endpoint:
+      url: "${env:GQL_URL}"
     store: { kind: memory, max_size: 256MiB }
     chain:
       - logging: { level: info }
@@ -137,6 +140,7 @@ public final class PipelineClient: Service, Sendable {
       - response-code
       - parse
       - cache-write: { on_errors: skip-errored }
+
     """
 }
 

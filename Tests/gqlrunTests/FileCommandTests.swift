@@ -1,8 +1,11 @@
 import Foundation
+import GQLRun
 import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunTestSupport
 import Testing
+
+@testable import gqlrun
 
 @Suite("gqlrun format, plugins and pipeline", .serialized, .timeLimit(.minutes(5)))
 struct FileCommandTests {
@@ -80,6 +83,14 @@ struct FileCommandTests {
     let folder = try Folder()
     let explained = try await run("pipeline explain germany.graphql", folder)
     #expect(explained.output.contains("pipeline  default (default pipeline)"), "\(explained)")
+  }
+
+  @Test("the default pipeline of the program and of the library are the ready-made file")
+  func sameDefaultPipeline() throws {
+    let file = try String(
+      contentsOfFile: Repository.root + "/pipelines/default.pipeline.yaml", encoding: .utf8)
+    #expect(ReadyMade.defaultPipeline == file)
+    #expect(PipelineClient.defaultPipeline == file)
   }
 
   @Test("check reports every file in one go, for people and for programs")
