@@ -18,16 +18,39 @@ struct RecordFilter: Sendable {
       do throws(StringPattern.Failure) {
         if let conditions = member.value.objectValue { _ = try StringFilter(conditions) }
       } catch {
-        return RequestError(
-          .badUserInput, "The filter of \"\(member.key)\" is wrong: \(error.message)")
+        return wrong(member.key, error)
       }
     }
     return nil
   }
 
-  /// Whether a record passes the filter; each field may have any number of values.
-  func holds(for values: [String: [String]]) -> Bool {
-    fields.allSatisfy { field in field.filter.holds(for: values[field.name] ?? []) }
+  /// The records that pass the filter.
+  ///
+  /// - Parameter values: The values of a record's fields; each may have any number.
+  /// - Throws: ``RequestError`` if a pattern takes too many steps.
+  func select<Record>(
+    _ records: [Record], values: (Record) -> [String: [String]]
+  ) throws(RequestError) -> [Record] {
+    var selected: [Record] = []
+    for record in records {
+      if try holds(for: values(record)) { selected.append(record) }
+    }
+    return selected
+  }
+
+  private func holds(for values: [String: [String]]) throws(RequestError) -> Bool {
+    for field in fields {
+      do throws(StringPattern.Failure) {
+        guard try field.filter.holds(for: values[field.name] ?? []) else { return false }
+      } catch {
+        throw Self.wrong(field.name, error)
+      }
+    }
+    return true
+  }
+
+  private static func wrong(_ field: String, _ failure: StringPattern.Failure) -> RequestError {
+    RequestError(.badUserInput, "The filter of \"\(field)\" is wrong: \(failure.message)")
   }
 }
 
@@ -53,11 +76,16 @@ struct StringFilter: Sendable {
   }
 
   /// Whether all conditions are met: positive ones by some value, negative ones by every value.
-  func holds(for values: [String]) -> Bool {
+  func holds(for values: [String]) throws(StringPattern.Failure) -> Bool {
     if let equal, !values.contains(equal) { return false }
     if let unequal, values.contains(unequal) { return false }
     if let oneOf, !values.contains(where: oneOf.contains) { return false }
     if let noneOf, values.contains(where: noneOf.contains) { return false }
-    return patterns.allSatisfy { pattern in values.contains(where: pattern.matches) }
+    for pattern in patterns {
+      var isFound = false
+      for value in values where !isFound { isFound = try pattern.matches(value) }
+      if !isFound { return false }
+    }
+    return true
   }
 }

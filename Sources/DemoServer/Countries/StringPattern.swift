@@ -3,11 +3,10 @@ import GQLRunSupport
 
 /// A regular expression or glob from a request.
 ///
-/// Regular expressions are those of `NSRegularExpression`, which backtracks. Matching stops after a
-/// bounded number of steps, and a pattern that has reached the bound is not matched again, so that
-/// no request can stall the server.
-final class StringPattern: Sendable {
-  /// An invalid pattern.
+/// Regular expressions are those of `NSRegularExpression`, which backtracks. Matching fails after a
+/// bounded number of steps, so that no request can stall the server.
+struct StringPattern: Sendable {
+  /// An invalid pattern, or one that takes too many steps.
   struct Failure: Error, Hashable {
     var message: String
   }
@@ -24,7 +23,6 @@ final class StringPattern: Sendable {
   private static let maxReports = 20
 
   private let kind: Kind
-  private let isTooExpensive = Locked(false)
 
   /// Compiles a regular expression that may match anywhere in a text.
   init(regex: String) throws(Failure) {
@@ -44,10 +42,12 @@ final class StringPattern: Sendable {
     kind = .glob(Array(glob.unicodeScalars))
   }
 
-  /// Whether the pattern matches the text; `false` if matching takes too many steps.
-  func matches(_ text: String) -> Bool {
+  /// Whether the pattern matches the text.
+  ///
+  /// - Throws: ``Failure`` if matching takes too many steps.
+  func matches(_ text: String) throws(Failure) -> Bool {
     switch kind {
-    case .regex(let expression): return matches(expression, text)
+    case .regex(let expression): return try Self.matches(expression, text)
     case .glob(let pattern):
       let scalars = Array(text.unicodeScalars)
       return Wildcards.match(pattern.count, scalars.count) {
@@ -58,8 +58,9 @@ final class StringPattern: Sendable {
     }
   }
 
-  private func matches(_ expression: NSRegularExpression, _ text: String) -> Bool {
-    guard !isTooExpensive.withLock({ $0 }) else { return false }
+  private static func matches(
+    _ expression: NSRegularExpression, _ text: String
+  ) throws(Failure) -> Bool {
     let range = NSRange(text.startIndex..., in: text)
     var found = false
     var reports = 0
@@ -67,9 +68,10 @@ final class StringPattern: Sendable {
       match, _, stop in
       reports += 1
       found = match != nil
-      let isOver = reports > range.length + Self.maxReports
-      if isOver, !found { self.isTooExpensive.withLock { $0 = true } }
-      if isOver || found { stop.pointee = true }
+      if found || reports > range.length + maxReports { stop.pointee = true }
+    }
+    if !found, reports > range.length + maxReports {
+      throw Failure(message: "The pattern takes too many steps; use a simpler one.")
     }
     return found
   }

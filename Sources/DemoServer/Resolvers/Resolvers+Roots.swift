@@ -7,33 +7,35 @@ extension Resolvers {
       .optional(context.geography.continent(arguments.text("code")).map(Entity.continent))
     },
     "continents": root { arguments, context in
-      let filter = RecordFilter(arguments)
-      return .list(context.geography.continents.filter { filter.holds(for: ["code": [$0.code]]) }) {
-        .object(.continent($0))
+      filtered(context.geography.continents, arguments) {
+        ["code": [$0.code]]
+      } entity: {
+        .continent($0)
       }
-    }.refusing(RecordFilter.failure),
+    }.failing(RecordFilter.failure),
     "country": root { arguments, context in
       .optional(context.geography.country(arguments.text("code")).map(Entity.country))
     },
     "countries": root { arguments, context in
-      let filter = RecordFilter(arguments)
-      let found = context.geography.countries.filter { country in
-        filter.holds(for: [
-          "code": [country.code], "name": [country.name], "continent": [country.continent],
-          "currency": country.currencies,
-        ])
+      filtered(context.geography.countries, arguments) {
+        [
+          "code": [$0.code], "name": [$0.name], "continent": [$0.continent],
+          "currency": $0.currencies,
+        ]
+      } entity: {
+        .country($0)
       }
-      return .list(found) { .object(.country($0)) }
-    }.refusing(RecordFilter.failure),
+    }.failing(RecordFilter.failure),
     "language": root { arguments, context in
       .optional(context.geography.language(arguments.text("code")).map(Entity.language))
     },
     "languages": root { arguments, context in
-      let filter = RecordFilter(arguments)
-      return .list(context.geography.languages.filter { filter.holds(for: ["code": [$0.code]]) }) {
-        .object(.language($0))
+      filtered(context.geography.languages, arguments) {
+        ["code": [$0.code]]
+      } entity: {
+        .language($0)
       }
-    }.refusing(RecordFilter.failure),
+    }.failing(RecordFilter.failure),
     "feed": root { arguments, context in
       let after = arguments["after"]?.stringValue.flatMap(Cursor.init)?.number ?? -1
       let first = arguments["first"]?.intValue ?? 0
@@ -114,6 +116,20 @@ extension Resolvers {
       return .comment(Comment(number: number))
     }
     return nil
+  }
+
+  /// The records that pass the argument `filter`.
+  private static func filtered<Record: Sendable>(
+    _ records: [Record], _ arguments: Arguments, values: (Record) -> [String: [String]],
+    entity: @escaping @Sendable (Record) -> Entity
+  ) -> Resolved {
+    do throws(RequestError) {
+      return .list(try RecordFilter(arguments).select(records, values: values)) {
+        .object(entity($0))
+      }
+    } catch {
+      return .failure(error)
+    }
   }
 
   private static func post(_ id: String, _ context: ResolverContext) -> Post? {

@@ -41,19 +41,22 @@ import Testing
     // Each of these takes a backtracking matcher without a bound longer than the age of the universe.
     let text = String(repeating: "a", count: 200)
     for pattern in ["(a+)+$b", "(a|a)*b", "(a*)*b", "(.*){20}b"] {
-      #expect(try !StringPattern(regex: pattern).matches(text))
+      let pattern = try StringPattern(regex: pattern)
+      #expect((try? pattern.matches(text)) != true)
     }
     for pattern in ["((((((a{10}){10}){10}){10}){10}){10})", "(){4097}", "((){4000}){4000}b"] {
-      _ = (try? StringPattern(regex: pattern))?.matches(text)
+      _ = try? StringPattern(regex: pattern).matches(text)
     }
     #expect(try !StringPattern(glob: String(repeating: "*a", count: 100) + "b").matches(text))
   }
 
-  @Test func `a pattern that took too many steps once is not tried again`() throws {
+  @Test func `a pattern that takes too many steps on one text fails, and matches others`() throws {
     let pattern = try StringPattern(regex: "(a+)+$")
-    #expect(pattern.matches("aa"))
-    #expect(!pattern.matches(String(repeating: "a", count: 200) + "!"))
-    #expect(!pattern.matches("aa"))
+    #expect(try pattern.matches("aa"))
+    #expect(throws: StringPattern.Failure.self) {
+      try pattern.matches(String(repeating: "a", count: 200) + "!")
+    }
+    #expect(try pattern.matches("aa"))
   }
 
   @Test func `a long text is searched to its end`() throws {

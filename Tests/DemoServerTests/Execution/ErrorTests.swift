@@ -87,6 +87,13 @@ import Testing
         + #"is not a regular expression.","locations":[{"line":1,"column":3}],"#
         + #""path":["countries"],"extensions":{"code":"BAD_USER_INPUT"}}]}"#),
     ExecutionCase(
+      "a pattern that takes too many steps",
+      "{ countries(filter: { name: { regex: \"^(.|.)*!$\" } }) { code } }",
+      gives:
+        #"{"data":null,"errors":[{"message":"The filter of \"name\" is wrong: The pattern "#
+        + #"takes too many steps; use a simpler one.","locations":[{"line":1,"column":3}],"#
+        + #""path":["countries"],"extensions":{"code":"BAD_USER_INPUT"}}]}"#),
+    ExecutionCase(
       "a nullable variable for a required argument with a default, and null given",
       "query ($n: Int = 2) { search(text: \"user\", first: $n) { __typename } }",
       variables: ["n": nil],
