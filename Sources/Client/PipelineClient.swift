@@ -127,7 +127,7 @@ public final class PipelineClient: Service, Sendable {
   package static let defaultPipeline = """
     version: 1
     name: default
-    # Answers from memory within one run, asks the network otherwise, and keeps what comes.
+    # Answers from memory within one run, otherwise uses the network and stores the responses.
     endpoint:
       url: "${env:GQL_URL}"
     store: { kind: memory, max_size: 256MiB }

@@ -196,7 +196,9 @@ struct OutputResumeTests {
         "sqlite: { path: a.db }", "{ sqlite: { path: a.db, table: other } }",
         "no longer has that sink"
       ),
-      ("sqlite: { path: a.db }", "{ sqlite: { path: a.db, key: [id] } }", "was started as `sqlite`"),
+      (
+        "sqlite: { path: a.db }", "{ sqlite: { path: a.db, key: [id] } }", "was started as `sqlite`"
+      ),
     ])
   func unknownSinks(before: String, after: String, reason: String) async throws {
     let message = try await refusal(

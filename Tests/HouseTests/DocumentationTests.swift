@@ -22,7 +22,7 @@ struct DocumentationTests {
     "manifest": ["build", "verify"],
     "logout": [],
     "profile": [],
-    "batch": ["run", "check", "status", "report", "diff", "merge", "trust"],
+    "batch": ["run", "check", "status", "errors", "report", "diff", "merge", "prune", "trust"],
     "help": [],
   ]
 

@@ -100,7 +100,7 @@ struct FileCommandTests {
     let human = try await run("pipeline check \(files)", folder)
     #expect(human.status == 78 && human.output == "")
     for text in [
-      "typo.pipeline.yaml:4:1", "did you mean `chain`?", "absent.yaml:1:1", "no such file",
+      "typo.pipeline.yaml:4:1", "did you mean `chain`?", "absent.yaml:1:1", "it does not exist",
       "it is a directory", "plugin.pipeline.yaml:5:5", "max-retry",
     ] {
       #expect(human.errors.contains(text), "no \(text) in \(human)")

@@ -137,7 +137,8 @@ struct RunPagesTests {
       var count = 0
       do {
         for try await _ in try RunPages(
-          GraphQLRequest(operation), options, client, name: "q.graphql")
+          GraphQLRequest(operation), options, client,
+          EventLimit(try SubscriptionOptions.parse([])), name: "q.graphql")
         {
           count += 1
         }

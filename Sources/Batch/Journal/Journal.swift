@@ -49,7 +49,9 @@ final class Journal: Sendable {
       if !isReadOnly { try queue.inDatabase { try Self.prepare($0) } }
       try queue.inDatabase { db in
         guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Self.applicationID else {
-          throw JournalError("\(path) is not a journal of a batch run (unchanged); move it or choose another journal folder")
+          throw JournalError(
+            "\(path) is not a journal of a batch run (unchanged); move it or choose another journal folder"
+          )
         }
         guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 <= Self.schemaVersion else {
           throw JournalError("\(path) was written by a newer gqlrun; update gqlrun to use it")

@@ -153,7 +153,7 @@ actor EventReader {
       return results.result(try await open.normalizer.finish())
     } catch {
       guard error.code == .truncatedResponse else { throw error }
-      // The connection goes on, so it is no loss that a retry could make good.
+      // The connection is intact, so a retry would not help.
       throw StreamError(
         .malformed, "an event of the subscription is not complete: its JSON text ends too early")
     }

@@ -4,6 +4,7 @@ import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
+import HTTPTypes
 
 /// Executes the operation of `gqlrun run`, and writes its results.
 struct OperationRun: Sendable {
@@ -41,6 +42,7 @@ struct OperationRun: Sendable {
       isArray: pages.slurp, filter: filter)
     let start = ContinuousClock.now
     var errorCount = 0
+    var shownHead: HTTPResponse?
     var request = GraphQLRequest(operation, cachePolicy: policy)
     request.context.named = context
     do {
@@ -49,7 +51,11 @@ struct OperationRun: Sendable {
           if !isQuiet { Terminal.warning(Terminal.safe(gap.note)) }
           continue
         }
-        if let head = response.http, let trace { try writer.write(trace.head(of: head) ?? "") }
+        if let head = response.http, let trace, !pages.slurp, head != shownHead {
+          // The events of a subscription share a head.
+          if operation.type == .subscription { shownHead = head }
+          try writer.write(trace.head(of: head) ?? "")
+        }
         try writer.write { try response.forEachChunk($0) }
         // A later result replaces an earlier one, except pages.
         errorCount = response.errors.count + (pages.paginate ? errorCount : 0)

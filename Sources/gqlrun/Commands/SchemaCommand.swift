@@ -54,7 +54,7 @@ struct SchemaCommand: AsyncParsableCommand {
         dangerous (documents remain valid and may behave differently) or safe. Exit code 1 if a \
         change is breaking.
 
-        A schema is a file or the http or https URL of an endpoint, which is asked for its schema as \
+        A schema is a file or the http or https URL of an endpoint, whose schema is fetched as \
         by `schema fetch`: through the pipeline of --pipeline, or the default one, with the header \
         fields of --header.
 

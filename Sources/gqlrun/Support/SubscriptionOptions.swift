@@ -66,7 +66,7 @@ extension ResponseStream {
 }
 
 extension SubscriptionGap {
-  /// What the user is told of a lost connection.
+  /// The warning about a lost connection.
   var note: String {
     let time = Date(timeIntervalSince1970: since).formatted(.iso8601)
     return "the connection was lost and is open again; events since \(time) may be missing"

@@ -66,7 +66,7 @@ struct Module {
     Module(
       "GQLRunCache", folder: "Cache", own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
       packages: ["GRDB", "GRDBSQLite"],
-      system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
+      system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
       "GQLRunConfiguration", folder: "Configuration",
       own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
@@ -74,7 +74,7 @@ struct Module {
     Module(
       "GQLRunPipeline", folder: "Pipeline", own: core.union(["GQLRunConfiguration"]),
       packages: ["Logging", "HTTPTypes"],
-      system: ["Foundation", "Glibc", "Musl", "Synchronization"]),
+      system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
       "GQLRunPlugins", folder: "Plugins",
       own: core.union(["GQLRunConfiguration", "GQLRunLive", "GQLRunPipeline"]),
