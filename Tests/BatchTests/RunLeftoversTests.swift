@@ -125,7 +125,7 @@ struct RunLeftoversTests {
     try location.write("half", to: "r.json.4711-99.part")
     try location.write("half", to: "runs/nightly.outputs.json.4711-99.part")
     try location.write("of another manifest", to: "runs/nightly-2-20260101-000000-000.journal")
-    try location.write("of nobody", to: "runs/nightly-20260101-000000-000.txt")
+    try location.write("not of a run", to: "runs/nightly-20260101-000000-000.txt")
     // A list of outputs that leads out of the folder.
     try location.write(
       location.text("runs/nightly.outputs.json").replacing(

@@ -148,7 +148,7 @@ def commands_of(block):
 
 
 def free_port():
-    """A port that nobody listens on, and that no other page of this run has."""
+    """A free port that no other page of this run has."""
     for port in PORTS:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) != 0:

@@ -117,6 +117,8 @@ import Testing
     (part("[]") + "\r\n--graphql--", "not a JSON object"),
     (part("{}"), "without its last boundary"),
     (part(#"{"payload":{"data":{}"#) + "\r\n--graphql--", "ended"),
+    (part(#"{"payload":null,"errors":[}}"#) + "\r\n--graphql--", "not a list of errors"),
+    (part(#"{"payload":null,"errors":[]}"#) + "\r\n--graphql--", "not a list of errors"),
     (part(#"{"payload":"text"}"#) + "\r\n--graphql--", "GraphQL response"),
   ]) func `what is no multipart response is an error`(_ body: String, _ message: String)
     async throws

@@ -64,7 +64,10 @@ struct ResultReader: Sendable {
 
   /// A result of errors alone, as their JSON text.
   func result(ofErrors text: [UInt8]) throws -> GraphQLResponse {
-    let errors = try JSONValue(parsing: text).arrayValue ?? []
+    guard let errors = (try? JSONValue(parsing: text))?.arrayValue, !errors.isEmpty else {
+      throw StreamError(
+        .malformed, "the `errors` of a subscription without a payload are not a list of errors")
+    }
     return hidingSecrets(
       GraphQLResponse(
         source: .server,
