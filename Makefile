@@ -60,6 +60,7 @@ FIGURES_PACKAGES := python3 gcc libc6-dev
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
+CLUSTER_PACKAGES := python3 python3-venv curl slurm-wlm munge
 
 SOURCES := Sources Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
 PROGRAM := .build-release/release/gqlrun
@@ -84,6 +85,8 @@ found() { \
     bash-completion) [ -e /usr/share/bash-completion/bash_completion ] ;; \
     man-db) command -v man >/dev/null ;; \
     groff) [ -e /usr/share/groff/current/tmac/an.tmac ] ;; \
+    slurm-wlm) [ -x /usr/sbin/slurmctld ] && [ -x /usr/sbin/slurmd ] ;; \
+    munge) [ -x /usr/sbin/munged ] ;; \
     *) command -v "$$1" >/dev/null ;; \
   esac; \
 }; \
@@ -171,6 +174,13 @@ guides: packages packages-test ## Execute README.md and the pages of docs/ as th
 	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
 	PYTHONDONTWRITEBYTECODE=1 Tests/Guides/run.py .build-debug/debug/gqlrun --self-test
 	PYTHONDONTWRITEBYTECODE=1 Tests/Guides/run.py .build-debug/debug/gqlrun $(GUIDES)
+
+.PHONY: test-cluster
+test-cluster: packages packages-cluster ## Run Examples/cluster on a Slurm of its own, and check the job for Kubernetes
+	@$(call prepare,.build-debug)
+	$(SWIFT) build --scratch-path .build-debug --product gqlrun $(TEST_FLAGS)
+	Tests/Cluster/kubernetes.sh .build-cluster
+	Tests/Cluster/slurm.sh .build-debug/debug/gqlrun
 
 .PHONY: test-core
 test-core: packages-core packages-test ## Run the tests of the modules without networking, in seconds
@@ -296,10 +306,10 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf .build .build-docs .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
-	  .build-example .build-outside Benchmarks/.build Examples/OwnPlugin/.build
+	  .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
-.PHONY: packages-figures packages-server
+.PHONY: packages-figures packages-server packages-cluster
 packages:
 	@$(call install-packages,$(PACKAGES))
 packages-core:
@@ -314,5 +324,7 @@ packages-bench-batch:
 	@$(call install-packages,$(BENCH_BATCH_PACKAGES))
 packages-torture:
 	@$(call install-packages,$(TORTURE_PACKAGES))
+packages-cluster:
+	@$(call install-packages,$(CLUSTER_PACKAGES))
 packages-server:
 	@$(call install-packages,$(SERVER_PACKAGES))

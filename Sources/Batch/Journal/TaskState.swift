@@ -58,23 +58,3 @@ public struct TaskID: Sendable, Hashable {
   /// Whether the task belongs to a shard.
   func belongs(to shard: Shard) -> Bool { Int(high % UInt64(shard.count)) == shard.number - 1 }
 }
-
-/// One of several disjoint parts of a batch, such as `2/4`.
-public struct Shard: Sendable, Hashable {
-  /// The number of the shard, from 1.
-  public var number: Int
-  /// The number of shards, at most 10,000.
-  public var count: Int
-
-  /// Parses `i/n`. Returns `nil` for other text, or if the number is not between 1 and the count.
-  public init?(_ text: String) {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
-    guard parts.count == 2, let number = parts[0], let count = parts[1], count > 0, count <= 10_000,
-      (1...count).contains(number)
-    else { return nil }
-    self.number = number
-    self.count = count
-  }
-
-  var label: String { "\(number)of\(count)" }
-}

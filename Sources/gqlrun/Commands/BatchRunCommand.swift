@@ -24,6 +24,7 @@ struct BatchRunCommand: AsyncParsableCommand {
         gqlrun batch run nightly.batch.yaml --only failed
         gqlrun batch run nightly.batch.yaml --dry-run
         gqlrun batch run nightly.batch.yaml --shard 2/4
+        gqlrun batch run nightly.batch.yaml --shard auto --resume
       """)
 
   @OptionGroup var source: ManifestOptions
@@ -37,13 +38,11 @@ struct BatchRunCommand: AsyncParsableCommand {
   var only: Selection?
 
   @Option(
-    name: .long, help: ArgumentHelp("Run one of several shards, such as 2/4.", valueName: "i/n"),
-    transform: { text in
-      guard let shard = Shard(text) else {
-        throw ValidationError("--shard takes a part and their number, such as 2/4")
-      }
-      return shard
-    })
+    name: .long,
+    help: ArgumentHelp(
+      "Run one of several shards, such as 2/4; `auto` asks the scheduler, `auto/4` only for the number.",
+      valueName: "i/n"),
+    transform: ShardArgument.parse)
   var shard: Shard?
 
   @Option(

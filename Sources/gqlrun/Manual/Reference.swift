@@ -28,6 +28,11 @@ enum Reference {
     Entry(name: "TERM", text: "dumb: no colors"),
     Entry(name: "XDG_STATE_HOME", text: "folder of the trusted files", option: "--allow-exec"),
     Entry(name: "HOME", text: "trusted files without XDG_STATE_HOME", option: "--allow-exec"),
+    Entry(
+      name: "JOB_COMPLETION_INDEX, JOB_COMPLETIONS",
+      text: "shard of --shard auto in a Kubernetes job", option: "--shard"),
+    Entry(
+      name: "SLURM_ARRAY_TASK_*", text: "shard of --shard auto in a Slurm array", option: "--shard"),
     Entry(name: "TMPDIR", text: "folder for temporary files; default: /tmp"),
   ]
 
