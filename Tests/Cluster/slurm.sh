@@ -20,7 +20,7 @@ chmod 711 "$folder"
 
 fail() {
   echo "slurm: $*" >&2
-  tail -n 20 "$folder"/log/* "$folder"/work/*.log >&2 2>/dev/null || true
+  tail -n 20 "$folder"/log/* "$folder"/shared/*.log >&2 2>/dev/null || true
   exit 1
 }
 
