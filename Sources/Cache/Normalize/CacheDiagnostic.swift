@@ -13,6 +13,6 @@ public struct CacheDiagnostic: Sendable, Hashable, CustomStringConvertible {
         + "parent; select it to store them as records"
     }
     return "objects of type \(typename) have no \"\(keyField)\", so they have no identity and are "
-      + "stored in their parent; name their key fields with keys: {\(typename): [field]}"
+      + "stored in their parent; declare their key fields with keys: { types: { \(typename): [field] } }"
   }
 }

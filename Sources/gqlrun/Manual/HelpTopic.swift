@@ -130,6 +130,34 @@ struct HelpTopic {
         outputs must be below its folder.
         """),
     HelpTopic(
+      name: "exec", title: "Plugins in any language: the lines of the plugin exec",
+      text: """
+        The plugin exec starts a program and exchanges lines of JSON with it. The first
+        line, with the event start, requires no answer. Every other line requires one,
+        with the same id, in any order. gqlrun logs the program's standard error.
+
+          - exec: { command: [python3, ./sign.py], stage: http }
+
+          {"event":"start","version":1,"stage":"http","options":{}}
+          {"event":"request","method":"POST","url":"…","headers":{…},"body":"…","attempt":1,"id":1}
+          {"id":1,"action":"continue","headers":{"X-Signature":"…"}}
+
+        Members of the lines, by stage and event:
+          graphql request   operation {name, type}, attempt, document, variables, context
+          graphql response  operation, attempt, source, status, errors [{message, code}]
+          http request      method, url, headers, body, attempt
+          http response     status, headers
+
+        Actions of the answers:
+          continue  headers to set; graphql: context, extensions; http: remove, body
+          answer    a result instead of the server's; graphql: data, errors, extensions;
+                    http: status, headers, body
+          fail      code and message of the error
+
+        gqlrun plugins exec lists the options. A file that starts programs must be
+        trusted: gqlrun help trust.
+        """),
+    HelpTopic(
       name: "secrets", title: "Secrets: where they come from, and where they are hidden",
       text: """
         A pipeline file should not contain secrets. It reads them with ${env:NAME},

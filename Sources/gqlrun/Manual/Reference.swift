@@ -29,7 +29,7 @@ enum Reference {
     Entry(name: "XDG_STATE_HOME", text: "folder of the trusted files", option: "--allow-exec"),
     Entry(name: "HOME", text: "trusted files without XDG_STATE_HOME", option: "--allow-exec"),
     Entry(
-      name: "JOB_COMPLETION_INDEX, JOB_COMPLETIONS",
+      name: "JOB_COMPLETION*",
       text: "shard of --shard auto in a Kubernetes job", option: "--shard"),
     Entry(
       name: "SLURM_ARRAY_TASK_*", text: "shard of --shard auto in a Slurm array", option: "--shard"),
