@@ -43,6 +43,11 @@ extension PipelineClient {
     public var userAgent = "gqlrun"
     /// Decodes data into the program's types. Set its date strategy here.
     public var decoder = JSONDecoder()
+    /// The time between two checks of a SQLite file for writes of other processes, while queries are
+    /// watched; `nil`, the default, only checks in ``PipelineClient/refresh()``.
+    ///
+    /// A check takes microseconds. Writes of this process are noticed without it.
+    public var refreshInterval: Duration?
     /// Counts the bytes and connections of the transport.
     package var meter: ConnectionMeter?
     /// Called with connections, requests and responses of the transport.

@@ -122,11 +122,18 @@ extension PipelineClient {
   ) -> OperationUpdates<Value> {
     OperationUpdates(
       begin: { [self] in
-        try runner.watch(
+        try watch(
           GraphQLRequest(
             try prepare(document, variables: variables, operationName: operationName),
             cachePolicy: cachePolicy), refetches: refetches)
       }, convert: converting(operationName, onErrors), operations: operations)
+  }
+
+  /// Watches a request that the program has built itself.
+  package func watch(_ request: GraphQLRequest, refetches: Bool) throws -> OperationWatch {
+    var watch = try runner.watch(request, refetches: refetches)
+    if let refresher { watch.companion = { refresher.lease() } }
+    return watch
   }
 
   /// Executes a mutation, and shows its expected result until the server has answered.

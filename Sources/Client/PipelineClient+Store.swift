@@ -26,6 +26,7 @@ extension PipelineClient {
 
   /// Checks for changes by other processes in the store's file, and notifies watchers.
   ///
+  /// ``Configuration/refreshInterval`` does this regularly while a query is watched.
   /// Costs some microseconds without changes. Does nothing for a store in memory.
   ///
   /// - Returns: Whether other processes have written.

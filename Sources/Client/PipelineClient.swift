@@ -35,6 +35,8 @@ public final class PipelineClient: Service, Sendable {
   let decoder: JSONDecoder
   private let transport: AsyncHTTPTransport?
   private let ownStore: CacheStore?
+  /// Checks the store while queries are watched; `nil` if the configuration has no interval.
+  let refresher: StoreRefresher?
 
   /// Creates a client for a pipeline file.
   ///
@@ -117,6 +119,15 @@ public final class PipelineClient: Service, Sendable {
       services.transport = ObservedTransport(base, telemetry: telemetry, clock: services.clock)
     }
     store = services.store
+    if let interval = configuration.refreshInterval, let store = services.store {
+      let operations = operations
+      refresher = StoreRefresher(every: interval, services) {
+        // A shutdown waits for the check before it closes the store.
+        _ = try await operations.hold { try await store.refresh() }
+      }
+    } else {
+      refresher = nil
+    }
     runner = PipelineRunner(pipeline, services: services) { [operations, clock = services.clock] in
       let stream = operations.guarding($0.results)
       return telemetry?.observing(stream, of: $0, clock: clock) ?? stream

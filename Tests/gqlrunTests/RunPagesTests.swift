@@ -137,8 +137,8 @@ struct RunPagesTests {
       var count = 0
       do {
         for try await _ in try RunPages(
-          GraphQLRequest(operation), options, client,
-          EventLimit(try SubscriptionOptions.parse([])), name: "q.graphql")
+          GraphQLRequest(operation), options, client, client.execute(GraphQLRequest(operation)),
+          name: "q.graphql")
         {
           count += 1
         }

@@ -28,6 +28,8 @@ public struct OperationWatch: AsyncSequence, Sendable {
   let operation: PreparedOperation
   let store: CacheStore
   let refetches: Bool
+  /// Creates an object that each iterator retains, such as one that keeps the store up to date.
+  package var companion: (@Sendable () -> any AnyObject & Sendable)?
 
   /// Starts a watch; each iterator has its own request.
   public func makeAsyncIterator() -> Iterator { Iterator(ActiveWatch(self)) }
@@ -83,9 +85,11 @@ final class ActiveWatch: Sendable {
   private let watch: OperationWatch
   private let cache: WatchedOperation
   private let inbox = Inbox()
+  private let companion: (any AnyObject & Sendable)?
 
   init(_ watch: OperationWatch) {
     self.watch = watch
+    companion = watch.companion?()
     cache = WatchedOperation(store: watch.store, operation: watch.operation)
     if watch.request.cachePolicy == .cacheOnly {
       inbox.hasBegun = true

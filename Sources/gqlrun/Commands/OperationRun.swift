@@ -16,7 +16,9 @@ struct OperationRun: Sendable {
   var policy: CachePolicy?
   var output: OutputOptions
   var pages: PageOptions
-  /// Ends a subscription.
+  /// Whether the query is watched.
+  var watches: Bool
+  /// Ends a subscription or a watch.
   var limit: EventLimit
   var filter: JQFilter?
   var verbosity: Int
@@ -37,8 +39,7 @@ struct OperationRun: Sendable {
   private func results(_ client: PipelineClient) async throws -> Int {
     let effective = policy ?? client.pipeline.defaultCachePolicy
     let writer = try output.writer(
-      linePerResult: effective == .cacheAndNetwork || pages.isLinePerPage
-        || operation.type == .subscription,
+      linePerResult: effective == .cacheAndNetwork || pages.isLinePerPage || isLive,
       isArray: pages.slurp, filter: filter)
     let start = ContinuousClock.now
     var errorCount = 0
@@ -46,7 +47,8 @@ struct OperationRun: Sendable {
     var request = GraphQLRequest(operation, cachePolicy: policy)
     request.context.named = context
     do {
-      for try await response in try RunPages(request, pages, client, limit, name: label) {
+      let results = try stream(of: request, client).ending(at: limit)
+      for try await response in try RunPages(request, pages, client, results, name: label) {
         if let gap = response.gap {
           if !isQuiet { Terminal.warning(Terminal.safe(gap.note)) }
           continue
@@ -66,9 +68,23 @@ struct OperationRun: Sendable {
       // The head of the response that made the operation fail; a file keeps its contents.
       if output.output == nil, let head = trace?.head() { try writer.write(head) }
       throw error
+    } catch is CancellationError where isLive {
+      // A file has the results so far.
+      try writer.finish()
+      throw CancellationError()
     }
     try writer.finish()
     return errorCount
+  }
+
+  private var isLive: Bool { watches || operation.type == .subscription }
+
+  private func stream(
+    of request: GraphQLRequest, _ client: PipelineClient
+  ) throws -> ResponseStream {
+    guard watches else { return client.execute(request) }
+    return ResponseStream(
+      try client.watch(request, refetches: true), label: operation.label, isQuiet: isQuiet)
   }
 
   private func report(_ response: GraphQLResponse, _ policy: CachePolicy, _ time: Duration) {

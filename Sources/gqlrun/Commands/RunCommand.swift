@@ -78,8 +78,9 @@ struct RunCommand: AsyncParsableCommand {
   @Flag(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Log the steps of the request and the source of the result; -vv also connections and the "
-        + "header fields of requests and responses, with secrets hidden."))
+      "Log the steps of the request and the source of the result, and the connections of "
+        + "subscriptions; -vv all connections and the header fields of requests and responses, with "
+        + "secrets hidden."))
   var verbose: Int
 
   @Flag(
@@ -90,6 +91,9 @@ struct RunCommand: AsyncParsableCommand {
   func validate() throws {
     if pageOptions.slurp, outputOptions.jq != nil {
       throw ValidationError("--slurp cannot be used with --jq, which gets one page at a time")
+    }
+    if subscriptionOptions.watch, pageOptions.paginate {
+      throw ValidationError("--watch cannot be used with --paginate, which follows one result")
     }
   }
 
@@ -111,8 +115,11 @@ struct RunCommand: AsyncParsableCommand {
       let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
       let secrets = KnownSecrets()
       let recorder = recordingOptions.recorder(secrets)
+      let isLive = subscriptionOptions.isLive(operation)
       let trace = NetworkTrace(
-        secrets, isPrinting: verbose > 1, verifies: pipeline.verifiesServers)
+        secrets,
+        showing: verbose > 1 ? .everything : isLive && verbose > 0 ? .connections : .nothing,
+        verifies: pipeline.verifiesServers)
       let meter = ConnectionMeter()
       let client = try await PipelineClient.open(
         pipeline, store: store, logger: RunLog.logger(verbosity: verbose, isQuiet: quiet)
@@ -120,12 +127,15 @@ struct RunCommand: AsyncParsableCommand {
         configuration.recorder = recorder
         configuration.services.secrets = secrets
         configuration.meter = meter
-        if verbose > 1 || include { configuration.observer = { trace.note($0) } }
+        if trace.isPrinting || include { configuration.observer = { trace.note($0) } }
+        // For --watch: short for a reader, and less than a thousandth of a processor.
+        configuration.refreshInterval = .milliseconds(200)
       }
       let limit = EventLimit(subscriptionOptions)
       let run = OperationRun(
         operation: operation, label: source.label, context: named, policy: policy,
-        output: outputOptions, pages: pageOptions, limit: limit, filter: filter,
+        output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch, limit: limit,
+        filter: filter,
         verbosity: verbose, isQuiet: quiet, trace: include ? trace : nil)
       let errorCount: Int
       do {

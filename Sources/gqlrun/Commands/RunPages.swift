@@ -48,15 +48,17 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
   private var last: GraphQLResponse?
   private var count = 1
 
-  /// - Parameter name: The document's name, for error messages.
+  /// - Parameters:
+  ///   - results: The results of `request`: the first page.
+  ///   - name: The document's name, for error messages.
   init(
     _ request: GraphQLRequest, _ options: PageOptions, _ client: PipelineClient,
-    _ eventLimit: EventLimit, name: String
+    _ results: ResponseStream, name: String
   ) throws {
     self.client = client
     self.request = request
     limit = options.maxPages
-    responses = client.execute(request).ending(at: eventLimit).makeAsyncIterator()
+    responses = results.makeAsyncIterator()
     guard options.paginate, let operation = request.operation else { return }
     guard operation.type == .query else {
       throw gqlrun.Failure(

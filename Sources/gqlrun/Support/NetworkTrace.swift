@@ -16,16 +16,24 @@ final class NetworkTrace: Sendable {
 
   private let state = Locked(State())
   private let secrets: KnownSecrets
-  private let isPrinting: Bool
+  private let detail: Detail
   /// Whether the server's certificate is verified.
   private let verifies: Bool
 
+  /// Which events are printed.
+  enum Detail: Comparable {
+    case nothing, connections, everything
+  }
+
+  /// Whether events are printed.
+  var isPrinting: Bool { detail > .nothing }
+
   /// - Parameters:
   ///   - secrets: The secrets to hide; shared with the services of the run.
-  ///   - isPrinting: Whether to print each event on standard error.
-  init(_ secrets: KnownSecrets, isPrinting: Bool, verifies: Bool) {
+  ///   - detail: The events that are printed on standard error.
+  init(_ secrets: KnownSecrets, showing detail: Detail, verifies: Bool) {
     self.secrets = secrets
-    self.isPrinting = isPrinting
+    self.detail = detail
     self.verifies = verifies
   }
 
@@ -33,7 +41,7 @@ final class NetworkTrace: Sendable {
     switch event {
     case .connected(let connection):
       state.withLock { $0.version = connection.http }
-      print(facts(of: connection), "*")
+      print(facts(of: connection), "*", from: .connections)
     case .sent(let request):
       let (hiding, version) = state.withLock { state in
         state.secrets = request.headerFields.secrets
@@ -92,8 +100,8 @@ final class NetworkTrace: Sendable {
     return lines
   }
 
-  private func print(_ lines: [String], _ sign: String) {
-    guard isPrinting else { return }
+  private func print(_ lines: [String], _ sign: String, from least: Detail = .everything) {
+    guard detail >= least else { return }
     Terminal.note(
       Terminal.styled(
         lines.map { Terminal.safe($0.isEmpty ? sign : "\(sign) \($0)") }.joined(separator: "\n"),

@@ -5,17 +5,24 @@ import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunSupport
 
-/// The options that end a subscription.
+/// The options of operations with any number of results: subscriptions and watched queries.
 struct SubscriptionOptions: ParsableArguments {
+  @Flag(
+    name: .long,
+    help: "Print the result of a query again whenever the cache changes, also by another process.")
+  var watch = false
+
   @Option(
     name: .long,
-    help: ArgumentHelp("End a subscription after this many events.", valueName: "count"))
+    help: ArgumentHelp(
+      "End a subscription after this many events, or --watch after this many results.",
+      valueName: "count"))
   var first: Int?
 
   @Option(
     name: .customLong("for"),
     help: ArgumentHelp(
-      "End a subscription after this time, such as 30s or 5m; a number is seconds.",
+      "End a subscription or --watch after this time, such as 30s or 5m; a number is seconds.",
       valueName: "duration"), transform: ConnectionOptions.TimeLimit.init)
   var limit: ConnectionOptions.TimeLimit?
 
@@ -27,11 +34,22 @@ struct SubscriptionOptions: ParsableArguments {
 
   /// - Throws: ``Failure`` if an option is given that the operation does not have.
   func check(_ operation: PreparedOperation) throws {
-    guard operation.type != .subscription else { return }
+    if watch, operation.type != .query {
+      throw Failure(
+        .usage,
+        "cannot watch \(operation.label): --watch is for queries"
+          + (operation.type == .subscription ? "; a subscription prints its events without it" : "")
+      )
+    }
+    guard !isLive(operation) else { return }
     for (isGiven, name) in [(first != nil, "--first"), (limit != nil, "--for")] where isGiven {
-      throw Failure(.usage, "cannot use \(name) with \(operation.label): it ends subscriptions")
+      throw Failure(
+        .usage, "cannot use \(name) with \(operation.label): it ends subscriptions and --watch")
     }
   }
+
+  /// Whether the operation has results until something ends it.
+  func isLive(_ operation: PreparedOperation) -> Bool { watch || operation.type == .subscription }
 }
 
 /// Ends the events of a subscription after a number of them or a time.
@@ -56,6 +74,34 @@ final class EventLimit: Sendable {
 }
 
 extension ResponseStream {
+  /// The results of a watched query.
+  ///
+  /// A failure before the first result ends the stream; later ones, and data that the cache no longer has,
+  /// are warnings.
+  init(_ watch: OperationWatch, label: String, isQuiet: Bool) {
+    let watch = watch.makeAsyncIterator()
+    let hasBegun = Locked(false)
+    self.init(pull: {
+      var watch = watch
+      while let event = await watch.next() {
+        switch event {
+        case .response(let response):
+          hasBegun.withLock { $0 = true }
+          return response
+        case .missing(let miss):
+          if !isQuiet {
+            Terminal.warning(
+              Terminal.safe("\(label): waiting for data that is not in the cache: \(miss)"))
+          }
+        case .failure(let error):
+          guard hasBegun.withLock({ $0 }) else { throw error }
+          if !isQuiet { Terminal.warning(Terminal.safe(gqlrun.Failure(describing: error).message)) }
+        }
+      }
+      throw CancellationError()
+    })
+  }
+
   /// The same stream, which ends when its time is over.
   func ending(at limit: EventLimit) -> ResponseStream {
     mapErrors { error in

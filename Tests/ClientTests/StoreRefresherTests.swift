@@ -1,0 +1,127 @@
+import Logging
+import Synchronization
+import Testing
+
+@testable import GQLRun
+
+@Suite("Checks for writes of other processes", .timeLimit(.minutes(1)))
+struct StoreRefresherTests {
+  /// A clock whose one sleeper wakes when a test says so.
+  private final class Ticks: Clock, Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    private struct State {
+      var ticks = 0
+      var sleeper: CheckedContinuation<Void, any Error>?
+    }
+
+    private let state = Mutex(State())
+    private let start = ContinuousClock.now
+
+    var now: Instant { start }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func tick() {
+      state.withLock { state in
+        if state.sleeper == nil { state.ticks += 1 }
+        return state.sleeper.take()
+      }?.resume()
+    }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+      try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          let result = state.withLock { state -> Result<Void, any Error>? in
+            if Task.isCancelled { return .failure(CancellationError()) }
+            guard state.ticks == 0 else {
+              state.ticks -= 1
+              return .success(())
+            }
+            state.sleeper = continuation
+            return nil
+          }
+          if let result { continuation.resume(with: result) }
+        }
+      } onCancel: {
+        state.withLock { $0.sleeper.take() }?.resume(throwing: CancellationError())
+      }
+    }
+  }
+
+  /// Counts checks; a check of a number in `failing` fails.
+  private actor Checks {
+    private(set) var count = 0
+    private let failing: Set<Int>
+    private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    init(failing: Set<Int> = []) { self.failing = failing }
+
+    func check() throws {
+      count += 1
+      for waiter in waiting where waiter.count <= count { waiter.continuation.resume() }
+      waiting.removeAll { $0.count <= count }
+      if failing.contains(count) { throw CacheError(.busy, "the file is locked") }
+    }
+
+    func reach(_ count: Int) async {
+      guard self.count < count else { return }
+      await withCheckedContinuation { waiting.append((count, $0)) }
+    }
+  }
+
+  @Test("there is one check per interval while there are watches, and none afterwards")
+  func leases() async throws {
+    let (ticks, checks) = (Ticks(), Checks())
+    let services = Services(clock: ServiceClock(ticks))
+    let refresher = StoreRefresher(every: .seconds(1), services) { try await checks.check() }
+    var leases = [refresher.lease(), refresher.lease()]
+    ticks.tick()
+    await checks.reach(1)
+    leases.removeLast()
+    ticks.tick()
+    await checks.reach(2)
+    leases.removeLast()
+    let again = refresher.lease()
+    ticks.tick()
+    await checks.reach(3)
+    #expect(await checks.count == 3)
+    withExtendedLifetime(again) {}
+  }
+
+  @Test("a check that fails is logged once, and the next ones go on")
+  func failures() async throws {
+    let (ticks, checks, lines) = (Ticks(), Checks(failing: [1, 2, 4]), Lines())
+    let services = Services(
+      clock: ServiceClock(ticks), logger: Logger(label: "test") { _ in LineLog(lines: lines) })
+    let refresher = StoreRefresher(every: .seconds(1), services) { try await checks.check() }
+    let lease = refresher.lease()
+    for number in 1...5 {
+      ticks.tick()
+      await checks.reach(number)
+    }
+    #expect(lines.all.count == 2)
+    #expect(lines.all.allSatisfy { $0.contains("the file is locked") })
+    withExtendedLifetime(lease) {}
+  }
+
+  private final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+  }
+
+  private struct LineLog: LogHandler {
+    let lines: Lines
+    var logLevel = Logger.Level.warning
+    var metadata = Logger.Metadata()
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { lines.add("\(event.message)") }
+  }
+}

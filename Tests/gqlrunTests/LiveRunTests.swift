@@ -1,0 +1,137 @@
+import Foundation
+import GQLRunDemoServer
+import Testing
+
+@testable import gqlrun
+
+/// `gqlrun run` of subscriptions and watched queries, until something ends them.
+@Suite(
+  "Live operations of gqlrun run", .enabled(if: Python.isThere, "there is no python3"),
+  .timeLimit(.minutes(2)))
+struct LiveRunTests {
+  private static let query = "query P { post(id: \"P_1\") { id likeCount } }"
+  private static let like = "mutation { likePost(id: \"P_1\") { id likeCount } }"
+  private static let retrying = """
+    version: 1
+    endpoint: { url: "${env:URL}" }
+    store: { kind: memory }
+    chain:
+      - max-retry: { max_retries: 3, backoff: { base: 1ms, max: 1ms } }
+      - cache-read
+      - fetch
+      - response-code
+      - parse
+      - cache-write
+
+    """
+
+  // MARK: Watched queries
+
+  @Test("--watch prints the result again when another process changes the cache")
+  func otherProcess() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let result = try await Program.shell(
+        """
+        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --store sqlite:c.db --watch --first 3 > lines & watch=$!
+        until [ -s lines ]; do sleep 0.01; done
+        "$GQLRUN" run '\(Self.like)' -e '\(server.url)' --store sqlite:c.db > like
+        until [ $(wc -l < lines) = 2 ]; do sleep 0.01; done
+        "$GQLRUN" run '\(Self.like)' -e '\(server.url)' --store sqlite:c.db > like
+        wait $watch; echo $?
+        """, in: folder)
+      #expect(result.output == "0\n" && result.errors == "", "\(result)")
+      let counts = try folder.text("lines").split(separator: "\n").map { line in
+        try #require(Int(line.drop { $0 != "t" }.filter(\.isNumber).dropFirst(0)))
+      }
+      #expect(counts.count == 3, "\(counts)")
+      #expect(counts.map { $0 - (counts.first ?? 0) } == [0, 1, 2])
+    }
+  }
+
+  @Test("an interrupted watch ends with 130, and its file has the results so far")
+  func interruptedWatch() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let result = try await Program.shell(
+        """
+        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --watch -v -o result.json 2> log & watch=$!
+        until grep -q '^= from' log; do sleep 0.01; done
+        kill -INT $watch; wait $watch; echo $?
+        """, in: folder)
+      #expect(result.output == "130\n", "\(result)")
+      #expect(try folder.text("log").contains("error: interrupted"))
+      #expect(try folder.text("result.json").hasPrefix(#"{"data":{"post":"#))
+      #expect(folder.partialFiles == [])
+    }
+  }
+
+  @Test("--for ends a watch; cache-only waits for data, and a watch needs a store")
+  func endsOfWatch() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      try folder.write(
+        "version: 1\nendpoint: { url: \"\(server.url)\" }\nchain: [fetch, response-code, parse]\n",
+        to: "plain.pipeline.yaml")
+      let result = try await Program.shell(
+        """
+        "$GQLRUN" run '\(Self.query)' -e '\(server.url)' --watch --for 0.2 --policy cache-only; echo $?
+        "$GQLRUN" run '\(Self.query)' --pipeline plain.pipeline.yaml --watch; echo $?
+        "$GQLRUN" run '\(Self.query)' -e http://127.0.0.1:1/ --watch; echo $?
+        "$GQLRUN" run '\(Self.like)' -e '\(server.url)' --watch; echo $?
+        "$GQLRUN" run subscription.graphql -e '\(server.url)' --watch; echo $?
+        """, in: folder)
+      #expect(result.output == "0\n65\n69\n64\n64\n", "\(result)")
+      #expect(
+        result.errors.contains("query P: waiting for data that is not in the cache: "), "\(result)")
+      #expect(result.errors.contains("store: { kind: memory }"), "\(result)")
+      #expect(
+        result.errors.contains("cannot watch the anonymous mutation: --watch is for queries\n"))
+      #expect(result.errors.contains("prints its events without it"))
+      #expect(server.requestCount == 0)
+    }
+  }
+
+  // MARK: Subscriptions
+
+  @Test("an interrupted subscription closes its connection and ends with 130")
+  func interruptedSubscription() async throws {
+    let folder = try Folder()
+    let result = try await EventServer.shell(
+      "event event hold",
+      line: """
+        "$GQLRUN" run '\(EventServer.subscription)' -e $URL > lines & run=$!
+        until_in '"value":2' lines
+        kill -INT $run; wait $run; echo $?
+        until [ -e closed ]; do sleep 0.01; done
+        """, in: folder)
+    #expect(
+      result.output == "130\n" && result.errors.hasSuffix("error: interrupted\n"), "\(result)")
+    #expect(try folder.text("lines") == EventServer.line(1) + EventServer.line(2))
+  }
+
+  @Test("-v shows connections, lost ones, retries and gaps")
+  func verbose() async throws {
+    let folder = try Folder()
+    try folder.write(Self.retrying, to: "retry.pipeline.yaml")
+    let result = try await EventServer.shell(
+      "event", "event complete",
+      line: """
+        export URL
+        "$GQLRUN" run '\(EventServer.subscription)' --pipeline retry.pipeline.yaml -v; echo $?
+        "$GQLRUN" run '\(EventServer.subscription)' --pipeline retry.pipeline.yaml 2> quiet; echo $?
+        """, in: folder)
+    #expect(
+      result.output == EventServer.line(1) + EventServer.line(2) + "0\n" + EventServer.line(3)
+        + "0\n",
+      "\(result)")
+    #expect(
+      result.errors.split(separator: "\n").count { $0.hasPrefix("* Connected to 127.0.0.1 port") }
+        == 2,
+      "\(result)")
+    #expect(result.errors.contains("↻ Counted: retry 1 of 3 in "), "\(result)")
+    #expect(result.errors.contains("the connection was lost and is open again"), "\(result)")
+    #expect(!result.errors.contains("> POST"), "\(result)")
+    #expect(try folder.text("quiet") == "")
+  }
+}
