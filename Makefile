@@ -50,11 +50,11 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 TEST_FLAGS := $(if $(CI),-Xswiftc -warnings-as-errors)
 
 # The modules without networking need yajl and SQLite; the HTTP library links zlib.
-CORE_PACKAGES := libyajl-dev libsqlite3-dev pkg-config
+CORE_PACKAGES := libyajl-dev libsqlite3-dev libpq-dev pkg-config
 PACKAGES := $(CORE_PACKAGES) zlib1g-dev
 BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
-TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1
+TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1 postgresql
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
 FIGURES_PACKAGES := python3 gcc libc6-dev
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
@@ -77,6 +77,8 @@ found() { \
   case "$$1" in \
     libyajl-dev) pkg-config --exists yajl 2>/dev/null ;; \
     libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;; \
+    libpq-dev) pkg-config --exists libpq 2>/dev/null ;; \
+    postgresql) ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;; \
     zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;; \
     yajl-tools) command -v json_verify >/dev/null ;; \
     libjq1) ldconfig -p | grep -q 'libjq[.]so[.]1' ;; \

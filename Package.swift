@@ -18,6 +18,7 @@ let requestPathSettings = settings + [.enableUpcomingFeature("NonisolatedNonsend
 let core: [Target] = [
   .target(name: "GQLRunSupport", path: "Sources/Support", swiftSettings: requestPathSettings),
   .systemLibrary(name: "CYajl", pkgConfig: "yajl", providers: [.apt(["libyajl-dev"])]),
+  .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
   .target(
     name: "GQLRunJSON", dependencies: ["CYajl"], path: "Sources/JSONStream", swiftSettings: settings
   ),
@@ -27,7 +28,7 @@ let core: [Target] = [
   .target(
     name: "GQLRunCache",
     dependencies: [
-      "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
+      "CPQ", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
     ],

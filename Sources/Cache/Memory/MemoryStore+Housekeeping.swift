@@ -26,19 +26,11 @@ extension MemoryStore {
       summary.note(
         key: table.key(at: index), removed: removed, bytes: text.count - rest.count,
         collectsChanges: reportsChanges)
-      replace(index, with: rest)
+      table.replace(at: index, with: rest)
     }
     tidy()
     activity.post(summary)
     return summary
-  }
-
-  /// Replaces the text of a record from which fields were removed.
-  func replace(_ index: Int, with rest: [UInt8]) {
-    rest.withUnsafeBufferPointer { rest in
-      table.setTimes(at: index, table.times(at: index).replacing([], in: Bytes(rest)))
-      table.replace(at: index, text: Bytes(rest))
-    }
   }
 
   /// Removes records that no root field reaches; see ``CacheStore/collectGarbage(rootsBefore:)``.
@@ -136,5 +128,15 @@ extension MemoryStore {
   /// Compacts the table if much of its memory is unused.
   func tidy() {
     if table.deadBytes > 1 << 20, table.deadBytes > table.liveBytes { table = table.compacted() }
+  }
+}
+
+extension RecordTable {
+  /// Replaces the text of a record from which fields were removed.
+  func replace(at index: Int, with rest: [UInt8]) {
+    rest.withUnsafeBufferPointer { rest in
+      setTimes(at: index, times(at: index).replacing([], in: Bytes(rest)))
+      replace(at: index, text: Bytes(rest))
+    }
   }
 }

@@ -50,11 +50,15 @@ func times(of store: CacheStore) async throws -> [ReferenceCache.Text: [String: 
       result[ReferenceCache.Text(name), default: [:]][stored] = times.time(of: text[field.key])
     }
   }
-  if let store = store.records as? MemoryStore {
-    let table = await store.table
+  func note(_ table: RecordTable) {
     for index in table.live {
       note(table.key(at: index), table.text(at: index), table.times(at: index))
     }
+  }
+  if let store = store.records as? MemoryStore {
+    note(await store.table)
+  } else if let store = store.records as? PostgresStore {
+    note(try await store.connections.read { try PostgresChange(everythingOf: $0).after })
   } else if let store = store.records as? SQLiteStore {
     let rows = try await store.recordsWithTimes()
     for (key, text, times) in rows {

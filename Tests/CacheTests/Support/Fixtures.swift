@@ -1,14 +1,18 @@
 import Foundation
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunCache
 
 /// A store of each kind, made for one test and gone after it.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-  /// In memory, in a file, and in a file with memory in front.
-  case memory, sqlite, chain
+  /// In memory, in a file, in a file with memory in front, and in PostgreSQL.
+  case memory, sqlite, chain, postgres
+
+  static let allCases: [StoreKind] =
+    [.memory, .sqlite, .chain] + (PostgresServer.isInstalled ? [.postgres] : [])
 
   var testDescription: String { rawValue }
 
@@ -28,7 +32,24 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
       let result = try await body(CacheStore(store))
       try store.close()
       return result
+    case .postgres:
+      var options = CacheStore.PostgresOptions(url: try PostgresSchema.newForTest())
+      options.collectsChanges = collectsChanges
+      let store = try await PostgresStore(options)
+      let result = try await body(CacheStore(store))
+      try store.close()
+      return result
     }
+  }
+}
+
+extension PostgresSchema {
+  /// The URL of an empty schema of the test server.
+  static func newForTest() throws -> String {
+    let server = try PostgresServer.shared.get()
+    let (name, url) = server.newSchema()
+    try PostgresConnection(server.url).run("CREATE SCHEMA \(name)")
+    return url
   }
 }
 
@@ -41,6 +62,11 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case sqliteAsItArrives
   /// Into a file with memory in front.
   case chain
+  case postgres
+
+  static let allCases: [Way] =
+    [.memory, .memoryByteByByte, .sqlite, .sqliteAsItArrives, .chain]
+    + (PostgresServer.isInstalled ? [.postgres] : [])
 
   var testDescription: String { rawValue }
 
@@ -49,12 +75,13 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case .memory, .memoryByteByByte: .memory
     case .sqlite, .sqliteAsItArrives: .sqlite
     case .chain: .chain
+    case .postgres: .postgres
     }
   }
 
   var arrival: Arrival {
     switch self {
-    case .memory, .sqlite, .chain: Arrival()
+    case .memory, .sqlite, .chain, .postgres: Arrival()
     case .memoryByteByByte, .sqliteAsItArrives: .byteByByte
     }
   }

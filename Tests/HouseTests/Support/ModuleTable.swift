@@ -60,11 +60,13 @@ struct Module {
       "GQLRunSupport", folder: "Support",
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module("CYajl"),
+    Module("CPQ"),
     Module("GQLRunLive", folder: "Live"),
     Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"]),
     Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(
-      "GQLRunCache", folder: "Cache", own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
+      "GQLRunCache", folder: "Cache",
+      own: ["CPQ", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
       packages: ["GRDB", "GRDBSQLite"],
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
@@ -123,6 +125,7 @@ struct Module {
     ("CGQLRunAllocations", ["Sources/gqlrun/Profile/"]),
     ("CGQLRunJq", ["Sources/gqlrun/Support/"]),
     ("CYajl", ["Sources/JSONStream/"]),
+    ("CPQ", ["Sources/Cache/Postgres/"]),
     ("CGQLRunZlib", ["Sources/Batch/Sinks/"]),
     ("GRDB", ["Sources/Cache/SQLite/", "Sources/Batch/"]),
     ("GRDBSQLite", ["Sources/Cache/SQLite/", "Sources/Batch/Journal/"]),

@@ -1,0 +1,72 @@
+/// A store whose transactions keep their edits in memory until they are committed.
+protocol BufferedStore: RecordStore {
+  /// Reads an operation from the stored records with the edits of a transaction, in that transaction.
+  func read(
+    _ operation: PreparedOperation, under edits: [StoreEdit], _ options: ReadOptions
+  ) async throws(CacheError) -> StoreAnswer
+  /// Applies edits, joins pages, and ends the transaction, also if an error is thrown.
+  ///
+  /// - Parameter types: The names of the types that the responses had.
+  func commit(
+    _ edits: [StoreEdit], _ pages: [Paging], _ types: [String], settling layer: OptimisticLayer?
+  ) async throws(CacheError) -> WriteSummary
+  /// Ends the transaction without changes.
+  func rollback() async
+}
+
+/// A transaction that keeps its edits in memory until it is committed.
+actor BufferedTransaction: RecordTransaction {
+  private let store: any BufferedStore
+  private var edits: [StoreEdit] = []
+  private var pages: [Paging] = []
+  private var types: [String] = []
+  private var isOpen = true
+
+  init(store: any BufferedStore) { self.store = store }
+
+  deinit {
+    guard isOpen else { return }
+    Task { [store] in await store.rollback() }
+  }
+
+  func merge(_ records: RecordBatch) -> RecordBatch? {
+    edits.append(.records(records.table))
+    if let paging = records.paging { pages.append(paging) }
+    if let shapes = records.shapes {
+      // What the names of types say of a schema stays true when the response is not kept.
+      store.activity.learn(shapes)
+      types += shapes.concreteTypes
+    }
+    return nil
+  }
+
+  func resolve(_ nulls: NullResolutionRequest) {
+    guard case .records(let table)? = edits.last else { return }
+    let segments = StagedSegments(
+      table: table, seed: store.segmentSeed, received: table.firstReceived)
+    nulls.resolution.run(StagedRecords(segments, table: table))
+  }
+
+  func remove(_ removals: [RecordRemoval]) throws(CacheError) {
+    var targets: [(key: [UInt8], field: [UInt8]?)] = []
+    for removal in removals { targets.append(try removal.target()) }
+    edits.append(.removals(targets))
+  }
+
+  func read(_ operation: PreparedOperation) async throws(CacheError) -> CacheReadResult {
+    try await store.read(operation, under: edits, ReadOptions()).result
+  }
+
+  func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
+    isOpen = false
+    defer { edits = [] }
+    return try await store.commit(edits, pages, types, settling: layer)
+  }
+
+  func rollback() async {
+    guard isOpen else { return }
+    isOpen = false
+    edits = []
+    await store.rollback()
+  }
+}

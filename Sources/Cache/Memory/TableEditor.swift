@@ -1,0 +1,157 @@
+/// Applies the edits of a transaction to a table of records: that of a memory store, or the records
+/// that a transaction of another store concerns.
+struct TableEditor {
+  private(set) var table: RecordTable
+  /// The number of the transaction, to find the least recently used records.
+  let use: UInt32
+  /// The seed of the hash that names list segments.
+  let seed: UInt64
+
+  /// The maximum number of records in a write whose changed fields are collected for watchers.
+  private static let watchedRecords = StoreActivity.changeLimit / 10
+
+  init(table: RecordTable, use: UInt32 = 0, seed: UInt64) {
+    self.table = table
+    self.use = use
+    self.seed = seed
+  }
+
+  /// Applies edits in sequence, then joins pages.
+  ///
+  /// - Parameter collects: Whether the changed fields are reported.
+  /// - Returns: The difference to the table before.
+  mutating func apply(
+    _ edits: [StoreEdit], _ pages: [Paging], collects: ChangeCollection
+  ) -> WriteSummary {
+    guard edits.count == 1, pages.isEmpty, case .records(let batch) = edits[0] else {
+      return applyInSequence(edits, pages)
+    }
+    return put(
+      batch,
+      collects: collects == .all || collects == .bounded && batch.liveCount <= Self.watchedRecords)
+  }
+
+  private mutating func put(_ batch: RecordTable, collects: Bool) -> WriteSummary {
+    var summary = WriteSummary()
+    summary.changesAreKnown = collects
+    if table.isEmpty && !collects {
+      table = batch
+      summary.newRecords = batch.liveCount - batch.segmentCount
+    } else {
+      join(batch, &summary)
+    }
+    return summary
+  }
+
+  /// Applies edits in sequence, and returns the total difference.
+  private mutating func applyInSequence(_ edits: [StoreEdit], _ pages: [Paging]) -> WriteSummary {
+    var before: [[UInt8]: [UInt8]?] = [:]
+    for edit in edits {
+      edit.forEachKey { key in
+        if Segments.isSegment(key: key) { return }
+        let key = key.array
+        if before[key] == nil { before[key] = .some(text(of: key)) }
+      }
+    }
+    for edit in edits {
+      switch edit {
+      case .records(let batch):
+        _ = put(batch, collects: false)
+      case .removals(let removals):
+        for (key, field) in removals { remove(key, field) }
+      }
+    }
+    var warnings: [String] = []
+    let received = edits.reduce(UInt32(0)) { latest, edit in
+      if case .records(let batch) = edit { return max(latest, batch.firstReceived) }
+      return latest
+    }
+    for paging in pages {
+      let segments = StagedSegments(table: table, seed: seed, received: received)
+      var join = PageJoin(paging.rules, access: StagedRecords(segments, table: table))
+      join.run(paging.keys)
+      warnings += join.warnings
+    }
+    var comparison = RecordComparison()
+    for (key, old) in before { comparison.add(key, before: old, after: text(of: key)) }
+    var summary = comparison.summary
+    summary.warnings = warnings
+    return summary
+  }
+
+  private func text(of key: [UInt8]) -> [UInt8]? {
+    key.withUnsafeBufferPointer { table.find(Bytes($0)).map { table.text(at: $0).array } }
+  }
+
+  private func remove(_ key: [UInt8], _ field: [UInt8]?) {
+    guard let index = key.withUnsafeBufferPointer({ table.find(Bytes($0)) }) else { return }
+    guard let field else { return table.remove(at: index) }
+    table.replace(at: index, with: RecordText.removing(field, from: table.text(at: index).array))
+  }
+
+  private func join(_ batch: RecordTable, _ summary: inout WriteSummary) {
+    let segments = StagedSegments(
+      table: table, seed: seed, received: batch.firstReceived)
+    // Segments first, because merging lists reads them.
+    for onlySegments in [true, false] {
+      for index in batch.live {
+        let key = batch.key(at: index)
+        guard Segments.isSegment(key: key) == onlySegments else { continue }
+        join(
+          key, batch.hash(at: index), batch.text(at: index),
+          received: batch.received(at: index), segments, &summary)
+      }
+    }
+  }
+
+  private func join(
+    _ key: Bytes, _ hash: UInt64, _ text: Bytes, received: UInt32, _ segments: StagedSegments,
+    _ summary: inout WriteSummary
+  ) {
+    let isSegment = Segments.isSegment(key: key)
+    guard let index = table.find(key, hash: hash) else {
+      table.insert(key, hash: hash, text: text, lastUse: use, received: received)
+      if isSegment { return }
+      summary.newRecords += 1
+      if summary.changesAreKnown { recordAll(key, text, &summary) }
+      return
+    }
+    table.touch(at: index, use: use)
+    // A segment's key is a hash of its content, so an existing one is equal.
+    if isSegment { return table.setReceived(at: index, received) }
+    if table.text(at: index).equals(text) {
+      table.setReceived(at: index, received)
+      summary.unchangedRecords += 1
+      return
+    }
+    var merge = Merge(access: segments)
+    var merged = ByteStack(capacity: text.count + 64)
+    var changed: [[UInt8]] = []
+    let collects = summary.changesAreKnown
+    let differs = merge.records(old: table.text(at: index), new: text, into: &merged) { field in
+      if collects { changed.append(field.array) }
+    }
+    let times = TimeMerge(received: received, granularity: 0).times(
+      old: table.text(at: index), table.times(at: index), new: text, merged: merged.all,
+      differs: differs)
+    if let times { table.setTimes(at: index, times) }
+    guard differs else {
+      summary.unchangedRecords += 1
+      return
+    }
+    table.replace(at: index, text: merged.all)
+    summary.changedRecords += 1
+    for field in changed {
+      field.withUnsafeBufferPointer { note(key, Bytes($0), &summary) }
+    }
+  }
+
+  private func recordAll(_ key: Bytes, _ text: Bytes, _ summary: inout WriteSummary) {
+    var cursor = FieldCursor(text)
+    while let field = cursor.next() { note(key, text[field.key], &summary) }
+  }
+
+  private func note(_ key: Bytes, _ field: Bytes, _ summary: inout WriteSummary) {
+    summary.changes.insert(FieldChange(key: key, quotedField: field))
+  }
+}

@@ -1,0 +1,117 @@
+/// Reads records from PostgreSQL, within one transaction.
+///
+/// Records are read in groups: the first record that is missing here brings all the records that the last group refers
+/// to, so that an operation takes about as many requests as it has levels, not records.
+struct PostgresSource: RecordSource {
+  let records: PostgresRecords
+  var failure: CacheError? { records.failure }
+
+  mutating func text(key: Bytes, depth: Int) -> Bytes? { records.text(of: key) }
+}
+
+/// Reads records from PostgreSQL with their times.
+struct TimedPostgresSource: RecordSource {
+  static var hasTimes: Bool { true }
+  let records: PostgresRecords
+  var failure: CacheError? { records.failure }
+
+  mutating func text(key: Bytes, depth: Int) -> Bytes? { records.text(of: key) }
+
+  func times(depth: Int) -> RecordTimes { records.lastTimes }
+}
+
+/// The records that a transaction has read.
+final class PostgresRecords {
+  private let connection: PostgresConnection
+  let table = RecordTable()
+  /// Keys that the database does not have.
+  private let missing = RecordTable()
+  /// Records whose references were not followed yet.
+  private var unfollowed: [Int] = []
+  private var last: Int?
+  private(set) var failure: CacheError?
+  /// How often the database was asked.
+  private(set) var requests = 0
+
+  /// The most records that are read before they are needed, in one request.
+  private static let mostAhead = 5_000
+
+  init(_ connection: PostgresConnection) { self.connection = connection }
+
+  var lastTimes: RecordTimes {
+    last.map { table.times(at: $0) } ?? RecordTimes(received: 0)
+  }
+
+  func text(of key: Bytes) -> Bytes? {
+    last = table.find(key)
+    if last == nil, failure == nil, missing.find(key) == nil {
+      do throws(PostgresError) {
+        try load(keysAhead(of: key))
+      } catch {
+        failure = PostgresStore.describe(error, "read the cache")
+      }
+      last = table.find(key)
+    }
+    return last.map { table.text(at: $0) }
+  }
+
+  /// Loads records, and their segments.
+  func loadWithSegments(_ keys: [[UInt8]]) throws(PostgresError) {
+    var wanted = keys
+    while !wanted.isEmpty {
+      let first = unfollowed.count
+      try load(wanted)
+      wanted = unfollowed[first...].flatMap { RecordLinks.segments(of: table.text(at: $0)) }
+        .filter { key in key.withUnsafeBufferPointer { isUnknown(Bytes($0)) } }
+    }
+  }
+
+  private func isUnknown(_ key: Bytes) -> Bool {
+    table.find(key) == nil && missing.find(key) == nil
+  }
+
+  /// The key, and those that the records read so far refer to.
+  private func keysAhead(of key: Bytes) -> [[UInt8]] {
+    var keys: Set<[UInt8]> = [key.array]
+    while keys.count < Self.mostAhead, let index = unfollowed.popLast() {
+      _ = RecordLinks.forEach(in: table.text(at: index)) { key in
+        if isUnknown(key) { keys.insert(key.array) }
+      }
+    }
+    return Array(keys)
+  }
+
+  private func load(_ keys: [[UInt8]]) throws(PostgresError) {
+    requests += 1
+    let rows = try connection.run(
+      "SELECT key, data, received, ages FROM gqlrun_record WHERE key = ANY($1)",
+      .byteStrings(keys))
+    for row in 0..<rows.count {
+      let index = PostgresRecords.insert(rows, row, into: table)
+      unfollowed.append(index)
+    }
+    for key in keys {
+      key.withUnsafeBufferPointer { key in
+        let hash = RecordTable.hash(Bytes(key))
+        guard table.find(Bytes(key), hash: hash) == nil,
+          missing.find(Bytes(key), hash: hash) == nil
+        else { return }
+        missing.insert(Bytes(key), hash: hash, text: .empty)
+      }
+    }
+  }
+
+  /// Inserts a row with key, text, receive time and ages. The time also is the last use, so that the records that were
+  /// received first are evicted first.
+  static func insert(_ rows: PostgresRows, _ row: Int, into table: RecordTable) -> Int {
+    let key = Bytes(rows.bytes(row, 0))
+    let received = UInt32(clamping: rows.int(row, 2))
+    let index = table.insert(
+      key, hash: RecordTable.hash(key), text: Bytes(rows.bytes(row, 1)),
+      lastUse: min(received, .max - 1),
+      received: received)
+    let ages = Array(rows.bytes(row, 3))
+    if !ages.isEmpty { table.setTimes(at: index, RecordTimes(received: received, ages: ages)) }
+    return index
+  }
+}

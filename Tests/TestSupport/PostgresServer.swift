@@ -1,0 +1,95 @@
+import Foundation
+import Synchronization
+
+/// A PostgreSQL server in a folder of its own, which ends with the test process.
+package final class PostgresServer: Sendable {
+  /// The folder of the programs, or `nil` if PostgreSQL is not installed.
+  private static let programs: String? = {
+    let base = "/usr/lib/postgresql"
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
+    return versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(base)/\($0)/bin" }
+      .first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
+  }()
+
+  /// Whether tests can use a server.
+  package static var isInstalled: Bool { programs != nil }
+
+  /// The server of this process, which the first use starts.
+  package static let shared = Result { try PostgresServer() }
+
+  private let folder: String
+  private let number = Atomic(0)
+  /// Ends the server when it is closed, also if this process is killed.
+  private let input = Pipe()
+
+  private init() throws {
+    guard let programs = Self.programs else { throw Failure("PostgreSQL is not installed") }
+    // A path of a socket has at most 107 bytes.
+    folder = "/tmp/gqlrun-pg-\(getpid())"
+    try? FileManager.default.removeItem(atPath: folder)
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    // The server refuses to run as root.
+    var prefix: [String] = []
+    if geteuid() == 0 {
+      prefix = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+      try Self.run(["chown", "postgres", folder])
+    }
+    try Self.run(
+      prefix + [
+        "\(programs)/initdb", "-D", "\(folder)/data", "-U", "test", "-A", "trust", "-E", "UTF8",
+        "--locale=C.UTF-8", "--no-sync",
+      ])
+    let server = [
+      "\(programs)/postgres", "-D", "\(folder)/data", "-k", folder, "-c", "listen_addresses=",
+      "-c", "fsync=off", "-c", "max_connections=400", "-c", "log_min_messages=panic",
+    ]
+    let stop = ["\(programs)/pg_ctl", "-s", "-D", "\(folder)/data", "-m", "immediate", "stop"]
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    // `wait` would not return: SIGCHLD is blocked in the threads that start processes.
+    process.arguments = [
+      "-c",
+      "cd /; \((prefix + server).joined(separator: " ")) </dev/null & read -r _; "
+        + "\((prefix + stop).joined(separator: " ")); rm -rf '\(folder)'",
+    ]
+    // The server must not keep open what ends it.
+    _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    process.standardInput = input
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    try Self.run([
+      "sh", "-c", "until \(programs)/pg_isready -q -h \(folder) -U test; do sleep 0.05; done",
+    ])
+  }
+
+  /// The URL of the database.
+  package var url: String { "postgresql:///postgres?host=\(folder)&user=test" }
+
+  /// The name and the URL of a schema that no other test uses; the caller creates it.
+  package func newSchema() -> (name: String, url: String) {
+    let name = "test_\(number.add(1, ordering: .relaxed).newValue)"
+    return (name, "\(url)&options=-csearch_path%3D\(name)")
+  }
+
+  @discardableResult
+  private static func run(_ command: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Failure("\(command[0]): \(text)") }
+    return text
+  }
+
+  private struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+}
