@@ -229,6 +229,7 @@ bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a P
 generated: embedded build ## Make again what is made from the sources: plugins.md, the schema of pipeline files
 	$(PROGRAM) plugins --markdown > docs/plugins.md
 	$(PROGRAM) pipeline schema > pipelines/pipeline.schema.json
+	$(PROGRAM) batch schema > pipelines/batch.schema.json
 
 # The ready-made files are embedded in the program, so that it needs no files of its own.
 .PHONY: embedded

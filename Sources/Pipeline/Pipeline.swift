@@ -31,6 +31,8 @@ public struct Pipeline: Sendable {
   /// The values of variables, files and commands in its file, and those of its URLs' queries. A
   /// runner adds them to ``Services/secrets``.
   public var secrets: [SecretString] = []
+  /// The options of the file, for checks against a schema.
+  var options: PipelineFileOptions?
   /// The options of the file before expansion, for output.
   var shown: PluginOptions?
   /// The texts of the files it was read from, for diagnostics.

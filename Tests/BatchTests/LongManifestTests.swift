@@ -18,7 +18,7 @@ struct LongManifestTests {
   private func findings(_ bytes: [UInt8]) -> [PipelineDiagnostic] {
     do {
       _ = try ManifestLoader.load(
-        bytes, file: "m.jsonl", folder: ".", registry: .builtIn,
+        bytes, path: "m.jsonl", registry: .builtIn,
         environment: PipelineFileEnvironment())
       return []
     } catch { return error.all }

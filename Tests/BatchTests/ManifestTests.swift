@@ -74,7 +74,7 @@ struct ManifestTests {
     #expect(has("11:18 B002", "did you mean `code`?"), "\(findings)")
     #expect(has("12:11 B007", "did you mean `country`?"), "\(findings)")
     #expect(has("13:5 P002", "given twice"), "\(findings)")
-    #expect(has("14:15 B001", "there is no such file"), "\(findings)")
+    #expect(has("14:15 B001", "it does not exist"), "\(findings)")
     #expect(has("18:24 B003", "did you mean `code`?"), "\(findings)")
     #expect(has("19:13 B005", "no such operation"), "\(findings)")
   }
@@ -159,9 +159,9 @@ struct ManifestTests {
   @Test(
     "a value that cannot be read is told once, not as one that is missing, too",
     arguments: [
-      ("n: abc", "found \"abc\""), ("n: \"{{nope}}\"", "nothing is called `nope`"),
+      ("n: abc", "found \"abc\""), ("n: \"{{nope}}\"", "`nope`, which does not exist"),
       ("n: 1, i: { n: abc }", "found \"abc\""), ("n: 1, l: [{ n: abc }]", "found \"abc\""),
-      ("n: 1, i: { n: \"{{nope}}\" }", "nothing is called `nope`"),
+      ("n: 1, i: { n: \"{{nope}}\" }", "`nope`, which does not exist"),
       ("n: 1, i: { m: 1 }", "requires a value of type Int!"),
     ])
   func toldOnce(variables: String, message: String) throws {
@@ -244,7 +244,7 @@ struct ManifestTests {
         """, in: location)
       let maker = TaskMaker(manifest.operations[0], state: [:])
       let settings = try #require(manifest.operations[0].source)
-      let rows = try TaskFeed.source(settings, manifest, nil, [])
+      let rows = try settings.open(manifest)
       return try maker.item(try rows?.next()) { _ in [:] }.id
     }
     let query = "query($code: ID!) { country(code: $code) { code } }"

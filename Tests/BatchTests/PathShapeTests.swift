@@ -115,7 +115,8 @@ struct PathShapeTests {
     #expect(found.count == 4, "\(found)")
     #expect(found.contains { $0.hasPrefix("3:47 B007 `tilte`") && $0.contains("`title`") })
     #expect(found.contains { $0.hasPrefix("3:54 B007 `continent.nam`") && $0.contains("`name`") })
-    #expect(found.contains { $0.hasPrefix("3:69 B007") && $0.contains("is no path") }, "\(found)")
+    #expect(
+      found.contains { $0.hasPrefix("3:69 B007") && $0.contains("is not a path") }, "\(found)")
     #expect(found.contains { $0.contains("`cod` of `key`") && $0.contains("`code`") }, "\(found)")
   }
 
@@ -137,9 +138,10 @@ struct PathShapeTests {
   @Test(
     "table names that SQLite does not take, and columns that it takes for one, are refused",
     arguments: [
-      ("table: \"\"", "it is empty"), ("table: sqlite_users", "to itself"),
+      ("table: \"\"", "it is empty"), ("table: sqlite_users", "SQLite reserves"),
       ("table: gqlrun_outputs", "its own records"), ("table: \"a\\tb\"", "control character"),
-      ("table: \"{{row.x}}\"", "nothing is called `row`"), ("key: [code, code]", "a column twice"),
+      ("table: \"{{row.x}}\"", "`row`, which does not exist"),
+      ("key: [code, code]", "a column twice"),
     ])
   func tables(_ option: String, _ message: String) throws {
     let found = try findings(

@@ -22,7 +22,11 @@ struct DocumentationTests {
     "manifest": ["build", "verify"],
     "logout": [],
     "profile": [],
-    "batch": ["run", "check", "status", "errors", "report", "diff", "merge", "prune", "trust"],
+    "batch": [
+      "run", "check", "status", "errors", "report", "diff", "merge", "prune", "trust", "new",
+      "sinks",
+      "schema",
+    ],
     "help": [],
   ]
 

@@ -1,3 +1,41 @@
+import GQLRunPipeline
+
+/// Rows of a CSV file: `csv: rows.csv`.
+struct CSVInput: RowInput {
+  static let name = "csv"
+  static let summary = "Rows of a CSV file, whose first line names the columns"
+  static let example = #"foreach: { csv: countries.csv, key: "{{row.code}}" }"#
+
+  @Option("CSV file; its first line names the columns") var csv: OptionPath
+  @Option("Separator of the cells of a CSV file") var delimiter = CSVDelimiter.comma
+
+  var path: String? { csv.path }
+
+  static func reading(_ path: String) -> (any RowInput)? {
+    guard path.hasSuffix(".csv") else { return nil }
+    var input = CSVInput()
+    input.csv = OptionPath(path)
+    return input
+  }
+
+  func columns(hasNeeds: Bool) throws -> [String]? { try source().columns.names }
+  func open(_ context: RowContext) throws -> (any RowSource)? { try source() }
+
+  private func source() throws -> CSVSource {
+    try CSVSource(ByteReader(path: csv.path), delimiter: delimiter.byte)
+  }
+}
+
+/// The separator of cells.
+enum CSVDelimiter: String, CaseIterable, ExpressibleByOption {
+  case comma = ","
+  case semicolon = ";"
+  case tab
+  case pipe = "|"
+
+  var byte: UInt8 { self == .tab ? 0x09 : rawValue.utf8.first ?? 0x2C }
+}
+
 /// Reads the rows of a CSV file; the first record has the column names.
 ///
 /// Accepts [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), LF line ends and a byte order mark.

@@ -1,4 +1,24 @@
 import GQLRunJSON
+import GQLRunPipeline
+
+/// Rows of values that another operation captured: `capture: repos`.
+struct CaptureInput: RowInput {
+  static let name = "capture"
+  static let summary = "Values that another operation captured, one row per task of that operation"
+  static let example = "needs: [repos], foreach: { capture: repos, as: repo }"
+
+  @Option("Operation whose captured values are the rows; also add it to `needs`")
+  var capture: String
+
+  var capturedOperation: String? { capture }
+
+  func open(_ context: RowContext) -> (any RowSource)? {
+    guard let journal = context.journal,
+      let index = context.manifest?.operations.firstIndex(where: { $0.id == capture })
+    else { return nil }
+    return CapturedSource(journal, operation: context.numbers[index])
+  }
+}
 
 /// Reads the values that an operation captured, one row per task.
 final class CapturedSource: RowSource {

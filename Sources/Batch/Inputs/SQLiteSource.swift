@@ -1,6 +1,39 @@
 import Foundation
 import GQLRunJSON
+import GQLRunPipeline
 import GRDB
+
+/// Rows of a query over a SQLite database: `sqlite: out.db`.
+struct SQLiteInput: RowInput {
+  static let name = "sqlite"
+  static let summary =
+    "Rows of a query over a SQLite database, also one that an earlier operation writes"
+  static let example =
+    #"foreach: { sqlite: out.db, query: "select id from repos", key: "{{row.id}}" }"#
+
+  @Option("SQLite database") var sqlite: OptionPath
+  @Option("SQL query whose result rows are the rows") var query: String
+
+  var path: String? { sqlite.path }
+  var isDatabase: Bool { true }
+
+  func columns(hasNeeds: Bool) throws -> [String]? {
+    // An earlier operation may create or change the database.
+    guard !hasNeeds else { return nil }
+    guard FileManager.default.fileExists(atPath: sqlite.path) else {
+      throw InputProblem(file: sqlite.path, line: nil, message: "there is no such file")
+    }
+    return try QuerySource.columns(path: sqlite.path, query: query)
+  }
+
+  func isReadable(hasNeeds: Bool) -> Bool {
+    !hasNeeds && FileManager.default.fileExists(atPath: sqlite.path)
+  }
+
+  func open(_ context: RowContext) throws -> (any RowSource)? {
+    try QuerySource(path: sqlite.path, query: query)
+  }
+}
 
 /// Reads the rows of a query over a SQLite file, opened read-only.
 final class QuerySource: RowSource {

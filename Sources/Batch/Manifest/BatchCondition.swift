@@ -22,7 +22,13 @@ struct BatchCondition: Sendable, CustomStringConvertible {
   var left: Operand
   var comparison: Comparison
   var right: Operand
-  var description: String
+  let description: String
+
+  /// A condition that is always true.
+  init() {
+    (left, comparison, right) = (.literal(.null), .equal, .literal(.null))
+    description = ""
+  }
 
   /// Parses a condition: two operands around a comparison operator that has a space on both sides.
   /// Returns `nil` if the text is not a condition.

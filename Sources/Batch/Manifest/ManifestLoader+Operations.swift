@@ -6,34 +6,31 @@ import GQLRunPipeline
 import GQLRunSupport
 
 extension ManifestLoader {
-  /// The parsed keys of an operation, before its document is read.
+  /// The keys of an operation, before its document is read.
   struct Draft {
-    var node: YAMLNode
-    var members: [YAMLNode.Member]
-    var options: PluginOptions
+    var settings: OperationSettings
+    var location: FileLocation
     var id: String
   }
 
   mutating func operations(
-    _ node: YAMLNode?, _ root: YAMLNode, _ schema: Schema?, _ keys: KeyRules
+    _ file: ManifestFile, _ schema: Schema?, _ keys: KeyRules
   ) -> [BatchOperation] {
-    guard let node, case .sequence(let nodes) = node.content, !nodes.isEmpty else {
+    if file.operations.isEmpty, file.$operations.isUsable {
       report(
-        .wrongValue, "a manifest needs the key `operations`, a list",
-        node?.location ?? root.location,
-        "add `operations:` with `- id: name` below it")
-      return []
+        .wrongValue, "`operations` is empty", file.$operations.location,
+        "add `- id: name` below it")
     }
-    let drafts = nodes.enumerated().compactMap { draft($1, number: $0 + 1) }
+    let drafts = file.operations.enumerated().map { draft($1, number: $0 + 1) }
     var locations: [String: FileLocation] = [:]
     var index: [String: Int] = [:]
     for (number, draft) in drafts.enumerated() {
       if let first = locations[draft.id] {
         report(
-          .duplicateKey, "the operation `\(draft.id)` is given twice", draft.node.location,
+          .duplicateKey, "the operation `\(draft.id)` is given twice", draft.location,
           "first given in line \(first.line); ids are unique")
       } else {
-        locations[draft.id] = draft.node.location
+        locations[draft.id] = draft.location
         index[draft.id] = number
       }
     }
@@ -49,69 +46,58 @@ extension ManifestLoader {
       }
     }
     // Operations refer to each other by index; a missing one would shift the indices.
-    return result.count == drafts.count && drafts.count == nodes.count ? result : []
+    return result.count == drafts.count ? result : []
   }
 
-  private mutating func draft(_ node: YAMLNode, number: Int) -> Draft? {
-    guard case .mapping(let members) = node.content else {
-      report(.wrongValue, "an operation is a mapping, not \(node.kind)", node.location)
-      return nil
-    }
-    let own = ["variables", "foreach"]
-    let id = members.first { $0.key == "id" }?.value.quotedText
-    let subject = id.map { "the operation `\($0)`" } ?? "operation \(number)"
-    let options = decoder.options(
-      YAMLNode(
-        content: .mapping(members.filter { !own.contains($0.key) }), location: node.location),
-      table: Self.operationTable, owner: .init(subject: subject, noun: "key", otherNames: own),
-      location: node.location)
-    let name = options.string(ifGiven: "id") ?? "op\(number)"
-    if !name.allSatisfy({ $0.isLetter || $0.isNumber || "_-.".contains($0) }) || name.first == "." {
+  private mutating func draft(_ given: Located<OperationSettings>, number: Int) -> Draft {
+    let id = given.id ?? "op\(number)"
+    if !id.allSatisfy({ $0.isLetter || $0.isNumber || "_-.".contains($0) }) || id.first == "." {
       report(
-        .wrongValue, "`\(name)` cannot be the id of an operation", options.location(of: "id"),
+        .wrongValue, "`\(id)` cannot be the id of an operation", given.value.$id.location,
         "letters, digits, `-`, `_` and `.`: it becomes part of file names")
     }
-    return Draft(node: node, members: members, options: options, id: name)
+    return Draft(settings: given.value, location: given.location, id: id)
   }
 
   private mutating func operation(
     _ draft: Draft, _ number: Int, _ drafts: [Draft], _ index: [String: Int], _ needs: [Int],
     _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules
   ) -> BatchOperation? {
-    let options = draft.options
+    let settings = draft.settings
     guard let template = template(draft, schema, facts, keys) else {
       checkWithoutDocument(draft, number, drafts, index, needs)
       return nil
     }
     var operation = BatchOperation(
-      index: number, id: draft.id, location: draft.node.location, template: template)
+      index: number, id: draft.id, location: draft.location, template: template)
     operation.needs = needs
-    operation.documentName = documentName(options)
-    readForeach(draft, index, &operation)
+    operation.documentName =
+      settings.query != nil
+      ? "`query`" : settings.document?.split(separator: "#", maxSplits: 1).first.map { String($0) }
+    let known = readForeach(draft, index, drafts, &operation)
     readPaths(draft, schema, facts, keys, &operation)
-    readVariables(draft, drafts, schema, &operation)
-    operation.timeout = options.duration(ifGiven: "timeout")
-    operation.policy = options.string(ifGiven: "policy").flatMap { CachePolicy(rawValue: $0) }
-    operation.expect = conditions("expect", options, roots: Self.expectRoots)
-    checkExpectations(draft, schema, operation)
-    if let name = options.string(ifGiven: "idempotency") {
+    readVariables(draft, known, schema, &operation)
+    operation.timeout = settings.timeout
+    operation.policy = settings.policy
+    operation.expect = conditions(settings.expect, "expect", roots: Self.expectRoots)
+    checkExpectations(settings, operation.shape(schema))
+    if let name = settings.idempotency {
       operation.idempotency = name
       let declared = template.definition.variables.map(\.name.value)
       if !declared.contains(name) {
         report(
           .variable, "`idempotency` names the variable `\(name)`, which is not declared",
-          options.location(of: "idempotency"),
-          hint(for: name, among: declared))
+          settings.$idempotency.location, hint(for: name, among: declared))
       }
     }
-    if let text = options.string(ifGiven: "snapshot") {
+    if let text = settings.snapshot {
       operation.snapshot = textTemplate(
-        text, options.location(of: "snapshot"), known: names(draft, operation, drafts))
+        Located(text, at: settings.$snapshot.location), known: known)
     }
     if template.type == .subscription {
       report(
         .document, "`\(draft.id)` is a subscription; batches run queries and mutations",
-        options.location(of: "document"))
+        settings.$document.location)
     }
     return operation
   }
@@ -124,22 +110,21 @@ extension ManifestLoader {
       let template = try? OperationTemplate(document: document)
     else { return }
     var operation = BatchOperation(
-      index: number, id: draft.id, location: draft.node.location, template: template)
+      index: number, id: draft.id, location: draft.location, template: template)
     operation.needs = needs
-    readForeach(draft, index, &operation)
-    let known = names(draft, operation, drafts)
+    let known = readForeach(draft, index, drafts, &operation)
     func check(_ node: YAMLNode, _ loader: inout Self) {
       switch node.content {
       case .sequence(let nodes): for node in nodes { check(node, &loader) }
       case .mapping(let members): for member in members { check(member.value, &loader) }
       case .scalar(let text, _):
-        if text.contains("{{") { _ = loader.textTemplate(text, node.location, known: known) }
+        if text.contains("{{") {
+          _ = loader.textTemplate(Located(text, at: node.location), known: known)
+        }
       }
     }
-    if let variables = draft.members.first(where: { $0.key == "variables" })?.value {
-      check(variables, &self)
-    }
-    _ = conditions("expect", draft.options, roots: Self.expectRoots)
+    for variable in draft.settings.variables.entries { check(variable.value.node, &self) }
+    _ = conditions(draft.settings.expect, "expect", roots: Self.expectRoots)
   }
 
   /// The first keys that conditions of `expect` may use.
@@ -147,20 +132,34 @@ extension ManifestLoader {
     "errors", "data", "emit", "http", "ms", "bytes", "records", "page", "attempt",
   ]
 
+  mutating func conditions(
+    _ conditions: [Located<BatchCondition>], _ name: String, roots: [String]
+  ) -> [BatchCondition] {
+    for condition in conditions {
+      for root in condition.roots where !roots.contains(root) {
+        report(
+          .path, "a condition of `\(name)` has no value `\(root)`", condition.location,
+          suggestion(for: root, in: roots).map { "did you mean `\($0)`?" }
+            ?? roots.joined(separator: ", "))
+      }
+    }
+    return conditions.map(\.value)
+  }
+
   // MARK: The document
 
   private mutating func template(
     _ draft: Draft, _ schema: Schema?, _ facts: TypeFacts?, _ keys: KeyRules
   ) -> OperationTemplate? {
-    let options = draft.options
-    var name = options.string(ifGiven: "operation")
+    let settings = draft.settings
+    var name = settings.operation
     let document: Document?
     let location: FileLocation
-    if let text = options.string(ifGiven: "query") {
-      location = options.location(of: "query")
+    if let text = settings.query {
+      location = settings.$query.location
       document = parsed(Array(text.utf8), "`query`", location, schema)
-    } else if let given = options.string(ifGiven: "document") {
-      location = options.location(of: "document")
+    } else if let given = settings.document {
+      location = settings.$document.location
       let parts = given.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
       if parts.count == 2 { name = String(parts[1]) }
       let path = FilePath.resolve(String(parts[0]), in: folder)
@@ -178,7 +177,7 @@ extension ManifestLoader {
       }
     } else {
       report(
-        .wrongValue, "the operation `\(draft.id)` has no document", draft.node.location,
+        .wrongValue, "the operation `\(draft.id)` has no document", draft.location,
         "add `document: file.graphql#Name`, or `query: …`")
       return nil
     }
@@ -190,13 +189,6 @@ extension ManifestLoader {
       report(.document, error.message, location)
       return nil
     }
-  }
-
-  /// The name of the document in messages.
-  private func documentName(_ options: PluginOptions) -> String? {
-    if options.string(ifGiven: "query") != nil { return "`query`" }
-    return options.string(ifGiven: "document")?.split(separator: "#", maxSplits: 1).first
-      .map { String($0) }
   }
 
   private mutating func parsed(
@@ -223,14 +215,13 @@ extension ManifestLoader {
     of draft: Draft, _ drafts: [Draft], _ index: [String: Int]
   ) -> [Int] {
     var needs: [Int] = []
-    for element in draft.options.values.first(where: { $0.name == "needs" })?.value.elements ?? [] {
-      guard case .string(let id) = element.content else { continue }
-      if let need = index[id] {
+    for id in draft.settings.needs {
+      if let need = index[id.value] {
         needs.append(need)
       } else {
         report(
-          .needs, "`\(draft.id)` needs `\(id)`, and there is no such operation", element.location,
-          hint(for: id, among: drafts.map(\.id)))
+          .needs, "`\(draft.id)` needs `\(id.value)`, and there is no such operation", id.location,
+          hint(for: id.value, among: drafts.map(\.id)))
       }
     }
     return needs
@@ -265,19 +256,11 @@ extension ManifestLoader {
       locations[next] = path.count
       path.append(next)
     }
-    let options = drafts[path[0]].options
     report(
       .needs,
       "these operations need each other: "
         + path.prefix(20).map { drafts[$0].id }.joined(separator: " → ")
         + (path.count > 20 ? " → … → \(drafts[path[0]].id)" : ""),
-      options.location(of: "needs"), "remove one `needs` of the circle")
-  }
-}
-
-extension OptionValue {
-  /// The elements of a list.
-  var elements: [OptionValue] {
-    if case .list(let elements) = content { elements } else { [] }
+      drafts[path[0]].settings.$needs.location, "remove one `needs` of the cycle")
   }
 }

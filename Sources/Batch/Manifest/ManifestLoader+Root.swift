@@ -1,83 +1,77 @@
-import Foundation
 import GQLRunCache
 import GQLRunLanguage
 import GQLRunPipeline
 import HTTPTypes
 
-/// The keys of a manifest except `operations` and `sinks`.
+/// The manifest without its operations and sinks.
 extension ManifestLoader {
-  mutating func manifest(
-    _ members: [YAMLNode.Member], _ root: YAMLNode, _ endpoint: String?
-  ) -> Manifest? {
-    let own = ["sinks", "operations"]
-    let options = decoder.options(
-      YAMLNode(
-        content: .mapping(members.filter { !own.contains($0.key) }), location: root.location),
-      table: Self.rootTable,
-      owner: .init(subject: "a manifest", noun: "key", otherNames: own, isRoot: true),
+  mutating func manifest(_ root: YAMLNode, _ endpoint: String?) -> Manifest? {
+    let (given, _) = decoder.section(
+      ManifestFile.self, root, owner: .init(subject: "a manifest", noun: "key", isRoot: true),
       location: root.location)
-    if let version = options.int(ifGiven: "version"), version != 1 {
-      report(
-        .wrongValue, "this program reads version 1 of manifests", options.location(of: "version"),
-        version > 1 ? "a newer gqlrun may read it" : "write `version: 1`")
-    }
-    let schema = options.string(ifGiven: "schema").flatMap {
-      self.schema($0, options.location(of: "schema"))
-    }
-    let pipeline = pipeline(options, endpoint)
+    let schema = given.schema.flatMap { self.schema($0.path, given.$schema.location) }
+    let pipeline = pipeline(given, endpoint)
     if let schema, let pipeline {
       decoder.findings += pipeline.ruleDiagnostics(against: schema).all
     }
     let name =
-      options.string(ifGiven: "name")
+      given.name
       ?? file.split(separator: "/").last.map { $0.prefix { $0 != "." } }.map { String($0) }
       ?? "batch"
     var manifest = Manifest(
       name: name, file: file, folder: folder, pipeline: pipeline ?? Pipeline(entries: []),
       schema: schema)
     if file != "stdin" { inputs.add(file, "the manifest") }
-    manifest.settings = settings(options.object(ifGiven: "run"))
-    manifest.outputLocations["journal"] = options.location(of: "run.journal")
-    manifest.rate = options.object(ifGiven: "rate_limit").map { rate($0) }
-    if let given = options.object(ifGiven: "report") {
-      manifest.report.junit = output("junit", given)
-      manifest.report.html = output("html", given)
-      manifest.report.json = output("json", given)
-      for name in ["junit", "html", "json"] {
-        manifest.outputLocations["report.\(name)"] = given.location(of: name)
-      }
-    }
-    manifest.stateFile = options.object(ifGiven: "state").flatMap { output("file", $0) }
-    manifest.outputLocations["state"] = options.location(of: "state.file")
+    manifest.settings = given.run
+    manifest.settings.journalFolder = output(given.run.$journal) ?? given.run.journal
+    manifest.rate = given.rateLimit
+    manifest.report.junit = output(given.report.$junit)
+    manifest.report.html = output(given.report.$html)
+    manifest.report.json = output(given.report.$json)
+    manifest.stateFile = given.state.flatMap { output($0.$file) }
+    manifest.outputLocations = [
+      "journal": given.run.$journal.location, "report.junit": given.report.$junit.location,
+      "report.html": given.report.$html.location, "report.json": given.report.$json.location,
+    ]
+    manifest.outputLocations["state"] = given.state?.$file.location
     manifest.thresholds = conditions(
-      "thresholds", options,
+      given.thresholds, "thresholds",
       roots: [
         "total", "done", "failed", "unknown", "skipped", "rps", "seconds", "p50_ms", "p90_ms",
         "p95_ms", "p99_ms", "max_ms", "records", "bytes",
       ])
-    manifest.operations = operations(
-      members.first { $0.key == "operations" }?.value, root, schema, manifest.pipeline.keys)
-    let given = members.first { $0.key == "sinks" }
-    manifest.sinks = sinks(given?.value, manifest.operations, schema)
+    manifest.operations = operations(given, schema, manifest.pipeline.keys)
+    manifest.sinks =
+      given.sinks.map { sinks($0, manifest.operations, schema) } ?? [
+        SinkSettings(sink: NDJSONSink(), path: "-")
+      ]
     checkStandardStreams(manifest, root.location)
-    if pipeline != nil { checkPipeline(&manifest, members) }
+    if pipeline != nil { checkPipeline(&manifest, given) }
     manifest.inputs = inputs.files
     manifest.stateNames = stateNames.union(
       manifest.operations.flatMap { $0.bookmarks.map(\.name) })
-    if !manifest.operations.isEmpty { checkOutputs(manifest, given?.keyLocation ?? root.location) }
+    if !manifest.operations.isEmpty { checkOutputs(manifest, given.$sinks.keyLocation) }
     return pipeline == nil ? nil : manifest
   }
 
   /// The resolved path of an output; reports it and returns `nil` if it is outside the manifest's
   /// folder.
-  mutating func output(_ name: String, _ options: PluginOptions) -> String? {
-    guard let path = options.string(ifGiven: name) else { return nil }
+  mutating func output(_ option: OptionProperty<String>) -> String? {
+    guard option.isUsable else { return nil }
+    return output(option.wrappedValue, option.name, option.location)
+  }
+
+  private mutating func output(_ option: OptionProperty<String?>) -> String? {
+    option.wrappedValue.flatMap { output($0, option.name, option.location) }
+  }
+
+  mutating func output(_ path: String, _ name: String, _ location: FileLocation) -> String? {
     do {
       return try OutputPath(folder: folder).resolve(path)
     } catch {
       report(
-        .output, "`\(name)` would be written outside of the manifest's folder",
-        options.location(of: name), error.reason)
+        .output, "`\(name)` would be written outside of the manifest's folder", location,
+        error.reason)
       return nil
     }
   }
@@ -103,20 +97,12 @@ extension ManifestLoader {
 
   /// The bytes of a document or schema of at most 64 MiB.
   static func contents(of path: String) throws(PipelineFileEnvironment.Failure) -> [UInt8] {
-    guard let handle = FileHandle(forReadingAtPath: path) else {
-      throw PipelineFileEnvironment.Failure(
-        FileManager.default.fileExists(atPath: path)
-          ? "it cannot be opened" : "there is no such file")
-    }
-    defer { try? handle.close() }
     let limit = 64 << 20
-    guard let data = try? handle.read(upToCount: limit + 1) else {
-      throw PipelineFileEnvironment.Failure("it is not a readable file")
-    }
-    guard data.count <= limit else {
+    let bytes = try PipelineFileEnvironment.contents(of: path, limit: limit)
+    guard bytes.count <= limit else {
       throw PipelineFileEnvironment.Failure("it is larger than 64 MiB")
     }
-    return [UInt8](data)
+    return bytes
   }
 
   /// The pipeline of manifests that name none: no cache, 3 retries, 5 minutes per operation.
@@ -133,9 +119,9 @@ extension ManifestLoader {
       - parse
     """
 
-  private mutating func pipeline(_ options: PluginOptions, _ given: String?) -> Pipeline? {
-    let url = given ?? options.string(ifGiven: "endpoint")
-    let path = options.string(ifGiven: "pipeline")
+  private mutating func pipeline(_ file: ManifestFile, _ given: String?) -> Pipeline? {
+    let url = given ?? file.endpoint
+    let path = file.pipeline?.path
     var pipeline: Pipeline
     do throws(PipelineDiagnostics) {
       var environment = environment
@@ -157,7 +143,7 @@ extension ManifestLoader {
       decoder.findings += error.errors
       return nil
     }
-    let location = options["endpoint"] == nil ? options.location : options.location(of: "endpoint")
+    let location = file.$endpoint.location
     if let url {
       do {
         pipeline.endpoint = try Endpoint(
@@ -168,24 +154,21 @@ extension ManifestLoader {
       }
     } else if path == nil, (environment.variable("GQL_URL") ?? "").isEmpty {
       report(
-        .wrongValue, "the manifest names no endpoint to send to", location,
+        .wrongValue, "the manifest has no endpoint", location,
         "add `endpoint: https://…` or `pipeline: file`, or set GQL_URL")
     }
     return pipeline
   }
 
   /// Validates the pipeline against the requirements of the manifest.
-  private mutating func checkPipeline(_ manifest: inout Manifest, _ members: [YAMLNode.Member]) {
-    func location(_ key: String) -> FileLocation {
-      members.first { $0.key == key }?.keyLocation ?? FileLocation(file: file, line: 1, column: 1)
-    }
+  private mutating func checkPipeline(_ manifest: inout Manifest, _ file: ManifestFile) {
     let pipeline = manifest.pipeline
     if manifest.rate != nil,
       let entry = pipeline.entries.first(where: { $0.traits.contains(.limitsRate) })
     {
       report(
-        .wrongValue, "requests are limited twice: here, and by `\(entry.id)` of the pipeline",
-        location("rate_limit"), "keep one: both count in the same budget")
+        .wrongValue, "the rate is limited twice: here, and by `\(entry.id)` of the pipeline",
+        file.$rateLimit.keyLocation, "remove one of them")
     }
     guard manifest.keepsInCache else { return }
     let hasWrite = pipeline.entries.contains {
@@ -193,9 +176,9 @@ extension ManifestLoader {
     }
     if pipeline.store.kind != .sqlite || !hasWrite {
       report(
-        .wrongValue, "the sink `cache` needs a pipeline that keeps results in a file",
-        location("sinks"),
-        "name a pipeline with `store: { kind: sqlite, path: cache.db }` and the step `cache-write`")
+        .wrongValue, "the sink `cache` needs a pipeline with a SQLite store",
+        file.$sinks.keyLocation,
+        "use a pipeline with `store: { kind: sqlite, path: cache.db }` and the step `cache-write`")
     }
     // A task whose records cannot be stored must not count as done.
     manifest.pipeline.store.isRequired = true

@@ -27,13 +27,28 @@ extension ManifestLoader {
       decoder.findings += composer.findings
     }
     guard let root else { return nil }
-    guard case .mapping(let members) = root.content else {
+    guard root.members != nil else {
       report(
         .wrongValue, "a manifest is a mapping, not \(root.kind)", root.location,
         "begin with `version: 1`")
       return nil
     }
-    return manifest(members, root, endpoint)
+    var result = Self.without("sinks", root)
+    guard case .mapping(var members) = result.content else { return nil }
+    for index in members.indices where members[index].key == "operations" {
+      guard case .sequence(let operations) = members[index].value.content else { continue }
+      members[index].value.content = .sequence(operations.map { Self.without("variables", $0) })
+    }
+    result.content = .mapping(members)
+    return manifest(result, endpoint)
+  }
+
+  /// The node without a key that has no value: all entries below it may be comments.
+  private static func without(_ key: String, _ node: YAMLNode) -> YAMLNode {
+    guard let members = node.members else { return node }
+    var node = node
+    node.content = .mapping(members.filter { $0.key != key || !$0.value.isNull })
+    return node
   }
 
   /// Parses JSON lines: the line with `version` has the manifest's keys, each other line an

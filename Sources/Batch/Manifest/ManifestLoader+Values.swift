@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
@@ -18,177 +17,53 @@ struct KnownNames {
   }
 
   var roots: [String: Members]
+
+  /// `{{op}}` only.
+  static let operationID = KnownNames(roots: ["op": .init([])])
 }
 
 extension ManifestLoader {
-  // MARK: foreach
+  // MARK: Rows
 
+  /// Reads `foreach`, and returns the names that templates of the operation may use.
   mutating func readForeach(
-    _ draft: Draft, _ index: [String: Int], _ operation: inout BatchOperation
-  ) {
-    guard let member = draft.members.first(where: { $0.key == "foreach" }) else { return }
-    guard case .mapping(let members) = member.value.content else {
-      report(
-        .wrongValue, "`foreach` of `\(draft.id)` is a mapping, not \(member.value.kind)",
-        member.value.location, "write `foreach: { csv: rows.csv }`")
-      return
-    }
-    let options = decoder.options(
-      YAMLNode(
-        content: .mapping(members.filter { $0.key != "inline" }.map { Self.named($0) }),
-        location: member.value.location),
-      table: Self.foreachTable,
-      owner: .init(
-        subject: "`foreach` of `\(draft.id)`", noun: "key", otherNames: ["inline"]),
-      location: member.value.location)
-    let kinds = ["csv", "jsonl", "sqlite", "inline", "stdin", "capture"]
-    let given = members.filter { kinds.contains($0.key) }
-    guard given.count == 1 else {
-      report(
-        .input,
-        "`foreach` of `\(draft.id)` names \(given.isEmpty ? "no source" : "several sources")",
-        given.dropFirst().first?.keyLocation ?? member.value.location,
-        "name one of \(kinds.joined(separator: ", "))")
-      return
-    }
-    let delimiters: [String: UInt8] = ["tab": 0x09, ";": 0x3B, "|": 0x7C]
-    let delimiter = delimiters[options.string(ifGiven: "delimiter") ?? ","] ?? 0x2C
-    var kind: InputSettings.Kind?
-    let location = options.location(of: given[0].key)
-    switch given[0].key {
-    case "csv": kind = options.string(ifGiven: "csv").map { .csv(path: $0, delimiter: delimiter) }
-    case "jsonl": kind = options.string(ifGiven: "jsonl").map { .jsonl(path: $0) }
-    case "stdin":
-      kind = options.string(ifGiven: "stdin").map {
-        $0 == "csv" ? .csv(path: nil, delimiter: delimiter) : .jsonl(path: nil)
-      }
-    case "sqlite":
-      guard let query = options.string(ifGiven: "query") else {
-        report(.input, "`sqlite` needs a `query`", location, "add `query: \"select … from …\"`")
-        return
-      }
-      kind = options.string(ifGiven: "sqlite").map { .sqlite(path: $0, query: query) }
-    case "capture":
-      guard let id = options.string(ifGiven: "capture") else { return }
-      guard let other = index[id], operation.needs.contains(other) else {
+    _ draft: Draft, _ index: [String: Int], _ drafts: [Draft], _ operation: inout BatchOperation
+  ) -> KnownNames {
+    var known = KnownNames(roots: ["op": .init([]), "state": .any])
+    if let source = draft.settings.foreach {
+      known.roots[source.rowName] = .any
+      let id = source.input.capturedOperation
+      let captured = id.flatMap { index[$0] }
+      if let id, captured.map({ operation.needs.contains($0) }) != true {
         report(
-          .needs, "`foreach` takes what `\(id)` captured, and `\(draft.id)` does not need it",
-          location, "add `needs: [\(id)]`")
-        return
-      }
-      kind = .captured(other)
-    default: kind = inline(given[0].value)
-    }
-    guard let kind else { return }
-    operation.source = InputSettings(
-      kind: kind, rowName: options.string(ifGiven: "as") ?? "row",
-      empty: options.choice(ifGiven: "empty") ?? .omit)
-    if let text = options.string(ifGiven: "key") {
-      operation.key = textTemplate(
-        text, options.location(of: "key"), known: rowNames(operation, location))
-    } else {
-      _ = rowNames(operation, location)
-    }
-  }
-
-  /// `empty: null` means the word "null", not a missing value.
-  private static func named(_ member: YAMLNode.Member) -> YAMLNode.Member {
-    guard member.key == "empty", member.value.quotedText == "null" else { return member }
-    var member = member
-    member.value.content = .scalar("null", isPlain: false)
-    return member
-  }
-
-  private mutating func inline(_ node: YAMLNode) -> InputSettings.Kind? {
-    guard case .sequence(let nodes) = node.content else {
-      report(
-        .input, "`inline` is a list of rows, not \(node.kind)", node.location,
-        "write `inline: [{ code: DE }]`")
-      return nil
-    }
-    return .inline(
-      nodes.map { node in
-        let value = json(node)
-        return value.objectValue ?? ["value": value]
-      })
-  }
-
-  /// Converts a node to JSON; plain scalars get their JSON types.
-  private func json(_ node: YAMLNode) -> JSONValue {
-    switch node.content {
-    case .scalar(let text, let isPlain):
-      return TypedText.value(ofScalar: text, isPlain: isPlain)
-    case .sequence(let nodes): return .array(nodes.map { json($0) })
-    case .mapping(let members):
-      var object = JSONObject()
-      for member in members { object[member.key] = json(member.value) }
-      return .object(object)
-    }
-  }
-
-  /// The template names of the operation's rows, with the columns if they are known before reading
-  /// rows. Reports unusable inputs.
-  private mutating func rowNames(
-    _ operation: BatchOperation, _ location: FileLocation
-  ) -> KnownNames {
-    guard let source = operation.source else { return KnownNames(roots: [:]) }
-    var columns: [String]?
-    do {
-      switch source.kind {
-      case .csv(let path?, let delimiter):
-        columns = try CSVSource(ByteReader(path: path), delimiter: delimiter).columns.names
-      case .jsonl(let path?): _ = try ByteReader(path: path)
-      case .sqlite(let path, let query):
-        // An earlier operation may create the database.
-        if FileManager.default.fileExists(atPath: path) {
-          columns = try QuerySource.columns(path: path, query: query)
-        } else if operation.needs.isEmpty {
-          throw InputProblem(file: path, line: nil, message: "there is no such file")
+          .needs, "the rows are captured by `\(id)`, which `\(draft.id)` does not need",
+          source.location, "add `needs: [\(id)]`")
+      } else {
+        operation.source = source
+        do {
+          let columns = try source.input.columns(hasNeeds: !operation.needs.isEmpty)
+          known.roots[source.rowName] = .init(columns)
+        } catch {
+          report(.input, "\(error)", source.location)
         }
-      case .inline(let rows): columns = rows.flatMap { Array($0.keys) }
-      case .captured, .csv(nil, _), .jsonl(nil): break
-      }
-    } catch {
-      if !(error is InputProblem && operation.needs.count > 0 && isMissing(source)) {
-        report(.input, "\(error)", location)
+        operation.key = source.shared.key.flatMap { textTemplate($0, known: known) }
       }
     }
-    return KnownNames(
-      roots: [source.rowName: .init(columns), "op": .init([]), "state": .any])
-  }
-
-  private func isMissing(_ source: InputSettings) -> Bool {
-    if case .sqlite = source.kind { return true }
-    return false
-  }
-
-  // MARK: Templates
-
-  mutating func names(
-    _ draft: Draft, _ operation: BatchOperation, _ drafts: [Draft]
-  ) -> KnownNames {
-    var known = KnownNames(roots: ["op": .init([]), "key": .init([]), "state": .any])
-    if let source = operation.source {
-      switch source.kind {
-      case .csv(let path?, let delimiter):
-        let columns = (try? CSVSource(ByteReader(path: path), delimiter: delimiter))?.columns.names
-        known.roots[source.rowName] = .init(columns)
-      case .inline(let rows): known.roots[source.rowName] = .init(rows.flatMap { Array($0.keys) })
-      default: known.roots[source.rowName] = .any
-      }
-    }
+    known.roots["key"] = .init([])
     for need in operation.needs {
-      let other = drafts[need]
-      known.roots[other.id] = .init(other.options.stringMap("capture").map(\.name))
+      known.roots[drafts[need].id] = .init(drafts[need].settings.capture.entries.map(\.name))
     }
     return known
   }
 
+  // MARK: Templates
+
   mutating func textTemplate(
-    _ text: String, _ location: FileLocation, known: KnownNames
+    _ text: Located<String>, known: KnownNames
   ) -> TextTemplate? {
+    let location = text.location
     do throws(TextTemplate.Malformed) {
-      let template = try TextTemplate(text)
+      let template = try TextTemplate(text.value)
       for reference in template.references {
         check(reference, location, known)
         if reference.root == "state", let name = reference.path.first { stateNames.insert(name) }
@@ -204,7 +79,8 @@ extension ManifestLoader {
   {
     guard let members = known.roots[reference.root] else {
       report(
-        .template, "nothing is called `\(reference.root)` in `{{\(reference)}}`", location,
+        .template, "`{{\(reference)}}` refers to `\(reference.root)`, which does not exist",
+        location,
         hint(for: reference.root, among: known.roots.keys.sorted()))
       return
     }
@@ -219,45 +95,36 @@ extension ManifestLoader {
   // MARK: Variables
 
   mutating func readVariables(
-    _ draft: Draft, _ drafts: [Draft], _ schema: Schema?, _ operation: inout BatchOperation
+    _ draft: Draft, _ known: KnownNames, _ schema: Schema?, _ operation: inout BatchOperation
   ) {
-    guard let member = draft.members.first(where: { $0.key == "variables" }) else {
-      checkRequired(operation, draft.node.location)
-      return
-    }
-    guard case .mapping(let members) = member.value.content else {
-      if !member.value.isNull {
-        report(
-          .wrongValue, "`variables` of `\(draft.id)` is a mapping, not \(member.value.kind)",
-          member.value.location)
-      }
-      return
-    }
+    let given = draft.settings.variables.entries
+    let location = draft.settings.$variables.keyLocation
     let declared = operation.template.definition.variables
-    let known = names(draft, operation, drafts)
     let types = TypedText(reader: operation.template.reader, schema: schema)
-    for member in members {
-      guard let variable = declared.first(where: { $0.name.value == member.key }) else {
+    for entry in given {
+      guard let variable = declared.first(where: { $0.name.value == entry.name }) else {
         report(
-          .variable, "`\(draft.id)` declares no variable `\(member.key)`", member.keyLocation,
+          .variable, "`\(draft.id)` declares no variable `\(entry.name)`",
+          entry.nameLocation ?? location,
           declared.isEmpty
-            ? "it declares none" : hint(for: member.key, among: declared.map(\.name.value)))
+            ? "it declares none" : hint(for: entry.name, among: declared.map(\.name.value)))
         continue
       }
       let problems = decoder.findings.count
-      let template = value(member.value, variable.type, types, known, member.key)
+      let template = value(entry.value.node, variable.type, types, known, entry.name)
       // An incomplete value would only cause further errors.
       if let template, decoder.findings.count == problems {
-        operation.variables.append((member.key, template))
+        operation.variables.append((entry.name, template))
       }
     }
+    guard draft.settings.$variables.isUsable else { return }
     // Unreadable values are already reported, and must not be reported as missing.
-    checkRequired(operation, member.keyLocation, given: members.map(\.key))
-    checkConstants(operation, member.keyLocation)
+    checkRequired(operation, location, given: given.map(\.name))
+    if !given.isEmpty { checkConstants(operation, location) }
   }
 
   private mutating func checkRequired(
-    _ operation: BatchOperation, _ location: FileLocation, given: [String] = []
+    _ operation: BatchOperation, _ location: FileLocation, given: [String]
   ) {
     let given = Set(given + paging(operation))
     for variable in operation.template.definition.variables {
@@ -323,9 +190,11 @@ extension ManifestLoader {
       }
       return .constant(.object(object))
     case .scalar(let text, let isPlain):
-      guard let text = expanded(text, node, name) else { return nil }
+      guard let text = text.contains("${") ? decoder.text(node, label: "`\(name)`") : text
+      else { return nil }
       if text.contains("{{") {
-        guard let template = textTemplate(text, node.location, known: known) else { return nil }
+        let template = textTemplate(Located(text, at: node.location), known: known)
+        guard let template else { return nil }
         return template.whole.map { .reference($0, type) } ?? .text(template, type)
       }
       do {
@@ -335,16 +204,5 @@ extension ManifestLoader {
         return nil
       }
     }
-  }
-
-  /// Expands `${env:NAME}` and the like, as in pipeline files.
-  private mutating func expanded(_ text: String, _ node: YAMLNode, _ name: String) -> String? {
-    guard text.contains("${") else { return text }
-    let member = YAMLNode.Member(key: name, keyLocation: node.location, value: node)
-    return decoder.options(
-      YAMLNode(content: .mapping([member]), location: node.location),
-      table: [OptionDescription(name, .string, "A variable")],
-      owner: .init(subject: "the variables", noun: "variable"), location: node.location
-    ).string(ifGiven: name)
   }
 }

@@ -69,11 +69,11 @@ public struct ManifestLoader {
       bytes(of: path), path: path, registry: registry, environment: environment, endpoint: endpoint)
   }
 
-  /// Loads a manifest from the bytes that ``bytes(of:)`` returned for `path`.
+  /// Loads a manifest from its bytes; see ``bytes(of:)``.
   ///
   /// - Parameters:
   ///   - bytes: The text of the manifest.
-  ///   - path: The path of the manifest; `-` for standard input.
+  ///   - path: The path of the manifest, whose folder paths are relative to; `-` for standard input.
   ///   - registry: The plugins that the pipeline may use.
   ///   - environment: The environment variables and files that the manifest may use.
   ///   - endpoint: Overrides the endpoint of the manifest and of the pipeline.
@@ -82,55 +82,10 @@ public struct ManifestLoader {
     _ bytes: [UInt8], path: String, registry: PluginRegistry,
     environment: PipelineFileEnvironment, endpoint: String? = nil
   ) throws(PipelineDiagnostics) -> Loaded {
-    try load(
-      bytes, file: path == "-" ? "stdin" : path,
-      folder: path == "-" ? "." : FilePath.folder(of: path),
-      registry: registry, environment: environment, endpoint: endpoint)
-  }
-
-  /// The bytes of the manifest at `path`; `-` reads standard input.
-  ///
-  /// - Throws: A diagnostic if the file cannot be read.
-  public static func bytes(of path: String) throws(PipelineDiagnostics) -> [UInt8] {
-    let isInput = path == "-"
-    let file = isInput ? "stdin" : path
-    do {
-      guard
-        let handle = isInput
-          ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-      else {
-        throw PipelineFileEnvironment.Failure(
-          FileManager.default.fileExists(atPath: path)
-            ? "it cannot be opened" : "there is no such file")
-      }
-      return [UInt8](try handle.read(upToCount: largestLines + 1) ?? Data())
-    } catch {
-      let reason = (error as? PipelineFileEnvironment.Failure)?.reason ?? "it is not a file"
-      throw PipelineDiagnostics(
-        [
-          PipelineDiagnostic(
-            .unreadable, "the manifest cannot be read",
-            at: FileLocation(file: file, line: 1, column: 1), hint: reason)
-        ], source: SourceText(file: file, lines: []))
-    }
-  }
-
-  /// Loads a manifest from its bytes.
-  ///
-  /// - Parameters:
-  ///   - bytes: The text of the manifest.
-  ///   - file: The name of the manifest in diagnostics.
-  ///   - folder: The folder that paths in the manifest are relative to.
-  ///   - registry: The plugins that the pipeline may use.
-  ///   - environment: The environment variables and files that the manifest may use.
-  ///   - endpoint: Overrides the endpoint of the manifest and of the pipeline.
-  /// - Throws: All errors and warnings of the manifest if it has at least one error.
-  public static func load(
-    _ bytes: [UInt8], file: String, folder: String, registry: PluginRegistry,
-    environment: PipelineFileEnvironment, endpoint: String? = nil
-  ) throws(PipelineDiagnostics) -> Loaded {
+    let file = path == "-" ? "stdin" : path
     var loader = ManifestLoader(
-      file: file, folder: folder, registry: registry, environment: environment)
+      file: file, folder: path == "-" ? "." : FilePath.folder(of: path), registry: registry,
+      environment: environment)
     let manifest = loader.manifest(bytes, endpoint: endpoint)
     loader.source.secrets = loader.decoder.secretLocations
     let found = PipelineDiagnostics(loader.decoder.findings, source: loader.source)
@@ -139,6 +94,28 @@ public struct ManifestLoader {
     manifest.pipeline.programs = loader.decoder.programs + manifest.pipeline.programs
     manifest.pipeline.files = [(file, bytes)] + manifest.pipeline.files
     return Loaded(manifest: manifest, warnings: found)
+  }
+
+  /// The bytes of the manifest at `path`; `-` reads standard input.
+  ///
+  /// - Throws: A diagnostic if the file cannot be read.
+  public static func bytes(of path: String) throws(PipelineDiagnostics) -> [UInt8] {
+    do throws(PipelineFileEnvironment.Failure) {
+      guard path == "-" else {
+        return try PipelineFileEnvironment.contents(of: path, limit: largestLines)
+      }
+      guard let data = try? FileHandle.standardInput.read(upToCount: largestLines + 1) else {
+        throw PipelineFileEnvironment.Failure("standard input cannot be read")
+      }
+      return [UInt8](data)
+    } catch {
+      let location = FileLocation(file: path == "-" ? "stdin" : path, line: 1, column: 1)
+      throw PipelineDiagnostics(
+        [
+          PipelineDiagnostic(
+            .unreadable, "the manifest cannot be read", at: location, hint: error.reason)
+        ], source: SourceText(file: location.file, lines: []))
+    }
   }
 
   /// The hint for an unknown name: the most similar known name, or the first twelve known names.

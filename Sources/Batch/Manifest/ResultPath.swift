@@ -13,6 +13,12 @@ struct ResultPath: Sendable, Hashable, CustomStringConvertible {
   var steps: [Step]
   var description: String
 
+  /// The path of the data itself.
+  init() {
+    steps = []
+    description = ""
+  }
+
   init?(_ text: String) {
     description = text
     steps = []

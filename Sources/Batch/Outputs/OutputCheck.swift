@@ -93,7 +93,7 @@ struct OutputCheck {
     var seen: Set<Int> = []
     while let need = open.popLast() {
       guard seen.insert(need).inserted else { continue }
-      if plan.formats[need].contains(where: { $0.entry.map { entries.contains($0) } ?? false }) {
+      if plan.formats[need].contains(where: { entries.contains($0.entry) }) {
         return true
       }
       open += manifest.operations[need].needs
@@ -147,14 +147,12 @@ struct OutputCheck {
   private func inputs() -> [(file: InputFile, reader: Int?)] {
     var inputs: [(InputFile, Int?)] = manifest.inputs.map { ($0, nil) }
     for operation in manifest.operations {
-      let role = "the rows of `\(operation.id)`"
-      switch operation.source?.kind {
-      case .csv(let path?, _), .jsonl(let path?):
-        inputs.append((InputFile(path: path, role: role), nil))
-      case .sqlite(let path, _):
-        inputs.append((InputFile(path: path, role: role), operation.index))
-      default: break
-      }
+      guard let input = operation.source?.input, let path = input.path else { continue }
+      inputs.append(
+        (
+          InputFile(path: path, role: "the rows of `\(operation.id)`"),
+          input.isDatabase ? operation.index : nil
+        ))
     }
     if manifest.pipeline.store.kind == .sqlite {
       inputs.append(

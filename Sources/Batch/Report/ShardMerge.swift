@@ -137,7 +137,8 @@ public struct ShardMerge {
     files parts: [Part], into entry: SinkPlan.Entry, base: OutputPath
   ) throws -> SinkPosition {
     // Gzip members are copied unchanged.
-    let format = entry.format == .gzip ? FileSink.Format.lines : entry.format
+    var format = entry.format
+    format.isCompressed = false
     let output = try FileSink(path: entry.path, format: format, recorded: nil, base: base)
     do {
       for part in parts {
@@ -162,22 +163,14 @@ public struct ShardMerge {
       throw JournalError("the output \(part.path) of a shard cannot be read")
     }
     defer { try? input.close() }
-    var skip = 0
-    var cut = 0
-    switch part.format {
-    // The merged file has a header and brackets of its own.
-    case .csv(let header): skip = header.utf8.count
-    case .json:
-      skip = 1
-      cut = 3
-    case .lines, .gzip: break
-    }
-    var left = Int(try input.seekToEnd()) - cut - skip
+    // The merged file has a header and a footer of its own.
+    let skip = part.format.header.count
+    var left = Int(try input.seekToEnd()) - part.format.footer.count - skip
     guard left > 0 else { return }
     try input.seek(toOffset: UInt64(skip))
-    // The merged file omits the comma before its first element.
-    var prefix: [UInt8] = part.format == .json ? [0x2C] : []
-    var count = part.format == .json ? max(records, 1) : records
+    // The merged file omits the separator before its first record.
+    var prefix = part.format.separator
+    var count = prefix.isEmpty ? records : max(records, 1)
     while left > 0, let data = try input.read(upToCount: min(left, 1 << 20)), !data.isEmpty {
       try output.append(prefix + data, records: count)
       (prefix, count) = ([], 0)

@@ -75,7 +75,7 @@ public struct DryRun: Sendable {
           if settings.readsStandardInput {
             entry.tasks = nil
           } else {
-            let rows = try TaskFeed.source(settings, manifest, nil, [])
+            let rows = try settings.open(manifest)
             while let row = try rows?.next() { try take(row) }
           }
         } else if operation.needs.isEmpty {

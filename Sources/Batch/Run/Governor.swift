@@ -88,7 +88,8 @@ final class Governor: Sendable {
       while let budget, !isStopped {
         let now = clock.now()
         switch budget.admit(
-          label, rate, reserve: .share(limits?.reserve ?? 0), now: now, until: .seconds(.max / 2))
+          label, rate, reserve: .share(limits?.reserve.fraction ?? 0), now: now,
+          until: .seconds(.max / 2))
         {
         case .granted(let delay, let cost):
           pass.cost = cost

@@ -33,13 +33,13 @@ actor RowCheck {
         index += 1
         continue
       }
-      guard isReadable(operation, settings) else {
+      guard settings.input.isReadable(hasNeeds: !operation.needs.isEmpty) else {
         isExact = false
         index += 1
         continue
       }
       do {
-        let rows = try source ?? TaskFeed.source(settings, manifest, nil, [])
+        let rows = try source ?? settings.open(manifest)
         source = rows
         for _ in 0..<500 {
           guard problems.count < Self.mostProblems else { break }
@@ -70,27 +70,8 @@ actor RowCheck {
       let scope = try makers[operation.index].scope(row)
       _ = try makers[operation.index].variables(in: scope)
     } catch {
-      problems.append("\(Self.name(settings, manifest)):\(row.number): `\(operation.id)`: \(error)")
-    }
-  }
-
-  private static func name(_ settings: InputSettings, _ manifest: Manifest) -> String {
-    switch settings.kind {
-    case .csv(let path?, _), .jsonl(let path?), .sqlite(let path, _): path
-    case .inline: "\(manifest.file): inline row"
-    default: manifest.file
-    }
-  }
-
-  private func isReadable(_ operation: BatchOperation, _ settings: InputSettings) -> Bool {
-    switch settings.kind {
-    case .csv(nil, _), .jsonl(nil), .captured: false
-    // An operation that has not run yet creates the database.
-    case .sqlite(let path, _):
-      operation.needs.isEmpty && FileManager.default.fileExists(atPath: path)
-    case .csv(let path?, _), .jsonl(let path?):
-      operation.needs.isEmpty || FileManager.default.fileExists(atPath: path)
-    case .inline: true
+      problems.append(
+        "\(settings.input.label(in: manifest)):\(row.number): `\(operation.id)`: \(error)")
     }
   }
 }

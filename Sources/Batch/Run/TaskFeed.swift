@@ -208,7 +208,7 @@ final class TaskFeed: Sendable {
     }
     if state.operations[position].source == nil, let settings = manifest.operations[position].source
     {
-      state.operations[position].source = try Self.source(settings, manifest, journal, numbers)
+      state.operations[position].source = try settings.open(manifest, journal, numbers)
     }
     guard let row = try state.operations[position].source?.next() else {
       state.operations[position].source = nil
@@ -343,23 +343,5 @@ final class TaskFeed: Sendable {
       return state.waiters
     }
     for continuation in waiting { continuation.resume() }
-  }
-
-  static func source(
-    _ settings: InputSettings, _ manifest: Manifest, _ journal: Journal?, _ numbers: [Int]
-  ) throws -> (any RowSource)? {
-    switch settings.kind {
-    case .csv(let path, let delimiter):
-      return try CSVSource(
-        path.map { try ByteReader(path: $0) } ?? ByteReader(standardInput: ()),
-        delimiter: delimiter)
-    case .jsonl(let path):
-      return JSONLinesSource(
-        try path.map { try ByteReader(path: $0) } ?? ByteReader(standardInput: ()))
-    case .sqlite(let path, let query): return try QuerySource(path: path, query: query)
-    case .inline(let rows): return InlineSource(rows)
-    case .captured(let other):
-      return journal.map { CapturedSource($0, operation: numbers[other]) }
-    }
   }
 }

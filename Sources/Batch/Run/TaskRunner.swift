@@ -171,12 +171,12 @@ struct TaskRunner: Sendable {
     var outcome = Outcome(update: update, operation: item.operation)
     let isFailure = update.state == .failed || update.state == .unknown
     let uses = plan.formats[item.operation]
-    if uses.contains(where: { if case .results = $0.format.kind { true } else { false } }) {
+    if uses.contains(where: \.format.writesResults) {
       outcome.line = ResultLine.head(
         item, operation, page, update, records: records, isFailure: isFailure)
     }
-    guard uses.contains(where: { $0.entry != nil }) else {
-      outcome.pieces = uses.map { _ in [] }
+    guard !uses.isEmpty else {
+      outcome.pieces = []
       return outcome
     }
     // Only results describe a failure; its records would be repeated by the next attempt.
@@ -184,8 +184,7 @@ struct TaskRunner: Sendable {
     do {
       let pieces: [[SinkPiece]] = try uses.map { use in
         var pieces: [SinkPiece] = []
-        let isResults = if case .results = use.format.kind { true } else { false }
-        guard use.entry != nil, isResults || !isFailure else { return pieces }
+        guard use.format.writesResults || !isFailure else { return pieces }
         // Large data is only checked here for records that the sink refuses; the sink extracts
         // them.
         guard isSmall || use.format.mayRefuse else { return pieces }

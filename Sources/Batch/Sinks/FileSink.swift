@@ -7,17 +7,10 @@ import GQLRunSupport
 /// The file is named `NAME.part` during the run, and renamed when the run has finished. Bytes after
 /// the recorded position were never acknowledged; reopening the file truncates them.
 final class FileSink {
-  enum Format: Sendable, Equatable {
-    case lines
-    case gzip
-    case csv(header: String)
-    case json
-  }
-
   let path: String
   /// The name in the journal: relative to the manifest's folder.
   private let name: String
-  private let format: Format
+  private let format: FileFormat
   private var partPath: String { path + ".part" }
   private var descriptor: Int32 = -1
   private var held: [UInt8] = []
@@ -34,15 +27,15 @@ final class FileSink {
   /// - Parameter recorded: The position recorded in the journal; `nil` creates a new file.
   /// - Throws: ``StoppedByStorage`` if the file cannot be opened or differs from what the journal
   ///   recorded.
-  init(path: String, format: Format, recorded: SinkPosition?, base: OutputPath) throws {
+  init(path: String, format: FileFormat, recorded: SinkPosition?, base: OutputPath) throws {
     self.path = path
     self.format = format
     name = base.relative(path)
     isStandardOutput = path == "-"
-    if format == .gzip { compressor = GzipWriter() }
+    if format.isCompressed { compressor = GzipWriter() }
     guard !isStandardOutput else {
       descriptor = 1
-      escaper = isatty(1) == 1 && format != .gzip ? TerminalEscaper() : nil
+      escaper = isatty(1) == 1 && !format.isCompressed ? TerminalEscaper() : nil
       try continueStandardOutput(recorded)
       return
     }
@@ -57,11 +50,7 @@ final class FileSink {
       guard descriptor >= 0 else { throw Errno.last("cannot make \(partPath)") }
       try lock(partPath)
       guard ftruncate(descriptor, 0) == 0 else { throw Errno.last("cannot begin \(partPath)") }
-      switch format {
-      case .csv(let header): try write(Array(header.utf8))
-      case .json: try write(Array("[".utf8))
-      default: break
-      }
+      if !format.header.isEmpty { try write(format.header) }
     }
   }
 
@@ -204,12 +193,8 @@ final class FileSink {
 
   func append(_ bytes: [UInt8], records count: Int) throws {
     isDirty = true
-    if format == .json, records == 0, count > 0 {
-      // The first element has no comma before it.
-      try write(Array(bytes.dropFirst()))
-    } else {
-      try write(bytes)
-    }
+    let isFirst = records == 0 && count > 0
+    try write(isFirst ? Array(bytes.dropFirst(format.separator.count)) : bytes)
     records += count
   }
 
@@ -280,9 +265,9 @@ final class FileSink {
   func finish(isComplete: Bool) throws {
     guard !isStandardOutput else { return }
     defer { abandon() }
-    if format == .json {
+    if !format.footer.isEmpty {
       let (end, sum) = (position, checksum)
-      held += Array("\n]\n".utf8)
+      held += format.footer
       try flush()
       (position, checksum) = (end, sum)
     }

@@ -1,5 +1,4 @@
 import GQLRunCache
-import GQLRunJSON
 import GQLRunPipeline
 
 /// Which sinks write the results of which operations, and in which format.
@@ -9,7 +8,7 @@ struct SinkPlan: Sendable {
     /// The index of the first sink of the manifest that writes it.
     var sink: Int
     var path: String
-    var format = FileSink.Format.lines
+    var format: FileFormat
     var isTable = false
     var table = ""
     var columns: [String] = []
@@ -18,16 +17,17 @@ struct SinkPlan: Sendable {
     var takes: [String: String] = [:]
   }
 
+  /// How an operation writes to an entry.
   struct Use: Sendable {
-    var format: SinkFormat
-    /// The index in `entries`; `nil` for the cache, which the pipeline writes.
-    var entry: Int?
+    var format: any ResultFormat
+    /// The index in `entries`.
+    var entry: Int
   }
 
   var entries: [Entry] = []
   /// The ids of the operations whose results are stored in the cache.
   var cached: [String] = []
-  /// For each operation, its use of each sink.
+  /// For each operation, its uses of entries, in the order of the sinks.
   var formats: [[Use]] = []
 
   /// - Parameter suffix: Inserted before the extension, for the files of a shard.
@@ -35,39 +35,17 @@ struct SinkPlan: Sendable {
     var locations: [String: Int] = [:]
     for operation in manifest.operations {
       var uses: [Use] = []
-      for (number, sink) in manifest.sinks.enumerated() {
-        guard sink.takes(operation.id), sink.kind != .cache else {
-          uses.append(Use(format: SinkFormat(kind: .nothing, emit: nil), entry: nil))
-          if sink.kind == .cache, sink.takes(operation.id) { cached.append(operation.id) }
+      for (number, settings) in manifest.sinks.enumerated() where settings.takes(operation.id) {
+        var path = try TextTemplate.filled(settings.path, operation.id)
+        if path != "-" { path = Self.path(path, suffix) }
+        guard let output = try settings.sink.output(of: operation, at: path) else {
+          cached.append(operation.id)
           continue
         }
-        var path = try TextTemplate.filled(sink.path, operation.id)
-        if path != "-" { path = Self.path(path, suffix) }
-        var entry = Entry(sink: number, path: path)
-        let kind: SinkFormat.Kind
-        switch sink.kind {
-        case .ndjson(let isCompressed, let lines):
-          entry.format = isCompressed ? .gzip : .lines
-          let areRecords = lines == .records || lines == .auto && operation.emit != nil
-          kind = areRecords ? .records : .results
-        case .csv(let columns):
-          let names = columns.isEmpty ? operation.columns : columns
-          entry.format = .csv(
-            header: String(decoding: CSVText.line(names.map { .string($0) }), as: UTF8.self))
-          kind = .csv(SinkFormat.paths(names))
-        case .json:
-          entry.format = .json
-          kind = .elements
-        case .sqlite(let table, let key):
-          entry.isTable = true
-          entry.table = try TextTemplate.filled(table, operation.id)
-          entry.columns = operation.columns + key.filter { !operation.columns.contains($0) }
-          entry.key = key
-          kind = .rows(
-            SinkFormat.paths(entry.columns),
-            key: key.compactMap { entry.columns.firstIndex(of: $0) })
-        case .cache: kind = .nothing
-        }
+        let entry = Entry(
+          sink: number, path: path, format: output.format, isTable: output.table != nil,
+          table: output.table?.name ?? "", columns: output.table?.columns ?? [],
+          key: output.table?.key ?? [])
         let name = "\(entry.path)\u{0}\(entry.table)"
         let location = locations[name] ?? entries.count
         if location < entries.count,
@@ -83,12 +61,8 @@ struct SinkPlan: Sendable {
           entries.append(entry)
         }
         let before = entries[location].takes[operation.id].map { $0 + ", " } ?? ""
-        entries[location].takes[operation.id] = before + kind.shown(operation.emit)
-        var format = SinkFormat(kind: kind, emit: operation.emit)
-        if case .csv(let columns) = sink.kind, !columns.isEmpty {
-          format.usage = ColumnUsage(columns)
-        }
-        uses.append(Use(format: format, entry: location))
+        entries[location].takes[operation.id] = before + output.records.shown(operation.emit)
+        uses.append(Use(format: output.records, entry: location))
       }
       formats.append(uses)
     }
@@ -105,7 +79,7 @@ struct SinkPlan: Sendable {
 
   /// Whether any sink needs the data of an operation.
   func takesData(_ operation: Int) -> Bool {
-    formats[operation].contains { $0.entry != nil }
+    !formats[operation].isEmpty
   }
 }
 
@@ -137,13 +111,11 @@ extension SinkPlan {
   func warnings(_ manifest: Manifest) -> [String] {
     manifest.operations.flatMap { operation in
       formats[operation.index].compactMap { use in
-        guard let missing = use.format.usage?.missing, !missing.isEmpty, let entry = use.entry
-        else {
-          return nil
-        }
+        let missing = use.format.missingColumns
+        guard !missing.isEmpty else { return nil }
         return
           "no record of `\(operation.id)` had \(missing.map { "`\($0)`" }.joined(separator: ", ")): "
-          + "the column\(missing.count == 1 ? " is" : "s are") empty in \(entries[entry].path)"
+          + "the column\(missing.count == 1 ? " is" : "s are") empty in \(entries[use.entry].path)"
       }
     }
   }
@@ -152,7 +124,7 @@ extension SinkPlan {
   func outputs(_ base: OutputPath, cache: CacheStore?) -> [OutputRecord] {
     var outputs = entries.map { entry in
       OutputRecord(
-        path: base.relative(entry.path), name: entry.table, format: entry.shownFormat,
+        path: base.relative(entry.path), name: entry.table, format: entry.format.name,
         takes: entry.takes)
     }
     if !cached.isEmpty {
@@ -166,23 +138,9 @@ extension SinkPlan {
   }
 }
 
-extension SinkPlan.Entry {
-  /// The format with all settings that determine the meaning of the bytes.
-  fileprivate var shownFormat: String {
-    if isTable { return "sqlite" + (key.isEmpty ? "" : " key " + key.joined(separator: ",")) }
-    switch format {
-    case .lines: return "ndjson"
-    case .gzip: return "ndjson.gz"
-    case .json: return "json"
-    case .csv(let header): return "csv " + header.filter { $0 != "\n" }
-    }
-  }
-}
-
-extension SinkFormat.Kind {
+extension ResultFormat {
   /// The written content, as the journal records it.
   fileprivate func shown(_ emit: ResultPath?) -> String {
-    if case .results = self { return "results" }
-    return "records" + (emit.map { " \($0)" } ?? "")
+    writesResults ? "results" : "records" + (emit.map { " \($0)" } ?? "")
   }
 }

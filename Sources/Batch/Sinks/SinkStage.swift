@@ -193,7 +193,7 @@ actor SinkStage {
     guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
     let formats = plan.formats[outcome.operation]
     for (location, format) in formats.enumerated() {
-      guard let entry = format.entry else { continue }
+      let entry = format.entry
       if let pieces = outcome.pieces {
         for piece in pieces[location] { try append(piece, entry, outcome) }
       } else {

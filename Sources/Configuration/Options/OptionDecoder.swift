@@ -67,7 +67,9 @@ package struct OptionDecoder {
       let label = owner.label(option.name)
       if let member = members.first(where: { $0.key == option.name }) {
         if let value = value(member.value, option, option.type, label: label, name: option.name) {
-          values.append((option.name, placeholder(value, option, label: label)))
+          var value = placeholder(value, option, label: label)
+          value.keyLocation = member.keyLocation
+          values.append((option.name, value))
         }
       } else if let text = option.defaultText {
         values.append((option.name, defaultValue(text, option, label: label, location: location)))
@@ -79,7 +81,9 @@ package struct OptionDecoder {
             hint: "add `\(option.name)`: \(option.type.expectation)"))
       }
     }
-    return PluginOptions(values: values, known: Set(table.map(\.name)), location: location)
+    return PluginOptions(
+      values: values, known: Set(table.map(\.name)), given: Set(members.map(\.key)),
+      location: location)
   }
 
   /// Replaces a value that depends on a command that was not run by the default, if there is one
@@ -102,15 +106,18 @@ package struct OptionDecoder {
     of node: YAMLNode?, owner: Owner, table: [OptionDescription]
   ) -> [YAMLNode.Member] {
     guard let node, !node.isNull else { return [] }
-    guard case .mapping(let members) = node.content else {
-      let example = table.first.map { "`{ \($0.name): … }`" } ?? "nothing"
-      findings.append(
-        PipelineDiagnostic(
-          .wrongValue, "\(owner.subject) takes \(owner.noun)s, not \(node.kind)", at: node.location,
-          hint: "write \(example)", notes: notes(table, owner)))
-      return []
-    }
-    return members
+    if node.members == nil { reportNoMapping(node, owner: owner, table: table) }
+    return node.members ?? []
+  }
+
+  private mutating func reportNoMapping(
+    _ node: YAMLNode, owner: Owner, table: [OptionDescription]
+  ) {
+    let example = table.first.map { "`{ \($0.name): … }`" } ?? "nothing"
+    findings.append(
+      PipelineDiagnostic(
+        .wrongValue, "\(owner.subject) takes \(owner.noun)s, not \(node.kind)", at: node.location,
+        hint: "write \(example)", notes: notes(table, owner)))
   }
 
   private mutating func reportUnknown(
@@ -169,23 +176,30 @@ extension OptionDecoder {
     if case .json = type {
       let json = node.json
       return OptionValue(
-        content: .json(json), location: node.location, shownText: json.jsonText(), isDefault: false)
+        content: .json(json), location: node.location, shownText: json.jsonText(), isDefault: false,
+        node: node)
     }
     if node.isNull {
-      if case .object = type {
-      } else {
-        return mismatch(node.location, label, type, hint: "write a value")
+      switch type {
+      case .object: break
+      // The word `null`, not a missing value.
+      case .choice(let words) where words.contains(node.quotedText ?? ""): break
+      default: return mismatch(node.location, label, type, hint: "write a value")
       }
     }
     switch (type, node.content) {
     case (.object(let table), _):
       let owner = Owner(subject: label, noun: noun)
+      guard node.isNull || node.members != nil else {
+        reportNoMapping(node, owner: owner, table: table)
+        return nil
+      }
       let options = options(node, table: table, owner: owner, location: node.location)
       return OptionValue(
         content: .object(options), location: node.location, shownText: "", isDefault: false)
     case (.list(let element), .sequence(let nodes)):
       let values = nodes.compactMap {
-        value($0, option, element, label: "an element of \(label)", name: name)
+        value($0, option, element, label: self.label(ofElement: $0, name, label), name: name)
       }
       return OptionValue(
         content: .list(values), location: node.location,
@@ -201,11 +215,63 @@ extension OptionDecoder {
       return OptionValue(
         content: .map(entries), location: node.location,
         shownText: shown.isEmpty ? "{}" : "{ \(shown) }", isDefault: false)
+    case (.variant(let noun, let kinds), _):
+      return variant(node, noun, kinds)
     case (_, .scalar(let text, _)):
       return scalar(text, node, option, type, label: label, name: name)
     default:
       return mismatch(node.location, label, type, hint: "this is \(node.kind)")
     }
+  }
+
+  /// "the operation `a`" for an element of `operations` with an id or a name.
+  private func label(ofElement node: YAMLNode, _ name: String, _ label: String) -> String {
+    guard name.hasSuffix("s"), case .mapping(let members) = node.content,
+      let id = members.first(where: { $0.key == "id" || $0.key == "name" })?.value.quotedText
+    else { return "an element of \(label)" }
+    return "the \(name.dropLast()) `\(id)`"
+  }
+
+  /// `name: {options}` or `name`.
+  private mutating func variant(
+    _ node: YAMLNode, _ noun: String, _ kinds: [OptionVariant]
+  ) -> OptionValue? {
+    let member: YAMLNode.Member
+    switch node.content {
+    case .scalar(let name, _):
+      let nothing = YAMLNode(content: .scalar("", isPlain: true), location: node.location)
+      member = YAMLNode.Member(key: name, keyLocation: node.location, value: nothing)
+    case .mapping(let members) where members.count == 1: member = members[0]
+    default:
+      findings.append(
+        PipelineDiagnostic(
+          .wrongValue, "a \(noun) is one kind with its options, not \(node.kind)",
+          at: node.location, hint: kinds.first.map { "write `- \($0.example)`" }))
+      return nil
+    }
+    guard let kind = kinds.first(where: { $0.name == member.key }) else {
+      let names = kinds.map(\.name)
+      findings.append(
+        PipelineDiagnostic(
+          .unknownName, "there is no \(noun) `\(member.key)`", at: member.keyLocation,
+          hint: suggestion(for: member.key, in: names).map { "did you mean `\($0)`?" },
+          notes: [.init("\(noun)s", names.joined(separator: ", "))]))
+      return nil
+    }
+    let options = options(
+      member.value, table: kind.options, owner: Owner(subject: "`\(kind.name)`", noun: "option"),
+      location: member.keyLocation)
+    return OptionValue(
+      content: .variant(kind.name, options), location: member.keyLocation, shownText: kind.name,
+      isDefault: false)
+  }
+
+  /// The text of a scalar with `${…}` expanded; `nil` if it cannot be, which is reported.
+  package mutating func text(_ node: YAMLNode, label: String) -> String? {
+    let option = OptionDescription("text", .string, "Any text")
+    guard case .string(let text)? = value(node, option, .string, label: label, name: "")?.content
+    else { return nil }
+    return text
   }
 
   private mutating func scalar(

@@ -29,7 +29,7 @@ enum OptionReader {
     case .choice(let words): .string(try choice(text, words))
     case .list: throw Mismatch(hint: "write a list: `[\(text)]`")
     case .json: .json(.string(text))
-    case .map, .object: throw Mismatch(hint: "write `name: value` pairs")
+    case .map, .object, .variant: throw Mismatch(hint: "write `name: value` pairs")
     }
   }
 

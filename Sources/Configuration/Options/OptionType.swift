@@ -30,8 +30,31 @@ public indirect enum OptionType: Sendable, Hashable {
   case map(OptionType)
   /// A fixed set of named options.
   case object([OptionDescription])
+  /// One of several kinds, each with options of its own: `csv: { path: out.csv }`, or the name alone.
+  /// `noun` is the term for the kinds, such as "sink".
+  case variant(noun: String, [OptionVariant])
   /// Any JSON value: unquoted `true`, `null` and numbers have their JSON types. Not expanded.
   case json
+}
+
+/// One kind of an option of type ``OptionType/variant(noun:_:)``.
+public struct OptionVariant: Sendable, Hashable {
+  /// The name of the kind.
+  public var name: String
+  /// What the kind is, in one sentence without a full stop.
+  public var summary: String
+  /// The options of the kind.
+  public var options: [OptionDescription]
+  /// An example of the kind in a file, in YAML.
+  public var example: String
+
+  /// Creates the description of a kind.
+  public init(name: String, summary: String, options: [OptionDescription], example: String) {
+    self.name = name
+    self.summary = summary
+    self.options = options
+    self.example = example
+  }
 }
 
 extension OptionType {
@@ -67,6 +90,7 @@ extension OptionType {
     case .list(let element): "a list of \(element.plural)"
     case .map(let value): "a mapping of names to \(value.plural)"
     case .object: "a mapping"
+    case .variant(let noun, let kinds): "a \(noun): \(Self.alternatives(kinds.map(\.name)))"
     case .json: "any value"
     }
   }
@@ -87,6 +111,7 @@ extension OptionType {
     case .list(let element): "list of \(element.plural)"
     case .map(let value): "map of \(value.plural)"
     case .object: "mapping"
+    case .variant(let noun, _): noun
     case .json: "any value"
     }
   }
@@ -104,6 +129,7 @@ extension OptionType {
     case .choice(let words): Self.alternatives(words)
     case .list(let element): "lists of \(element.plural)"
     case .map, .object: "mappings"
+    case .variant(let noun, _): "\(noun)s"
     case .json: "values"
     }
   }

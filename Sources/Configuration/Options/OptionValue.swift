@@ -28,6 +28,8 @@ public struct OptionValue: Sendable {
     case object(PluginOptions)
     /// Any JSON value.
     case json(JSONValue)
+    /// One of several kinds, by its name, with the kind's options.
+    case variant(String, PluginOptions)
     /// Not known, because commands are not run.
     case unresolved
   }
@@ -50,6 +52,10 @@ public struct OptionValue: Sendable {
   public var shownText: String
   /// Whether the value is the default of the option.
   public var isDefault: Bool
+  /// The source location of the key in front of the value, if there is one.
+  package var keyLocation: FileLocation?
+  /// The node of an option of type ``OptionType/json``, with the source location of each part.
+  package var node: YAMLNode?
 }
 
 extension OptionValue {
@@ -64,7 +70,7 @@ extension OptionValue {
     case .unresolved: true
     case .list(let elements): elements.contains(where: \.isUnresolved)
     case .map(let entries): entries.contains(where: \.value.isUnresolved)
-    case .object(let options): options.isUnresolved
+    case .object(let options), .variant(_, let options): options.isUnresolved
     default: false
     }
   }

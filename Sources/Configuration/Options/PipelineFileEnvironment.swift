@@ -88,7 +88,10 @@ extension PipelineFileEnvironment {
   /// The largest file or output of a command, in bytes.
   package static let maximumBytes = 1 << 20
 
-  private static func contents(of path: String) throws -> [UInt8] {
+  /// The bytes of a file; at most one more than `limit`, so that the caller can refuse it.
+  package static func contents(
+    of path: String, limit: Int = maximumBytes
+  ) throws(Failure) -> [UInt8] {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       throw Failure(
         FileManager.default.fileExists(atPath: path)
@@ -96,7 +99,7 @@ extension PipelineFileEnvironment {
     }
     defer { try? handle.close() }
     do {
-      return [UInt8](try handle.read(upToCount: maximumBytes + 1) ?? Data())
+      return [UInt8](try handle.read(upToCount: limit + 1) ?? Data())
     } catch {
       throw Failure("it cannot be read")
     }

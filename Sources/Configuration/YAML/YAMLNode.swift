@@ -29,6 +29,11 @@ package struct YAMLNode: Sendable {
     self.location = location
   }
 
+  /// The members of a mapping; `nil` for other nodes.
+  package var members: [Member]? {
+    if case .mapping(let members) = content { members } else { nil }
+  }
+
   /// Whether the value is empty, or a plain `null` or `~`.
   package var isNull: Bool {
     guard case .scalar(let text, isPlain: true) = content else { return false }

@@ -6,29 +6,21 @@ struct FieldRule {
   private(set) var fieldKeyArguments: [String]?
   /// The cache redirect.
   private(set) var redirect: CacheRedirect?
-  /// How pages are merged.
-  private(set) var pages: PagePolicy?
   /// Whether `key_args` has its former meaning, which is that of `field_key_args` now: for pages, without
   /// arguments, and where the type of the field is unknown.
   private let isFormer: Bool
-  private let options: PluginOptions
+  private let options: FieldRuleOptions
 
   /// - Parameter hasSchema: Whether the file names a schema.
-  init(_ options: PluginOptions, hasSchema: Bool) {
+  init(_ options: FieldRuleOptions, hasSchema: Bool) {
     self.options = options
-    let arguments = options.strings("key_args")
-    let type = options.string(ifGiven: "type")
-    pages = options.choice(ifGiven: "merge", as: PagePolicy.self)
+    let arguments = options.keyArgs?.map(\.value) ?? []
     isFormer =
-      options["key_args"] != nil && type == nil
-      && (arguments.isEmpty || !hasSchema || pages != nil && options["field_key_args"] == nil)
-    if options["field_key_args"] != nil {
-      fieldKeyArguments = options.strings("field_key_args")
-    } else if isFormer {
-      fieldKeyArguments = arguments
-    }
+      options.keyArgs != nil && options.type == nil
+      && (arguments.isEmpty || !hasSchema || options.merge != nil && options.fieldKeyArgs == nil)
+    fieldKeyArguments = options.fieldKeyArgs?.map(\.value) ?? (isFormer ? arguments : nil)
     guard !isFormer, !arguments.isEmpty else { return }
-    let returned = type.flatMap(Self.returned)
+    let returned = options.type.flatMap(Self.returned)
     redirect = CacheRedirect(
       arguments, type: returned?.name, isList: returned?.isList ?? false)
   }
@@ -45,32 +37,33 @@ struct FieldRule {
   func findings(_ name: String) -> [PipelineDiagnostic] {
     var findings: [PipelineDiagnostic] = []
     if isFormer {
-      let list = "`field_key_args: [\(options.strings("key_args").joined(separator: ", "))]`"
-      let isRedirect = pages == nil && !options.strings("key_args").isEmpty
+      let arguments = options.keyArgs?.map(\.value) ?? []
+      let list = "`field_key_args: [\(arguments.joined(separator: ", "))]`"
+      let isRedirect = options.merge == nil && !arguments.isEmpty
       findings.append(
         PipelineDiagnostic(
           .formerName,
           "`key_args` of `\(name)` is read as `field_key_args`, its former meaning"
             + (isRedirect ? ": it has no `type`, and the file no `schema`" : ""),
-          severity: .warning, at: options.location(of: "key_args"),
+          severity: .warning, at: options.$keyArgs.location,
           hint: "write \(list)" + (isRedirect ? ", or add `type` for a cache redirect" : "")))
-    } else if redirect != nil, pages != nil {
+    } else if redirect != nil, options.merge != nil {
       findings.append(
         PipelineDiagnostic(
           .wrongValue, "the pages of `\(name)` are merged, so the field has no cache redirect",
-          at: options.location(of: "key_args"),
+          at: options.$keyArgs.location,
           hint: "`field_key_args` names the arguments of the field key"))
     }
-    if let type = options.string(ifGiven: "type") {
+    if let type = options.type {
       let hint: String? =
-        options["key_args"] == nil
+        options.keyArgs == nil
         ? "add `key_args` for a cache redirect"
         : Self.returned(type) == nil ? "write `Country` or `\"[Country]\"`" : nil
       if let hint {
         findings.append(
           PipelineDiagnostic(
             .wrongValue, "`type` of `\(name)` is not the type of a redirect",
-            at: options.location(of: "type"), hint: hint))
+            at: options.$type.location, hint: hint))
       }
     }
     return findings
@@ -79,12 +72,12 @@ struct FieldRule {
 
 extension KeyRules {
   /// The rules for keys of a pipeline file.
-  init(_ options: PluginOptions) {
+  init(_ options: KeyOptions?) {
     self.init()
-    guard let keys = options.object(ifGiven: "keys") else { return }
-    defaultFields = keys.strings("default")
-    types = Dictionary(keys.stringListMap("types").map { ($0.name, $0.value) }) { $1 }
-    groups = Dictionary(keys.stringMap("groups").map { ($0.name, $0.value) }) { $1 }
+    guard let options else { return }
+    defaultFields = options.default.map(\.value)
+    types = options.types.dictionary.mapValues { $0.map(\.value) }
+    groups = options.groups.dictionary.mapValues(\.value)
   }
 
   /// Removes types without rules.

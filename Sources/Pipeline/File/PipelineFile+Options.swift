@@ -1,99 +1,106 @@
 import GQLRunCache
+import GQLRunLanguage
 
 extension PipelineFile {
   /// The options of a pipeline file except `chain`.
-  static let options: [OptionDescription] = [
-    OptionDescription("version", .int(), required: true, "Version of the format; always 1"),
-    OptionDescription("name", .string, "Name of the pipeline in logs and reports"),
-    OptionDescription(
-      "extends", .path,
-      "Pipeline file that this one changes: the keys of this file override those of that one, and "
-        + "each entry of its chain inserts, replaces or removes entries"),
-    OptionDescription(
-      "endpoint",
-      .object([
-        OptionDescription(
-          "url", .string, required: true, secrecy: .url, "URL of the server, http or https"),
-        OptionDescription(
-          "headers", .map(.string), secrecy: .secretHeaders, "Header fields of every request"),
-        OptionDescription(
-          "method", .choice(Endpoint.Method.allCases.map(\.rawValue)), default: "POST",
-          "HTTP method of queries; mutations are always sent by POST"),
-      ]), "Server that operations are sent to"),
-    OptionDescription("schema", .path, "SDL file of the server's schema"),
-    OptionDescription(
-      "store",
-      .object([
-        OptionDescription(
-          "kind", .choice(StoreConfiguration.Kind.allCases.map(\.rawValue)), default: "memory",
-          "Storage of the records"),
-        OptionDescription("path", .path, "Database file of a SQLite store"),
-        OptionDescription(
-          "max_size", .size(in: .kibibytes(64)...ByteSize(bytes: .max)),
-          "Size above which records are evicted"),
-        OptionDescription(
-          "memory", .size(in: .kibibytes(64)...ByteSize(bytes: .max)),
-          "Size of the memory tier of a SQLite store"),
-        OptionDescription(
-          "required", .bool, default: "false",
-          "Whether a store that cannot be used is an error instead of a warning"),
-      ]), "Normalized cache"),
-    OptionDescription(
-      "keys",
-      .object([
-        OptionDescription(
-          "default", .list(.string), default: "[id]",
-          "Key fields of types without a rule"),
-        OptionDescription(
-          "types", .map(.list(.string)), "Key fields by type"),
-        OptionDescription(
-          "groups", .map(.string),
-          "Names that replace those of types in cache keys, so that types share one key space"),
-      ]), "Key fields of types"),
-    OptionDescription(
-      "fields",
-      .map(
-        .object([
-          OptionDescription(
-            "key_args", .list(.string),
-            "Arguments that are the key fields of the returned object, in their order: a cache redirect. "
-              + "`input.code` is a field of an input object; one of them may be a list"),
-          OptionDescription(
-            "type", .string,
-            "Type that a field with `key_args` returns, `Country` or `[Country]`; required without a schema"
-          ),
-          OptionDescription(
-            "field_key_args", .list(.string),
-            "Arguments in the key that the field is stored under; all by default, or for pages all "
-              + "but those that select a page"),
-          OptionDescription(
-            "merge", .choice(PagePolicy.allCases.map(\.rawValue)),
-            "How pages are merged into one stored list: `connection` at cursors, `offset` by "
-              + "position, `append` at the end"),
-          OptionDescription(
-            "max_age", maxAge, "Max age of the field: how long it stays fresh after it was received"
-          ),
-        ])), "Rules by field, as `Type.field`"),
-    OptionDescription(
-      "types",
-      .map(
-        .object([
-          OptionDescription(
-            "max_age", maxAge, required: true,
-            "Max age of the type's fields: how long they stay fresh after they were received")
-        ])), "Rules by type; also by interface if the schema is known"),
-    OptionDescription(
-      "tests", .list(.object(testOptions)), "Tests that `gqlrun pipeline test` runs; see the guide"),
-  ]
+  static let options = PipelineFileOptions.optionDescriptions
 
   /// The type of max ages. In whole seconds, because records store the second of their receipt.
   public static let ageRange: ClosedRange<Duration> = .zero ... .seconds(1_000_000 * 3600)
   static let maxAge = OptionType.duration(in: ageRange, wholeSeconds: true)
-
-  /// The options of `when`.
-  static let conditionOptions: [OptionDescription] = [
-    OptionDescription("operation", .list(.string), "Names of operations"),
-    OptionDescription(
-      "type", .choice(["query", "mutation", "subscription"]), "Type of operations"),
-  ]
 }
+
+/// The keys of a pipeline file except `chain`.
+struct PipelineFileOptions: OptionSection {
+  @Option("Version of the format; always 1") var version: FormatVersion
+  @Option("Name of the pipeline in logs and reports") var name: String?
+  @Option(
+    "Pipeline file that this one changes: the keys of this file override those of that one, and "
+      + "each entry of its chain inserts, replaces or removes entries")
+  var extends: OptionPath?
+  @Option("Server that operations are sent to") var endpoint: EndpointOptions?
+  @Option("SDL file of the server's schema") var schema: OptionPath?
+  @Option("Normalized cache") var store: StoreOptions?
+  @Option("Key fields of types") var keys: KeyOptions?
+  @Option("Rules by field, as `Type.field`") var fields = OptionMap<FieldRuleOptions>()
+  @Option("Rules by type; also by interface if the schema is known")
+  var types = OptionMap<TypeRuleOptions>()
+  @Option("Tests that `gqlrun pipeline test` runs; see the guide") var tests: [PipelineTest] = []
+}
+
+/// The `endpoint` section.
+struct EndpointOptions: OptionSection {
+  @Option("URL of the server, http or https", secrecy: .url) var url: String
+  @Option("Header fields of every request", secrecy: .secretHeaders)
+  var headers = OptionMap<Located<String>>()
+  @Option("HTTP method of queries; mutations are always sent by POST")
+  var method = Endpoint.Method.post
+}
+
+/// The `store` section.
+struct StoreOptions: OptionSection {
+  static let sizes: ClosedRange<ByteSize> = .kibibytes(64)...ByteSize(bytes: .max)
+
+  @Option("Storage of the records") var kind = StoreConfiguration.Kind.memory
+  @Option("Database file of a SQLite store") var path: OptionPath?
+  @Option(sizes, "Size above which records are evicted") var maxSize: ByteSize?
+  @Option(sizes, "Size of the memory tier of a SQLite store") var memory: ByteSize?
+  @Option("Whether a store that cannot be used is an error instead of a warning")
+  var required = false
+}
+
+/// The `keys` section.
+struct KeyOptions: OptionSection {
+  @Option("Key fields of types without a rule") var `default` = [Located("id")]
+  @Option("Key fields by type") var types = OptionMap<[Located<String>]>()
+  @Option("Names that replace those of types in cache keys, so that types share one key space")
+  var groups = OptionMap<Located<String>>()
+}
+
+/// An entry of `fields`.
+struct FieldRuleOptions: OptionSection {
+  @Option(
+    "Arguments that are the key fields of the returned object, in their order: a cache redirect. "
+      + "`input.code` is a field of an input object; one of them may be a list")
+  var keyArgs: [Located<String>]?
+  @Option(
+    "Type that a field with `key_args` returns, `Country` or `[Country]`; required without a schema"
+  )
+  var type: String?
+  @Option(
+    "Arguments in the key that the field is stored under; all by default, or for pages all but "
+      + "those that select a page")
+  var fieldKeyArgs: [Located<String>]?
+  @Option(
+    "How pages are merged into one stored list: `connection` at cursors, `offset` by position, "
+      + "`append` at the end")
+  var merge: PagePolicy?
+  @Option("Max age of the field: how long it stays fresh after it was received")
+  var maxAge: RecordAge?
+
+  init() {}
+
+  init(option: OptionValue) throws(OptionError) {
+    guard case .object(let options) = option.content, !options.given.isEmpty else {
+      throw OptionError(
+        "the rule is empty", remedy: "give `key_args`, `field_key_args`, `merge` or `max_age`")
+    }
+    try self.init(options: options)
+  }
+}
+
+/// An entry of `types`.
+struct TypeRuleOptions: OptionSection {
+  @Option("Max age of the type's fields: how long they stay fresh after they were received")
+  var maxAge: RecordAge
+}
+
+/// The `when` section of an entry of the chain.
+struct ConditionOptions: OptionSection {
+  @Option("Names of operations") var operation: [String]?
+  @Option("Type of operations") var type: OperationType?
+}
+
+extension OperationType: ExpressibleByOption {}
+extension PagePolicy: ExpressibleByOption {}
+extension StoreConfiguration.Kind: ExpressibleByOption {}

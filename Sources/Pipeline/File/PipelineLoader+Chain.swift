@@ -148,12 +148,10 @@ extension PipelineLoader {
 
   private mutating func condition(_ member: YAMLNode.Member?) -> OperationCondition {
     guard let member else { return .always }
-    let options = decoder.options(
-      member.value, table: PipelineFile.conditionOptions,
-      owner: .init(subject: "`when`", noun: "key"), location: member.keyLocation)
-    return OperationCondition(
-      operations: options["operation"].map { _ in Set(options.strings("operation")) },
-      type: options.choice(ifGiven: "type", as: OperationType.self))
+    let (given, _) = decoder.section(
+      ConditionOptions.self, member.value, owner: .init(subject: "`when`", noun: "key"),
+      location: member.keyLocation)
+    return OperationCondition(operations: given.operation.map { Set($0) }, type: given.type)
   }
 }
 

@@ -7,62 +7,42 @@ extension PipelineLoader {
   ///
   /// - Returns: The max ages by type and field.
   mutating func addFieldRules(
-    _ options: PluginOptions, to keys: inout KeyRules
+    _ given: PipelineFileOptions, to keys: inout KeyRules
   ) -> [String: [String: Duration]] {
-    guard case .map(let entries)? = options["fields"]?.content else { return [:] }
-    let hasSchema = options["schema"] != nil
     var ages: [String: [String: Duration]] = [:]
-    for entry in entries {
+    for entry in given.fields.entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 2, parts.allSatisfy(Self.isName) else {
         report(
           .wrongValue, "`\(entry.name)` in `fields` does not name a field of a type",
-          entry.nameLocation, "write `Type.field`, such as `Query.feed`")
+          entry.nameLocation ?? given.$fields.location, "write `Type.field`, such as `Query.feed`")
         continue
       }
-      guard case .object(let options) = entry.value.content else { continue }
       let (type, field) = (String(parts[0]), String(parts[1]))
-      let rule = FieldRule(options, hasSchema: hasSchema)
+      let rule = FieldRule(entry.value, hasSchema: given.schema != nil)
       decoder.findings += rule.findings(entry.name)
       keys.fieldKeyArguments[type, default: [:]][field] = rule.fieldKeyArguments
       keys.redirects[type, default: [:]][field] = rule.redirect
-      keys.pages[type, default: [:]][field] = rule.pages
-      if let age = options.duration(ifGiven: "max_age") { ages[type, default: [:]][field] = age }
-      if options.values.isEmpty, !hasFinding(from: entry.nameLocation, in: entries) {
-        report(
-          .wrongValue, "the rule for `\(entry.name)` is empty", entry.nameLocation,
-          "give `key_args`, `field_key_args`, `merge` or `max_age`")
-      }
+      keys.pages[type, default: [:]][field] = entry.value.merge
+      ages[type, default: [:]][field] = entry.value.maxAge?.duration
     }
     keys.dropEmpty()
-    return ages
-  }
-
-  /// Whether an error was reported between `start`, the location of an entry, and the next entry.
-  private func hasFinding(
-    from start: FileLocation, in entries: [OptionValue.Entry]
-  ) -> Bool {
-    let end = entries.map(\.nameLocation).filter { $0 > start }.min()
-    return decoder.findings.contains { finding in
-      finding.severity == .error && finding.location >= start
-        && end.map { finding.location < $0 } ?? true
-    }
+    return ages.filter { !$0.value.isEmpty }
   }
 
   /// The max ages by type.
-  mutating func typeRules(_ options: PluginOptions) -> [String: Duration] {
-    guard case .map(let entries)? = options["types"]?.content else { return [:] }
+  mutating func typeRules(_ given: PipelineFileOptions) -> [String: Duration] {
     var ages: [String: Duration] = [:]
-    for entry in entries {
+    for entry in given.types.entries {
       guard Self.isName(entry.name[...]) else {
         let isField = entry.name.contains(".")
         report(
-          .wrongValue, "`\(entry.name)` in `types` does not name a type", entry.nameLocation,
+          .wrongValue, "`\(entry.name)` in `types` does not name a type",
+          entry.nameLocation ?? given.$types.location,
           isField ? "rules for fields belong in `fields`" : "write a name, such as `User`")
         continue
       }
-      guard case .object(let rule) = entry.value.content else { continue }
-      ages[entry.name] = rule.duration(ifGiven: "max_age")
+      ages[entry.name] = entry.value.maxAge.duration
     }
     return ages
   }
@@ -77,31 +57,27 @@ extension PipelineLoader {
 
   /// A group must be a prefix of keys, as the name of a type is; other text could be the beginning
   /// of another key.
-  mutating func checkGroups(_ options: PluginOptions) {
-    guard case .map(let groups)? = options.object(ifGiven: "keys")?["groups"]?.content else {
-      return
-    }
-    for entry in groups {
-      guard case .string(let name) = entry.value.content, !Self.isName(name[...]) else { continue }
+  mutating func checkGroups(_ given: PipelineFileOptions) {
+    for group in given.keys?.groups.entries ?? [] where !Self.isName(group.value.value[...]) {
       report(
-        .wrongValue, "`\(name)` in `groups` cannot be the prefix of keys", entry.value.location,
-        "write a name, such as `Animal`")
+        .wrongValue, "`\(group.value.value)` in `groups` cannot be the prefix of keys",
+        group.value.location, "write a name, such as `Animal`")
     }
   }
 
   /// Checks the rules against the schema that the file names.
-  mutating func checkRules(_ options: PluginOptions) {
-    guard let readSchema, let path = options.string(ifGiven: "schema") else { return }
+  mutating func checkRules(_ given: PipelineFileOptions) {
+    guard let readSchema, let path = given.schema?.path else { return }
     do {
       var rules = SchemaRules(try readSchema(path))
-      rules.add(options)
+      rules.add(given)
       decoder.findings += rules.findings
     } catch {
       let text = (error as? PipelineFileEnvironment.Failure)?.reason ?? "\(error)"
       let reason = text.split(separator: "\n").first.map { String($0) }
       report(
         .schemaRule, "the schema cannot be used, so rules are not checked against it",
-        options.location(of: "schema"), reason)
+        given.$schema.location, reason)
     }
   }
 }

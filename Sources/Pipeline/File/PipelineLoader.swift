@@ -57,25 +57,24 @@ extension PipelineLoader {
   private mutating func pipeline(of members: [YAMLNode.Member], _ root: YAMLNode) -> Pipeline? {
     let chain = members.first { $0.key == "chain" }
     let settings = members.filter { $0.key != "chain" }
-    let options = decoder.options(
-      YAMLNode(content: .mapping(settings), location: root.location), table: PipelineFile.options,
+    let (given, options) = decoder.section(
+      PipelineFileOptions.self, YAMLNode(content: .mapping(settings), location: root.location),
       owner: .init(
         subject: "a pipeline file", noun: "key", otherNames: ["chain"], isRoot: true),
       location: root.location)
-    checkVersion(options)
-    checkRules(options)
-    checkGroups(options)
-    let endpoint = options.object(ifGiven: "endpoint").flatMap { self.endpoint($0) }
-    let store = store(options)
-    var keys = KeyRules(options)
-    let ages = AgeRules(types: typeRules(options), fields: addFieldRules(options, to: &keys))
+    checkRules(given)
+    checkGroups(given)
+    let endpoint = given.endpoint.flatMap { self.endpoint($0) }
+    let store = given.store.map { self.store($0) } ?? StoreConfiguration()
+    var keys = KeyRules(given.keys)
+    let ages = AgeRules(types: typeRules(given), fields: addFieldRules(given, to: &keys))
     let drafts = drafts(chain, root)
     if let chain, let drafts {
       var features: Set<PipelineFeature> = []
       if store.kind != .none { features.insert(.store) }
       if store.kind == .memory { features.insert(.memoryStore) }
       if !ages.isEmpty { features.insert(.ages) }
-      if settings.contains(where: { $0.key == "endpoint" }) { features.insert(.endpoint) }
+      if given.$endpoint.isGiven { features.insert(.endpoint) }
       var rules = ChainRules(
         drafts.known, features: features, hasUnknown: drafts.hasUnknown, location: chain.keyLocation
       )
@@ -83,13 +82,13 @@ extension PipelineLoader {
       decoder.findings += rules.findings
     }
     var pipeline = Pipeline(
-      name: options.string(ifGiven: "name"), endpoint: endpoint,
-      schema: options.string(ifGiven: "schema"), store: store, keys: keys,
-      ages: ages,
-      entries: entries(drafts?.known ?? [], name: options.string(ifGiven: "name")))
+      name: given.name, endpoint: endpoint, schema: given.schema?.path, store: store,
+      keys: keys, ages: ages, entries: entries(drafts?.known ?? [], name: given.name))
     pipeline.file = file
+    pipeline.options = given
     pipeline.shown = options
-    pipeline.tests = tests(options, drafts)
+    pipeline.tests = given.tests
+    checkTests(given.tests, drafts)
     pipeline.secrets = decoder.secretValues
     let hiding = SecretHiding(pipeline.secrets)
     pipeline.programs =
@@ -104,84 +103,71 @@ extension PipelineLoader {
     return hasErrors ? nil : pipeline
   }
 
-  private mutating func checkVersion(_ options: PluginOptions) {
-    guard let version = options.int(ifGiven: "version"), version != 1 else { return }
-    report(
-      .wrongValue, "this program reads version 1 of pipeline files",
-      options.location(of: "version"),
-      version > 1 ? "a newer gqlrun may read it" : "write `version: 1`")
-  }
-
-  private mutating func endpoint(_ options: PluginOptions) -> Endpoint? {
-    let headers = headers(options)
-    guard let url = options.string(ifGiven: "url") else { return nil }
-    let isPlaceholder = environment.showsPlaceholders && url.contains("${exec:")
+  private mutating func endpoint(_ given: EndpointOptions) -> Endpoint? {
+    let headers = headers(given)
+    guard given.$url.isUsable else { return nil }
+    let isPlaceholder = environment.showsPlaceholders && given.url.contains("${exec:")
     do throws(Endpoint.InvalidURL) {
       return try Endpoint(
-        url: isPlaceholder ? "http://exec.invalid/" : url, headers: headers,
-        method: options.choice(ifGiven: "method", as: Endpoint.Method.self) ?? .post)
+        url: isPlaceholder ? "http://exec.invalid/" : given.url, headers: headers,
+        method: given.method)
     } catch {
       report(
         .wrongValue, "`url` of `endpoint` is not an http or https URL",
-        options.location(of: "url"), error.reason)
+        given.$url.location, error.reason)
       return nil
     }
   }
 
-  private mutating func headers(_ options: PluginOptions) -> HTTPFields {
+  private mutating func headers(_ given: EndpointOptions) -> HTTPFields {
     var fields = HTTPFields()
-    guard case .map(let entries)? = options["headers"]?.content else { return fields }
-    for entry in entries {
+    for entry in given.headers.entries {
       guard let name = HTTPField.Name(entry.name) else {
         report(
-          .wrongValue, "`\(entry.name)` is not the name of an HTTP field", entry.nameLocation,
-          "use letters, digits and `-`")
+          .wrongValue, "`\(entry.name)` is not the name of an HTTP field",
+          entry.nameLocation ?? given.$headers.location, "use letters, digits and `-`")
         continue
       }
-      guard case .string(let value) = entry.value.content else { continue }
-      guard HTTPField.isValidValue(value) else {
+      guard HTTPField.isValidValue(entry.value.value) else {
         report(
           .wrongValue, "the value of `\(entry.name)` cannot be sent in an HTTP field",
           entry.value.location, "line breaks and control characters are not allowed")
         continue
       }
-      fields.append(HTTPField(name: name, value: value))
+      fields.append(HTTPField(name: name, value: entry.value.value))
     }
     return fields
   }
 
-  private mutating func store(_ options: PluginOptions) -> StoreConfiguration {
-    guard let options = options.object(ifGiven: "store") else { return StoreConfiguration() }
-    let kind = options.choice(ifGiven: "kind", as: StoreConfiguration.Kind.self) ?? .memory
-    let path = options.string(ifGiven: "path")
-    if options["kind"]?.isUnknown == true { return StoreConfiguration(kind: kind, path: path) }
-    if kind == .sqlite, path == nil, options["path"] == nil {
+  private mutating func store(_ given: StoreOptions) -> StoreConfiguration {
+    let (kind, path) = (given.kind, given.path?.path)
+    if kind == .sqlite, !given.$path.isGiven {
       report(
-        .wrongValue, "a store of kind `sqlite` requires a `path`", options.location(of: "kind"),
+        .wrongValue, "a store of kind `sqlite` requires a `path`", given.$kind.location,
         "add `path: cache.db`")
     }
-    if kind != .sqlite, options["path"] != nil {
-      report(
-        .wrongValue, "a store of kind `\(kind.rawValue)` has no `path`",
-        options.location(of: "path"), "write `kind: sqlite`, or remove the path")
-    }
-    if kind != .sqlite, options["memory"] != nil {
-      report(
-        .wrongValue, "a store of kind `\(kind.rawValue)` has no memory tier (`memory`)",
-        options.location(of: "memory"),
-        kind == .memory
-          ? "write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier"
-          : "write `kind: sqlite`, or remove it")
+    if kind != .sqlite, given.$kind.isUsable {
+      if given.$path.isGiven {
+        report(
+          .wrongValue, "a store of kind `\(kind.rawValue)` has no `path`", given.$path.location,
+          "write `kind: sqlite`, or remove the path")
+      }
+      if given.$memory.isGiven {
+        report(
+          .wrongValue, "a store of kind `\(kind.rawValue)` has no memory tier (`memory`)",
+          given.$memory.location,
+          kind == .memory
+            ? "write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier"
+            : "write `kind: sqlite`, or remove it")
+      }
     }
     return StoreConfiguration(
-      kind: kind, path: path, maximumSize: options.size(ifGiven: "max_size"),
-      memory: options.size(ifGiven: "memory"), isRequired: options.bool("required"))
+      kind: kind, path: path, maximumSize: given.maxSize, memory: given.memory,
+      isRequired: given.required)
   }
 
-  private mutating func tests(_ options: PluginOptions, _ drafts: Drafts?) -> [PipelineTest] {
-    guard options["tests"] != nil else { return [] }
-    let tests = options.objects("tests").map(PipelineTest.init)
-    guard let drafts, !drafts.hasUnknown else { return tests }
+  private mutating func checkTests(_ tests: [PipelineTest], _ drafts: Drafts?) {
+    guard let drafts, !drafts.hasUnknown else { return }
     let ids = drafts.known.map(\.id)
     let known = Set(ids)
     var unknown = 0
@@ -198,6 +184,5 @@ extension PipelineLoader {
             ? suggestion(for: entry, in: ids).map { "did you mean `\($0)`?" } : nil,
           notes: suggests ? [.init("entries", ids.joined(separator: ", "))] : []))
     }
-    return tests
   }
 }

@@ -48,7 +48,7 @@ struct PipelineMerge {
       case .scalar(let text, _) = version.content, text != "1"
     else { return }
     report(
-      .wrongValue, "this program reads version 1 of pipeline files", version.location,
+      .wrongValue, "this gqlrun reads version 1 of pipeline files", version.location,
       "write `version: 1`")
   }
 

@@ -8,7 +8,7 @@ public import HTTPTypes
 /// A plain value. Copying costs one reference count, and the first change of a copy one allocation.
 public struct GraphQLResponse: Sendable {
   /// The source of a result.
-  public enum Source: String, Sendable, Hashable {
+  public enum Source: String, Sendable, Hashable, CaseIterable {
     /// The cache, or the server.
     case cache, server
   }

@@ -1,73 +1,129 @@
 public import GQLRunJSON
-import GQLRunLanguage
 
 /// A test in a pipeline file: operations, the answers of a scripted server, and expectations.
-public struct PipelineTest: Sendable {
+public struct PipelineTest: OptionSection {
   /// The name of the test.
+  @Option("Name of the test: what it shows")
   public var name: String
-  /// The source location of the name.
-  public var location: FileLocation
   /// The text of the document; `nil` queries the fields of the first answer that has data.
+  @Option(
+    "Text of the document; by default a query with the fields of the first answer that has data")
   public var document: String?
   /// The path of a file with the document; used if ``document`` is `nil`.
-  public var documentFile: String?
+  @Option("File with the document")
+  public var documentFile: OptionPath?
   /// The name of the operation; `nil` if the document has only one.
+  @Option("Name of the operation; needed if the document has several")
   public var operation: String?
-  /// The variables of the operation.
-  public var variables: JSONObject
-  /// The cache policy; `nil` uses that of the chain.
+  /// The variables of the operation, an object.
+  @Option("Variables, as a mapping")
+  public var variables: JSONValue?
+  /// The fetch policy; `nil` uses that of the chain.
+  @Option("Fetch policy, instead of the chain's")
   public var policy: CachePolicy?
   /// The values of `${context:…}`.
-  public var context: [String: String]
+  @Option("Context values, for ${context:NAME}")
+  public var context: [String: String] = [:]
   /// The tokens that the token source returns, in order; the last one is repeated.
-  public var tokens: [String]
+  @Option("Tokens that the token source returns, in order; the last one is repeated")
+  public var tokens = ["old", "new"]
   /// The number of concurrent operations. 1 by default.
-  public var concurrent: Int
+  @Option(1...10_000, "Number of concurrent operations")
+  public var concurrent = 1
   /// The number of rounds, one after the other. 1 by default.
-  public var rounds: Int
+  @Option(1...1_000, "Number of rounds, one after the other")
+  public var rounds = 1
   /// The answers of the server; the first one that matches a request is sent.
+  @Option("Answers of the server; each request gets the first one that matches it")
   public var upstream: [Answer]
-  /// The expectations.
-  public var expectations: [Expectation]
+  @Option("Expected values")
+  var expect: Expected
+
+  /// Creates a test without a name, answers and expectations.
+  public init() {}
+
+  /// The source location of the name.
+  public var location: FileLocation { $name.location }
 
   /// An answer of the server, with the condition for requests that it answers.
-  public struct Answer: Sendable {
+  public struct Answer: OptionSection {
     /// The requests that it answers.
-    public var condition: Condition
+    @Option("Requests that it answers; all by default")
+    public var when: Condition?
     /// The most requests that it answers; `nil` has no limit.
+    @Option(1...100_000, "Maximum number of requests that it answers; unlimited by default")
     public var times: Int?
     /// The status code.
-    public var status: Int
+    @Option(100...999, "HTTP status")
+    public var status = 200
     /// The header fields.
-    public var headers: [(name: String, value: String)]
-    /// The bytes of the body.
-    public var body: [UInt8]
-    /// Whether the body is JSON.
-    public var isJSON: Bool
+    @Option("Header fields of the response")
+    public var headers = OptionMap<String>()
+    /// The body: a text is sent as it is, another value as JSON, nothing if `nil`.
+    @Option("Body: a mapping is sent as JSON, text as it is; empty by default")
+    public var body: JSONValue?
     /// The delay of the answer, on the test's clock.
-    public var delay: Duration
+    @Option(.zero ... .seconds(86_400), "Delay of the answer, on the test's clock")
+    public var delay = Duration.zero
     /// The failure in place of an answer; `nil` answers.
-    public var failure: Failure?
+    @Option(
+      "Failure instead of an answer: connection `refused`, `closed` before the answer or `dropped` "
+        + "in the body, host name `unresolved`, or `tls`")
+    public var fail: Failure?
+
+    /// Creates an answer with status 200 and an empty body.
+    public init() {}
+
+    /// The bytes of the body.
+    var bytes: [UInt8] { isJSON ? body?.jsonBytes() ?? [] : Array((body?.stringValue ?? "").utf8) }
+    /// Whether the body is JSON.
+    var isJSON: Bool { body != nil && body?.stringValue == nil }
   }
 
   /// Selects requests; a request must match all parts that are set.
-  public struct Condition: Sendable {
+  public struct Condition: OptionSection {
     /// The bearer token of the field `Authorization`.
+    @Option("Bearer token of the field Authorization")
     public var bearer: String?
     /// The names of operations; empty for all.
-    public var operations: [String]
+    @Option("Names of operations")
+    public var operation: [String] = []
     /// The header fields of the request; the value `*` matches any value.
-    public var headers: [(name: String, value: String)]
+    @Option("Header fields of the request; * matches any value")
+    public var header = OptionMap<String>()
     /// The attempt, from 1.
+    @Option(1...25, "Number of the attempt, from 1")
     public var attempt: Int?
     /// The HTTP method.
-    public var method: String?
+    @Option("HTTP method")
+    public var method: Endpoint.Method?
     /// Whether the request contains the document.
+    @Option("Whether the request contains the document")
     public var hasDocument: Bool?
+
+    /// Creates a condition that selects all requests.
+    public init() {}
+  }
+
+  /// The `expect` section.
+  struct Expected: OptionSection {
+    @Option(0...10_000_000, "Number of operations with a result without errors")
+    var succeeded: Int?
+    @Option(0...10_000_000, "Number of other operations") var failed: Int?
+    @Option(0...10_000_000, "Number of requests that the server receives") var requests: Int?
+    @Option(0...25, "Maximum number of attempts of an operation") var attempts: Int?
+    @Option(0...10_000_000, "Number of token renewals") var refreshes: Int?
+    @Option("Source of the last result") var source: GraphQLResponse.Source?
+    @Option("Data of the last result") var data: JSONValue?
+    @Option("Code of the first failure, or of the first error in a result") var error: String?
+    @Option("Part of the message of the first failure") var message: String?
+    @Option(0...10_000_000, "Number of calls of entries of the chain, by id")
+    var stages = OptionMap<Int>()
+    @Option("Time limit, on the test's clock") var within: Duration?
   }
 
   /// A failure in place of an answer.
-  public enum Failure: String, Sendable, CaseIterable {
+  public enum Failure: String, CaseIterable, ExpressibleByOption {
     /// The connection is refused, closed before the answer, or dropped in the body; the name does
     /// not resolve; TLS fails.
     case refused, closed, dropped, unresolved, tls
@@ -107,3 +163,26 @@ public struct PipelineTest: Sendable {
     }
   }
 }
+
+extension PipelineTest {
+  /// The expectations, in the order of their declarations.
+  public var expectations: [Expectation] {
+    func one<Value>(
+      _ option: OptionProperty<Value?>, _ kind: (Value) -> Expectation.Kind
+    ) -> [Expectation] {
+      option.wrappedValue.map { [Expectation(location: option.location, kind: kind($0))] } ?? []
+    }
+    return one(expect.$succeeded) { .succeeded($0) } + one(expect.$failed) { .failed($0) }
+      + one(expect.$requests) { .requests($0) } + one(expect.$attempts) { .attempts($0) }
+      + one(expect.$refreshes) { .refreshes($0) } + one(expect.$source) { .source($0) }
+      + one(expect.$data) { .data($0) } + one(expect.$error) { .error($0) }
+      + one(expect.$message) { .message($0) } + one(expect.$within) { .within($0) }
+      + expect.stages.entries.map {
+        Expectation(
+          location: $0.nameLocation ?? expect.$stages.location,
+          kind: .passes(entry: $0.name, $0.value))
+      }
+  }
+}
+
+extension GraphQLResponse.Source: ExpressibleByOption {}

@@ -96,7 +96,8 @@ extension PipelineTest {
   private func request(_ pipeline: Pipeline, _ equipment: Equipment) throws -> GraphQLRequest {
     let document = try Document(parsing: text(readFile: equipment.readFile))
     let operation = try PreparedOperation(
-      document: document, operationName: operation, variables: variables, keys: pipeline.keys)
+      document: document, operationName: operation, variables: variables?.objectValue ?? [:],
+      keys: pipeline.keys)
     var request = GraphQLRequest(operation, cachePolicy: policy)
     request.context = RequestContext(named: context)
     return request

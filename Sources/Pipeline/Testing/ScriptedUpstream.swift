@@ -40,7 +40,7 @@ actor ScriptedUpstream: HTTPTransport {
           delivery: .unknown)
       }
     }
-    if let failure = answer.failure, let error = Self.error(failure) { throw error }
+    if let failure = answer.fail, let error = Self.error(failure) { throw error }
     return Self.message(answer)
   }
 
@@ -48,7 +48,7 @@ actor ScriptedUpstream: HTTPTransport {
     for index in answers.indices {
       let answer = answers[index]
       if let times = answer.times, used[index] >= times { continue }
-      guard facts.matches(answer.condition, attempt: Self.attempt) else { continue }
+      if let condition = answer.when, !facts.matches(condition, attempt: Self.attempt) { continue }
       used[index] += 1
       return answer
     }
@@ -75,13 +75,14 @@ actor ScriptedUpstream: HTTPTransport {
   private static func message(_ answer: PipelineTest.Answer) -> HTTPResponseMessage {
     var head = HTTPResponse(status: .init(code: answer.status))
     if answer.isJSON { head.headerFields[.contentType] = "application/json" }
-    for (name, value) in answer.headers {
-      if let name = HTTPField.Name(name) { head.headerFields[name] = value }
+    for field in answer.headers.entries {
+      if let name = HTTPField.Name(field.name) { head.headerFields[name] = field.value }
     }
-    guard answer.failure == .dropped else {
-      return HTTPResponseMessage(head: head, body: HTTPBody([answer.body]))
+    let body = answer.bytes
+    guard answer.fail == .dropped else {
+      return HTTPResponseMessage(head: head, body: HTTPBody([body]))
     }
-    let start = ElementQueue([Array(answer.body.prefix(answer.body.count / 2))])
+    let start = ElementQueue([Array(body.prefix(body.count / 2))])
     return HTTPResponseMessage(
       head: head,
       body: HTTPBody {
@@ -119,13 +120,15 @@ private struct RequestFacts {
   func matches(_ condition: PipelineTest.Condition, attempt: Int) -> Bool {
     let fields = request.head.headerFields
     if let bearer = condition.bearer, fields[.authorization] != "Bearer \(bearer)" { return false }
-    if !condition.operations.isEmpty {
-      guard let operation, condition.operations.contains(operation) else { return false }
+    if !condition.operation.isEmpty {
+      guard let operation, condition.operation.contains(operation) else { return false }
     }
     if let wanted = condition.attempt, wanted != attempt { return false }
-    if let method = condition.method, method != request.head.method.rawValue { return false }
+    if let method = condition.method?.rawValue, method != request.head.method.rawValue {
+      return false
+    }
     if let wanted = condition.hasDocument, wanted != (members["query"] != nil) { return false }
-    return condition.headers.allSatisfy { header in
+    return condition.header.entries.allSatisfy { header in
       guard let value = HTTPField.Name(header.name).flatMap({ fields[$0] }) else { return false }
       return header.value == "*" || header.value == value
     }

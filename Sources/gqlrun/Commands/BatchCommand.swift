@@ -15,6 +15,7 @@ struct BatchCommand: AsyncParsableCommand {
       --resume continues a run that was interrupted or failed.
 
       EXAMPLES
+        gqlrun batch new nightly.batch.yaml
         gqlrun batch check nightly.batch.yaml
         gqlrun batch run nightly.batch.yaml
         gqlrun batch run nightly.batch.yaml --resume
@@ -34,7 +35,7 @@ struct BatchCommand: AsyncParsableCommand {
       """,
     subcommands: [
       BatchRunCommand.self, Check.self, Status.self, Errors.self, Report.self, Diff.self,
-      Merge.self, Prune.self, Trust.self,
+      Merge.self, Prune.self, Trust.self, New.self, Sinks.self, Schema.self,
     ])
 
   struct Check: AsyncParsableCommand {

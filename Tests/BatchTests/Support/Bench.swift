@@ -11,13 +11,24 @@ import GQLRunPlugins
 enum Bench {
   static func load(_ yaml: String, in location: Place, url: String? = nil) throws -> Manifest {
     try location.write(yaml, to: "m.batch.yaml")
-    return try ManifestLoader.load(
+    let manifest = try ManifestLoader.load(
       path: location.file("m.batch.yaml"), registry: .builtIn,
       environment: PipelineFileEnvironment(readFile: {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0)))
       }), endpoint: url ?? "http://127.0.0.1:9/"
     ).manifest
+    // What the loader accepts, the JSON Schema accepts, too.
+    if !yaml.hasPrefix("{"), yaml.utf8.count < 20_000 {
+      let errors = schema.errors(
+        of: try YAMLValues.value(of: Array(yaml.utf8), file: "m.batch.yaml"))
+      guard errors.isEmpty else { throw SchemaErrors(errors: errors) }
+    }
+    return manifest
   }
+
+  private static let schema = SchemaValidator(schema: Manifest.schema)
+
+  private struct SchemaErrors: Error { var errors: [String] }
 
   /// What is wrong with a manifest, as `line:column code message | hint`.
   static func findings(_ yaml: String, in location: Place) throws -> [String] {

@@ -86,7 +86,7 @@ struct FieldRuleTests {
       (#"{ feed: { key_args: [a] } }"#, "`feed` in `fields` does not name a field of a type"),
       (#"{ "Query.": { key_args: [a] } }"#, "`Query.` in `fields` does not name a field of a type"),
       (#"{ Query.feed: { keyargs: [a] } }"#, "has no key `keyargs`"),
-      (#"{ Query.feed: {} }"#, "the rule for `Query.feed` is empty"),
+      (#"{ Query.feed: {} }"#, "`Query.feed` of `fields`: the rule is empty"),
       (#"{ Query.feed: { merge: conection } }"#, "connection"),
     ])
   func wrongRules(rules: String, message: String) throws {

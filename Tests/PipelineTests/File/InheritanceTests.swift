@@ -65,7 +65,8 @@ struct InheritanceTests {
     #expect(
       pipeline.entries.map(\.id)
         == ["logging", "max-retry", "cache-read", "logging-2", "fetch", "parse", "cache-write"])
-    #expect(pipeline.entries[4].options?.string(ifGiven: "ca_file") == "dir/lib/ca.pem")
+    let fetch = try #require(pipeline.entries[4].plugin as? TestPlugins.Fetch)
+    #expect(fetch.caFile?.path == "dir/lib/ca.pem")
   }
 
   @Test("merges mappings key by key, and replaces everything else")
@@ -122,8 +123,10 @@ struct InheritanceTests {
       other.entries.map(\.id) == [
         "max-retry", "auth", "cache-read", "hashes", "fetch", "parse", "cache-write",
       ])
-    #expect(other.entries[0].options?.int("max_retries") == 5)
-    #expect(other.entries[3].options?.string("query_method") == "GET")
+    let retry = try #require(other.entries[0].plugin as? TestPlugins.MaxRetry)
+    #expect(retry.maxRetries == 5)
+    let apq = try #require(other.entries[3].plugin as? TestPlugins.APQ)
+    #expect(apq.queryMethod == .get)
   }
 
   @Test("may itself be extended")

@@ -243,7 +243,7 @@ struct PipelineFileErrorsTests {
       "a newer version, and the chain misspelt",
       "version: 2\nchian: []\n",
       """
-      error[P003]: this program reads version 1 of pipeline files
+      error[P003]: `version`: this gqlrun reads version 1
         --> dir/x.pipeline.yaml:1:10
          |
        1 | version: 2
@@ -401,7 +401,7 @@ struct PipelineFileErrorsTests {
 
       """),
     Case(
-      "memory in front of a store that is in memory",
+      "a memory tier of a store in memory",
       """
       version: 1
       endpoint: { url: "http://x" }

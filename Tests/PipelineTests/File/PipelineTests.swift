@@ -48,7 +48,8 @@ struct PipelineReadTests {
         == KeyRules(default: ["id", "uuid"], types: ["Country": ["code"]]))
     #expect(
       pipeline.entries.map(\.id) == ["logging", "max-retry", "auth", "headers", "fetch", "parse"])
-    #expect(pipeline.entries[4].options?.duration("timeout") == .seconds(45))
+    let fetch = try #require(pipeline.entries[4].plugin as? TestPlugins.Fetch)
+    #expect(fetch.timeout == .seconds(45))
   }
 
   @Test("shows its chain with defaults and without secrets")
@@ -115,8 +116,8 @@ struct PipelineReadTests {
         "  - max-retry\n  - token-refresh: { token: \"${exec:print {hunter2}}\" }\n  - fetch\n  - parse"
     )
     #expect(check(sound).all.isEmpty)
-    let token = try load(sound).entries[1].options?.secret("token")
-    #expect(token?.reveal() == "hunter2")
+    let auth = try #require(try load(sound).entries[1].plugin as? TestPlugins.TokenRefresh)
+    #expect(auth.token?.reveal() == "hunter2")
   }
 
   @Test("does not show secrets when it is dumped")

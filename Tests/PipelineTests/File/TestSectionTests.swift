@@ -1,6 +1,7 @@
 import GQLRunJSON
-import GQLRunPipeline
 import Testing
+
+@testable import GQLRunPipeline
 
 @Suite("The tests of a pipeline file")
 struct TestSectionTests {
@@ -45,14 +46,17 @@ struct TestSectionTests {
         """))
     let test = try #require(pipeline.tests.first)
     #expect(test.name == "everything" && test.concurrent == 3 && test.rounds == 2)
-    #expect(test.variables.map { $0.value.jsonText() } == ["1", #""1""#, #"[true,null,"no"]"#])
+    #expect(
+      test.variables?.objectValue?.map { $0.value.jsonText() } == [
+        "1", #""1""#, #"[true,null,"no"]"#,
+      ])
     #expect(test.policy == .networkOnly && test.context == ["tenant": "acme"])
     #expect(test.upstream.map(\.status) == [401, 200, 200])
     #expect(
-      test.upstream.map { String(decoding: $0.body, as: UTF8.self) }
+      test.upstream.map { String(decoding: $0.bytes, as: UTF8.self) }
         == ["plain text", #"{"data":{"a":1.50}}"#, ""])
     #expect(test.upstream[0].delay == .seconds(2) && test.upstream[0].times == 4)
-    #expect(test.upstream[0].condition.bearer == "old" && test.upstream[2].failure == .closed)
+    #expect(test.upstream[0].when?.bearer == "old" && test.upstream[2].fail == .closed)
     #expect(test.expectations.count == 5)
   }
 
@@ -65,7 +69,7 @@ struct TestSectionTests {
       ),
       (
         "  - name: x\n    upstream: [{ stauts: 200 }]\n    expect: {}",
-        "P001 7:18: an element of `upstream` of an element of `tests` has no key `stauts` → did you mean `status`?"
+        "P001 7:18: an element of `upstream` of the test `x` has no key `stauts` → did you mean `status`?"
       ),
       (
         "  - upstream: []\n    expect: {}",
@@ -73,7 +77,7 @@ struct TestSectionTests {
       ),
       (
         "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: {}",
-        "P003 7:25: `delay` of an element of `upstream` of an element of `tests` takes a duration from 0s to 24h → the unit is missing: write `5s` or `5ms`"
+        "P003 7:25: `delay` of an element of `upstream` of the test `x` takes a duration from 0s to 24h → the unit is missing: write `5s` or `5ms`"
       ),
     ])
   func checks(tests: String, expected: String) {

@@ -83,8 +83,8 @@ struct YAMLTests {
     #expect(pipeline.endpoint?.path == "/?a=1&b=*&c=!")
     let headers = pipeline.endpoint?.headers.map(\.value)
     #expect(headers == ["a&b", "it's *", "\"*\"", "two *lines"])
-    let set = try #require(pipeline.entries.first?.options).stringMap("set")
-    #expect(set.map(\.value) == ["&literal\n*text\n", "!folded", "x &y *z"])
+    let plugin = try #require(pipeline.entries.first?.plugin as? TestPlugins.Headers)
+    #expect(plugin.set.entries.map(\.value) == ["&literal\n*text\n", "!folded", "x &y *z"])
   }
 
   @Test("survives an alias bomb and deep nesting")

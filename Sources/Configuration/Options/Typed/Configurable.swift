@@ -48,8 +48,13 @@ extension OptionSection {
   /// - Throws: ``OptionError`` for the first option that is not valid.
   public init(option: OptionValue) throws(OptionError) {
     guard case .object(let options) = option.content else { throw .mismatch(Self.self) }
+    try self.init(options: options)
+  }
+
+  /// Reads the options of a section.
+  package init(options: PluginOptions) throws(OptionError) {
     let (value, errors) = Self.read(from: options)
-    if let error = errors.first { throw error }
+    if let error = OptionError(errors) { throw error }
     self = value
   }
 }
@@ -129,7 +134,9 @@ extension String {
 
 /// The errors of the values of a file, in the order of the declarations.
 final class OptionErrors {
-  var all: [OptionError] = []
+  private(set) var all: [OptionError] = []
+
+  func append(_ error: OptionError) { all += error.all }
 }
 
 /// Passes the decoded values of a file to the initializer that the compiler generates.

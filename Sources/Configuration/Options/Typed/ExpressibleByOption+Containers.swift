@@ -82,12 +82,37 @@ extension Array: ExpressibleByOption where Element: ExpressibleByOption {
   public init(option: OptionValue) throws(OptionError) {
     guard case .list(let elements) = option.content else { throw .mismatch(Self.self) }
     self = []
+    var errors: [OptionError] = []
     for (index, element) in elements.enumerated() where !element.isUnknown {
       do throws(OptionError) {
         append(try Element(option: element))
       } catch {
-        throw error.within("\(index)")
+        errors.append(error.within("\(index)"))
       }
+    }
+    if let error = OptionError(errors) { throw error }
+  }
+}
+
+/// A list or map that may contain groups of options.
+protocol OptionGroups {
+  /// The groups with their paths in the list or map.
+  var groups: [(path: String, group: any Configurable)] { get }
+}
+
+extension Array: OptionGroups {
+  var groups: [(path: String, group: any Configurable)] {
+    guard Element.self is any Configurable.Type else { return [] }
+    return enumerated().compactMap { index, element in
+      (element as? any Configurable).map { ("\(index)", $0) }
+    }
+  }
+}
+
+extension OptionMap: OptionGroups {
+  var groups: [(path: String, group: any Configurable)] {
+    entries.compactMap { entry in
+      (entry.value as? any Configurable).map { (entry.name, $0) }
     }
   }
 }
@@ -97,12 +122,27 @@ public struct OptionMap<Value: ExpressibleByOption>: ExpressibleByOption {
   /// The bounds of the values.
   public typealias OptionBound = Value.OptionBound
 
+  /// A name with its value.
+  public struct Entry: Sendable {
+    /// The name.
+    public var name: String
+    /// The value.
+    public var value: Value
+    /// The source location of the name; `nil` for an entry that was not read from a file.
+    public var nameLocation: FileLocation?
+  }
+
   /// The names and values, in the order of the file.
-  public var entries: [(name: String, value: Value)]
+  public var entries: [Entry]
 
   /// Creates a map from its entries, whose names are unique.
   public init(_ entries: [(name: String, value: Value)] = []) {
-    self.entries = entries
+    self.entries = entries.map { Entry(name: $0.name, value: $0.value) }
+  }
+
+  /// The values by name.
+  public var dictionary: [String: Value] {
+    Dictionary(entries.map { ($0.name, $0.value) }) { $1 }
   }
 
   /// A mapping of names to values; `range` applies to each value.
@@ -128,13 +168,16 @@ public struct OptionMap<Value: ExpressibleByOption>: ExpressibleByOption {
   public init(option: OptionValue) throws(OptionError) {
     guard case .map(let members) = option.content else { throw .mismatch(Self.self) }
     entries = []
+    var errors: [OptionError] = []
     for member in members where !member.value.isUnknown {
       do throws(OptionError) {
-        entries.append((member.name, try Value(option: member.value)))
+        let value = try Value(option: member.value)
+        entries.append(Entry(name: member.name, value: value, nameLocation: member.nameLocation))
       } catch {
-        throw error.within(member.name)
+        errors.append(error.within(member.name))
       }
     }
+    if let error = OptionError(errors) { throw error }
   }
 }
 
@@ -159,8 +202,7 @@ extension Dictionary: ExpressibleByOption where Key == String, Value: Expressibl
   ///
   /// - Throws: ``OptionError`` if the option is not a mapping, or a value cannot be created.
   public init(option: OptionValue) throws(OptionError) {
-    let entries = try OptionMap<Value>(option: option).entries
-    self = Dictionary(entries.map { ($0.name, $0.value) }) { $1 }
+    self = try OptionMap(option: option).dictionary
   }
 }
 

@@ -54,6 +54,10 @@ public struct OptionError: Error, Sendable, Hashable {
   public var message: String
   /// What would work.
   public var remedy: String?
+  /// The code of the diagnostic.
+  public var code: PipelineDiagnostic.Code
+  /// Errors of other elements of the same list, map or group.
+  private(set) var others: [OptionError] = []
 
   /// Creates an error.
   ///
@@ -62,15 +66,37 @@ public struct OptionError: Error, Sendable, Hashable {
   ///     the entry as a whole.
   ///   - message: What is wrong, without values.
   ///   - remedy: What would work.
-  public init(option: String = "", _ message: String, remedy: String? = nil) {
+  ///   - code: The code of the diagnostic.
+  public init(
+    option: String = "", _ message: String, remedy: String? = nil,
+    code: PipelineDiagnostic.Code = .wrongValue
+  ) {
     self.option = option
     self.message = message
     self.remedy = remedy
+    self.code = code
+  }
+
+  /// All errors as one; `nil` if there are none.
+  init?(_ errors: [OptionError]) {
+    guard var first = errors.first else { return nil }
+    first.others += errors.dropFirst().flatMap(\.all)
+    self = first
+  }
+
+  /// The error and ``others``, each by itself.
+  var all: [OptionError] {
+    var first = self
+    first.others = []
+    return [first] + others
   }
 
   /// The same error about an option of the group `name`.
   func within(_ name: String) -> OptionError {
-    OptionError(option: option.isEmpty ? name : "\(name).\(option)", message, remedy: remedy)
+    var error = self
+    error.option = option.isEmpty ? name : "\(name).\(option)"
+    error.others = others.map { $0.within(name) }
+    return error
   }
 
   /// The error of an ``ExpressibleByOption`` conformance whose type and initializer differ.

@@ -6,7 +6,7 @@
 /// property's initial value. A property with neither an initial value nor an optional type is
 /// required.
 ///
-/// `$maxRetries` is the declaration itself: ``isGiven``, ``name``, ``error(_:remedy:)``.
+/// `$maxRetries` is the declaration itself: ``isGiven``, ``name``, ``location``, ``error(_:remedy:)``.
 @propertyWrapper
 public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
   /// The value of the option.
@@ -20,6 +20,14 @@ public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
   public private(set) var name = ""
   /// Whether a file sets the option.
   public private(set) var isGiven = false
+  /// The source location of the value; that of the section if the file does not set the option.
+  public private(set) var location = FileLocation(file: "", line: 1, column: 1)
+  /// The source location of the option's key; that of the section if the file does not set the
+  /// option.
+  public private(set) var keyLocation = FileLocation(file: "", line: 1, column: 1)
+  /// Whether the value is that of the file or the default; `false` if a required value is missing, or
+  /// the value of the file is invalid or unknown.
+  public private(set) var isUsable = true
   private let range: ClosedRange<Value.OptionBound>?
   private let secrecy: OptionSecrecy
   private let isRequired: Bool
@@ -115,15 +123,17 @@ extension OptionProperty: AnyOptionProperty {
   func read(from options: PluginOptions, named name: String, _ errors: OptionErrors) -> Self {
     var property = self
     property.name = name
-    guard let value = options.values.first(where: { $0.name == name })?.value else {
-      return property
-    }
-    property.isGiven = !value.isDefault
-    guard !value.isUnknown else { return property }
+    let value = options.values.first { $0.name == name }?.value
+    property.location = value?.location ?? options.location
+    property.keyLocation = value?.keyLocation ?? options.location
+    property.isGiven = options.given.contains(name)
+    property.isUsable = value == nil && !property.isGiven && !isRequired
+    guard let value, !value.isUnknown else { return property }
     do throws(OptionError) {
       property.wrappedValue = try Value(option: value)
+      property.isUsable = true
     } catch {
-      errors.all.append(error.within(name))
+      errors.append(error.within(name))
     }
     return property
   }
@@ -132,13 +142,10 @@ extension OptionProperty: AnyOptionProperty {
   func validate(named name: String) throws(OptionError) {
     if let group = wrappedValue as? any Configurable {
       do throws(OptionError) { try group.validateAll() } catch { throw error.within(name) }
-    } else if let groups = wrappedValue as? [any Configurable] {
-      for (index, group) in groups.enumerated() {
-        do throws(OptionError) {
-          try group.validateAll()
-        } catch {
-          throw error.within("\(name).\(index)")
-        }
+    }
+    for (path, group) in (wrappedValue as? any OptionGroups)?.groups ?? [] {
+      do throws(OptionError) { try group.validateAll() } catch {
+        throw error.within("\(name).\(path)")
       }
     }
   }

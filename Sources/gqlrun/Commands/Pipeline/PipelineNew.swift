@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
-import GQLRunSupport
 
 extension PipelineCommand {
   struct New: AsyncParsableCommand {
@@ -50,7 +49,7 @@ extension PipelineCommand {
           throw Failure(
             .usage, "\(path) is no name for a pipeline: use letters, digits, -, _ and .")
         }
-        try create(path, text(named: String(name)))
+        try NewFile.create(path, text(named: String(name)))
         Terminal.note(
           "wrote \(Terminal.safe(path)); try\n  gqlrun pipeline check \(Terminal.safe(path))\n"
             + "  gqlrun run FILE.graphql --pipeline \(Terminal.safe(path)) --endpoint URL")
@@ -84,24 +83,6 @@ extension PipelineCommand {
             + ReadyMade.names.joined(separator: ", "))
       }
       return text.replacing("\nname: \(wanted)\n", with: "\nname: \(name)\n", maxReplacements: 1)
-    }
-
-    /// Creates a file; throws if it exists.
-    private func create(_ path: String, _ text: String) throws {
-      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-      guard descriptor >= 0 else {
-        if errno == EEXIST {
-          throw Failure(
-            .failed, "\(path) already exists (unchanged); choose another name")
-        }
-        throw Failure(.failed, "cannot write \(path): \(String(cString: strerror(errno)))")
-      }
-      let code = SystemIO.writeAll(Array(text.utf8), to: descriptor)
-      guard close(descriptor) == 0, code == 0 else {
-        unlink(path)
-        throw Failure(
-          .failed, "cannot write \(path): \(String(cString: strerror(code == 0 ? errno : code)))")
-      }
     }
   }
 }

@@ -1,0 +1,137 @@
+import Foundation
+public import GQLRunCache
+public import GQLRunPipeline
+
+/// A kind of rows: a key of `foreach` with its options.
+///
+/// Each kind is one file with its description, its options and the reader of its rows;
+/// ``RowInputs`` lists the kinds.
+protocol RowInput: OptionSection {
+  /// The key of `foreach` that selects the kind; also the name of its first option.
+  static var name: String { get }
+  /// What the kind reads, in one sentence without a full stop.
+  static var summary: String { get }
+  /// An example of `foreach`, in YAML.
+  static var example: String { get }
+  /// The path of the file that contains the rows; `nil` for rows from elsewhere.
+  var path: String? { get }
+  /// Whether the file is a database, which an earlier operation of the run may write.
+  var isDatabase: Bool { get }
+  var readsStandardInput: Bool { get }
+  /// The operation whose captured values are the rows.
+  var capturedOperation: String? { get }
+
+  /// The names of the columns; `nil` if they are known only when the rows are read.
+  ///
+  /// - Parameter hasNeeds: Whether earlier operations may still write the rows.
+  /// - Throws: ``InputProblem`` for an input that cannot be read.
+  func columns(hasNeeds: Bool) throws -> [String]?
+  /// Whether all rows can be read before the run.
+  func isReadable(hasNeeds: Bool) -> Bool
+  /// What row numbers count in, for messages: the path of the file.
+  func label(in manifest: Manifest) -> String
+  /// The rows of a file, if its extension is one of the kind.
+  static func reading(_ path: String) -> (any RowInput)?
+  /// Opens the rows; `nil` if they exist only during a run.
+  func open(_ context: RowContext) throws -> (any RowSource)?
+}
+
+extension RowInput {
+  var path: String? { nil }
+  var isDatabase: Bool { false }
+  var readsStandardInput: Bool { false }
+  var capturedOperation: String? { nil }
+
+  static func reading(_ path: String) -> (any RowInput)? { nil }
+  func columns(hasNeeds: Bool) throws -> [String]? { nil }
+  func isReadable(hasNeeds: Bool) -> Bool {
+    path.map { !hasNeeds || FileManager.default.fileExists(atPath: $0) } ?? false
+  }
+  func label(in manifest: Manifest) -> String { path ?? manifest.file }
+}
+
+/// What a kind of rows may need to open them.
+struct RowContext {
+  /// The manifest; `nil` while it is being written.
+  var manifest: Manifest?
+  /// The journal of the run; `nil` before it.
+  var journal: Journal?
+  /// The journal's number of each operation, by index.
+  var numbers: [Int] = []
+}
+
+/// The kinds of rows.
+enum RowInputs {
+  static let all: [any RowInput.Type] = [
+    CSVInput.self, JSONLinesInput.self, SQLiteInput.self, InlineInput.self, StandardInput.self,
+    CaptureInput.self,
+  ]
+}
+
+/// The source of an operation's rows: the `foreach` section.
+struct InputSettings: Sendable {
+  /// The options of all kinds.
+  struct Shared: OptionSection {
+    @Option("Name of the row in templates") var `as` = "row"
+    @Option("Template that identifies a task, such as `{{row.id}}`; by default the row's number")
+    var key: Located<String>?
+    @Option("Meaning of an empty cell: no value, null, or empty text")
+    var empty = VariableReader.Empty.omit
+  }
+
+  var input: any RowInput
+  var shared = Shared()
+  /// The source location of the kind.
+  var location: FileLocation
+
+  var rowName: String { shared.as }
+  var empty: VariableReader.Empty { shared.empty }
+  var readsStandardInput: Bool { input.readsStandardInput }
+
+  func open(
+    _ manifest: Manifest, _ journal: Journal? = nil, _ numbers: [Int] = []
+  ) throws -> (any RowSource)? {
+    try input.open(RowContext(manifest: manifest, journal: journal, numbers: numbers))
+  }
+}
+
+extension VariableReader.Empty: ExpressibleByOption {}
+
+extension InputSettings: ExpressibleByOption {
+  /// The options of all kinds in one table: the key of the kind is next to its options.
+  static let options: [OptionDescription] = {
+    var seen: Set<String> = []
+    let kinds = RowInputs.all.flatMap { $0.optionDescriptions }.map { option in
+      var option = option
+      option.isRequired = false
+      return option
+    }
+    return (kinds + Shared.optionDescriptions).filter { seen.insert($0.name).inserted }
+  }()
+
+  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .object(options) }
+  static var unsetOption: InputSettings {
+    InputSettings(input: InlineInput(), location: FileLocation(file: "", line: 1, column: 1))
+  }
+  var optionDefaultText: String? { nil }
+
+  init(option: OptionValue) throws(OptionError) {
+    guard case .object(let options) = option.content else { throw OptionError("is not a mapping") }
+    let kinds = RowInputs.all.filter { options.given.contains($0.name) }
+    guard let kind = kinds.first, kinds.count == 1 else {
+      throw OptionError(
+        option: kinds.dropFirst().first?.name ?? "",
+        kinds.isEmpty ? "no source of rows" : "more than one source of rows",
+        remedy: "set one of \(RowInputs.all.map { $0.name }.joined(separator: ", "))", code: .input)
+    }
+    for option in kind.optionDescriptions
+    where option.isRequired && !options.given.contains(option.name) {
+      throw OptionError(
+        option: kind.name, "needs the key `\(option.name)`",
+        remedy: "add `\(option.name)`: \(option.type.expectation)", code: .input)
+    }
+    input = try kind.init(option: option)
+    shared = try Shared(option: option)
+    location = options.location(of: kind.name)
+  }
+}

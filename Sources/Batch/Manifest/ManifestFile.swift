@@ -1,0 +1,146 @@
+import GQLRunPipeline
+import GQLRunPlugins
+
+/// The keys of a manifest, as the file has them.
+struct ManifestFile: OptionSection {
+  @Option("Version of the format; always 1") var version: FormatVersion
+  @Option("Name of the batch in journals and reports; by default the file's name")
+  var name: String?
+  @Option("Pipeline file that every request runs through") var pipeline: OptionPath?
+  @Option("Endpoint URL; overrides the pipeline file") var endpoint: String?
+  @Option("SDL file of the schema; operations and rows are validated against it")
+  var schema: OptionPath?
+  @Option("How the operations run") var run = RunSettings()
+  @Option("Limit of the request rate") var rateLimit: RateSettings?
+  @Option("Report files, written at the end of a run") var report = ReportSettings()
+  @Option("State that a run leaves for the next one") var state: StateSettings?
+  @Option("Conditions on the whole run, such as `failed == 0` or `p95_ms < 500`")
+  var thresholds: [Located<BatchCondition>] = []
+  @Option("Destinations of results; by default NDJSON on standard output")
+  var sinks: [SinkEntry]?
+  @Option("Operations of the batch") var operations: [Located<OperationSettings>]
+}
+
+/// The `state` section.
+struct StateSettings: OptionSection {
+  @Option("File with the bookmarks") var file: String
+}
+
+/// The keys of an operation, as the file has them.
+struct OperationSettings: OptionSection {
+  @Option("Name of the operation in the manifest; becomes part of file names") var id: String?
+  @Option("File with the document, and an operation in it: `queries.graphql#Name`")
+  var document: String?
+  @Option("Text of the document, instead of `document`") var query: String?
+  @Option("Operation of a document with several operations") var operation: String?
+  @Option("Operations that finish before this one starts") var needs: [Located<String>] = []
+  @Option("Rows; the operation runs once for each row") var foreach: InputSettings?
+  @Option("Values of the variables; text may contain templates such as `{{row.id}}`")
+  var variables = OptionMap<OptionNode>()
+  @Option("Values of the data that are kept for operations that need this one")
+  var capture = OptionMap<Located<ResultPath>>()
+  @Option("Path of the records in the data, such as `users.nodes[*]`") var emit: ResultPath?
+  @Option("How further pages are requested") var paginate: PaginateSettings?
+  @Option("Values of the records that the next run starts from, such as `max(updatedAt)`")
+  var bookmark = OptionMap<Located<Bookmark.Rule>>()
+  @Option("Conditions on each result, such as `errors == null` or `count(emit) >= 1`")
+  var expect: [Located<BatchCondition>] = []
+  @Option("Variable that makes a mutation safe to repeat, such as an idempotency key")
+  var idempotency: String?
+  @Option(.milliseconds(1) ... .seconds(86_400), "Time limit of one request")
+  var timeout: Duration?
+  @Option("Cache policy, instead of the pipeline's") var policy: CachePolicy?
+  @Option("File that the data must equal; may contain templates") var snapshot: String?
+}
+
+/// The `paginate` section.
+struct PaginateSettings: OptionSection {
+  @Option("Path of a Relay connection with `pageInfo { hasNextPage endCursor }`")
+  var connection: ResultPath?
+  @Option("Variable that takes the cursor of the next page") var cursor = "after"
+  @Option("Pages by offset, instead of `connection`") var offset: OffsetSettings?
+  @Option("Size of the pages") var pageSize: PageSizeSettings?
+  @Option(1...1_000_000_000, "Maximum number of pages of a task; a task with more pages fails")
+  var maxPages = 10_000
+  @Option("Connections in records, completed through `node(id:)`") var nested: [NestedSettings] = []
+}
+
+/// The `offset` section of `paginate`.
+struct OffsetSettings: OptionSection {
+  @Option("Variable that takes the offset") var variable = "offset"
+  @Option("Path of the list") var items: ResultPath
+}
+
+/// The `page_size` section of `paginate`.
+struct PageSizeSettings: OptionSection {
+  /// What happens when a page costs too much.
+  enum OnError: String, CaseIterable, ExpressibleByOption {
+    case halve, fail
+  }
+
+  @Option("Variable that takes the page size") var variable = "first"
+  @Option(1...1_000_000, "Size of the first page") var start: Int
+  @Option(1...1_000_000, "Smallest size") var min = 1
+  @Option("What happens when the server refuses a page as too costly") var onError = OnError.fail
+}
+
+/// An entry of `nested`.
+struct NestedSettings: OptionSection {
+  @Option("Path of the connection in the emitted record") var path: ResultPath
+  @Option("Type of the record") var type: String
+}
+
+// MARK: Values
+
+extension ResultPath: ExpressibleByOption {
+  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+  static var unsetOption: ResultPath { ResultPath() }
+  var optionDefaultText: String? { description }
+
+  init(option: OptionValue) throws(OptionError) {
+    let text = try String(option: option)
+    guard let path = ResultPath(text) else {
+      throw OptionError(
+        "`\(text)` is not a path",
+        remedy: "write response keys and dots, with [*] after lists: `a.b[*]`",
+        code: .path)
+    }
+    self = path
+  }
+}
+
+extension BatchCondition: ExpressibleByOption {
+  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+  static var unsetOption: BatchCondition { BatchCondition() }
+  var optionDefaultText: String? { description }
+
+  init(option: OptionValue) throws(OptionError) {
+    let text = try String(option: option)
+    guard let condition = BatchCondition(text) else {
+      throw OptionError(
+        "`\(text)` is not a condition",
+        remedy: "write two values around ==, !=, <, <=, > or >=, such as `errors == null`",
+        code: .path)
+    }
+    self = condition
+  }
+}
+
+extension Bookmark.Rule: ExpressibleByOption {
+  static func optionType(in range: ClosedRange<Never>?) -> OptionType { .string }
+  static var unsetOption: Bookmark.Rule { Bookmark.Rule(fold: .last, path: ResultPath()) }
+  var optionDefaultText: String? { "\(fold.rawValue)(\(path))" }
+
+  init(option: OptionValue) throws(OptionError) {
+    let text = try String(option: option)
+    guard let open = text.firstIndex(of: "("), text.last == ")",
+      let fold = Bookmark.Fold(rawValue: String(text[..<open])),
+      let path = ResultPath(String(text[text.index(after: open)...].dropLast()))
+    else {
+      throw OptionError(
+        "`\(text)` is not a bookmark",
+        remedy: "write `max(field)`, `min(field)` or `last(field)`", code: .path)
+    }
+    self.init(fold: fold, path: path)
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import GQLRunCache
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunPipeline
+
+/// Writes the text of a new manifest, with comments.
+///
+/// Without a document, the manifest runs a query of the demo server (`gqlrun serve`) over two rows.
+public struct NewManifest: Sendable {
+  /// The name of the batch.
+  public var name: String
+  /// The folder of the manifest, which its paths are relative to.
+  public var folder: String
+  /// The endpoint; `nil` for the variable `GQL_URL` or else the demo server.
+  public var endpoint: String?
+  /// The path of the document; `nil` for the query of the demo server.
+  public var document: String?
+  /// The name of the operation; `nil` if the document has only one.
+  public var operation: String?
+  /// The path of the rows; their kind follows from the extension. `nil` for a single task.
+  public var rows: String?
+  /// The path of the sink in the manifest's folder, whose kind follows from the extension; `-` is
+  /// standard output. `nil` for NDJSON files in `out`.
+  public var sink: String?
+
+  /// Creates a manifest without a document.
+  public init(name: String, folder: String) {
+    self.name = name
+    self.folder = folder
+  }
+
+  /// The text of the manifest.
+  ///
+  /// - Throws: ``InputProblem`` for a document, rows or sink that cannot be used.
+  public func text() throws -> String {
+    let sink = try sinkText()
+    let operation = try operationLines().map { "  " + $0 }.joined(separator: "\n")
+    let endpoint = endpoint ?? "${env:GQL_URL:-http://127.0.0.1:4000/graphql}"
+    return """
+      # yaml-language-server: $schema=batch.schema.json
+      # The schema is made by `gqlrun batch schema > batch.schema.json`; editors complete keys with it.
+      version: 1
+      name: \(quoted(name))
+      endpoint: \(quoted(endpoint))
+      # pipeline: auth.pipeline.yaml     # credentials, retries, cache: gqlrun pipeline new
+      # schema: schema.graphql           # validates operations and rows before the first request
+      run:
+        concurrency: 4                   # requests in flight
+        # max_failures: 5%               # stop when more tasks have failed
+      # rate_limit: { rate: 50/s }
+      sinks:                             # all kinds: gqlrun batch sinks
+        - \(sink)
+      # report: { html: out/report.html, junit: out/junit.xml }
+      operations:
+      \(operation)
+
+      """
+  }
+
+  private func operationLines() throws -> [String] {
+    guard let document else {
+      return [
+        "- id: countries",
+        #"  query: "query Country($code: ID!) { country(code: $code) { code name capital } }""#,
+        "  # One task per row; for rows of a file: foreach: { csv: codes.csv }",
+        try rowLine(column: "code") ?? "  foreach: { inline: [{ code: DE }, { code: FR }] }",
+        #"  variables: { code: "{{row.code}}" }"#,
+        "  emit: country                    # path of the records in the data; [*] after a list",
+        #"  expect: ["errors == null"]"#,
+      ]
+    }
+    let template = try template(document)
+    let columns = try self.columns()
+    let names = template.definition.variables.map(\.name.value)
+    let column = names.first { columns.contains($0) } ?? columns.first
+    var lines = [
+      "- id: \(template.name ?? "operation")",
+      "  document: \(quoted(path(document) + (template.name.map { "#" + $0 } ?? "")))",
+    ]
+    if let row = try rowLine(column: column) { lines.append(row) }
+    let values = template.definition.variables.compactMap { variable -> String? in
+      let name = variable.name.value
+      if columns.contains(name) { return "    \(name): \"{{row.\(name)}}\"" }
+      guard case .nonNull = variable.type, variable.defaultValue == nil else { return nil }
+      return "    \(name): \(Self.sample(variable.type))  # required; replace the value"
+    }
+    if !values.isEmpty { lines += ["  variables:"] + values }
+    let tree = SelectionTree(template.callerDocument, template.definition)
+    let root = tree.columns(at: []).first ?? "path"
+    lines.append("  # emit: \(root)   # path of the records in the data; [*] after a list")
+    lines.append(#"  expect: ["errors == null"]"#)
+    return lines
+  }
+
+  private func template(_ document: String) throws -> OperationTemplate {
+    do {
+      return try OperationTemplate(
+        document: Document(parsingUTF8: ManifestLoader.contents(of: document)),
+        operationName: operation)
+    } catch let error as PipelineFileEnvironment.Failure {
+      throw InputProblem(file: document, line: nil, message: error.reason)
+    } catch let error as CacheError {
+      throw InputProblem(file: document, line: nil, message: error.message)
+    } catch {
+      throw InputProblem(file: document, line: nil, message: "\(error)")
+    }
+  }
+
+  // MARK: Rows and sinks
+
+  private func rowLine(column: String?) throws -> String? {
+    guard let rows else { return nil }
+    let kind = try type(of: input(rows)).name
+    let key = column.map { ", key: \"{{row.\($0)}}\"" } ?? ""
+    return "  foreach: { \(kind): \(quoted(path(rows)))\(key) }"
+  }
+
+  /// The columns of the first row that templates can name.
+  private func columns() throws -> [String] {
+    guard let rows else { return [] }
+    let row = try input(rows).open(RowContext())?.next()
+    let names: [String] =
+      switch row?.content {
+      case .cells(let columns, _)?: columns.names
+      case .values(let object)?: Array(object.keys)
+      case nil: []
+      }
+    return names.filter { $0.allSatisfy { $0.isLetter || $0.isNumber || "_-$".contains($0) } }
+  }
+
+  private func input(_ path: String) throws -> any RowInput {
+    if let input = RowInputs.all.lazy.compactMap({ $0.reading(path) }).first { return input }
+    throw InputProblem(
+      file: path, line: nil,
+      message:
+        "the extension is not .csv, .jsonl or .ndjson; `gqlrun batch sinks` lists all kinds of "
+        + "rows")
+  }
+
+  private func sinkText() throws -> String {
+    let path = sink ?? "out/{{op}}.ndjson"
+    let kind = Sinks.all.first { kind in
+      path == "-" ? kind.mayBeStandardOutput : kind.fileExtensions.contains { path.hasSuffix($0) }
+    }
+    guard let kind else {
+      let extensions = Sinks.all.flatMap { $0.fileExtensions }.joined(separator: ", ")
+      throw InputProblem(
+        file: path, line: nil, message: "the extension of a sink is one of \(extensions)")
+    }
+    return "\(kind.name): { path: \(quoted(path)) }"
+  }
+
+  // MARK: Text
+
+  private func quoted(_ text: String) -> String { JSONValue.string(text).jsonText() }
+
+  /// The path from the manifest's folder.
+  private func path(_ path: String) -> String {
+    guard !path.hasPrefix("/"), folder != "." else { return path }
+    func parts(_ path: String) -> [String] {
+      URL(fileURLWithPath: path).standardizedFileURL.pathComponents
+    }
+    let (target, base) = (parts(path), parts(folder))
+    let common = zip(target, base).prefix { $0 == $1 }.count
+    return (base.dropFirst(common).map { _ in ".." } + target.dropFirst(common))
+      .joined(separator: "/")
+  }
+
+  /// A value of a type, in YAML.
+  private static func sample(_ type: TypeReference) -> String {
+    switch type {
+    case .nonNull(let inner): sample(inner)
+    case .list: "[]"
+    case .named(let name):
+      switch name.value {
+      case "Int": "1"
+      case "Float": "1.5"
+      case "Boolean": "true"
+      case "ID", "String": "\"1\""
+      default: "{}"
+      }
+    }
+  }
+}

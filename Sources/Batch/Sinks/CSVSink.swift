@@ -1,0 +1,94 @@
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunPipeline
+
+/// A CSV file with a header line.
+///
+/// https://www.rfc-editor.org/rfc/rfc4180
+struct CSVSink: Sink {
+  static let name = "csv"
+  static let summary = "A CSV file with a header line and one line per record"
+  static let example = "csv: { path: out/countries.csv, columns: [code, name, continent.name] }"
+  static let fileExtensions = [".csv"]
+
+  @Option("File, which may contain `{{op}}`") var path: Located<String>
+  @Option("Columns, as paths in the record; by default the selected fields")
+  var columns: [Located<String>] = []
+  @Option("Operations whose results the sink receives; by default all")
+  var operations: [Located<String>] = []
+
+  var file: Located<String>? { path }
+
+  func output(of operation: BatchOperation, at path: String) -> SinkOutput? {
+    let names = columns.isEmpty ? operation.columns : columns.map(\.value)
+    let header = CSVText.line(names.map { .string($0) })
+    return SinkOutput(
+      format: FileFormat(
+        name: "csv " + String(decoding: header, as: UTF8.self).filter { $0 != "\n" },
+        header: header),
+      records: CSVRecords(
+        emit: operation.emit, columns: RecordColumns(names),
+        usage: columns.isEmpty ? nil : ColumnUsage(names)))
+  }
+
+  func check(
+    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
+    _ loader: inout ManifestLoader
+  ) {
+    if columns.isEmpty {
+      loader.checkFields(of: operations, Self.name, location, schema)
+    } else {
+      loader.checkPaths(columns, "columns", of: operations, schema)
+    }
+  }
+}
+
+/// A line of CSV per record.
+private struct CSVRecords: ResultFormat {
+  let emit: ResultPath?
+  let columns: RecordColumns
+  /// The use of the columns that the manifest names; `nil` for columns derived from the document.
+  let usage: ColumnUsage?
+
+  var mayRefuse: Bool { columns.mayRefuse }
+  var missingColumns: [String] { usage?.missing ?? [] }
+
+  func pieces(
+    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    _ write: (SinkPiece) throws -> Void
+  ) throws {
+    guard let data else { return }
+    var found = Array(repeating: false, count: columns.paths.count)
+    defer { usage?.note(found) }
+    try writeTogether(data, at: emit, write) { record in
+      CSVText.line(try columns.cells(of: JSONValue(parsing: record), &found))
+    }
+  }
+}
+
+/// Formats CSV as in RFC 4180, with LF line ends.
+enum CSVText {
+  static func line(_ values: [JSONValue?]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for (location, value) in values.enumerated() {
+      if location > 0 { bytes.append(0x2C) }
+      switch value {
+      case nil, .null?: break
+      case .string(let text)?: bytes += cell(text)
+      case let value?: bytes += cell(value.jsonText())
+      }
+    }
+    bytes.append(0x0A)
+    return bytes
+  }
+
+  /// Empty text is quoted, which distinguishes it from a missing value.
+  static func cell(_ text: String) -> [UInt8] {
+    let utf8 = Array(text.utf8)
+    guard
+      utf8.isEmpty || utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) })
+        || utf8.first == 0x20 || utf8.last == 0x20
+    else { return utf8 }
+    return [0x22] + utf8.flatMap { $0 == 0x22 ? [0x22, 0x22] : [$0] } + [0x22]
+  }
+}

@@ -1,0 +1,71 @@
+import GQLRunPipeline
+
+/// A file with one JSON value per line, or standard output: results or records.
+///
+/// https://github.com/ndjson/ndjson-spec
+struct NDJSONSink: Sink {
+  static let name = "ndjson"
+  static let summary = "A file with one JSON value per line, or standard output"
+  static let example = #"ndjson: { path: "out/{{op}}.ndjson" }"#
+  static let fileExtensions = [".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz"]
+  static let mayBeStandardOutput = true
+
+  /// What a line contains.
+  enum Lines: String, CaseIterable, ExpressibleByOption {
+    case auto, results, records
+  }
+
+  @Option("File, which may contain `{{op}}`; `-` is standard output")
+  var path = Located("-")
+  @Option("Compress with gzip; by default if the path ends in `.gz`") var gzip: Bool?
+  @Option("Content of a line: results, records, or auto: records of operations with `emit`")
+  var lines = Lines.auto
+  @Option("Operations whose results the sink receives; by default all")
+  var operations: [Located<String>] = []
+
+  var file: Located<String>? { path }
+
+  func output(of operation: BatchOperation, at path: String) -> SinkOutput? {
+    let isCompressed = path != "-" && gzip ?? path.hasSuffix(".gz")
+    let areRecords = lines == .records || lines == .auto && operation.emit != nil
+    return SinkOutput(
+      format: FileFormat(name: isCompressed ? "ndjson.gz" : "ndjson", isCompressed: isCompressed),
+      records: areRecords ? RecordLines(emit: operation.emit) : ResultLines())
+  }
+}
+
+/// A line per result, with its task and its errors.
+private struct ResultLines: ResultFormat {
+  var writesResults: Bool { true }
+
+  func pieces(
+    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    _ write: (SinkPiece) throws -> Void
+  ) throws {
+    guard let data, data.count > 1 << 20 else {
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(line.count + (data?.count ?? 4) + 2)
+      bytes += line
+      if let data { try data.forEachChunk { bytes += $0 } } else { bytes += "null".utf8 }
+      bytes.append(0x7D)
+      bytes.append(0x0A)
+      return try write(.bytes(bytes, records: 1))
+    }
+    try write(.bytes(line, records: 1))
+    try data.forEachChunk { try write(.bytes(Array($0), records: 0)) }
+    try write(.bytes([0x7D, 0x0A], records: 0))
+  }
+}
+
+/// A line per record.
+private struct RecordLines: ResultFormat {
+  let emit: ResultPath?
+
+  func pieces(
+    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    _ write: (SinkPiece) throws -> Void
+  ) throws {
+    guard let data else { return }
+    try writeTogether(data, at: emit, write) { $0 + [0x0A] }
+  }
+}

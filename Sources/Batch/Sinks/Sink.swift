@@ -1,0 +1,161 @@
+import GQLRunLanguage
+import GQLRunPipeline
+
+/// A kind of sink: an entry of `sinks` with its options.
+///
+/// Each kind is one file with its description, its options and the format of its records; ``Sinks``
+/// lists the kinds.
+protocol Sink: OptionSection {
+  /// The name of the kind in a manifest.
+  static var name: String { get }
+  /// What the kind writes, in one sentence without a full stop.
+  static var summary: String { get }
+  /// An example of an entry of `sinks`, in YAML.
+  static var example: String { get }
+  /// The extensions of files of the kind.
+  static var fileExtensions: [String] { get }
+  /// Whether the path `-` is standard output.
+  static var mayBeStandardOutput: Bool { get }
+  /// The path as the manifest has it, a template; `nil` for the cache.
+  var file: Located<String>? { get }
+  /// The operations whose results the sink receives; empty for all.
+  var operations: [Located<String>] { get }
+
+  /// The output for the results of an operation; `nil` if the pipeline writes them.
+  ///
+  /// - Parameter path: The resolved path.
+  func output(of operation: BatchOperation, at path: String) throws(TaskProblem) -> SinkOutput?
+  /// Reports options that do not fit the operations whose results the sink receives.
+  func check(
+    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
+    _ loader: inout ManifestLoader)
+}
+
+extension Sink {
+  static var fileExtensions: [String] { [] }
+  static var mayBeStandardOutput: Bool { false }
+
+  func check(
+    _ operations: [BatchOperation], at location: FileLocation, _ schema: Schema?,
+    _ loader: inout ManifestLoader
+  ) {}
+}
+
+/// The kinds of sinks.
+enum Sinks {
+  static let all: [any Sink.Type] = [
+    NDJSONSink.self, CSVSink.self, JSONSink.self, SQLiteSink.self, CacheSink.self,
+  ]
+}
+
+/// What a sink writes for one operation.
+struct SinkOutput: Sendable {
+  var format: FileFormat
+  var records: any ResultFormat
+  /// The table of a database; `nil` for a file.
+  var table: Table?
+
+  struct Table: Sendable, Equatable {
+    var name: String
+    var columns: [String]
+    var key: [String]
+  }
+}
+
+/// The bytes of a file around its records.
+struct FileFormat: Sendable, Equatable {
+  /// The format as the journal records it, with all settings that determine the meaning of the bytes.
+  var name: String
+  var header: [UInt8] = []
+  var footer: [UInt8] = []
+  /// Bytes at the start of each record, which the first record of a file omits.
+  var separator: [UInt8] = []
+  var isCompressed = false
+}
+
+/// How the results of one operation become pieces of one sink.
+protocol ResultFormat: Sendable {
+  /// Whether the sink receives results, also those of failed tasks, instead of records.
+  var writesResults: Bool { get }
+  /// Whether the sink may refuse a record.
+  var mayRefuse: Bool { get }
+  /// The columns that the manifest names and no record had.
+  var missingColumns: [String] { get }
+
+  /// Calls `write` with everything that a page contributes to the sink.
+  ///
+  /// - Parameter line: The result line up to its data.
+  func pieces(
+    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
+    _ write: (SinkPiece) throws -> Void
+  ) throws
+}
+
+extension ResultFormat {
+  var writesResults: Bool { false }
+  var mayRefuse: Bool { false }
+  var missingColumns: [String] { [] }
+
+  /// Writes the records of a page in pieces of about 256 KiB.
+  func writeTogether(
+    _ data: any ResultData, at emit: ResultPath?, _ write: (SinkPiece) throws -> Void,
+    _ line: ([UInt8]) throws -> [UInt8]
+  ) throws {
+    var held: [UInt8] = []
+    var count = 0
+    try data.forEachValue(at: emit) { record in
+      held += try line(record)
+      count += 1
+      if held.count > 256 << 10 {
+        try write(.bytes(held, records: count))
+        held = []
+        count = 0
+      }
+    }
+    if count > 0 { try write(.bytes(held, records: count)) }
+  }
+}
+
+/// One entry of `sinks`: a sink with its resolved path.
+struct SinkSettings: Sendable {
+  var sink: any Sink
+  /// The resolved path, a template; `-` is standard output.
+  var path = ""
+  /// The source location of the path, or of the entry.
+  var location: FileLocation?
+
+  func takes(_ operation: String) -> Bool {
+    sink.operations.isEmpty || sink.operations.contains { $0.value == operation }
+  }
+}
+
+/// An entry of `sinks` as the manifest has it: a kind with its options.
+struct SinkEntry: ExpressibleByOption {
+  /// `nil` if a required option is missing.
+  var sink: (any Sink)?
+  var location: FileLocation
+
+  static func optionType(in range: ClosedRange<Never>?) -> OptionType {
+    .variant(noun: "sink", Manifest.sinkKinds)
+  }
+  static var unsetOption: SinkEntry {
+    SinkEntry(sink: nil, location: FileLocation(file: "", line: 1, column: 1))
+  }
+  var optionDefaultText: String? { nil }
+
+  private init(sink: (any Sink)?, location: FileLocation) {
+    self.sink = sink
+    self.location = location
+  }
+
+  init(option: OptionValue) throws(OptionError) {
+    location = option.location
+    guard case .variant(let name, let options) = option.content,
+      let kind = Sinks.all.first(where: { $0.name == name })
+    else { return }
+    let isComplete = kind.optionDescriptions.allSatisfy { description in
+      !description.isRequired || options.values.contains { $0.name == description.name }
+    }
+    if isComplete { sink = try kind.init(options: options) }
+  }
+}

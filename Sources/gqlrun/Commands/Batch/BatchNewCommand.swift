@@ -1,0 +1,94 @@
+import ArgumentParser
+import Foundation
+import GQLRunBatch
+import GQLRunPipeline
+import GQLRunPlugins
+
+extension BatchCommand {
+  struct New: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Write a new manifest, with comments.",
+      discussion: """
+        The manifest passes `gqlrun batch check` as written. Without a document it runs a query of the \
+        demo server (`gqlrun serve --port 4000`). An existing file is not changed.
+
+        EXAMPLES
+          gqlrun batch new
+          gqlrun batch new countries --document country.graphql --rows codes.csv
+          gqlrun batch new nightly --document all.graphql --operation Repos
+        """)
+
+    @Argument(help: "File to write; its name ends in .batch.yaml.")
+    var file = "new.batch.yaml"
+
+    @Option(name: .long, help: ArgumentHelp("Document with the operation.", valueName: "file"))
+    var document: String?
+
+    @Option(
+      name: .long,
+      help: ArgumentHelp("Operation of a document with several operations.", valueName: "name"))
+    var operation: String?
+
+    @Option(
+      name: .long,
+      help: ArgumentHelp(
+        "Rows, in CSV or JSON lines; columns fill the variables of the same name.",
+        valueName: "file"))
+    var rows: String?
+
+    @Option(
+      name: .long,
+      help: ArgumentHelp(
+        "Output in the manifest's folder: .ndjson, .csv, .json, .db, or - for standard output.",
+        valueName: "file"))
+    var sink: String?
+
+    @Option(
+      name: .shortAndLong,
+      help: ArgumentHelp("Endpoint URL; by default GQL_URL or the demo server.", valueName: "URL"))
+    var endpoint: String?
+
+    func run() async throws {
+      try await reporting {
+        guard operation == nil || document != nil else {
+          throw Failure(.usage, "--operation needs --document")
+        }
+        if let endpoint { try EndpointOptions.check(endpoint, "--endpoint") }
+        let suffix = ".batch.yaml"
+        let path = file.hasSuffix(suffix) ? file : file + suffix
+        let url = URL(fileURLWithPath: path)
+        let name = url.lastPathComponent.dropLast(suffix.count)
+        guard !name.isEmpty else {
+          throw Failure(.usage, "\(path) has no name in front of \(suffix)")
+        }
+        var manifest = NewManifest(
+          name: String(name),
+          folder: path.contains("/") ? url.deletingLastPathComponent().path : ".")
+        manifest.endpoint = endpoint
+        manifest.document = document
+        manifest.operation = operation
+        manifest.rows = rows
+        manifest.sink = sink
+        let text: String
+        do {
+          text = try manifest.text()
+          _ = try ManifestLoader.load(
+            Array(text.utf8), path: path, registry: .builtIn,
+            environment: .unsent.withPlaceholders)
+        } catch let found as PipelineDiagnostics {
+          Terminal.note(found.rendered(as: .human(colors: Terminal.usesColor)))
+          throw Failure(.badInput, "no manifest is written: it would have these errors")
+        } catch let problem as Failure {
+          throw problem
+        } catch {
+          throw Failure(.badInput, "\(error)")
+        }
+        try NewFile.create(path, text)
+        let shown = Terminal.safe(path)
+        Terminal.note(
+          "wrote \(shown); next steps:\n  gqlrun batch check \(shown)\n"
+            + "  gqlrun batch run \(shown)")
+      }
+    }
+  }
+}
