@@ -47,6 +47,8 @@ extension PluginTraits {
   public static let writesCache = PluginTraits("writes-cache")
   /// May restart the chain. Requires a plugin that ``boundsRestarts`` above it (P015).
   public static let restarts = PluginTraits("restarts")
+  /// Takes its tokens from the tests of a pipeline file, so that tests need not start its programs.
+  public static let takesTestTokens = PluginTraits("takes-test-tokens")
   /// Bounds the number of restarts.
   public static let boundsRestarts = PluginTraits("bounds-restarts")
   /// Retries mutations that the server may have executed.

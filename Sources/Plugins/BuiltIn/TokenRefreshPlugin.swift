@@ -96,8 +96,8 @@ public struct TokenRefreshPlugin: Plugin {
     (file, command, oauth2) = (nil, nil, nil)
   }
 
-  /// May restart the chain, once per operation.
-  public var traits: PluginTraits { .restarts }
+  /// May restart the chain, once per operation; in tests, takes the tokens of the test.
+  public var traits: PluginTraits { [.restarts, .takesTestTokens] }
 
   /// Surrounds the network: below `max-retry`, above the status check and the fetch.
   public var placement: Placement {
