@@ -231,7 +231,7 @@ generated: embedded build ## Make again what is made from the sources: plugins.m
 	$(PROGRAM) pipeline schema > pipelines/pipeline.schema.json
 	$(PROGRAM) batch schema > pipelines/batch.schema.json
 
-# The ready-made files are embedded in the program, so that it needs no files of its own.
+# The ready-made files are embedded in the library, so that it needs no files of its own.
 .PHONY: embedded
 embedded:
 	@{ \
@@ -252,7 +252,7 @@ embedded:
 	  done; \
 	  echo '  ]'; \
 	  echo '}'; \
-	} > Sources/gqlrun/Support/ReadyMade+Files.swift
+	} > Sources/Plugins/ReadyMade/ReadyMade+Files.swift
 
 .PHONY: bench
 bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BENCH_ROUNDS; bench-all: 1.1 GB, too)

@@ -76,7 +76,7 @@ public final class PipelineClient: Service, Sendable {
     let variable = environment.variable
     environment.variable = { $0 == "GQL_URL" ? endpoint : variable($0) }
     var pipeline = try PipelineFile.load(
-      Array(Self.defaultPipeline.utf8), file: "(default pipeline)",
+      Array(ReadyMade.defaultPipeline.utf8), file: "(default pipeline)",
       registry: configuration.registry, environment: environment
     ).pipeline
     pipeline.endpoint = target
@@ -133,26 +133,6 @@ public final class PipelineClient: Service, Sendable {
       return telemetry?.observing(stream, of: $0, clock: clock) ?? stream
     }
   }
-
-  /// The pipeline of clients for an endpoint: the text of `pipelines/default.pipeline.yaml`.
-  package static let defaultPipeline = """
-    version: 1
-    name: default
-    # Answers from memory within one run, otherwise uses the network and stores the responses.
-    endpoint:
-      url: "${env:GQL_URL}"
-    store: { kind: memory, max_size: 256MiB }
-    chain:
-      - logging: { level: info }
-      - timeout: { total: 5m }
-      - max-retry: { max_retries: 3, backoff: { base: 300ms, factor: 2, max: 20s, jitter: equal } }
-      - cache-read: { policy: cache-first }
-      - fetch
-      - response-code
-      - parse
-      - cache-write: { on_errors: skip-errored }
-
-    """
 }
 
 // MARK: Shutdown

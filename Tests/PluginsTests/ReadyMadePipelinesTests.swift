@@ -27,6 +27,15 @@ import Testing
         readFile: PipelineFileEnvironment.process.readFile))
   }
 
+  @Test func `the library contains the text of each file: make embedded`() throws {
+    let suffix = ".pipeline.yaml"
+    #expect(ReadyMade.names == Self.names.map { String($0.dropLast(suffix.count)) })
+    for name in ReadyMade.names {
+      let file = Self.folder.appendingPathComponent(name + suffix)
+      #expect(try ReadyMade.file(name) == String(contentsOf: file, encoding: .utf8), "\(name)")
+    }
+  }
+
   @Test func `there are files`() {
     #expect(Self.names.count >= 8)
   }

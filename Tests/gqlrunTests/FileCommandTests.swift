@@ -85,14 +85,6 @@ struct FileCommandTests {
     #expect(explained.output.contains("pipeline  default (default pipeline)"), "\(explained)")
   }
 
-  @Test("the default pipeline of the program and of the library are the ready-made file")
-  func sameDefaultPipeline() throws {
-    let file = try String(
-      contentsOfFile: Repository.root + "/pipelines/default.pipeline.yaml", encoding: .utf8)
-    #expect(ReadyMade.defaultPipeline == file)
-    #expect(PipelineClient.defaultPipeline == file)
-  }
-
   @Test("check reports every file in one go, for people and for programs")
   func check() async throws {
     let folder = try Folder()

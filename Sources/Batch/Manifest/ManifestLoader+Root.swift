@@ -1,6 +1,7 @@
 import GQLRunCache
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunPlugins
 import HTTPTypes
 
 /// The manifest without its operations and sinks.
@@ -105,18 +106,14 @@ extension ManifestLoader {
     return bytes
   }
 
-  /// The pipeline of manifests that name none: no cache, 3 retries, 5 minutes per operation.
-  private static let plainPipeline = """
+  /// The pipeline of manifests that name none: the ready-made pipeline `plain` without its log,
+  /// because a run reports its failures itself.
+  private static let defaultPipeline = """
     version: 1
     name: batch
-    endpoint: { url: "${env:GQL_URL:-http://0.0.0.0/}" }
-    store: { kind: none }
+    extends: plain
     chain:
-      - timeout: { total: 5m }
-      - max-retry: { max_retries: 3 }
-      - fetch
-      - response-code
-      - parse
+      - remove: logging
     """
 
   private mutating func pipeline(_ file: ManifestFile, _ given: String?) -> Pipeline? {
@@ -134,8 +131,15 @@ extension ManifestLoader {
         pipeline = try PipelineFile.load(path: path, registry: registry, environment: environment)
           .pipeline
       } else {
+        let (readFile, lastResort) = (environment.readFile, environment.lastResort)
+        environment.readFile = { path in
+          guard path == "plain", let text = ReadyMade.file(path) else { return try readFile(path) }
+          return Array(text.utf8)
+        }
+        // A missing endpoint is reported below.
+        environment.lastResort = { $0 == "GQL_URL" ? "http://0.0.0.0/" : lastResort($0) }
         pipeline = try PipelineFile.load(
-          Array(Self.plainPipeline.utf8), file: "(default pipeline)", registry: registry,
+          Array(Self.defaultPipeline.utf8), file: "(default pipeline)", registry: registry,
           environment: environment
         ).pipeline
       }

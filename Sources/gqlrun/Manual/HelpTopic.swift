@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunPlugins
 
 /// A short text that `gqlrun help NAME` prints.
 struct HelpTopic {

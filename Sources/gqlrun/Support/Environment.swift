@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunPlugins
 
 extension PipelineFileEnvironment {
   /// The environment of pipeline files. The name of a ready-made pipeline is read as its file, unless there is

@@ -1,12 +1,7 @@
 import Foundation
+import GQLRunPlugins
 
-/// The pipeline files built into the program, from `pipelines/`.
-enum ReadyMade {
-  /// The pipeline used if none is named.
-  static let defaultPipeline = file("default") ?? ""
-
-  static var names: [String] { files.map(\.name) }
-
+extension ReadyMade {
   /// The path to load a pipeline file by: the name of a ready-made pipeline for its installed file, so
   /// that its recordings and databases are relative to the working directory and not to the installed
   /// file; else the path itself.
@@ -17,7 +12,4 @@ enum ReadyMade {
     else { return path }
     return name
   }
-
-  /// The text of a file by its name without `.pipeline.yaml`; `nil` if there is none.
-  static func file(_ name: String) -> String? { files.first { $0.name == name }?.text }
 }
