@@ -134,6 +134,7 @@ let networked: [Target] = [
     name: "GQLRun",
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunSupport",
       .product(name: "CoreMetrics", package: "swift-metrics"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),

@@ -25,6 +25,19 @@ struct StoreOpening: Sendable {
     case .none: nil
     case .memory: .memory(maxSize: configuration.maximumSize?.bytes)
     case .sqlite: try file()
+    case .postgres: try await database()
+    }
+  }
+
+  private func database() async throws -> CacheStore? {
+    var options = CacheStore.PostgresOptions(url: configuration.url ?? "")
+    options.ageGranularity = ageGranularity
+    do throws(CacheError) {
+      return try await CacheStore.postgres(options)
+    } catch {
+      guard error.isStoreFailure, !configuration.isRequired else { throw error }
+      logger.warning("running without the cache: \(error)")
+      return nil
     }
   }
 

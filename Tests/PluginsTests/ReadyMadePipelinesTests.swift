@@ -140,7 +140,7 @@ import Testing
         switch pipeline.store.kind {
         case .memory: .memory
         case .sqlite: .sqlite
-        case .none: nil
+        case .postgres, .none: nil
         }
       setup.change = { $0 = pipeline }
       return try await Bench.with(url: server.url, setup: setup) { bench in

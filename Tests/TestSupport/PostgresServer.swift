@@ -72,6 +72,12 @@ package final class PostgresServer: Sendable {
     return (name, "\(url)&options=-csearch_path%3D\(name)")
   }
 
+  /// Executes a statement.
+  package func execute(_ sql: String) throws {
+    guard let programs = Self.programs else { throw Failure("PostgreSQL is not installed") }
+    try Self.run(["\(programs)/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", url, "-c", sql])
+  }
+
   @discardableResult
   private static func run(_ command: [String]) throws -> String {
     let process = Process()

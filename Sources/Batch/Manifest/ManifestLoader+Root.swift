@@ -178,11 +178,12 @@ extension ManifestLoader {
     let hasWrite = pipeline.entries.contains {
       $0.parts.contains { if case .cacheWrite = $0 { true } else { false } }
     }
-    if pipeline.store.kind != .sqlite || !hasWrite {
+    if ![.sqlite, .postgres].contains(pipeline.store.kind) || !hasWrite {
       report(
-        .wrongValue, "the sink `cache` needs a pipeline with a SQLite store",
+        .wrongValue, "the sink `cache` needs a pipeline with a store that outlives the run",
         file.$sinks.keyLocation,
-        "use a pipeline with `store: { kind: sqlite, path: cache.db }` and the step `cache-write`")
+        "use a pipeline with `store: { kind: sqlite, path: cache.db }` or a store of kind `postgres`, and the step "
+          + "`cache-write`")
     }
     // A task whose records cannot be stored must not count as done.
     manifest.pipeline.store.isRequired = true

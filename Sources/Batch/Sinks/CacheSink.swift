@@ -3,7 +3,7 @@ import GQLRunPipeline
 /// The cache of the pipeline, which the pipeline itself writes.
 struct CacheSink: Sink {
   static let name = "cache"
-  static let summary = "The cache of the pipeline, a SQLite file"
+  static let summary = "The cache of the pipeline, a SQLite file or a PostgreSQL database"
   static let example = "cache"
 
   @Option("Operations whose results the sink receives; by default all")

@@ -43,10 +43,10 @@ final class PostgresConnection {
   }
 
   /// The host and the database, for messages; without the user and the password.
-  var place: String {
+  var database: String {
     let host = PQhost(handle).map { String(cString: $0) } ?? ""
-    let database = PQdb(handle).map { String(cString: $0) } ?? ""
-    return "\(database) at \(host.isEmpty ? "localhost" : host)"
+    let name = PQdb(handle).map { String(cString: $0) } ?? ""
+    return "\(name) at \(host.isEmpty ? "localhost" : host)"
   }
 
   /// Executes a statement.
@@ -119,8 +119,9 @@ struct PostgresError: Error {
   }
 
   fileprivate init(_ handle: OpaquePointer, _ result: OpaquePointer) {
-    let state = PQresultErrorField(result, 67).map { String(cString: $0) }  // PG_DIAG_SQLSTATE, "C"
-    let primary = PQresultErrorField(result, 77).map { String(cString: $0) }  // PG_DIAG_MESSAGE_PRIMARY, "M"
+    // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY are macros of characters.
+    let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
+    let primary = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
     guard let state, let primary else {
       self.init(handle, isConnecting: false)
       return
@@ -131,7 +132,8 @@ struct PostgresError: Error {
   /// The message without line ends, which libpq adds.
   private static func text(_ message: UnsafePointer<CChar>?) -> String {
     guard let message else { return "unknown error" }
-    return String(cString: message).split(whereSeparator: \.isNewline).joined(separator: "; ")
+    return String(cString: message).split(whereSeparator: \.isNewline)
+      .map { $0.drop { $0 == "\t" } }.joined(separator: "; ")
   }
 
   /// Whether another transaction stood in the way, so that the same again can succeed.

@@ -12,7 +12,7 @@ enum PostgresSchema {
     guard encoding == "UTF8" else {
       throw CacheError(
         .storage,
-        "cannot open the cache in PostgreSQL: the database \(connection.place) has the encoding \(encoding); "
+        "cannot open the cache in PostgreSQL: the database \(connection.database) has the encoding \(encoding); "
           + "create one with the encoding UTF8")
     }
     if try connection.run("SELECT to_regclass('gqlrun_cache') IS NULL").int(0, 0) == 1 {
@@ -22,14 +22,14 @@ enum PostgresSchema {
     guard rows.count == 1 else {
       throw CacheError(
         .damagedDatabase,
-        "the table gqlrun_cache of \(connection.place) has \(rows.count) rows instead of one; drop the tables "
+        "the table gqlrun_cache of \(connection.database) has \(rows.count) rows instead of one; drop the tables "
           + "gqlrun_cache, gqlrun_record and gqlrun_type to begin with an empty cache")
     }
     let found = rows.int(0, 0)
     guard found == version else {
       throw CacheError(
         .foreignDatabase,
-        "the cache in \(connection.place) was created by a newer gqlrun (version \(found) of its tables, this one "
+        "the cache in \(connection.database) was created by a newer gqlrun (version \(found) of its tables, this one "
           + "supports \(version); unchanged); update gqlrun or choose another database or schema")
     }
     return UInt64(bitPattern: Int64(rows.int(0, 1)))

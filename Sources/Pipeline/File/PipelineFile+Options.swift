@@ -43,6 +43,9 @@ struct StoreOptions: OptionSection {
 
   @Option("Storage of the records") var kind = StoreConfiguration.Kind.memory
   @Option("Database file of a SQLite store") var path: OptionPath?
+  @Option(
+    "PostgreSQL database: `postgresql://host/database`; libpq's variables (`PGHOST`, …) and its password file give what "
+      + "is missing", secrecy: .url) var url: String?
   @Option(sizes, "Size above which records are evicted") var maxSize: ByteSize?
   @Option(sizes, "Size of the memory tier of a SQLite store") var memory: ByteSize?
   @Option("Whether a store that cannot be used is an error instead of a warning")

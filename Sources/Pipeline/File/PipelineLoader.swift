@@ -146,6 +146,17 @@ extension PipelineLoader {
         .wrongValue, "a store of kind `sqlite` requires a `path`", given.$kind.location,
         "add `path: cache.db`")
     }
+    if kind == .postgres, !given.$url.isGiven {
+      report(
+        .wrongValue, "a store of kind `postgres` requires a `url`", given.$kind.location,
+        "add `url: \"postgresql://host/database\"`, or `url: \"postgresql://\"` to use the PG* variables"
+      )
+    }
+    if kind != .postgres, given.$kind.isUsable, given.$url.isGiven {
+      report(
+        .wrongValue, "a store of kind `\(kind.rawValue)` has no `url`", given.$url.location,
+        "write `kind: postgres`, or remove the url")
+    }
     if kind != .sqlite, given.$kind.isUsable {
       if given.$path.isGiven {
         report(
@@ -162,7 +173,7 @@ extension PipelineLoader {
       }
     }
     return StoreConfiguration(
-      kind: kind, path: path, maximumSize: given.maxSize, memory: given.memory,
+      kind: kind, path: path, url: given.url, maximumSize: given.maxSize, memory: given.memory,
       isRequired: given.required)
   }
 

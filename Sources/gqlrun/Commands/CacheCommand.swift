@@ -27,23 +27,23 @@ struct CacheCommand: AsyncParsableCommand {
       name: .long,
       help: ArgumentHelp(
         "Store with the records: sqlite:PATH, or memory, which is empty when the command starts.",
-        valueName: "memory|sqlite:PATH"))
+        valueName: "memory|sqlite:PATH|postgresql://…"))
     var store: StoreChoice = .memory
 
     /// Opens the existing cache. The file must exist; an in-memory cache of a new process is always
     /// empty.
-    func openExisting() throws -> CacheStore {
+    func openExisting() async throws -> CacheStore {
       if case .memory = store {
         Terminal.hint(
           "the memory store is empty when a command starts; name a file with --store sqlite:PATH")
       }
-      return try store.open(mustExist: true)
+      return try await store.open(mustExist: true)
     }
 
     /// Opens the existing cache read-only, even in a read-only directory.
-    func openForReading() throws -> CacheStore {
-      if case .memory = store { return try openExisting() }
-      return try store.open(mustExist: true, access: .readOnly)
+    func openForReading() async throws -> CacheStore {
+      if case .memory = store { return try await openExisting() }
+      return try await store.open(mustExist: true, access: .readOnly)
     }
   }
 
@@ -69,7 +69,7 @@ struct CacheCommand: AsyncParsableCommand {
         let loaded = try rules.load()
         let operation = try operationOptions.prepare(
           documentOptions.source(), pipeline: loaded.pipeline)
-        let store = try storeOptions.openForReading()
+        let store = try await storeOptions.openForReading()
         let answer = try await store.read(operation, options: loaded.options)
         if let stale = answer.stale { Terminal.warning("\(stale)") }
         switch answer.result {
@@ -101,7 +101,7 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.openForReading()
+        let store = try await storeOptions.openForReading()
         try await store.dump { try Terminal.write($0) }
       }
     }
@@ -121,7 +121,7 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.openForReading()
+        let store = try await storeOptions.openForReading()
         guard let text = try await store.record(forKey: key) else {
           throw Failure(
             .failed, "the cache has no record \(key); `gqlrun cache dump` shows all there are")
@@ -145,7 +145,7 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.openForReading()
+        let store = try await storeOptions.openForReading()
         let statistics = try await store.statistics()
         var lines = [
           "records   \(statistics.records)", "bytes     \(statistics.bytes)",
@@ -187,7 +187,7 @@ struct CacheCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await reporting {
-        let store = try storeOptions.openExisting()
+        let store = try await storeOptions.openExisting()
         let count = try await store.statistics().records
         try await store.clear()
         Terminal.note("removed \(Format.count(count, "record"))")

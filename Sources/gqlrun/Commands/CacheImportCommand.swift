@@ -48,7 +48,7 @@ struct CacheImportCommand: AsyncParsableCommand {
       var operation = try operationOptions.prepare(document, others: [response])
       operation.checksShape = checkShape
       let file = try InputFile(response, "the response")
-      let store = try storeOptions.store.open()
+      let store = try await storeOptions.store.open()
       let start = ContinuousClock.now
       let (normalized, summary) = try await Interruption.run {
         [operation, file = Transferred(file)] in

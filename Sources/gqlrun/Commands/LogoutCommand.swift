@@ -24,7 +24,8 @@ struct LogoutCommand: AsyncParsableCommand {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Cache to delete; overrides the pipeline's store.", valueName: "memory|sqlite:PATH"))
+      "Cache to delete; overrides the pipeline's store.",
+      valueName: "memory|sqlite:PATH|postgresql://…"))
   var store: StoreChoice?
 
   @OptionGroup var trust: TrustOptions
@@ -34,9 +35,11 @@ struct LogoutCommand: AsyncParsableCommand {
       let loaded = try PipelineFile.loadToRun(
         ReadyMade.path(for: pipeline), .unsent, trust
       ).pipeline
-      let path = cachePath(of: loaded)
-      let exists = path.map { FileManager.default.fileExists(atPath: $0) } ?? false
-      let records = exists ? try path.map { try StoreChoice.open($0) } : nil
+      let cache = self.cache(of: loaded)
+      var path: String?
+      if case .sqlite(let file) = cache { path = file }
+      let exists = path.map { FileManager.default.fileExists(atPath: $0) } ?? (cache != nil)
+      let records = exists ? try await cache?.open() : nil
       let runner = PipelineRunner(loaded, services: Services(store: records))
       let removed = try await runner.signOut()
       try records?.close()
@@ -45,15 +48,22 @@ struct LogoutCommand: AsyncParsableCommand {
         try CacheStore.removeFiles(at: path)
         Terminal.note("removed \(Terminal.safe(path))")
       }
+      if case .postgres = cache { Terminal.note("removed the records of the cache in PostgreSQL") }
       if removed.isEmpty && !exists { Terminal.note("there was nothing to remove") }
     }
   }
 
-  private func cachePath(of pipeline: Pipeline) -> String? {
+  /// The cache that outlives its process; `nil` if there is none.
+  private func cache(of pipeline: Pipeline) -> StoreChoice? {
     switch store {
-    case .sqlite(let path): path
-    case .memory: nil
-    case nil: pipeline.store.kind == .sqlite ? pipeline.store.path : nil
+    case .memory: return nil
+    case let store?: return store
+    case nil: break
+    }
+    switch pipeline.store.kind {
+    case .sqlite: return pipeline.store.path.map { .sqlite($0) }
+    case .postgres: return pipeline.store.url.map { .postgres($0) }
+    case .memory, .none: return nil
     }
   }
 }

@@ -47,7 +47,7 @@ struct RunCommand: AsyncParsableCommand {
     name: .long,
     help: ArgumentHelp(
       "Store for records, such as cache.db; overrides the pipeline's store.",
-      valueName: "memory|sqlite:PATH"))
+      valueName: "memory|sqlite:PATH|postgresql://…"))
   var store: StoreChoice?
 
   @OptionGroup var operationOptions: OperationOptions
@@ -209,13 +209,19 @@ extension Pipeline {
     let parts = entries.flatMap(\.parts)
     let reads = parts.contains { if case .cacheRead = $0 { true } else { false } }
     let writes = parts.contains { if case .cacheWrite = $0 { true } else { false } }
-    guard case .sqlite(let path) = choice, !writes else { return reads || writes }
+    let name: String
+    switch choice {
+    case .memory: return reads || writes
+    case .sqlite(let path): name = "sqlite:\(path)"
+    case .postgres: name = "postgresql://…"
+    }
+    guard !writes else { return true }
     if !isQuiet {
       let title = file ?? "the pipeline"
       Terminal.warning(
         reads
-          ? "\(title) has no `cache-write`: nothing is stored in \(path); add `- cache-write` to its chain"
-          : "\(title) has neither `cache-read` nor `cache-write`: --store sqlite:\(path) is not used; add "
+          ? "\(title) has no `cache-write`: nothing is stored in \(name); add `- cache-write` to its chain"
+          : "\(title) has neither `cache-read` nor `cache-write`: --store \(name) is not used; add "
             + "them to its chain")
     }
     return reads

@@ -22,7 +22,7 @@ extension PipelineClient {
     configuration.userAgent = "gqlrun/\(Version.current)"
     configuration.logger = logger
     configure(&configuration)
-    configuration.store = try store?.open(
+    configuration.store = try await store?.open(
       ageGranularity: pipeline.allAges.granularity, report: { logger.warning("\($0)") })
     configuration.closesStore = true
     do {

@@ -2,16 +2,20 @@ import ArgumentParser
 import Foundation
 import GQLRunCache
 
-/// The store of records: in memory, or a SQLite file.
+/// The store of records: in memory, a SQLite file, or a PostgreSQL database.
 enum StoreChoice: Sendable, ExpressibleByArgument {
   case memory
   case sqlite(String)
+  /// The URL of a database.
+  case postgres(String)
 
   init?(argument: String) {
     if argument == "memory" {
       self = .memory
     } else if argument.hasPrefix("sqlite:"), argument.count > 7 {
       self = .sqlite(String(argument.dropFirst(7)))
+    } else if argument.hasPrefix("postgresql://") || argument.hasPrefix("postgres://") {
+      self = .postgres(argument)
     } else if Self.isPath(argument) {
       self = .sqlite(argument)
     } else {
@@ -39,9 +43,17 @@ enum StoreChoice: Sendable, ExpressibleByArgument {
     mustExist: Bool = false, access: CacheStore.SQLiteOptions.Access = .readWrite,
     ageGranularity: Int = AgeRules.defaultGranularity,
     report: @escaping @Sendable (StoreNotice) -> Void = { Terminal.warning($0.message) }
-  ) throws -> CacheStore {
+  ) async throws -> CacheStore {
     switch self {
     case .memory: return .memory()
+    case .postgres(let url):
+      var options = CacheStore.PostgresOptions(url: url)
+      options.ageGranularity = ageGranularity
+      do {
+        return try await .postgres(options)
+      } catch {
+        throw Failure(error.code == .storage ? .unreachable : .badInput, error.message)
+      }
     case .sqlite(let path):
       if mustExist { _ = try InputFile(path, "the cache") }
       return try Self.open(

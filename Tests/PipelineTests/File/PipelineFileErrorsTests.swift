@@ -203,7 +203,7 @@ struct PipelineFileErrorsTests {
          |
        5 | store: { knid: memory }
          |          ^^^^ did you mean `kind`?
-         = keys: kind, path, max_size, memory, required
+         = keys: kind, path, url, max_size, memory, required
 
       error[P001]: `keys` has no key `defaults`
         --> dir/x.pipeline.yaml:6:9
@@ -398,6 +398,38 @@ struct PipelineFileErrorsTests {
          |
        5 | store: { kind: sqlite }
          |                ^^^^^^ add `path: cache.db`
+
+      """),
+    Case(
+      "a database without a URL",
+      """
+      version: 1
+      endpoint: { url: "http://x" }
+      store: { kind: postgres }
+      chain: [fetch, parse]
+      """,
+      """
+      error[P003]: a store of kind `postgres` requires a `url`
+        --> dir/x.pipeline.yaml:3:16
+         |
+       3 | store: { kind: postgres }
+         |                ^^^^^^^^ add `url: "postgresql://host/database"`, or `url: "postgresql://"` to use the PG* variables
+
+      """),
+    Case(
+      "a file with the URL of a database",
+      """
+      version: 1
+      endpoint: { url: "http://x" }
+      store: { kind: sqlite, path: a.db, url: "postgresql://host/a" }
+      chain: [fetch, parse]
+      """,
+      """
+      error[P003]: a store of kind `sqlite` has no `url`
+        --> dir/x.pipeline.yaml:3:41
+         |
+       3 | store: { kind: sqlite, path: a.db, url: "postgresql://host/a" }
+         |                                         ^^^^^^^^^^^^^^^^^^^^^ write `kind: postgres`, or remove the url
 
       """),
     Case(

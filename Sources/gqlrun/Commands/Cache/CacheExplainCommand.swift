@@ -42,7 +42,7 @@ extension CacheCommand {
         let loaded = try rules.load()
         let operation = try operationOptions.prepare(
           document, pipeline: loaded.pipeline)
-        let store = try storeOptions.openForReading()
+        let store = try await storeOptions.openForReading()
         let explanation = try await store.explain(
           operation, options: loaded.options,
           showing: all || json ? .everything : .problems(Self.shownProblems))

@@ -35,7 +35,7 @@ extension CacheCommand {
     func run() async throws {
       try await reporting {
         guard !file.isEmpty else { throw Failure(.usage, "the name of the file is empty") }
-        let store = try storeOptions.openExisting()
+        let store = try await storeOptions.openExisting()
         do {
           try check()
           switch format ?? Self.format(of: file) {

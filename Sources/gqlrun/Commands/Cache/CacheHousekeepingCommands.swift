@@ -116,7 +116,7 @@ extension CacheCommand {
 extension CacheCommand.StoreOptions {
   /// Opens the store, runs `work`, prints what was removed, and closes the store.
   func runHousekeeping(_ work: (CacheStore) async throws -> RemovalSummary) async throws {
-    let store = try openExisting()
+    let store = try await openExisting()
     let summary: RemovalSummary
     do {
       summary = try await work(store)

@@ -31,7 +31,10 @@ extension CacheCommand {
     func run() async throws {
       try await reporting {
         guard case .sqlite(let path) = storeOptions.store else {
-          throw Failure(.usage, "SQL needs a file; name it with --store sqlite:PATH")
+          throw Failure(
+            .usage,
+            "SQL needs a file; name it with --store sqlite:PATH. A cache in PostgreSQL is read with psql: SELECT "
+              + "convert_from(key, 'UTF8'), data FROM gqlrun_record")
         }
         // A missing file must not be created.
         _ = try InputFile(path, "the cache")
