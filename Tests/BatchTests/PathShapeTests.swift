@@ -120,6 +120,15 @@ struct PathShapeTests {
     #expect(found.contains { $0.contains("`cod` of `key`") && $0.contains("`code`") }, "\(found)")
   }
 
+  @Test("a column of a root field's object shows where the records begin")
+  func columnBelowRoot() throws {
+    let found = try findings(
+      "variables: {}", sinks: "[{ csv: { path: o.csv, columns: [title] } }]")
+    #expect(
+      found.contains { $0.contains("B007 `title`") && $0.contains("add `emit: countries`") },
+      "\(found)")
+  }
+
   @Test("a column through a list, and records without columns, are refused where the schema tells")
   func columnShapes() throws {
     let through = try findings(

@@ -63,7 +63,8 @@ extension ManifestLoader {
         let shape = operation.shape(schema)
         // Errors in `emit` are reported at `emit`.
         if let emit = operation.emit, shape.problem(of: emit, endsAt: .value) != nil { return }
-        if let problem = shape.problem(of: path, below: operation.emit, endsAt: .value) {
+        if var problem = shape.problem(of: path, below: operation.emit, endsAt: .value) {
+          if operation.emit == nil { problem.hint = problem.hint ?? shape.emitHint(for: path) }
           problems.append(problem)
         }
       }

@@ -88,7 +88,9 @@ public struct NewManifest: Sendable {
     if !values.isEmpty { lines += ["  variables:"] + values }
     let tree = SelectionTree(template.callerDocument, template.definition)
     let root = tree.columns(at: []).first ?? "path"
-    lines.append("  # emit: \(root)   # path of the records in the data; [*] after a list")
+    // One row usually is one object. Without rows, or with several fields, only the author knows.
+    let mark = rows != nil && tree.columns(at: []).count == 1 ? "" : "# "
+    lines.append("  \(mark)emit: \(root)   # path of the records in the data; [*] after a list")
     lines.append(#"  expect: ["errors == null"]"#)
     return lines
   }

@@ -39,6 +39,21 @@ struct PathShape {
     self.schema = schema
   }
 
+  /// A hint for a column that a field of the root selects: the records probably begin there.
+  func emitHint(for column: ResultPath) -> String? {
+    let root = fields([
+      Typed(set: definition.selectionSet, parent: schema?.rootType(for: definition.type)?.name)
+    ])
+    guard let key = column.keys.first,
+      let holder = root.first(where: { entry in
+        fields(below([entry])).contains { $0.field.responseKey == key }
+      })?.field.responseKey
+    else { return nil }
+    return
+      "`\(holder)` has it, and without `emit` a record is the whole result: add `emit: \(holder)` to the "
+      + "operation, or `emit: \(holder)[*]` for a list"
+  }
+
   /// The error of a path; `nil` if no error is known.
   ///
   /// - Parameter base: The path of the records that `path` is relative to; validated separately.
