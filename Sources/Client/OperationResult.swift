@@ -24,6 +24,8 @@ public struct OperationResult<Value: Sendable>: Sendable {
   /// For an element of a subscription that is no event: events since that time may be missing. `nil` for results and
   /// events.
   public var gap: SubscriptionGap? { response.gap }
+  /// Whether this element of a subscription is no event but the result of the pipeline's catch-up query.
+  public var isCatchUp: Bool { response.isCatchUp }
   /// Status and header fields of the HTTP response; `nil` for a result of the cache.
   public var http: HTTPResponse? { response.http }
 }

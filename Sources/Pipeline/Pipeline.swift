@@ -20,6 +20,8 @@ public struct Pipeline: Sendable {
   public var keys: KeyRules
   /// The max ages of types and fields.
   public var ages: AgeRules
+  /// How subscriptions are treated.
+  public var subscriptions = SubscriptionSettings()
   /// The entries of the chain, from the first that receives a request to the last.
   public var entries: [PipelineEntry]
   /// The tests of its file; see ``PipelineTest/run(_:equipment:)``.

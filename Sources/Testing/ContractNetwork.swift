@@ -10,6 +10,8 @@ actor ContractNetwork: HTTPTransport {
     /// Data, in five chunks.
     case answer
     case graphQLError
+    /// Three events of a subscription, each in a chunk of its own.
+    case events
     case failure(ChainError)
     /// Nothing, until the task is cancelled.
     case noAnswer
@@ -18,6 +20,9 @@ actor ContractNetwork: HTTPTransport {
   static let failure = ChainError(
     .transport, ChainError.Code(rawValue: "contract_failure"), "the server of the contract failed",
     delivery: .answered)
+
+  /// The values in the events.
+  static let events = ["first", "second", "third"]
 
   private let answer: Answer
   private let pulls = PullCount()
@@ -44,6 +49,10 @@ actor ContractNetwork: HTTPTransport {
       return response([
         #"{"data":null,"errors":[{"message":"no","extensions":{"code":"CONTRACT"}}]}"#
       ])
+    case .events:
+      return response(
+        Self.events.map { "event: next\ndata: {\"data\":{\"contract\":\"\($0)\"}}\n\n" }
+          + ["event: complete\ndata:\n\n"], type: "text/event-stream")
     case .failure(let error): throw error
     case .noAnswer:
       await withTaskCancellationHandler {
@@ -84,11 +93,13 @@ actor ContractNetwork: HTTPTransport {
     waiter = nil
   }
 
-  private func response(_ texts: [String]) -> HTTPResponseMessage {
+  private func response(
+    _ texts: [String], type: String = "application/json"
+  ) -> HTTPResponseMessage {
     let (all, own) = (pulls, PullCount())
     let chunks = texts.map { Array($0.utf8) }
     return HTTPResponseMessage(
-      head: HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"]),
+      head: HTTPResponse(status: .ok, headerFields: [.contentType: type]),
       body: HTTPBody {
         _ = all.next()
         let index = own.next()

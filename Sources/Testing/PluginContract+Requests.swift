@@ -173,6 +173,47 @@ extension PluginContract {
   }
 }
 
+// MARK: Events
+
+extension PluginContract {
+  /// Checks that each event of a subscription reaches the caller unchanged, before the next one is read
+  /// from the connection, and that the subscription ends when the server completes it.
+  ///
+  /// - Throws: ``Failure`` for an event that is missing or late.
+  public func checkEvents() async throws {
+    let rule = "events pass one by one"
+    let network = ContractNetwork(.events)
+    let runner = try runner(network)
+    let stream = runner.execute(try request("subscription Contract { contract }"))
+    var found: [String] = []
+    while let response = try await stream.next() {
+      found.append(try response.text)
+      guard readsAhead || network.pullCount.value <= found.count + 1 else {
+        throw Failure(
+          rule: rule,
+          finding: "\(network.pullCount.value) events were read from the connection before event "
+            + "\(found.count) was delivered")
+      }
+    }
+    // A plugin that answers requests itself sends nothing.
+    guard await network.requestCount > 0 else { return }
+    let expected = ContractNetwork.events.map { "{\"data\":{\"contract\":\"\($0)\"}}" }
+    guard found == expected else {
+      throw Failure(rule: rule, finding: "of the events \(expected), \(found) were delivered")
+    }
+  }
+}
+
+extension GraphQLResponse {
+  fileprivate var text: String {
+    get throws {
+      var bytes: [UInt8] = []
+      try forEachChunk { bytes.append(contentsOf: $0) }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+}
+
 // MARK: Requests
 
 extension PluginContract {
@@ -189,9 +230,8 @@ extension PluginContract {
     return services
   }
 
-  func request() throws -> GraphQLRequest {
-    var request = GraphQLRequest(
-      try PreparedOperation(document: Document(parsing: "query Contract { contract }")))
+  func request(_ document: String = "query Contract { contract }") throws -> GraphQLRequest {
+    var request = GraphQLRequest(try PreparedOperation(document: Document(parsing: document)))
     request.context.named = context
     return request
   }
@@ -199,10 +239,6 @@ extension PluginContract {
   private static func texts(
     _ runner: PipelineRunner, _ request: GraphQLRequest
   ) async throws -> [String] {
-    try await runner.results(of: request).map { response in
-      var bytes: [UInt8] = []
-      try response.forEachChunk { bytes.append(contentsOf: $0) }
-      return String(decoding: bytes, as: UTF8.self)
-    }
+    try await runner.results(of: request).map { try $0.text }
   }
 }

@@ -24,6 +24,7 @@ public import GQLRunPlugins
 /// | ``checkErrors()`` | other failures and GraphQL errors reach the caller unchanged |
 /// | ``checkCancellation()`` | cancelling the caller's task cancels the request |
 /// | ``checkStreaming()`` | chunks and results are passed on one by one, when they are read |
+/// | ``checkEvents()`` | each event of a subscription is passed on when it arrives |
 public struct PluginContract: Sendable {
   /// A rule that a plugin violates.
   public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
@@ -78,7 +79,7 @@ public struct PluginContract: Sendable {
     self.readsAhead = readsAhead
   }
 
-  /// Runs all checks, from declarations to streaming.
+  /// Runs all checks, from declarations to events.
   ///
   /// - Throws: The first ``Failure``.
   public func check() async throws {
@@ -90,6 +91,7 @@ public struct PluginContract: Sendable {
     try await checkErrors()
     try await checkCancellation()
     try await checkStreaming()
+    try await checkEvents()
   }
 }
 

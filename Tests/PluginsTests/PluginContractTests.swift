@@ -1,3 +1,4 @@
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunTesting
@@ -15,7 +16,8 @@ struct PluginContractTests {
     PluginContract(DeduplicatePlugin.self, readsAhead: true),
     PluginContract(ErrorTapPlugin.self),
     PluginContract(
-      ExecPlugin.self, entry: "exec: { command: [sh, ./pass.sh], events: [request, response] }",
+      ExecPlugin.self,
+      entry: "exec: { command: [sh, ./pass.sh], events: [request, response], timeout: 1m }",
       files: [
         "pass.sh": #"""
         while read -r line; do
@@ -57,6 +59,15 @@ struct PluginContractTests {
     #expect(Self.builtIn.map(\.pluginName).sorted() == PluginRegistry.builtIn.names)
   }
 
+  @Test("every built-in plugin says what it does with subscriptions")
+  func subscriptions() {
+    for description in PluginRegistry.builtIn.descriptions {
+      #expect(
+        description.documentation.subscriptions != PluginDocumentation.plainSubscriptions,
+        "\(description.name)")
+    }
+  }
+
   @Test("finds what is broken")
   func broken() async throws {
     await expect("declarations are valid") { try PluginContract(Unsound.self).checkDeclarations() }
@@ -68,6 +79,7 @@ struct PluginContractTests {
       (.logsHeaders, "secrets do not show"), (.losesResults, "no request is lost"),
       (.hidesErrors, "errors pass unchanged"), (.detaches, "cancellation passes through"),
       (.collects, "streams pass lazily"), (.readsBody, "streams pass lazily"),
+      (.losesEvents, "events pass one by one"), (.readsEvents, "events pass one by one"),
     ]
     for (kind, rule) in breaking {
       await expect(rule) {
@@ -127,23 +139,31 @@ struct Forgetful: Plugin {
 
 enum Broken: String, CaseIterable, ExpressibleByOption {
   case nothing, logsHeaders, losesResults, hidesErrors, detaches, collects, readsBody
+  case losesEvents, readsEvents
 }
 
 struct Breaking: Plugin {
   static let summary = "Breaks one rule"
   static let documentation = prose("breaking")
   @Option("The rule") var kind = Broken.nothing
-  var placement: Placement { kind == .readsBody ? .wrap(.http) : .wrap(.graphQL) }
+  private var readsBodies: Bool { kind == .readsBody || kind == .readsEvents }
+  var placement: Placement { readsBodies ? .wrap(.http) : .wrap(.graphQL) }
   func parts(_ environment: PluginEnvironment) -> [ChainPart] {
-    kind == .readsBody ? [.http(BodyReader())] : [.graphQL(BreakingInterceptor(kind: kind))]
+    readsBodies
+      ? [.http(BodyReader(isForEvents: kind == .readsEvents))]
+      : [.graphQL(BreakingInterceptor(kind: kind))]
   }
 }
 
 private struct BodyReader: HTTPInterceptor {
+  /// Whether only the bodies of subscriptions are read.
+  let isForEvents: Bool
+
   func intercept(
     _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
   ) async throws -> HTTPResponseMessage {
     var response = try await next(request)
+    guard !isForEvents || context.operationType == .subscription else { return response }
     response.body = HTTPBody([try await response.body.prefix(.max)])
     return response
   }
@@ -177,7 +197,11 @@ private struct BreakingInterceptor: GraphQLInterceptor {
       let all = results
       let taken = Counter()
       return ResponseStream(pull: { await taken.next(of: all) })
-    case .nothing, .readsBody: return await next(request)
+    case .losesEvents:
+      let stream = await next(request)
+      guard request.operationType == .subscription else { return stream }
+      return ResponseStream(try await stream.next() ?? GraphQLResponse(source: .server))
+    case .nothing, .readsBody, .readsEvents: return await next(request)
     }
   }
 }

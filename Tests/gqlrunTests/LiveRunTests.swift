@@ -110,6 +110,27 @@ struct LiveRunTests {
     #expect(try folder.text("lines") == EventServer.line(1) + EventServer.line(2))
   }
 
+  @Test("catch_up fetches the current state after a lost connection, and its outcome is shown")
+  func catchUp() async throws {
+    let folder = try Folder()
+    try folder.write(
+      Self.retrying + "subscriptions: { catch_up: { query: Current, deliver: true } }\n",
+      to: "retry.pipeline.yaml")
+    try folder.write(
+      EventServer.subscription + "\nquery Current { counter { id value } }\n", to: "live.graphql")
+    let result = try await EventServer.shell(
+      "event", "wait:queried event complete",
+      line: """
+        export URL
+        "$GQLRUN" run live.graphql --operation Counted --pipeline retry.pipeline.yaml; echo $?
+        """, in: folder)
+    let current = #"{"data":{"counter":{"id":"1","value":1}}}"# + "\n"
+    #expect(
+      result.output == EventServer.line(1) + current + EventServer.line(2) + "0\n", "\(result)")
+    #expect(
+      result.errors.contains("the query of `catch_up` has fetched the current state"), "\(result)")
+  }
+
   @Test("-v shows connections, lost ones, retries and gaps")
   func verbose() async throws {
     let folder = try Folder()

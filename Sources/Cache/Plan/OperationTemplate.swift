@@ -18,6 +18,8 @@ public struct OperationTemplate: Sendable {
   /// The caller's document, reduced to the operation and its fragments.
   public let callerDocument: Document
   private let callerText: String
+  /// The caller's document, for subscriptions; see ``PreparedOperation/companion(_:in:)``.
+  private let wholeDocument: Document?
   private let augmented: Document
   private let locations: SentLocations
   private let sent: OperationDefinition
@@ -43,6 +45,7 @@ public struct OperationTemplate: Sendable {
     name = operation.name?.value
     type = operation.type
     definition = operation
+    wholeDocument = operation.type == .subscription ? document : nil
     callerDocument = reduced
     callerText = reduced.printed()
     self.document = augmented.printed()
@@ -90,9 +93,11 @@ public struct OperationTemplate: Sendable {
           passing: augmented, operation: sent, variables: coerced, keys: keys, facts: facts)
       }
     }
-    return PreparedOperation(
+    var operation = PreparedOperation(
       name: name, type: type, document: document, callerDocument: callerText, variables: coerced,
       plan: plan, locations: locations)
+    operation.wholeDocument = wholeDocument
+    return operation
   }
 }
 

@@ -18,6 +18,8 @@ public struct PreparedOperation: Sendable {
   /// Whether responses are checked against the schema, as by ``ResponseShape``. `false` by default.
   public var checksShape = false
   package var plan: OperationPlan
+  /// The document of a subscription with all its operations, for ``companion(_:in:)``.
+  var wholeDocument: Document?
   private var locations: SentLocations
 
   /// Prepares the operation named `operationName`, or the only one.
@@ -60,6 +62,7 @@ public struct PreparedOperation: Sendable {
       document: caller, variables: variables, keys: plan.keys, facts: plan.facts)
     operation.checksShape = checksShape
     operation.locations = locations
+    operation.wholeDocument = wholeDocument
     return operation
   }
 

@@ -113,6 +113,8 @@ extension PipelineDiagnostic {
     public static let schemaRule: Code = "P021"
     /// A name has a newer spelling.
     public static let formerName: Code = "P022"
+    /// A setting has no effect on subscriptions, or prevents them.
+    public static let subscriptions: Code = "P023"
     /// A variable, file or command of an expansion is not available.
     public static let expansion: Code = "P030"
     /// A test names an entry that the chain does not have.

@@ -11,7 +11,7 @@ final class Execution: Sendable {
   /// The most attempts of one request, however many retries interceptors throw.
   static let maximumAttempts = 25
 
-  private struct Progress: Sendable {
+  struct Progress: Sendable {
     var request: GraphQLRequest
     var attempt: Attempt?
     var stream: ResponseStream?
@@ -22,14 +22,17 @@ final class Execution: Sendable {
     var hasEvents = false
     /// The time from which events of a subscription are missing, until the caller knows it.
     var gap: SubscriptionGap?
+    /// The query that fetches what was missed, and its result until the caller has it.
+    var catchUp: GraphQLRequest?
+    var caughtUp: GraphQLResponse?
   }
 
   /// The request as the caller made it.
-  private let original: GraphQLRequest
-  private let routes: Routes
+  let original: GraphQLRequest
+  let routes: Routes
   /// A separate object, so that attempts do not retain the execution that retains them.
   private let state = ExecutionState()
-  private let progress: Locked<Progress>
+  let progress: Locked<Progress>
 
   init(_ request: GraphQLRequest, routes: Routes) {
     original = request
@@ -44,8 +47,9 @@ final class Execution: Sendable {
   func next() async throws -> GraphQLResponse? {
     while !progress.withLock({ $0.hasEnded }) {
       do {
-        let (attempt, stream) = await current()
-        if let gap = takeGap() { return GraphQLResponse(source: .server, gap: gap) }
+        let (attempt, stream) = try await current()
+        if let gap = takeGap() { return try await announce(gap) }
+        if let result = progress.withLock({ $0.caughtUp.take() }) { return result }
         guard let response = try await stream.next() else {
           await end()
           return nil
@@ -68,11 +72,12 @@ final class Execution: Sendable {
   }
 
   /// The current attempt. Starts the first one, and the next one after a retry.
-  private func current() async -> (Attempt, ResponseStream) {
+  private func current() async throws -> (Attempt, ResponseStream) {
     let going = progress.withLock { progress in
       progress.attempt.flatMap { attempt in progress.stream.map { (attempt, $0) } }
     }
     if let going { return going }
+    if isSubscription { try prepareCatchUp() }
     var (request, number, retryCause) = progress.withLock {
       ($0.request, $0.number, $0.retryCause)
     }
@@ -95,6 +100,7 @@ final class Execution: Sendable {
 
   private func restart(_ retry: ChainRetry) throws {
     try progress.withLock { progress in
+      var isLost = false
       if isSubscription {
         let wasConnected = state.takeConnected()
         if progress.gap == nil, wasConnected || progress.hasEvents {
@@ -103,6 +109,7 @@ final class Execution: Sendable {
         }
         // What worked may be tried as often again.
         if progress.hasEvents { return restartAnew(&progress, retry) }
+        isLost = wasConnected
       }
       guard progress.number < Self.maximumAttempts else {
         throw ChainError(
@@ -113,6 +120,7 @@ final class Execution: Sendable {
       }
       progress.number += 1
       progress.request = retry.request
+      if isLost { progress.request.context[LostConnection.self] = routes.services.clock.now() }
       progress.retryCause = retry.cause
       progress.stream = nil
     }
@@ -165,6 +173,13 @@ final class Execution: Sendable {
     }
     await state.rollBackOpenWrites()
   }
+}
+
+/// The time at which the connection of a subscription was lost, on the services' clock.
+///
+/// Time limits for the connection start again then.
+package enum LostConnection: RequestContextKey {
+  package typealias Value = Duration
 }
 
 // MARK: Steps 9 and 10

@@ -1,3 +1,4 @@
+import GQLRunLanguage
 import Logging
 
 /// Executes requests with a pipeline. A value without state: any number of requests may run
@@ -56,17 +57,31 @@ public struct PipelineRunner: Sendable {
     let stream = ResponseStream(pull: {
       do {
         guard let response = try await execution.next() else { return nil }
-        guard !response.errors.isEmpty || response.extensions != nil else { return response }
+        guard !response.errors.isEmpty || response.extensions != nil || response.gap != nil else {
+          return response
+        }
         return secrets.hiding.response(response)
       } catch {
         throw secrets.hiding.error(error)
       }
     })
-    guard let observer else { return stream }
-    return observer(
+    guard let observer else { return buffered(stream, request) }
+    let observed = observer(
       ObservedOperation(
         request: request, results: stream, attempts: { execution.attempts },
         readsCacheFirst: routes.route(for: request).readsCacheFirst(request)))
+    return buffered(observed, request)
+  }
+
+  /// The events of a subscription, read ahead if the pipeline asks for it.
+  private func buffered(_ stream: ResponseStream, _ request: GraphQLRequest) -> ResponseStream {
+    guard request.operationType == .subscription, pipeline.subscriptions.overflow != .block else {
+      return stream
+    }
+    let buffer = EventBuffer(
+      stream, label: request.label, pipeline.subscriptions,
+      secondsSince1970: services.secondsSince1970)
+    return ResponseStream(pull: { try await buffer.next() })
   }
 
   /// Executes a request and collects all its results.

@@ -96,6 +96,8 @@ final class Routes: Sendable {
   let services: Services
   /// Whether a store that cannot be written is an error of the request.
   let isStoreRequired: Bool
+  /// The query that fetches what subscriptions have missed.
+  let catchUp: SubscriptionSettings.CatchUp?
   private let entries: [PipelineEntry]
   private let common: (route: Route, shared: Shareable<ChainContext.Shared>)?
   /// The shared values, without the error taps of a route.
@@ -105,6 +107,7 @@ final class Routes: Sendable {
     builder = pipeline.endpoint.map { HTTPRequestBuilder(endpoint: $0) }
     self.services = services
     isStoreRequired = pipeline.store.isRequired
+    catchUp = pipeline.subscriptions.catchUp
     entries = pipeline.entries
     sharedValues = ChainContext.Shared(
       services: services, endpoint: pipeline.endpoint, keys: pipeline.keys, ages: pipeline.ages)

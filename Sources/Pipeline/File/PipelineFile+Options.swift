@@ -19,6 +19,7 @@ struct PipelineFileOptions: OptionSection {
       + "each entry of its chain inserts, replaces or removes entries")
   var extends: OptionPath?
   @Option("Server that operations are sent to") var endpoint: EndpointOptions?
+  @Option("Behavior of subscriptions") var subscriptions: EventOptions?
   @Option("SDL file of the server's schema") var schema: OptionPath?
   @Option("Normalized cache") var store: StoreOptions?
   @Option("Key fields of types") var keys: KeyOptions?
@@ -35,6 +36,34 @@ struct EndpointOptions: OptionSection {
   var headers = OptionMap<Located<String>>()
   @Option("HTTP method of queries; mutations are always sent by POST")
   var method = Endpoint.Method.post
+}
+
+/// The `subscriptions` section.
+struct EventOptions: OptionSection {
+  @Option(
+    "What happens to events that are not read in time: `block` slows the server down, "
+      + "`drop-oldest` drops the oldest and announces it, `fail` ends the subscription")
+  var overflow = SubscriptionSettings.Overflow.block
+  @Option(
+    1...1_000_000,
+    "Number of events that wait to be read, with `drop-oldest` and `fail`; 1000 by default")
+  var maxWaiting: Int?
+  @Option(
+    .kibibytes(1)...ByteSize(bytes: 1 << 40),
+    "Size of the events that wait to be read, with `drop-oldest` and `fail`; 64MiB by default")
+  var maxWaitingSize: ByteSize?
+  @Option(
+    "Query that fetches what was missed after a connection was lost, before events continue; it gets "
+      + "those of the subscription's variables that it declares")
+  var catchUp: CatchUpOptions?
+}
+
+/// The `catch_up` section.
+struct CatchUpOptions: OptionSection {
+  @Option("Name of the query, in the subscription's document or in `file`") var query: String?
+  @Option("Document with the query") var file: OptionPath?
+  @Option("Whether its result is delivered like an event; otherwise only the cache gets it")
+  var deliver = false
 }
 
 /// The `store` section.
@@ -106,4 +135,5 @@ struct ConditionOptions: OptionSection {
 
 extension OperationType: ExpressibleByOption {}
 extension PagePolicy: ExpressibleByOption {}
+extension SubscriptionSettings.Overflow: ExpressibleByOption {}
 extension StoreConfiguration.Kind: ExpressibleByOption {}

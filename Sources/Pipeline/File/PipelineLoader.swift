@@ -69,6 +69,7 @@ extension PipelineLoader {
     var keys = KeyRules(given.keys)
     let ages = AgeRules(types: typeRules(given), fields: addFieldRules(given, to: &keys))
     let drafts = drafts(chain, root)
+    let subscriptions = subscriptions(given, drafts)
     if let chain, let drafts {
       var features: Set<PipelineFeature> = []
       if store.kind != .none { features.insert(.store) }
@@ -85,6 +86,7 @@ extension PipelineLoader {
       name: given.name, endpoint: endpoint, schema: given.schema?.path, store: store,
       keys: keys, ages: ages, entries: entries(drafts?.known ?? [], name: given.name))
     pipeline.file = file
+    pipeline.subscriptions = subscriptions
     pipeline.options = given
     pipeline.shown = options
     pipeline.tests = given.tests

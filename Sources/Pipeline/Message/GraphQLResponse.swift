@@ -27,6 +27,7 @@ public struct GraphQLResponse: Sendable {
     var staleness: Staleness?
     var writeSummary: WriteSummary?
     var gap: SubscriptionGap?
+    var isCatchUp = false
   }
 
   private var parts: Shareable<Parts>
@@ -96,11 +97,18 @@ public struct GraphQLResponse: Sendable {
     _modify { yield &parts.value.writeSummary }
   }
 
-  /// For an element of a subscription that is no event: the connection was lost and is open again, and events may be
-  /// missing. `nil` for results and events.
+  /// For an element of a subscription that is no event: the connection was lost and is open again, or the caller was
+  /// too slow, and events may be missing. `nil` for results and events.
   public var gap: SubscriptionGap? {
     _read { yield parts.value.gap }
     _modify { yield &parts.value.gap }
+  }
+
+  /// Whether this element of a subscription is no event but the result of the query that fetches what was missed; see
+  /// ``SubscriptionSettings/catchUp``.
+  public internal(set) var isCatchUp: Bool {
+    _read { yield parts.value.isCatchUp }
+    _modify { yield &parts.value.isCatchUp }
   }
 
   /// Creates the element that announces a gap.
@@ -136,19 +144,40 @@ public struct GraphQLResponse: Sendable {
 
 /// A time in which events of a subscription may have been missed.
 public struct SubscriptionGap: Sendable {
-  /// The time at which the connection was lost, in seconds since 1970.
+  /// The time at which the connection was lost or the first event was dropped, in seconds since 1970.
   public var since: Double
+  /// Whether the connection was lost and is open again. `false` if only the caller was too slow.
+  public var lostConnection: Bool
   /// Why the connection was lost; `nil` if it is not known.
   public var cause: (any Error)?
+  /// The number of events that arrived and were dropped, because the caller did not read them in time;
+  /// see ``SubscriptionSettings/Overflow/dropOldest``. Their records are in the cache.
+  public var dropped: Int
+  /// The outcome of the query that fetches what was missed; `nil` if there is none.
+  public var catchUp: CatchUp?
+
+  /// The outcome of a query that fetches what was missed.
+  public enum CatchUp: Sendable {
+    /// Its result is in the cache.
+    case succeeded
+    /// It failed, or its result has errors.
+    case failed(any Error)
+  }
 
   /// Creates the description of a gap.
   ///
   /// - Parameters:
-  ///   - since: The time at which the connection was lost, in seconds since 1970.
+  ///   - since: The time of the first event that may be missing, in seconds since 1970.
+  ///   - lostConnection: Whether the connection was lost.
   ///   - cause: Why the connection was lost.
-  public init(since: Double, cause: (any Error)? = nil) {
+  ///   - dropped: The number of events that arrived and were dropped.
+  public init(
+    since: Double, lostConnection: Bool = true, cause: (any Error)? = nil, dropped: Int = 0
+  ) {
     self.since = since
+    self.lostConnection = lostConnection
     self.cause = cause
+    self.dropped = dropped
   }
 }
 

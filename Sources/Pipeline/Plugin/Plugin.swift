@@ -68,19 +68,26 @@ public struct PluginDocumentation: Sendable, Hashable {
   public var example: String
   /// What the example does to a request.
   public var narration: String
+  /// What it does with subscriptions: with their connections, and with each event.
+  public var subscriptions: String
   /// Further entries, without explanation.
   public var moreExamples: [String]
 
   /// Creates the documentation of a plugin; see the properties.
   public init(
-    use: String, position: String, example: String, narration: String, moreExamples: [String] = []
+    use: String, position: String, example: String, narration: String,
+    subscriptions: String = PluginDocumentation.plainSubscriptions, moreExamples: [String] = []
   ) {
     self.use = use
     self.position = position
     self.example = example
     self.narration = narration
+    self.subscriptions = subscriptions
     self.moreExamples = moreExamples
   }
+
+  /// The behavior of a plugin that does nothing special with subscriptions.
+  public static let plainSubscriptions = "Each event passes it like the result of a query."
 
   /// All entries.
   public var examples: [String] { [example] + moreExamples }

@@ -5,6 +5,7 @@ extension PluginDescription {
       "\(name) — \(summary)", "", "\(placement.kind.rawValue), stage \(placement.stageText)",
     ]
     lines += ["", documentation.use, "", documentation.position]
+    lines += ["", "Subscriptions: \(documentation.subscriptions)"]
     if !options.isEmpty {
       lines += ["", "options:"] + options.flatMap { $0.lines(indent: "  ") }
     }

@@ -59,6 +59,8 @@ extension PluginTraits {
   public static let limitsRate = PluginTraits("limits-rate")
   /// Logs the fields of HTTP requests.
   public static let showsHeaders = PluginTraits("shows-headers")
+  /// Passes subscriptions unchanged, so that an entry for them alone has no effect.
+  public static let passesSubscriptions = PluginTraits("passes-subscriptions")
   /// Changes the fields of HTTP requests.
   public static let changesHeaders = PluginTraits("changes-headers")
 }

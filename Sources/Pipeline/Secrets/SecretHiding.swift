@@ -128,8 +128,20 @@ extension SecretHiding {
     return error
   }
 
+  private func gap(_ gap: SubscriptionGap) -> SubscriptionGap {
+    var gap = gap
+    gap.cause = gap.cause.map { error($0) }
+    if case .failed(let failure) = gap.catchUp { gap.catchUp = .failed(error(failure)) }
+    return gap
+  }
+
   /// The response without secrets in its errors and extensions. Its `data` does not change.
   package func response(_ response: GraphQLResponse) -> GraphQLResponse {
+    if let gap = response.gap {
+      var response = response
+      response.gap = self.gap(gap)
+      return response
+    }
     guard !response.errors.isEmpty || response.extensions != nil else { return response }
     var response = response
     response.errors = response.errors.map { graphQLError($0) }

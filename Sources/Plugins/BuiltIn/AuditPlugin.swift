@@ -18,6 +18,9 @@ public struct AuditPlugin: Plugin {
     narration:
       "An operation that succeeds appends one line with its name, type, user, tenant, source and "
       + "time to audit.ndjson. When the line cannot be written, the operation is not sent at all.",
+    subscriptions:
+      "Writes one line, for the first event without errors. A log that cannot be written "
+      + "prevents the subscription from being sent.",
     moreExamples: ["audit: { values: [correlation_id] }"])
 
   @Option("File that lines are appended to; standard error by default") var file: OptionPath?

@@ -17,6 +17,10 @@ public struct CacheReadPlugin: Plugin {
       "A query whose fields are all in the store, none older than five minutes, is answered "
       + "without the network. Data up to an hour older than that is still used and marked as "
       + "stale. Any other query is sent to the server.",
+    subscriptions:
+      "Reads the cache only with the policy `cache-and-network`, and once: root fields "
+      + "with a cache redirect give the cached state as the first element, before the "
+      + "connection is opened. With `cache-only`, a subscription is an error.",
     moreExamples: ["cache-read", "cache-read: { policy: network-first }"])
 
   @Option("When the cache is read, and when the network is used; requests may override it")

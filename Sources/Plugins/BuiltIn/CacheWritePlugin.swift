@@ -13,6 +13,10 @@ public struct CacheWritePlugin: Plugin {
     narration:
       "A response without errors is written as a whole before the caller receives it. Of a "
       + "response with errors nothing is written, not even the fields that have values.",
+    subscriptions:
+      "Writes each event in a transaction of its own before the event is delivered, so "
+      + "that watched queries follow. Root fields of subscriptions are not stored, only the "
+      + "objects in them.",
     moreExamples: ["cache-write"])
 
   @Option(

@@ -37,6 +37,9 @@ public struct CorrelationIDPlugin: Plugin {
       "Every attempt of an operation carries one random id in X-Request-ID, and a mutation carries "
       + "it as Idempotency-Key too. An id that the caller gives as the context value "
       + "correlation_id is used instead.",
+    subscriptions:
+      "Sends the id with each connection. The events of a connection have one id; a "
+      + "connection that is opened after an event has a new one, unless the caller gave one.",
     moreExamples: ["correlation-id"])
 
   /// An entry that sends idempotency keys, for remedies of other plugins.

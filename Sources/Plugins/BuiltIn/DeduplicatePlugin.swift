@@ -18,10 +18,15 @@ public struct DeduplicatePlugin: Plugin {
     example: "deduplicate",
     narration:
       "The first of five equal queries is sent. The other four wait for its answer and receive "
-      + "it. Mutations and subscriptions are never shared.")
+      + "it. Mutations and subscriptions are never shared.",
+    subscriptions:
+      "Passes subscriptions unchanged.")
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
+
+  /// Passes subscriptions unchanged.
+  public var traits: PluginTraits { .passesSubscriptions }
 
   /// Surrounds operations, anywhere in the GraphQL stage.
   public var placement: Placement { .wrap(.graphQL) }

@@ -18,6 +18,9 @@ public struct ErrorTapPlugin: Plugin {
     narration:
       "A response with status 404 becomes a result with a null user. Every other error is logged "
       + "and reaches the caller unchanged.",
+    subscriptions:
+      "Handles the error that ends the subscription, and logs the errors in each event. A "
+      + "lost connection that `max-retry` opens again is no error.",
     moreExamples: [
       "error-tap",
       "error-tap: { rules: [{ codes: [cache_miss], then: replace, message: not there yet }] }",

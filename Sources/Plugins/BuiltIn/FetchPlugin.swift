@@ -19,6 +19,9 @@ public struct FetchPlugin: Plugin {
       "The request is sent over a connection that later requests reuse. If the body has not "
       + "arrived completely after 30 seconds, or is larger than 8 GiB after decompression, the "
       + "exchange fails.",
+    subscriptions:
+      "Has no limit of the total time and size. `event_timeout` limits the time without a "
+      + "byte from the server; heartbeats count.",
     moreExamples: [
       "fetch",
       "fetch: { tls: { ca_file: company-ca.pem }, proxy: \"http://proxy.example.com:3128\" }",

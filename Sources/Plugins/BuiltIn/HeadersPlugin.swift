@@ -17,6 +17,8 @@ public struct HeadersPlugin: Plugin {
     narration:
       "A request that has no field X-Tenant gets one with the context value tenant, or `none` "
       + "when the request's context has no such value.",
+    subscriptions:
+      "Changes the request of each connection.",
     moreExamples: [#"headers: { set: { X-Client: "gqlrun" }, remove: [Accept-Language] }"#])
 
   @Option("Fields that replace those of the same name", secrecy: .secretHeaders)

@@ -19,6 +19,9 @@ public struct LoggingPlugin: Plugin {
     narration:
       "A query produces the line `→ User`, then the HTTP request with its header fields, the "
       + "response with its own, and `← User [server] 12 ms`. Tokens and cookies are shown as •••.",
+    subscriptions:
+      "Logs a line for each connection and for each event. With `body`, the beginning of "
+      + "the stream is logged when the connection ends.",
     moreExamples: ["logging", "logging: { body: true, max_body: 1KiB, redact: [email] }"])
 
   @Option("Level of the lines; errors are always logged as errors") var level = Logger.Level.info

@@ -20,6 +20,9 @@ public struct MaxRetryPlugin: Plugin {
       "A query that the server refuses with 503 is sent again after about 1, 2, 4, 8 and 16 "
       + "seconds; the caller receives the sixth failure. A longer Retry-After of the server is "
       + "respected. A mutation is retried only if it certainly was not sent before.",
+    subscriptions:
+      "Opens a lost connection again, and announces a gap before further events. An event "
+      + "resets the number of retries and the delay.",
     moreExamples: ["max-retry: { on: [network], respect_retry_after: false }"])
 
   @Option(0...24, "Maximum number of retries of one operation") var maxRetries = 3

@@ -20,6 +20,9 @@ public struct ParsePlugin: Plugin {
       "The response is normalized while it arrives, so that a body of any size needs little "
       + "memory. A string longer than 64 MiB ends the operation with an error, and nothing is "
       + "written.",
+    subscriptions:
+      "Parses each event into records and a result of its own, while it arrives. "
+      + "`max_event` limits its size.",
     moreExamples: ["parse", "parse: { check_shape: true }"])
 
   @Option(1...2_000, "How deep objects and lists may nest") var maxDepth = 512

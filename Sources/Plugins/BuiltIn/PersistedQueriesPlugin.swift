@@ -27,6 +27,8 @@ public struct PersistedQueriesPlugin: Plugin {
       "A query is sent as a GET request with its hash. A server that does not know the hash "
       + "answers PersistedQueryNotFound; the query is then sent again by POST, with the document, "
       + "and the server knows it from then on.",
+    subscriptions:
+      "Passes subscriptions unchanged, with their document.",
     moreExamples: ["apq", "apq: { manifest: operations.json, persisted_only: true }"])
 
   @Option("HTTP method of queries that are sent by their hash; mutations are always sent by POST")
@@ -43,7 +45,9 @@ public struct PersistedQueriesPlugin: Plugin {
   public init() {}
 
   /// May restart the chain, except with `persisted_only`.
-  public var traits: PluginTraits { persistedOnly ? [] : .restarts }
+  public var traits: PluginTraits {
+    persistedOnly ? .passesSubscriptions : [.restarts, .passesSubscriptions]
+  }
 
   /// Surrounds the network: below the cache read, above the fetch.
   public var placement: Placement {

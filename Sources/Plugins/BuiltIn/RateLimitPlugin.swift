@@ -1,4 +1,5 @@
 import GQLRunJSON
+import GQLRunLanguage
 public import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
@@ -20,6 +21,9 @@ public struct RateLimitPlugin: Plugin {
       "After a pause, five requests start at once; then one every 100 ms. A response that says "
       + "that the limit is exhausted delays the following requests until the server accepts "
       + "them again.",
+    subscriptions:
+      "Counts each connection as one request. Events cost nothing, and costs in them are "
+      + "not read.",
     moreExamples: ["rate-limit: { budget: shopify }"])
 
   @Option(
@@ -90,7 +94,8 @@ private struct RateLimitInterceptor: HTTPInterceptor {
     }
     let clock = services.clock
     budget.note(response.head, now: clock.now(), time: services.secondsSince1970())
-    guard kind != .headers else {
+    // The body of a subscription has no end for its cost to be read at.
+    guard kind != .headers, context.operationType != .subscription else {
       budget.noteEnd(cost: cost)
       return response
     }

@@ -17,6 +17,9 @@ public struct RecordReplayPlugin: Plugin {
       "Requests are answered from api.cassette.ndjson, and one that is not in it fails. With the "
       + "environment variable RECORD=record, requests are sent to the server and the file is "
       + "replaced, without tokens and cookies.",
+    subscriptions:
+      "Records the events when the server completes the subscription, and replays them "
+      + "without delays. A subscription that the caller ends is not recorded.",
     moreExamples: ["record-replay: { file: api.cassette.ndjson }"])
 
   @Option("The recording: a line of JSON for each exchange") var file: OptionPath

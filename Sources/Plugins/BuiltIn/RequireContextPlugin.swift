@@ -14,6 +14,8 @@ public struct RequireContextPlugin: Plugin {
     narration:
       "A request whose context has the values user and tenant is sent with both header fields. "
       + "One without them fails, and nothing is sent; `--context user=ada` sets one.",
+    subscriptions:
+      "Checks the values before each connection, and sends the fields with it.",
     moreExamples: ["require-context: { values: [user] }"])
 
   @Option("Names of the values that are required") var values: [String] = []

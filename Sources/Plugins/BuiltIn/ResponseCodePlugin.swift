@@ -15,6 +15,8 @@ public struct ResponseCodePlugin: Plugin {
       "A response with status 502 fails the operation, with the status and the start of the body "
       + "in the message. A response with status 400 is parsed, as is any with the content type "
       + "application/graphql-response+json.",
+    subscriptions:
+      "Checks the status of the response that opens the stream of events.",
     moreExamples: ["response-code"])
 
   @Option(100...599, "Further statuses whose body is parsed as a GraphQL response")

@@ -16,7 +16,10 @@ public struct TimeoutPlugin: Plugin {
     example: "timeout: { total: 30s }",
     narration:
       "An operation that has not ended after 30 seconds, however many attempts it made, fails "
-      + "with the code timed_out, and its request is cancelled.")
+      + "with the code timed_out, and its request is cancelled.",
+    subscriptions:
+      "Limits the time until the connection is open. A connection that is opened again "
+      + "after an event has the whole time.")
 
   @Option(
     .milliseconds(1) ... .seconds(86_400),
@@ -44,7 +47,8 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
     var request = request
     let total = request.timeout ?? total
     let clock = context.services.clock
-    let deadline = OperationTime.of(&request, clock).bound(total)
+    let time = OperationTime.of(&request, clock)
+    let deadline = time.bound(total)
     let sent = request
     let bound = DeadlineScope(
       deadline: deadline, clock: clock,
@@ -57,6 +61,8 @@ private struct TimeoutInterceptor: GraphQLInterceptor {
           + "option total of timeout, or request less data at a time", entry: context.entryID,
         delivery: .unknown))
     let stream = try await bound.run { await next(sent) }
+    // The connection is open, or its failure is the stream's first element.
+    if sent.operationType == .subscription { time.meet() }
     // The stream already contains the first result. After a result of the server, usually only the
     // end follows, which needs no time limit.
     let mayWait = Locked(false)

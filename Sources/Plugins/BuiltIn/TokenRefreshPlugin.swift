@@ -19,6 +19,9 @@ public struct TokenRefreshPlugin: Plugin {
       "The first request runs the command and sends its output as Authorization: Bearer …. When "
       + "the server answers 401, the command runs again, once for all requests in flight, and "
       + "each of them is retried with the new token.",
+    subscriptions:
+      "Sends the current token with each connection. An event with one of the `codes` "
+      + "renews the token, and opens another connection.",
     moreExamples: [
       "token-refresh: { env: API_TOKEN }",
       #"token-refresh: { oauth2: { token_url: "https://login.example.com/token", client_id: ci, "#

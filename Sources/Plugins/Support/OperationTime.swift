@@ -27,9 +27,17 @@ final class OperationTime: Sendable {
     }
   }
 
-  /// The time limit of a request's operation; the operation starts now if it has none yet.
+  /// Ends the limit, because it only concerns what has happened by now.
+  func meet() { end.withLock { $0 = nil } }
+
+  /// The time limit of a request's operation; the operation starts now if it has none yet, or if the
+  /// connection of a subscription was lost since then.
   static func of(_ request: inout GraphQLRequest, _ clock: ServiceClock) -> OperationTime {
-    if let time = request.context[Key.self] { return time }
+    if let time = request.context[Key.self],
+      request.context[LostConnection.self].map({ $0 <= time.start }) ?? true
+    {
+      return time
+    }
     let time = OperationTime(start: clock.now())
     request.context[Key.self] = time
     return time

@@ -62,7 +62,7 @@ struct OperationRun: Sendable {
         // A later result replaces an earlier one, except pages.
         errorCount = response.errors.count + (pages.paginate ? errorCount : 0)
         if !isQuiet { report(response, effective, ContinuousClock.now - start) }
-        if limit.count() { break }
+        if !response.isCatchUp, limit.count() { break }
       }
     } catch let error as ChainError {
       // The head of the response that made the operation fail; a file keeps its contents.

@@ -8,6 +8,7 @@ extension PluginDescription {
       "Kind: \(placement.kind.rawValue). Stage: \(placement.stageText).", "",
       "**When to use it.** \(documentation.use)", "",
       "**Position.** \(documentation.position)", "",
+      "**Subscriptions:** \(documentation.subscriptions)", "",
       "**Example.**", "", "```yaml", "- \(documentation.example)", "```", "",
       documentation.narration,
     ]

@@ -112,10 +112,26 @@ extension ResponseStream {
 }
 
 extension SubscriptionGap {
-  /// The warning about a lost connection.
+  /// The warning about a lost connection and dropped events.
   var note: String {
     let time = Date(timeIntervalSince1970: since).formatted(.iso8601)
-    return "the connection was lost and is open again; events since \(time) may be missing"
-      + (cause.map { " (\(Failure(describing: $0).message))" } ?? "")
+    var parts: [String] = []
+    if lostConnection {
+      parts.append(
+        "the connection was lost and is open again; events since \(time) may be missing"
+          + (cause.map { " (\(Failure(describing: $0).message))" } ?? ""))
+    }
+    switch catchUp {
+    case .succeeded: parts.append("the query of `catch_up` has fetched the current state")
+    case .failed(let error):
+      parts.append("the query of `catch_up` failed: \(Failure(describing: error).message)")
+    case nil: break
+    }
+    if dropped > 0 {
+      parts.append(
+        "\(Format.count(dropped, "event")) since \(time) \(dropped == 1 ? "was" : "were") dropped, because "
+          + "they were not read in time")
+    }
+    return parts.joined(separator: "; ")
   }
 }

@@ -31,6 +31,8 @@ struct PluginRegistryTests {
 
         At the top.
 
+        Subscriptions: Each event passes it like the result of a query.
+
         options:
           level: debug|info|warning|error (default info)
               The level of the lines

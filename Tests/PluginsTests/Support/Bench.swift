@@ -198,6 +198,9 @@ struct Outcome: Sendable {
     var attempt: Int
     var staleness: Staleness?
     var gap: Double?
+    /// `succeeded`, or why the query that fetches what was missed failed.
+    var catchUp: String?
+    var isCatchUp = false
   }
 
   var results: [Result] = []
@@ -210,7 +213,10 @@ struct Outcome: Sendable {
       Result(
         source: response.source, text: String(decoding: bytes, as: UTF8.self),
         errors: response.errors, status: response.http?.status.code, attempt: response.attempt,
-        staleness: response.staleness, gap: response.gap?.since))
+        staleness: response.staleness, gap: response.gap?.since,
+        catchUp: response.gap?.catchUp.map { outcome in
+          if case .failed(let error) = outcome { "\(error)" } else { "succeeded" }
+        }, isCatchUp: response.isCatchUp))
   }
 
   var failure: ChainError? { error as? ChainError }

@@ -5,7 +5,7 @@ import Foundation
 /// Its first connection follows the first script, the last script serves all further ones. A script is a list
 /// of words: `event` sends the next number, `hold` keeps the connection open until the client closes it,
 /// `complete` ends the subscription; without either the connection is lost. `wait:FILE` waits until a file is there.
-/// Queries are answered with the number of events so far.
+/// Queries are answered with the number of events so far, and leave the file `queried`.
 enum EventServer {
   private static let script = #"""
     import json, os, re, socket, sys, threading, time
@@ -31,6 +31,7 @@ enum EventServer {
                     "__typename": "Counter", "id": "1", "value": state["count"]}}}).encode()
                 client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
                     % len(body) + body)
+                open("queried", "w").close()
                 continue
             words = scripts[min(state["connections"], len(scripts) - 1)]
             state["connections"] += 1

@@ -12,7 +12,8 @@ struct TenantPlugin: Plugin {
     example: "tenant: { allowed: [acme, globex] }",
     narration:
       "A request whose context names the tenant acme is sent with the field X-Tenant: acme. One "
-      + "that names another tenant, or none, fails before anything is sent.")
+      + "that names another tenant, or none, fails before anything is sent.",
+    subscriptions: "The field is sent with each connection.")
 
   @Option("HTTP field that carries the tenant") var field = TenantPlugin.defaultField
   @Option("Tenants that a request may name") var allowed: [String]

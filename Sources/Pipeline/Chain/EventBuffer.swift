@@ -1,0 +1,234 @@
+import GQLRunSupport
+
+/// Reads the events of a subscription ahead of a slower caller, up to a limit.
+///
+/// The chain has stored the records of these events, so that a dropped event is missing in the caller's
+/// sequence, not in the cache. A value of ``SubscriptionSettings/Overflow`` other than `block` uses it.
+final class EventBuffer: Sendable {
+  private let core: Core
+
+  /// - Parameters:
+  ///   - source: The events.
+  ///   - label: The operation in messages.
+  ///   - settings: The limits, and what happens beyond.
+  ///   - secondsSince1970: Returns the time of day, for the times of gaps.
+  init(
+    _ source: ResponseStream, label: String, _ settings: SubscriptionSettings,
+    secondsSince1970: @escaping @Sendable () -> Double
+  ) {
+    core = Core(source, label, settings, secondsSince1970)
+  }
+
+  // The task that reads ahead retains the core, and not this object.
+  deinit { core.cancel() }
+
+  /// The next event, or `nil` after the last one. Dropped events are announced by a gap before it.
+  func next() async throws -> GraphQLResponse? { try await core.next() }
+}
+
+extension EventBuffer {
+  private final class Core: Sendable {
+    private struct State {
+      var events = Ring<GraphQLResponse>()
+      var bytes = 0
+      /// The events that were dropped since the last element.
+      var gap: SubscriptionGap?
+      var end: Result<Void, any Error>?
+      var reader: CheckedContinuation<Void, Never>?
+      var task: Task<Void, Never>?
+      var hasBegun = false
+      var isCancelled = false
+    }
+
+    private enum Item {
+      case element(GraphQLResponse)
+      case end
+      case nothing
+    }
+
+    private let state = Locked(State())
+    private let source: ResponseStream
+    private let label: String
+    private let settings: SubscriptionSettings
+    private let secondsSince1970: @Sendable () -> Double
+
+    init(
+      _ source: ResponseStream, _ label: String, _ settings: SubscriptionSettings,
+      _ secondsSince1970: @escaping @Sendable () -> Double
+    ) {
+      self.source = source
+      self.label = label
+      self.settings = settings
+      self.secondsSince1970 = secondsSince1970
+    }
+
+    func next() async throws -> GraphQLResponse? {
+      begin()
+      while true {
+        switch try take() {
+        case .element(let response): return response
+        case .end: return nil
+        case .nothing: try await wait()
+        }
+      }
+    }
+
+    func cancel() {
+      let (task, reader) = state.withLock { state in
+        state.isCancelled = true
+        return (state.task, state.reader.take())
+      }
+      task?.cancel()
+      reader?.resume()
+    }
+
+    // MARK: The caller
+
+    private func take() throws -> Item {
+      try state.withLock { state in
+        if state.isCancelled { throw CancellationError() }
+        if let gap = state.gap.take() {
+          return .element(GraphQLResponse(source: .server, gap: gap))
+        }
+        if let response = state.events.popFirst() {
+          state.bytes -= response.waitingBytes
+          return .element(response)
+        }
+        guard let end = state.end else { return .nothing }
+        try end.get()
+        return .end
+      }
+    }
+
+    private func wait() async throws {
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          let isReady = state.withLock { state in
+            if state.isCancelled || !state.events.isEmpty || state.end != nil { return true }
+            state.reader = continuation
+            return false
+          }
+          if isReady { continuation.resume() }
+        }
+      } onCancel: {
+        cancel()
+      }
+    }
+
+    // MARK: Reading ahead
+
+    private func begin() {
+      state.withLock { state in
+        guard !state.hasBegun else { return }
+        state.hasBegun = true
+        state.task = Task { await self.readAhead() }
+      }
+    }
+
+    private func readAhead() async {
+      do {
+        while let response = try await source.next() {
+          let reader = try add(response)
+          reader?.resume()
+        }
+        end(.success(()))
+      } catch {
+        end(.failure(error))
+      }
+    }
+
+    private func end(_ result: Result<Void, any Error>) {
+      state.withLock { state in
+        state.end = result
+        state.task = nil
+        return state.reader.take()
+      }?.resume()
+    }
+
+    /// Adds an event. Returns the waiting caller.
+    ///
+    /// - Throws: ``ChainError`` with code `limitExceeded` if there is no space and events must not be
+    ///   dropped.
+    private func add(_ response: GraphQLResponse) throws -> CheckedContinuation<Void, Never>? {
+      try state.withLock { state in
+        let bytes = response.waitingBytes
+        while isFull(state, adding: bytes), let oldest = state.events.first {
+          guard settings.overflow == .dropOldest else { throw overflow(state.events.count) }
+          _ = state.events.popFirst()
+          state.bytes -= oldest.waitingBytes
+          note(oldest, &state)
+        }
+        state.events.append(response)
+        state.bytes += bytes
+        return state.reader.take()
+      }
+    }
+
+    private func isFull(_ state: State, adding bytes: Int) -> Bool {
+      state.events.count >= settings.maxWaiting
+        || state.bytes + bytes > settings.maxWaitingBytes.bytes
+    }
+
+    /// Counts a dropped element. A gap that no caller has seen becomes part of the new one.
+    private func note(_ dropped: GraphQLResponse, _ state: inout State) {
+      var gap =
+        state.gap
+        ?? SubscriptionGap(
+          since: dropped.gap?.since ?? secondsSince1970(), lostConnection: false)
+      if let inner = dropped.gap {
+        gap.cause = inner.cause ?? gap.cause
+        gap.catchUp = inner.catchUp ?? gap.catchUp
+        gap.lostConnection = gap.lostConnection || inner.lostConnection
+        gap.dropped += inner.dropped
+      } else {
+        gap.dropped += 1
+      }
+      state.gap = gap
+    }
+
+    private func overflow(_ count: Int) -> ChainError {
+      ChainError(
+        .chain, .limitExceeded,
+        "\(label) was ended: \(count) \(count == 1 ? "event waits" : "events wait") to be read, and the "
+          + "server sends more; read faster, raise `max_waiting` or `max_waiting_size` of `subscriptions`, "
+          + "or choose another `overflow`")
+    }
+  }
+}
+
+extension GraphQLResponse {
+  /// The size of an event that waits, in bytes: its data, and what every element needs.
+  fileprivate var waitingBytes: Int { (data?.count ?? 0) + 512 }
+}
+
+/// A queue whose elements are released when they are removed.
+struct Ring<Element> {
+  private var storage: [Element?] = []
+  private var head = 0
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+  var first: Element? { isEmpty ? nil : storage[head] }
+
+  mutating func append(_ element: Element) {
+    if count == storage.count { grow() }
+    storage[(head + count) % storage.count] = element
+    count += 1
+  }
+
+  mutating func popFirst() -> Element? {
+    guard !isEmpty else { return nil }
+    defer {
+      head = (head + 1) % storage.count
+      count -= 1
+    }
+    return storage[head].take()
+  }
+
+  private mutating func grow() {
+    let size = max(storage.count * 2, 16)
+    storage =
+      Array(storage[head...] + storage[..<head]) + Array(repeating: nil, count: size - count)
+    head = 0
+  }
+}
