@@ -2,6 +2,7 @@ import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
 import HTTPTypes
+import Synchronization
 
 /// The GraphQL stage of `exec`.
 struct ExecGraphQL: GraphQLInterceptor {
@@ -15,23 +16,56 @@ struct ExecGraphQL: GraphQLInterceptor {
       switch try await caller.ask(Self.message(request, context), context, .notSent) {
       case .continue(let reply): try change(&request, reply, context)
       case .answer(let reply): return ResponseStream(Self.response(reply, context))
+      case .drop: break
       }
     }
-    guard caller.asksForResponses else { return await next(request) }
-    return await next(request).map { response in
-      var response = response
-      let answer = try await caller.ask(Self.message(response, context), context, .answered)
-      if case .answer(let reply) = answer {
-        let made = Self.response(reply, context)
-        response.data = made.data
-        response.errors = made.errors
-        response.extensions = made.extensions
+    let stream = await next(request)
+    let isSubscription = context.operationType == .subscription
+    let asksForEvents = caller.asksForEvents && isSubscription
+    guard caller.asksForResponses || asksForEvents else { return stream }
+    let count = Atomic(0)
+    return ResponseStream(pull: {
+      while let response = try await stream.next() {
+        var message = Self.message(response, context)
+        if asksForEvents, response.source == .server {
+          let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+          try Self.addEvent(number, response, to: &message)
+        } else if !caller.asksForResponses {
+          return response
+        }
+        switch try await caller.ask(message, context, .answered) {
+        case .continue: return response
+        case .answer(let reply): return await Self.replaced(response, reply, context)
         // A result of the program is not a response of the server.
-        await response.pendingWrite?.rollback()
-        response.pendingWrite = nil
+        case .drop: await response.pendingWrite?.rollback()
+        }
       }
-      return response
-    }
+      return nil
+    })
+  }
+
+  /// The response with the data of a reply, which is not stored.
+  private static func replaced(
+    _ response: GraphQLResponse, _ reply: JSONObject, _ context: ChainContext
+  ) async -> GraphQLResponse {
+    var response = response
+    let made = Self.response(reply, context)
+    response.data = made.data
+    response.errors = made.errors
+    response.extensions = made.extensions
+    await response.pendingWrite?.rollback()
+    response.pendingWrite = nil
+    return response
+  }
+
+  private static func addEvent(
+    _ number: Int, _ response: GraphQLResponse, to message: inout JSONObject
+  ) throws {
+    message["event"] = "event"
+    message["number"] = .number(JSONNumber(number))
+    var bytes: [UInt8] = []
+    try response.data?.forEachChunk { bytes += $0 }
+    message["data"] = bytes.isEmpty ? .null : try JSONValue(parsing: bytes)
   }
 
   private static func message(_ request: GraphQLRequest, _ context: ChainContext) -> JSONObject {
@@ -112,6 +146,7 @@ struct ExecHTTP: HTTPInterceptor {
         }
         if let body = reply["body"]?.stringValue { request.body = Array(body.utf8) }
       case .answer(let reply): return try response(reply, context)
+      case .drop: break
       }
     }
     let response = try await next(request)

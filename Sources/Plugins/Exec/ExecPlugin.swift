@@ -17,12 +17,20 @@ public struct ExecPlugin: Plugin {
       "The first request starts sign.py in the folder of the pipeline file. For each request it "
       + "reads a line with method, URL, headers and body, and answers with a line that sets the "
       + "header with the signature.",
+    subscriptions:
+      "With `events: [event]` and `stage: graphql`, the program gets a line for each event, with its number "
+      + "since the connection was opened, its `data` and its `errors`: {\"event\": \"event\", \"number\": 1, "
+      + "\"data\": {…}, …}. It answers `continue`, `answer` with other data, `drop`, which delivers and stores "
+      + "nothing, or `fail`, which ends the subscription. The next event waits for the answer. `request` is "
+      + "called for each connection, and `response` for each event without its data.",
     moreExamples: ["exec: { command: [./audit.sh], events: [request, response], timeout: 1s }"])
 
   @Option("Program with its arguments, run in the folder of the pipeline file without a shell")
   var command: [String]
   @Option("Stage that it takes part in") var stage = Stage.graphql
-  @Option("When it is called: before a request is passed on, and when a response has arrived")
+  @Option(
+    "When it is called: before a request is passed on, when a response has arrived, and for each event of "
+      + "a subscription with its data")
   var events = [Event.request]
   @Option("Options of the program, a mapping that it receives when it starts") var options:
     JSONValue?
@@ -35,7 +43,7 @@ public struct ExecPlugin: Plugin {
   var restarts = 3
 
   enum Stage: String, CaseIterable, ExpressibleByOption { case graphql, http }
-  enum Event: String, CaseIterable, ExpressibleByOption { case request, response }
+  enum Event: String, CaseIterable, ExpressibleByOption { case request, response, event }
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
@@ -49,12 +57,17 @@ public struct ExecPlugin: Plugin {
   /// The option `command`, as one line.
   public var programs: [String] { [command.joined(separator: " ")] }
 
-  /// Checks that `command` names a program.
+  /// Checks that `command` names a program, and that the stage has the events.
   ///
-  /// - Throws: `OptionError` for an empty command, or one with a NUL character.
+  /// - Throws: `OptionError` for an empty command, or one with a NUL character, and for `event` in the
+  ///   HTTP stage.
   public func validate() throws(OptionError) {
     guard let program = command.first, !program.isEmpty else {
       throw $command.error("the command names no program", remedy: "write `[python3, plugin.py]`")
+    }
+    guard stage == .graphql || !events.contains(.event) else {
+      throw $events.error(
+        "the HTTP stage has no events of subscriptions", remedy: "write `stage: graphql`")
     }
     guard !command.contains(where: { $0.contains("\0") }) else {
       throw $command.error("a command cannot contain the character NUL")
@@ -69,7 +82,7 @@ public struct ExecPlugin: Plugin {
           command: command, folder: environment.folder, stage: stage.rawValue,
           options: options ?? .object(JSONObject()), restarts: restarts)),
       timeout: timeout, asksForRequests: events.contains(.request),
-      asksForResponses: events.contains(.response))
+      asksForResponses: events.contains(.response), asksForEvents: events.contains(.event))
     return [
       stage == .http ? .http(ExecHTTP(caller: caller)) : .graphQL(ExecGraphQL(caller: caller))
     ]
@@ -83,11 +96,14 @@ struct ExecCaller: Sendable {
   let timeout: Duration
   let asksForRequests: Bool
   let asksForResponses: Bool
+  let asksForEvents: Bool
 
   /// The decision of the program.
   enum Answer {
     case `continue`(JSONObject)
     case answer(JSONObject)
+    /// Only for events.
+    case drop
   }
 
   /// - Parameter delivery: How far the request has got at the time of the call.
@@ -104,6 +120,7 @@ struct ExecCaller: Sendable {
     switch reply["action"]?.stringValue {
     case "continue": return .continue(reply)
     case "answer": return .answer(reply)
+    case "drop" where message["event"]?.stringValue == "event": return .drop
     case "fail":
       let code = reply["code"]?.stringValue.map { ChainError.Code(rawValue: $0) }
       throw failure(
@@ -112,7 +129,8 @@ struct ExecCaller: Sendable {
     default:
       throw failure(
         .execFailed,
-        "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`",
+        "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`, and "
+          + "`drop` for events",
         context, delivery)
     }
   }

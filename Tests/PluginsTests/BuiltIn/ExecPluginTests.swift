@@ -94,6 +94,56 @@ import Testing
     }
   }
 
+  @Test func `a program gets each event of a subscription, and may replace, drop or refuse it`()
+    async throws
+  {
+    let script = """
+      exec 3>>"$(dirname "$0")/seen"
+      read -r start
+      while read -r line; do
+        printf '%s\\n' "$line" >&3
+        \(Self.id)
+        case "$line" in
+          *'"number":2,'*) echo "{\\"id\\":$id,\\"action\\":\\"drop\\"}" ;;
+          *'"number":3,'*) echo "{\\"id\\":$id,\\"action\\":\\"answer\\",\\"data\\":{\\"user\\":null}}" ;;
+          *'"number":4,'*) echo "{\\"id\\":$id,\\"action\\":\\"fail\\",\\"message\\":\\"enough\\"}" ;;
+          *) echo "{\\"id\\":$id,\\"action\\":\\"continue\\"}" ;;
+        esac
+      done
+      """
+    let events = (1...5).map {
+      #"data: {"data":{"user":{"__typename":"User","id":"\#($0)","name":"N\#($0)"}}}"#
+    }
+    let network = FakeNetwork(
+      .response(
+        200, headers: ["Content-Type": "text/event-stream"],
+        body: events.map { "event: next\n\($0)\n\n" }.joined()), .ok)
+    try await with(script, "events: [event]", network: network) { bench, _, text in
+      let outcome = await bench.run("subscription { user { __typename id name } }")
+      #expect(outcome.texts.count == 2 && outcome.texts[0].contains("N1"), "\(outcome.texts)")
+      #expect(outcome.texts[1] == #"{"data":{"user":null}}"#)
+      #expect(outcome.message.contains("enough"))
+      // What the program dropped or replaced is not stored.
+      let dump = await bench.dump()
+      #expect(dump.contains("N1") && !dump.contains("N2") && !dump.contains("N3"), "\(dump)")
+      let lines = text("seen").split(separator: "\n")
+      #expect(lines.count == 4)
+      #expect(
+        lines[0].contains(#""event":"event""#) && lines[0].contains(#""number":1"#)
+          && lines[0].contains(#""data":{"user":{"__typename":"User","id":"1","name":"N1"}}"#))
+      // The results of queries are no events.
+      #expect(await bench.run().error == nil)
+      #expect(text("seen").split(separator: "\n").count == 4)
+    }
+  }
+
+  @Test func `the HTTP stage has no events`() {
+    let found = Bench.findings(
+      "- exec: { command: [a], stage: http, events: [event] }\n" + Bench.plain)
+    #expect(
+      found.contains { $0.contains("has no events") && $0.contains("stage: graphql") }, "\(found)")
+  }
+
   @Test func `a program answers by itself, and refuses`() async throws {
     let user = #"{\"user\":{\"id\":\"9\",\"name\":\"Eve\"}}"#
     try await with(
