@@ -49,6 +49,79 @@ import Testing
         """) == [])
   }
 
+  @Test func `scripted connections send events, are lost, and end`() async throws {
+    #expect(
+      try await failures(
+        """
+        upstream:
+          - times: 1
+            events:
+              - { data: { post: { __typename: Post, id: "1", likes: 1 } } }
+              - { delay: 1m, data: { post: { __typename: Post, id: "1", likes: 2 } } }
+            end: lost
+          - events: [{ delay: 30m, data: { post: { __typename: Post, id: "1", likes: 3 } } }]
+        expect:
+          succeeded: 1
+          requests: 2
+          events: 3
+          gaps: 1
+          delivered:
+            - { post: { __typename: Post, id: "1", likes: 1 } }
+            - { post: { __typename: Post, id: "1", likes: 2 } }
+            - { post: { __typename: Post, id: "1", likes: 3 } }
+          data: { post: { __typename: Post, id: "1", likes: 3 } }
+          stages: { fetch: 2, cache-write: 3 }
+          within: 32m
+        """, chain: Self.chain.replacing("timeout: 10s", with: "event_timeout: 1h")) == [])
+  }
+
+  @Test func `a silent connection ends with event_timeout, and a test may end a subscription`()
+    async throws
+  {
+    #expect(
+      try await failures(
+        """
+        first: 2
+        upstream:
+          - events: [{ data: { n: 1 } }]
+            end: silent
+        expect: { succeeded: 1, events: 2, gaps: 1, requests: 2, within: 62s }
+        """, chain: Self.chain.replacing("timeout: 10s", with: "event_timeout: 1m")) == [])
+    // The time to connect starts again, also if there was no event.
+    #expect(
+      try await failures(
+        """
+        upstream:
+          - { times: 1, events: [], end: silent }
+          - events: [{ data: { n: 1 } }]
+        expect: { succeeded: 1, events: 1, gaps: 1, requests: 2, attempts: 2 }
+        """, chain: Self.chain.replacing("timeout: 10s", with: "event_timeout: 1m")) == [])
+    #expect(
+      try await failures(
+        """
+        upstream:
+          - times: 1
+            events: [{ data: { n: 1 } }, { errors: [{ message: no, extensions: { code: NO } }] }]
+          - events: []
+        expect: { failed: 1, error: NO, message: "no", events: 2, gaps: 0 }
+        """) == [])
+  }
+
+  @Test func `a wrong expectation about events says what came`() async throws {
+    let found = try await failures(
+      """
+      upstream: [{ events: [{ data: { n: 1 } }, { data: { n: 2 } }] }]
+      expect: { events: 3, gaps: 1, dropped: 1, delivered: [{ n: 1 }] }
+      """)
+    #expect(found.count == 4)
+    for text in [
+      "events: expected 3, found 2", "gaps: expected 1, found 0", "dropped: expected 1, found 0",
+      #"delivered: expected [{"n":1}], found [{"n":1},{"n":2}]"#,
+    ] {
+      #expect(found.contains { $0.contains(text) }, "\(found)")
+    }
+  }
+
   @Test func `retries wait on a clock of their own`() async throws {
     #expect(
       try await failures(

@@ -2,12 +2,19 @@ import GQLRunJSON
 import GQLRunLanguage
 
 extension PipelineTest {
-  /// The document of the test; without one, a query with the fields of the first answer that has
-  /// data.
+  /// The document of the test; without one, a subscription with the fields of the first event, or a
+  /// query with the fields of the first answer that has data.
   func text(readFile: (String) throws -> [UInt8]) throws -> String {
     if let document { return document }
     if let documentFile = documentFile?.path {
       return String(decoding: try readFile(documentFile), as: UTF8.self)
+    }
+    for answer in upstream {
+      if let event = answer.events?.first(where: { $0.data != nil }),
+        let selection = event.data.flatMap({ Self.selection($0) })
+      {
+        return "subscription Test \(selection)"
+      }
     }
     for answer in upstream where answer.isJSON {
       guard let data = answer.body?["data"], let selection = Self.selection(data)

@@ -33,6 +33,11 @@ public struct PipelineTest: OptionSection {
   /// The number of rounds, one after the other. 1 by default.
   @Option(1...1_000, "Number of rounds, one after the other")
   public var rounds = 1
+  /// The number of events after which a subscription is ended; `nil` waits for the server.
+  @Option(
+    1...1_000_000,
+    "Number of events after which a subscription is ended; by default the server ends it")
+  public var first: Int?
   /// The answers of the server; the first one that matches a request is sent.
   @Option("Answers of the server; each request gets the first one that matches it")
   public var upstream: [Answer]
@@ -70,6 +75,26 @@ public struct PipelineTest: OptionSection {
       "Failure instead of an answer: connection `refused`, `closed` before the answer or `dropped` "
         + "in the body, host name `unresolved`, or `tls`")
     public var fail: Failure?
+    /// The events of a scripted connection, sent one after the other; `nil` for an answer with a body.
+    @Option("Events of a subscription, in their order; the answer is then a stream, not a body")
+    public var events: [Event]?
+    /// How the stream of ``events`` ends.
+    @Option(
+      "How the stream of `events` ends: the server completes the subscription, the connection is `lost`, "
+        + "or it stays open and `silent`")
+    public var end = End.complete
+
+    /// Checks that an answer is either a body or a stream.
+    public func validate() throws(OptionError) {
+      if events != nil, body != nil || fail != nil {
+        throw $events.error(
+          "an answer with `events` has no `\(body == nil ? "fail" : "body")`",
+          remedy: "write another answer for it, or `end: lost`")
+      }
+      if events == nil, $end.isGiven {
+        throw $end.error("`end` is the end of `events`", remedy: "add `events`, or remove it")
+      }
+    }
 
     /// Creates an answer with status 200 and an empty body.
     public init() {}
@@ -78,6 +103,28 @@ public struct PipelineTest: OptionSection {
     var bytes: [UInt8] { isJSON ? body?.jsonBytes() ?? [] : Array((body?.stringValue ?? "").utf8) }
     /// Whether the body is JSON.
     var isJSON: Bool { body != nil && body?.stringValue == nil }
+  }
+
+  /// An event of a subscription.
+  public struct Event: OptionSection {
+    /// The data; `nil` sends none.
+    @Option("Data of the event")
+    public var data: JSONValue?
+    /// The GraphQL errors, a list; `nil` sends none.
+    @Option("GraphQL errors of the event, a list")
+    public var errors: JSONValue?
+    /// The time since the last event, on the test's clock.
+    @Option(.zero ... .seconds(86_400), "Time since the last event, on the test's clock")
+    public var delay = Duration.zero
+
+    /// Creates an event without data and delay.
+    public init() {}
+  }
+
+  /// How the stream of a scripted connection ends.
+  public enum End: String, CaseIterable, ExpressibleByOption {
+    /// The server completes the subscription, the connection is lost, or nothing arrives any more.
+    case complete, lost, silent
   }
 
   /// Selects requests; a request must match all parts that are set.
@@ -119,6 +166,12 @@ public struct PipelineTest: OptionSection {
     @Option("Part of the message of the first failure") var message: String?
     @Option(0...10_000_000, "Number of calls of entries of the chain, by id")
     var stages = OptionMap<Int>()
+    @Option(0...10_000_000, "Number of delivered events of subscriptions") var events: Int?
+    @Option("Data of the delivered events, in their order, a list") var delivered: JSONValue?
+    @Option(0...10_000_000, "Number of announced gaps after lost connections") var gaps: Int?
+    @Option(
+      0...10_000_000, "Number of events that were dropped, because they were not read in time")
+    var dropped: Int?
     @Option("Time limit, on the test's clock") var within: Duration?
   }
 
@@ -158,6 +211,14 @@ public struct PipelineTest: OptionSection {
       case message(String)
       /// The number of calls of a chain's entry.
       case passes(entry: String, Int)
+      /// The number of delivered events of subscriptions.
+      case events(Int)
+      /// The data of the delivered events, in their order.
+      case delivered(JSONValue)
+      /// The number of announced gaps after lost connections.
+      case gaps(Int)
+      /// The number of events that were dropped, because they were not read in time.
+      case dropped(Int)
       /// The time limit, on the test's clock.
       case within(Duration)
     }
@@ -176,6 +237,8 @@ extension PipelineTest {
       + one(expect.$requests) { .requests($0) } + one(expect.$attempts) { .attempts($0) }
       + one(expect.$refreshes) { .refreshes($0) } + one(expect.$source) { .source($0) }
       + one(expect.$data) { .data($0) } + one(expect.$error) { .error($0) }
+      + one(expect.$events) { .events($0) } + one(expect.$delivered) { .delivered($0) }
+      + one(expect.$gaps) { .gaps($0) } + one(expect.$dropped) { .dropped($0) }
       + one(expect.$message) { .message($0) } + one(expect.$within) { .within($0) }
       + expect.stages.entries.map {
         Expectation(

@@ -129,7 +129,9 @@ extension PipelineTest {
   ) async -> [Outcome] {
     await withTaskGroup(of: Outcome.self) { operations in
       for _ in 0..<concurrent {
-        operations.addTask(executorPreference: time) { await Outcome.of(request, runner) }
+        operations.addTask(executorPreference: time) {
+          await Outcome.of(request, runner, first: first)
+        }
       }
       return await operations.reduce(into: []) { $0.append($1) }
     }
@@ -142,8 +144,18 @@ private struct Outcome: Sendable {
   var data: [UInt8]?
   var error: (any Error)?
   var attempts = 1
+  var isSubscription = false
+  var events = 0
+  /// The data of the first events.
+  var delivered: [[UInt8]] = []
+  var gaps = 0
+  var dropped = 0
 
-  var isSuccess: Bool { error == nil && last?.errors.isEmpty == true }
+  /// The most events whose data is kept.
+  static let mostDelivered = 10_000
+
+  /// A subscription may end without an event.
+  var isSuccess: Bool { error == nil && (last?.errors.isEmpty ?? isSubscription) }
 
   /// The code of its failure: that of the chain, or of the first error in the result.
   var code: String? {
@@ -157,15 +169,30 @@ private struct Outcome: Sendable {
     error.map { "\($0)" } ?? last?.errors.first?.description
   }
 
-  static func of(_ request: GraphQLRequest, _ runner: PipelineRunner) async -> Outcome {
+  /// - Parameter first: The number of events after which a subscription is ended.
+  static func of(
+    _ request: GraphQLRequest, _ runner: PipelineRunner, first: Int?
+  ) async -> Outcome {
     var outcome = Outcome()
+    outcome.isSubscription = request.operationType == .subscription
     do {
       for try await response in runner.execute(request) {
+        if let gap = response.gap {
+          outcome.gaps += gap.lostConnection ? 1 : 0
+          outcome.dropped += gap.dropped
+          continue
+        }
         outcome.last = response
         outcome.attempts = max(outcome.attempts, response.attempt)
         var bytes: [UInt8] = []
         try response.data?.forEachChunk { bytes += $0 }
         outcome.data = bytes
+        guard outcome.isSubscription, !response.isCatchUp, response.source == .server else {
+          continue
+        }
+        outcome.events += 1
+        if outcome.delivered.count < Self.mostDelivered { outcome.delivered.append(bytes) }
+        if outcome.events == first { break }
       }
     } catch {
       outcome.error = error
@@ -205,6 +232,10 @@ private struct Measurements {
       outcomes.lazy.compactMap(\.message).first.map {
         $0.contains(part) ? nil : "message: expected one with \"\(part)\", found \"\($0)\""
       } ?? "message: expected one with \"\(part)\", and nothing failed"
+    case .events(let count): differs(count, sum(\.events), "events")
+    case .gaps(let count): differs(count, sum(\.gaps), "gaps")
+    case .dropped(let count): differs(count, sum(\.dropped), "dropped")
+    case .delivered(let data): mismatch(delivered: data)
     case .within(let longest):
       time <= longest ? nil : "took \(time.optionText), expected at most \(longest.optionText)"
     }
@@ -218,6 +249,18 @@ private struct Measurements {
 
   private var firstMessage: String {
     outcomes.lazy.compactMap(\.message).first.map { " (the first failure: \($0))" } ?? ""
+  }
+
+  private func sum(_ count: KeyPath<Outcome, Int>) -> Int {
+    outcomes.reduce(0) { $0 + $1[keyPath: count] }
+  }
+
+  private func mismatch(delivered expected: JSONValue) -> String? {
+    let found = JSONValue.array(
+      outcomes.flatMap(\.delivered).map { (try? JSONValue(parsing: $0)) ?? .null })
+    guard found.canonicalText != expected.canonicalText else { return nil }
+    return
+      "delivered: expected \(expected.canonicalText), found \(found.canonicalText)\(firstMessage)"
   }
 
   private func mismatch(data: JSONValue) -> String? {

@@ -41,6 +41,7 @@ actor ScriptedUpstream: HTTPTransport {
       }
     }
     if let failure = answer.fail, let error = Self.error(failure) { throw error }
+    if let events = answer.events { return Self.stream(events, answer, clock, limits) }
     return Self.message(answer)
   }
 
@@ -72,12 +73,51 @@ actor ScriptedUpstream: HTTPTransport {
     }
   }
 
-  private static func message(_ answer: PipelineTest.Answer) -> HTTPResponseMessage {
+  private static func head(of answer: PipelineTest.Answer, type: String?) -> HTTPResponse {
     var head = HTTPResponse(status: .init(code: answer.status))
-    if answer.isJSON { head.headerFields[.contentType] = "application/json" }
+    head.headerFields[.contentType] = type
     for field in answer.headers.entries {
       if let name = HTTPField.Name(field.name) { head.headerFields[name] = field.value }
     }
+    return head
+  }
+
+  /// The events of a scripted connection, each when it is due on the clock.
+  private static func stream(
+    _ events: [PipelineTest.Event], _ answer: PipelineTest.Answer, _ clock: ServiceClock,
+    _ limits: HTTPLimits
+  ) -> HTTPResponseMessage {
+    let rest = ElementQueue(events)
+    let end = ElementQueue([answer.end])
+    return HTTPResponseMessage(
+      head: head(of: answer, type: "text/event-stream"),
+      body: HTTPBody {
+        if let event = rest.next() {
+          try await clock.sleep(for: min(event.delay, limits.idle))
+          guard event.delay < limits.idle else { throw silence(limits) }
+          return event.bytes
+        }
+        switch end.next() {
+        case .complete: return Array("event: complete\ndata:\n\n".utf8)
+        case .lost:
+          throw ChainError(
+            .transport, .connectionClosed, "the connection was lost", delivery: .answered)
+        case .silent:
+          try await clock.sleep(for: limits.idle)
+          throw silence(limits)
+        case nil: return nil
+        }
+      })
+  }
+
+  private static func silence(_ limits: HTTPLimits) -> ChainError {
+    ChainError(
+      .transport, .timedOut, "the server sent nothing for \(limits.idle.optionText)",
+      delivery: .answered)
+  }
+
+  private static func message(_ answer: PipelineTest.Answer) -> HTTPResponseMessage {
+    let head = head(of: answer, type: answer.isJSON ? "application/json" : nil)
     let body = answer.bytes
     guard answer.fail == .dropped else {
       return HTTPResponseMessage(head: head, body: HTTPBody([body]))
@@ -91,6 +131,17 @@ actor ScriptedUpstream: HTTPTransport {
           .transport, .truncatedResponse,
           "the connection was lost in the body", delivery: .answered)
       })
+  }
+}
+
+extension PipelineTest.Event {
+  /// The event as a server sends it; graphql-sse, "distinct connections mode".
+  fileprivate var bytes: [UInt8] {
+    var payload = JSONObject()
+    payload["data"] = data
+    payload["errors"] = errors
+    return Array("event: next\ndata: ".utf8) + JSONValue.object(payload).jsonBytes()
+      + Array("\n\n".utf8)
   }
 }
 

@@ -72,6 +72,14 @@ struct TestSectionTests {
         "P001 7:18: an element of `upstream` of the test `x` has no key `stauts` → did you mean `status`?"
       ),
       (
+        "  - name: x\n    upstream: [{ events: [], body: a }]\n    expect: {}",
+        "P003 7:26: `events` of `upstream`: an answer with `events` has no `body` → write another answer for it, or `end: lost`"
+      ),
+      (
+        "  - name: x\n    upstream: [{ end: lost }]\n    expect: {}",
+        "P003 7:23: `end` of `upstream`: `end` is the end of `events` → add `events`, or remove it"
+      ),
+      (
         "  - upstream: []\n    expect: {}",
         "P003 6:5: an element of `tests` requires the key `name` → add `name`: text"
       ),
