@@ -97,6 +97,12 @@ package struct Budget: Sendable, Hashable {
   /// The violations of the budget, one line per job, or why it cannot be checked.
   package func violations(in report: ProfileReport) -> [String] {
     if case .latency(let percentile) = quantity {
+      if let events = report.subscription {
+        guard let delivery = events.delivery else {
+          return ["\(text) cannot be checked: no event arrived"]
+        }
+        return violation(delivery.value(percentile)).map { ["events: \($0)"] } ?? []
+      }
       guard let load = report.load else {
         return ["\(text) cannot be checked: no requests were measured (--rate or --concurrency)"]
       }

@@ -55,6 +55,7 @@ struct HTMLPage {
     }
     if !report.baselines.isEmpty { result.append(baselineSection) }
     if let load = report.load { result.append(loadSection(load)) }
+    if let events = report.subscription { result.append(subscriptionSection(events)) }
     if let shape = report.shape { result += ShapeHTML(shape: shape).sections }
     return result
   }
@@ -162,6 +163,19 @@ struct HTMLPage {
     }
     let notes = report.network.map { "<p>\(HTML.escaped("\($0.label): \($0.bottleneck)"))</p>" }
     return HTML.section("Fetching", StackedBar(rows: bars).svg + notes.joined())
+  }
+
+  private func subscriptionSection(_ events: SubscriptionReport) -> String {
+    let curves = [
+      events.delivery.map {
+        LatencyPlot.Curve(name: "from event to delivery", latencies: $0, color: 0)
+      },
+      events.intervals.map { .init(name: "between events", latencies: $0, color: 1) },
+    ].compactMap { $0 }
+    let lines = SubscriptionText(events).lines.dropFirst().joined(separator: "\n")
+    return HTML.section(
+      "\(events.events) events of subscriptions",
+      (curves.isEmpty ? "" : LatencyPlot(curves: curves).svg) + "<pre>\(HTML.escaped(lines))</pre>")
   }
 
   private func loadSection(_ load: LoadReport) -> String {

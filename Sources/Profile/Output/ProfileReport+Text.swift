@@ -14,6 +14,7 @@ extension ProfileReport {
     for job in jobs { lines += jobLines(job) }
     lines += baselineLines
     if let load { lines += LoadText(load).lines }
+    if let subscription { lines += SubscriptionText(subscription).lines }
     if let shape { lines += ShapeText(shape).lines }
     if !remarks.isEmpty { lines += [""] + remarks.map { "note: \($0)" } }
     return lines.joined(separator: "\n") + "\n"
@@ -27,7 +28,7 @@ extension ProfileReport {
 
   /// How often each figure was measured.
   var repeats: String {
-    guard load == nil else { return "" }
+    guard load == nil, subscription == nil else { return "" }
     return (runs == 1 ? "1 run" : "medians of \(runs) runs")
       + (warmUps > 0 ? " after \(warmUps) warm-up \(warmUps == 1 ? "run" : "runs")" : "")
       + (confidence.map { "; confidence of ratio ranges \(Int(($0 * 100).rounded(.down))) %" } ?? "")

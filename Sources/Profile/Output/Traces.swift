@@ -129,7 +129,30 @@ extension ProfileReport {
       }
       metrics.add("failed_requests", "Requests that failed.", [], Double(load.failures))
     }
+    if let subscription { add(subscription, to: &metrics) }
     return metrics.text
+  }
+
+  private func add(_ events: SubscriptionReport, to metrics: inout PrometheusText) {
+    metrics.add(
+      "events_per_second", "Events of subscriptions per second.", [], events.eventsPerSecond)
+    if let times = events.delivery {
+      for point in times.curve {
+        metrics.add(
+          "event_delivery_seconds", "Time from the arrival of an event to its delivery.",
+          [("quantile", String(format: "%g", point.percentile / 100))], point.seconds,
+          type: "summary")
+      }
+      metrics.close(
+        "event_delivery_seconds", sum: times.mean * Double(times.count), count: times.count)
+    }
+    if let jitter = events.jitterSeconds {
+      metrics.add(
+        "event_jitter_seconds", "Mean difference between successive intervals of events.", [],
+        jitter)
+    }
+    metrics.add(
+      "reconnects", "Lost connections that were opened again.", [], Double(events.reconnects))
   }
 }
 

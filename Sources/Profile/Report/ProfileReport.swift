@@ -17,6 +17,7 @@ package struct ProfileReport: Codable, Sendable {
   package var baselines: [BaselineReport] = []
   package var network: [NetworkReport] = []
   package var load: LoadReport?
+  package var subscription: SubscriptionReport?
   package var shape: ShapeReport?
   /// Reasons to read the figures with caution.
   package var remarks: [String] = []

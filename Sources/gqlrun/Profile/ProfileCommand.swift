@@ -12,7 +12,7 @@ struct ProfileCommand: AsyncParsableCommand {
       Measures a recorded response (--file), a fetched one (--endpoint, --pipeline) or a generated one \
       (--generate feed:N), stage by stage: input, guard, parse, normalize, store write, read back. Every \
       run is a separate process; stores and baselines alternate, and medians are compared. With --rate \
-      or --concurrency, measures many requests instead.
+      or --concurrency, measures many requests instead; with --subscribe, the events of a subscription.
 
       EXAMPLES
         gqlrun profile --generate feed:25000 --store memory --store sqlite
@@ -108,10 +108,12 @@ struct ProfileCommand: AsyncParsableCommand {
         "--keep needs a response that is made or fetched: --generate, --endpoint")
     }
     if load.isGiven, endpoint == nil, pipeline.isEmpty {
-      throw ValidationError("--rate and --concurrency need --endpoint URL or --pipeline FILE")
+      throw ValidationError(
+        "--rate, --concurrency and --subscribe need --endpoint URL or --pipeline FILE")
     }
     if load.isGiven, pipeline.count > 1 {
-      throw ValidationError("--rate and --concurrency take one --pipeline; run them one by one")
+      throw ValidationError(
+        "--rate, --concurrency and --subscribe take one --pipeline; run them one by one")
     }
   }
 
@@ -174,7 +176,11 @@ struct ProfileCommand: AsyncParsableCommand {
       )
       report.runs = 1
       report.warmUps = 0
-      report.load = try await session.load(load)
+      if load.subscribe {
+        report.subscription = try await session.subscription(load)
+      } else {
+        report.load = try await session.load(load)
+      }
       return report
     }
     let copy = scratch.path("response.json")

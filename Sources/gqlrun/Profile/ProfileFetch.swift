@@ -19,12 +19,22 @@ struct LoadOptions: ParsableArguments {
       valueName: "N"))
   var concurrency: Int?
   @Option(
-    name: .long, help: ArgumentHelp("Time during which requests start.", valueName: "duration"))
+    name: .long,
+    help: ArgumentHelp(
+      "Time during which requests start, or events are measured.", valueName: "duration"))
   var duration: String = "10s"
+  @Flag(
+    name: .long,
+    help: "Measure the events of a subscription; with --concurrency, of N concurrent ones.")
+  var subscribe = false
 
-  var isGiven: Bool { rate != nil || concurrency != nil }
+  var isGiven: Bool { rate != nil || concurrency != nil || subscribe }
 
   func validate() throws {
+    if subscribe, rate != nil {
+      throw ValidationError(
+        "--rate starts requests; the events of --subscribe have the rate of the server")
+    }
     if let rate, !(rate > 0 && rate <= 1_000_000) {
       throw ValidationError("--rate is more than 0 and at most 1000000 requests per second")
     }
@@ -119,6 +129,23 @@ struct ProfileFetch {
       NetworkReport(
         measured, label: pipeline ?? "the default pipeline",
         first: files.count > 1 ? fetches[0] : nil)
+    }
+  }
+
+  /// Measures the events of subscriptions.
+  func subscription(_ options: LoadOptions) async throws -> SubscriptionReport {
+    try await withClient(pipelines.first) { runner, request, meter in
+      guard let operation = request.operation, operation.type == .subscription else {
+        throw Failure(
+          .usage,
+          "--subscribe measures subscriptions, and \(document) has \(request.operation?.label ?? "none")"
+        )
+      }
+      Terminal.showStatus("measuring events")
+      defer { Terminal.showStatus(nil) }
+      return try await SubscriptionRun(
+        runner, request, count: options.concurrency ?? 1, duration: options.time, meter: meter
+      ).run()
     }
   }
 

@@ -1,0 +1,190 @@
+import GQLRunCache
+package import GQLRunPipeline
+package import GQLRunPlugins
+import GQLRunSupport
+import Histogram
+
+/// Runs subscriptions through a pipeline for a time, and measures their events.
+package struct SubscriptionRun: Sendable {
+  private let runner: PipelineRunner
+  private let request: GraphQLRequest
+  /// The number of concurrent subscriptions.
+  private let count: Int
+  /// How long events are measured.
+  private let duration: Duration
+  /// Measures the connections of the runner's transport.
+  private let meter: ConnectionMeter?
+  /// The program's processor time, in seconds.
+  private let processTime: @Sendable () -> Double
+
+  package init(
+    _ runner: PipelineRunner, _ request: GraphQLRequest, count: Int, duration: Duration,
+    meter: ConnectionMeter? = nil,
+    processTime: @escaping @Sendable () -> Double = { Double(StageClock.process()) / 1e9 }
+  ) {
+    var services = runner.services
+    services.transport = services.transport.map {
+      ArrivalTransport(base: $0, clock: runner.services.clock)
+    }
+    self.runner = PipelineRunner(runner.pipeline, services: services)
+    self.request = request
+    self.count = count
+    self.duration = duration
+    self.meter = meter
+    self.processTime = processTime
+  }
+
+  /// Measures until the duration is over, the server has completed all subscriptions, or the task is
+  /// cancelled.
+  ///
+  /// - Throws: The error of the first subscription if none had an event.
+  package func run() async throws -> SubscriptionReport {
+    let clock = runner.services.clock
+    let recorder = EventRecorder()
+    let (start, processStart) = (clock.now(), processTime())
+    let (wires, connections) = (meter?.receivedBytes ?? 0, meter?.count ?? 0)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { try? await clock.sleep(for: duration) }
+      group.addTask {
+        await withDiscardingTaskGroup { subscriptions in
+          for _ in 0..<count { subscriptions.addTask { await measure(recorder) } }
+        }
+      }
+      await group.next()
+      group.cancelAll()
+    }
+    let seconds = max((clock.now() - start).inSeconds, 1e-9)
+    if let error = recorder.firstError, recorder.events == 0 { throw error }
+    var report = recorder.report(
+      subscriptions: count, seconds: seconds, processSeconds: processTime() - processStart)
+    report.receivedBytes = meter.map { $0.receivedBytes - wires } ?? 0
+    report.connections = meter.map { $0.count - connections }
+    return report
+  }
+
+  private func measure(_ recorder: EventRecorder) async {
+    let clock = runner.services.clock
+    let arrival = Arrival()
+    await Arrival.$current.withValue(arrival) {
+      var last: Duration?
+      var interval: Double?
+      do {
+        for try await response in runner.execute(request) {
+          let now = clock.now()
+          guard response.gap == nil else {
+            recorder.note(response.gap)
+            // An interval over a gap says nothing about the rate of events.
+            (last, interval) = (nil, nil)
+            continue
+          }
+          guard !response.isCatchUp, response.source == .server else { continue }
+          let next = last.map { (now - $0).inSeconds }
+          recorder.add(
+            delivery: arrival.time.map { (now - $0).inSeconds }, interval: next, after: interval,
+            hasErrors: !response.errors.isEmpty)
+          (last, interval) = (now, next)
+        }
+      } catch {
+        if !Task.isCancelled { recorder.fail(error) }
+      }
+    }
+  }
+}
+
+/// When the last bytes of the current subscription arrived.
+private final class Arrival: Sendable {
+  @TaskLocal static var current: Arrival?
+
+  private let last = Locked<Duration?>(nil)
+
+  var time: Duration? { last.withLock { $0 } }
+
+  func note(_ time: Duration) { last.withLock { $0 = time } }
+}
+
+/// Notes when the chunks of bodies arrive.
+private struct ArrivalTransport: HTTPTransport {
+  let base: any HTTPTransport
+  let clock: ServiceClock
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    let response = try await base.send(request, limits: limits)
+    guard let arrival = Arrival.current else { return response }
+    return response.mapChunks { chunk in
+      arrival.note(clock.now())
+      return chunk
+    }
+  }
+}
+
+/// Collects the events of concurrent subscriptions.
+private final class EventRecorder: Sendable {
+  private struct State {
+    var events = 0
+    var eventsWithErrors = 0
+    var delivery = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+    var intervals = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+    var jitter = (sum: 0.0, count: 0)
+    var reconnects = 0
+    var dropped = 0
+    var firstError: (any Error)?
+    var failures: [String: Int] = [:]
+  }
+
+  private let state = Locked(State())
+
+  var events: Int { state.withLock { $0.events } }
+  var firstError: (any Error)? { state.withLock { $0.firstError } }
+
+  func add(delivery: Double?, interval: Double?, after previous: Double?, hasErrors: Bool) {
+    state.withLock { state in
+      state.events += 1
+      if hasErrors { state.eventsWithErrors += 1 }
+      if let delivery { state.delivery.record(Self.nanoseconds(delivery)) }
+      guard let interval else { return }
+      state.intervals.record(Self.nanoseconds(interval))
+      guard let previous else { return }
+      state.jitter.sum += abs(interval - previous)
+      state.jitter.count += 1
+    }
+  }
+
+  func note(_ gap: SubscriptionGap?) {
+    state.withLock { state in
+      if gap?.lostConnection == true { state.reconnects += 1 }
+      state.dropped += gap?.dropped ?? 0
+    }
+  }
+
+  func fail(_ error: any Error) {
+    state.withLock { state in
+      if state.firstError == nil { state.firstError = error }
+      state.failures["\(error)", default: 0] += 1
+    }
+  }
+
+  private static func nanoseconds(_ seconds: Double) -> UInt64 {
+    UInt64(min(max(seconds, 0), 1e6) * 1e9)
+  }
+
+  func report(
+    subscriptions: Int, seconds: Double, processSeconds: Double
+  ) -> SubscriptionReport {
+    state.withLock { state in
+      SubscriptionReport(
+        subscriptions: subscriptions, seconds: seconds, events: state.events,
+        eventsPerSecond: Double(state.events) / seconds,
+        delivery: state.delivery.totalCount > 0 ? Latencies(state.delivery) : nil,
+        intervals: state.intervals.totalCount > 0 ? Latencies(state.intervals) : nil,
+        jitterSeconds: state.jitter.count > 0 ? state.jitter.sum / Double(state.jitter.count) : nil,
+        reconnects: state.reconnects, dropped: state.dropped,
+        eventsWithErrors: state.eventsWithErrors,
+        failures: state.failures.map { .init(message: $0.key, count: $0.value) }
+          .sorted { ($0.count, $1.message) > ($1.count, $0.message) }.prefix(10).map { $0 },
+        receivedBytes: 0, clientLoad: processSeconds / seconds,
+        processorSecondsPerEvent: state.events > 0 ? processSeconds / Double(state.events) : nil)
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunPlugins
+import HTTPTypes
+import Testing
+
+@testable import GQLRunProfile
+
+@Suite("Events of subscriptions", .timeLimit(.minutes(1)))
+struct SubscriptionRunTests {
+  /// A clock that only events and plugins advance; a sleep ends when its task is cancelled.
+  private final class EventClock: Clock, @unchecked Sendable {
+    // `@unchecked Sendable`: `time` is reached with the lock held only.
+    struct Instant: InstantProtocol {
+      var offset: Swift.Duration
+      func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
+      func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
+      static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private let lock = NSLock()
+    private var time = Swift.Duration.zero
+    let minimumResolution = Swift.Duration.zero
+    var now: Instant { Instant(offset: lock.withLock { time }) }
+
+    func advance(by duration: Swift.Duration) { lock.withLock { time += duration } }
+
+    func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
+      // The delay before a retry is short, the measured time is long.
+      guard deadline.offset - now.offset > .seconds(60) else {
+        return lock.withLock { time = max(time, deadline.offset) }
+      }
+      let (stream, end) = AsyncStream.makeStream(of: Void.self)
+      defer { end.finish() }
+      for await _ in stream {}
+      throw CancellationError()
+    }
+  }
+
+  /// A server whose events arrive after the given milliseconds. The first connection is lost after the
+  /// first list.
+  private actor EventNetwork: HTTPTransport {
+    private let clock: EventClock
+    private var connections: [[Int]]
+
+    init(_ clock: EventClock, _ connections: [[Int]]) {
+      self.clock = clock
+      self.connections = connections
+    }
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      guard !connections.isEmpty else {
+        throw ChainError(.transport, .tlsFailed, "no more connections", delivery: .notSent)
+      }
+      let delays = connections.removeFirst()
+      let isLast = connections.isEmpty
+      let (clock, events) = (clock, Positions(delays))
+      return HTTPResponseMessage(
+        head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"]),
+        body: HTTPBody {
+          if let delay = events.next() {
+            clock.advance(by: .milliseconds(delay))
+            return Array("event: next\ndata: {\"data\":{\"n\":1}}\n\n".utf8)
+          }
+          return isLast && events.isAtEnd ? Array("event: complete\ndata:\n\n".utf8) : nil
+        })
+    }
+  }
+
+  private final class Positions: @unchecked Sendable {
+    // `@unchecked Sendable`: one reader.
+    private var delays: [Int]
+    private var ends = 0
+
+    init(_ delays: [Int]) { self.delays = delays }
+
+    /// Whether the end is read for the first time.
+    var isAtEnd: Bool { ends == 1 }
+
+    func next() -> Int? {
+      guard !delays.isEmpty else {
+        ends += 1
+        return nil
+      }
+      return delays.removeFirst()
+    }
+  }
+
+  /// Takes two milliseconds for each event.
+  private struct Slow: GraphQLInterceptor {
+    let clock: EventClock
+
+    func intercept(
+      _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
+    ) async throws -> ResponseStream {
+      await next(request).map { response in
+        clock.advance(by: .milliseconds(2))
+        return response
+      }
+    }
+  }
+
+  private func run(_ connections: [[Int]], count: Int = 1) async throws -> SubscriptionReport {
+    let clock = EventClock()
+    var pipeline = try PipelineFile.load(
+      Array(
+        """
+        version: 1
+        endpoint: { url: "http://localhost/" }
+        store: { kind: memory }
+        chain: [max-retry, fetch, response-code, parse, cache-write]
+        """.utf8), file: "x.pipeline.yaml", registry: .builtIn,
+      environment: PipelineFileEnvironment()
+    ).pipeline
+    pipeline.entries.insert(
+      PipelineEntry(id: "slow", .graphQL(Slow(clock: clock))), at: 1)
+    let services = Services(
+      transport: EventNetwork(clock, connections), store: .memory(), clock: ServiceClock(clock),
+      random: { 0.5 })
+    let operation = try PreparedOperation(document: Document(parsing: "subscription { n }"))
+    return try await SubscriptionRun(
+      PipelineRunner(pipeline, services: services), GraphQLRequest(operation), count: count,
+      duration: .seconds(3_600), processTime: { 0 }
+    ).run()
+  }
+
+  @Test("the time from arrival to delivery, the intervals and their jitter are measured")
+  func measured() async throws {
+    let report = try await run([[10, 10, 20, 10]])
+    #expect(report.events == 4 && report.reconnects == 0 && report.failures.isEmpty)
+    let delivery = try #require(report.delivery)
+    #expect(delivery.count == 4 && abs(delivery.highest - 0.002) < 0.0001)
+    let intervals = try #require(report.intervals)
+    #expect(intervals.count == 3 && abs(intervals.highest - 0.022) < 0.0001)
+    // From 12 to 22 and back to 12 milliseconds.
+    let jitter = try #require(report.jitterSeconds)
+    #expect(abs(jitter - 0.010) < 0.0001)
+    #expect(abs(report.eventsPerSecond - 4 / 0.058) < 0.5)
+  }
+
+  @Test("a reconnect is counted, and no interval goes over it")
+  func reconnect() async throws {
+    let report = try await run([[10, 10], [500, 10]])
+    #expect(report.events == 4 && report.reconnects == 1)
+    #expect(report.intervals?.count == 2)
+    #expect((report.intervals?.highest ?? 1) < 0.1)
+  }
+
+  @Test("a subscription that ends with an error is in the report; without an event it is the error")
+  func failure() async throws {
+    let report = try await run([[10]].map { $0 }, count: 2)
+    #expect(report.events == 1 && report.failures.map(\.count) == [1])
+    #expect(report.failures.first?.message.contains("no more connections") == true)
+    await #expect(throws: ChainError.self) { try await run([]) }
+  }
+
+  @Test("the report is JSON and text, and without events neither fails")
+  func report() async throws {
+    var report = ProfileReport(
+      program: "test", madeAt: 0, machine: .current(),
+      workload: .init(source: "here", operation: "subscription S"), runs: 1, warmUps: 0)
+    report.subscription = try await run([[10, 10, 20]])
+    let text = report.text
+    for line in [
+      "3 events of 1 subscription", "from event to delivery", "jitter: 10.00 ms", "reconnects: 0",
+    ] {
+      #expect(text.contains(line), "\(text)")
+    }
+    let copy = try JSONDecoder().decode(ProfileReport.self, from: report.json())
+    #expect(copy.subscription?.events == 3)
+    #expect(report.prometheus.contains("gqlrun_profile_event_jitter_seconds 0.00999"))
+    #expect(report.html.contains("3 events of subscriptions"))
+    #expect(try Budget("p99<=1ms").violations(in: report).count == 1)
+    #expect(try Budget("p99<=1s").violations(in: report).isEmpty)
+    report.subscription = try await run([[]])
+    #expect(report.text.contains("0 events of 1 subscription"))
+    #expect(
+      try Budget("p99<=1s").violations(in: report).first?.contains("no event arrived") == true)
+  }
+}
