@@ -182,14 +182,14 @@ struct PipelineFileErrorsTests {
          |
        2 | includes: ./other.pipeline.yaml
          | ^^^^^^^^
-         = keys: version, name, extends, endpoint, schema, store, keys, fields, types, tests, chain
+         = keys: version, name, extends, endpoint, subscriptions, schema, store, keys, fields, types, tests, chain
 
       error[P001]: a pipeline file has no key `plugins`
         --> dir/x.pipeline.yaml:3:1
          |
        3 | plugins: []
          | ^^^^^^^
-         = keys: version, name, extends, endpoint, schema, store, keys, fields, types, tests, chain
+         = keys: version, name, extends, endpoint, subscriptions, schema, store, keys, fields, types, tests, chain
 
       error[P001]: `endpoint` has no key `uri`
         --> dir/x.pipeline.yaml:4:13
@@ -254,7 +254,7 @@ struct PipelineFileErrorsTests {
          |
        2 | chian: []
          | ^^^^^ did you mean `chain`?
-         = keys: version, name, extends, endpoint, schema, store, keys, fields, types, tests, chain
+         = keys: version, name, extends, endpoint, subscriptions, schema, store, keys, fields, types, tests, chain
 
       """),
     Case(
