@@ -34,11 +34,30 @@ let core: [Target] = [
     ],
     path: "Sources/Cache",
     swiftSettings: requestPathSettings),
+  // What generated code needs at run time.
+  .target(
+    name: "GQLRunTyped", dependencies: ["GQLRunJSON"], path: "Sources/Typed",
+    swiftSettings: settings
+  ),
+  .target(
+    name: "GQLRunGenerator", dependencies: ["GQLRunLanguage", "GQLRunSupport"],
+    path: "Sources/Generator", swiftSettings: settings),
   .target(name: "GQLRunLive", path: "Sources/Live", swiftSettings: requestPathSettings),
   // What tests of several modules use; in no product.
   .target(name: "GQLRunTestSupport", path: "Tests/TestSupport", swiftSettings: settings),
   .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
+  .testTarget(
+    name: "TypedTests", dependencies: ["GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON"],
+    swiftSettings: settings),
+  // The snapshots of GeneratorTests, so that every test run compiles them; in no product.
+  .target(
+    name: "GQLRunGeneratedTypes", dependencies: ["GQLRunTyped"], path: "Tests/GeneratedTypes",
+    swiftSettings: settings),
+  .testTarget(
+    name: "GeneratorTests",
+    dependencies: ["GQLRunGenerator", "GQLRunLanguage", "GQLRunTestSupport"],
+    exclude: ["Fixtures"], swiftSettings: settings),
   .testTarget(name: "LiveTests", dependencies: ["GQLRunLive"], swiftSettings: settings),
   .testTarget(
     name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport"],
@@ -134,7 +153,7 @@ let networked: [Target] = [
     name: "GQLRun",
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
-      "GQLRunSupport",
+      "GQLRunSupport", "GQLRunTyped",
       .product(name: "CoreMetrics", package: "swift-metrics"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
@@ -161,7 +180,8 @@ let networked: [Target] = [
     name: "gqlrun",
     dependencies: [
       "CGQLRunAllocations", "CGQLRunJq", "CGQLRunMemory",
-      "GQLRun", "GQLRunBatch", "GQLRunProfile", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
+      "GQLRun", "GQLRunBatch", "GQLRunGenerator", "GQLRunProfile", "GQLRunPlugins",
+      "GQLRunPipeline", "GQLRunCache",
       "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunDemoServer",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -275,7 +295,8 @@ let networkedDependencies: [Package.Dependency] = [
 let package = Package(
   name: "gqlrun",
   products: [
-    .library(name: "GQLRunCore", targets: ["GQLRunJSON", "GQLRunLanguage", "GQLRunCache"])
+    .library(name: "GQLRunCore", targets: ["GQLRunJSON", "GQLRunLanguage", "GQLRunCache"]),
+    .library(name: "GQLRunTyped", targets: ["GQLRunTyped"]),
   ]
     + (coreOnly
       ? []

@@ -113,3 +113,10 @@ struct FindingReport {
     return object
   }
 }
+
+extension SourceFiles {
+  /// The file and location to report to the user.
+  func location(_ location: SourceLocation) -> Finding.Location {
+    Finding.Location(file: files[index(of: location)].name, location: local(location))
+  }
+}

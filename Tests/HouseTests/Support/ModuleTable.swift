@@ -62,6 +62,12 @@ struct Module {
     Module("CYajl"),
     Module("CPQ"),
     Module("GQLRunLive", folder: "Live"),
+    Module(
+      "GQLRunTyped", folder: "Typed", own: ["GQLRunJSON"], system: ["Foundation"]),
+    Module(
+      "GQLRunGenerator", folder: "Generator", own: ["GQLRunLanguage", "GQLRunSupport"]),
+    // In no product: the snapshots of the generator, compiled.
+    Module("GQLRunGeneratedTypes", folder: "GeneratedTypes", own: ["GQLRunTyped"]),
     Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"]),
     Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(
@@ -83,9 +89,9 @@ struct Module {
       packages: ["AsyncHTTPClient", "NIO*", "HTTPTypes", "Logging", "Crypto"],
       system: ["Foundation", "Synchronization"]),
     Module(
-      "GQLRun", folder: "Client", own: chain,
+      "GQLRun", folder: "Client", own: chain.union(["GQLRunTyped"]),
       packages: ["CoreMetrics", "HTTPTypes", "Logging", "ServiceLifecycle", "Tracing"],
-      system: ["Foundation", "Synchronization"]),
+      system: ["Foundation", "Observation", "Synchronization"]),
     Module(
       "GQLRunTesting", folder: "Testing", own: chain, packages: ["HTTPTypes", "Logging"],
       system: ["Foundation", "Synchronization"]),
@@ -109,7 +115,7 @@ struct Module {
       "gqlrun",
       own: chain.union([
         "CGQLRunAllocations", "CGQLRunJq", "CGQLRunMemory", "GQLRun", "GQLRunBatch",
-        "GQLRunProfile",
+        "GQLRunGenerator", "GQLRunProfile",
         "GQLRunDemoServer",
       ]),
       packages: ["ArgumentParser", "HTTPTypes", "Logging"],

@@ -1,29 +1,27 @@
-import GQLRunLanguage
-
 /// Several files as one text, which maps source locations in a combined document to their files.
-struct SourceFiles {
-  struct File {
+package struct SourceFiles: Sendable {
+  package struct File: Sendable {
     /// The path as the user gave it.
-    var name: String
+    package var name: String
     /// The bytes, without a byte order mark.
-    var bytes: [UInt8]
+    package var bytes: [UInt8]
     /// The byte offset of the file in the combined text.
     fileprivate(set) var start = 0
     /// The number of lines before the file in the combined text.
     fileprivate(set) var linesBefore = 0
 
-    init(name: String, bytes: [UInt8]) {
+    package init(name: String, bytes: [UInt8]) {
       self.name = name
       self.bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
     }
   }
 
-  private(set) var files: [File] = []
+  package private(set) var files: [File] = []
   /// The combined text: all files, each followed by a line end.
-  private(set) var text: [UInt8] = []
+  package private(set) var text: [UInt8] = []
   private var lineCount = 0
 
-  init(_ files: [File]) {
+  package init(_ files: [File]) {
     for var file in files {
       file.start = text.count
       file.linesBefore = lineCount
@@ -35,22 +33,17 @@ struct SourceFiles {
   }
 
   /// The index of the file that contains a location of the combined text.
-  func index(of location: SourceLocation) -> Int {
+  package func index(of location: SourceLocation) -> Int {
     max((files.firstIndex { $0.start > location.offset } ?? files.count) - 1, 0)
   }
 
   /// The location within its file.
-  func local(_ location: SourceLocation) -> SourceLocation {
+  package func local(_ location: SourceLocation) -> SourceLocation {
     guard files.indices.contains(index(of: location)) else { return location }
     let file = files[index(of: location)]
     return SourceLocation(
       line: location.line - file.linesBefore, column: location.column,
       offset: location.offset - file.start)
-  }
-
-  /// The file and location to report to the user.
-  func location(_ location: SourceLocation) -> Finding.Location {
-    Finding.Location(file: files[index(of: location)].name, location: local(location))
   }
 
   /// The number of line ends; CR, LF and CRLF each end a line.

@@ -1,0 +1,123 @@
+package import GQLRunLanguage
+import GQLRunSupport
+
+/// The operations and fragments of all files, valid against the schema.
+package struct CheckedDocuments {
+  package let sources: SourceFiles
+  let document: Document
+  let fragments: [String: FragmentDefinition]
+  let schema: Schema
+  private let lines: [[Substring]]
+
+  /// Parses and validates files. Fragments may be in other files than the operations that use them.
+  package init(_ files: [SourceFiles.File], schema: Schema) throws(GeneratorError) {
+    sources = SourceFiles(files)
+    self.schema = schema
+    var found: [GeneratorError.Diagnostic] = []
+    for file in sources.files {
+      do throws(GraphQLSyntaxError) {
+        _ = try Document(parsingUTF8: file.bytes)
+      } catch {
+        found.append(.init(file: file.name, location: error.location, message: error.message))
+      }
+    }
+    if !found.isEmpty { throw GeneratorError(diagnostics: found) }
+    do throws(GraphQLSyntaxError) {
+      let options = ParseOptions(maxTokens: ParseOptions().maxTokens * max(files.count, 1))
+      document = try Document(parsingUTF8: sources.text, options: options)
+    } catch {
+      throw Self.error([(error.message, error.location)], sources)
+    }
+    lines = sources.files.map {
+      String(decoding: $0.bytes, as: UTF8.self)
+        .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    }
+    fragments = Dictionary(
+      document.fragments.map { ($0.name.value, $0) }, uniquingKeysWith: { first, _ in first })
+    try check()
+  }
+
+  /// Fragments need not be used: another module may use their types.
+  private func check() throws(GeneratorError) {
+    let unnamed = document.operations.filter { $0.name == nil }
+    if !unnamed.isEmpty {
+      throw error(
+        unnamed.map {
+          (
+            "the operation needs a name, from which its type gets one: "
+              + "`\($0.type.rawValue) Name { … }`", $0.location
+          )
+        })
+    }
+    let rules = ValidationRule.specified.filter { $0 != .noUnusedFragments }
+    let errors = document.validate(against: schema, options: ValidationOptions(rules: rules))
+    guard errors.isEmpty else {
+      throw error(
+        errors.map {
+          ($0.message, $0.locations.first ?? SourceLocation(line: 1, column: 1, offset: 0))
+        })
+    }
+  }
+
+  /// The error with these messages at locations of the combined text.
+  func error(_ messages: [(String, SourceLocation)]) -> GeneratorError {
+    Self.error(messages, sources)
+  }
+
+  private static func error(
+    _ messages: [(String, SourceLocation)], _ sources: SourceFiles
+  ) -> GeneratorError {
+    GeneratorError(
+      diagnostics: messages.prefix(100).map { message, location in
+        GeneratorError.Diagnostic(
+          file: sources.files[sources.index(of: location)].name, location: sources.local(location),
+          message: message)
+      })
+  }
+
+  func fileName(of location: SourceLocation) -> String {
+    sources.files[sources.index(of: location)].name
+  }
+
+  /// The directives in the comment lines directly above a location: `# gqlrun: hashable, codable`.
+  ///
+  /// - Parameter known: The directives that are allowed there.
+  /// - Throws: ``GeneratorError`` for another directive.
+  func commentDirectives(
+    above location: SourceLocation, known: [String]
+  ) throws(GeneratorError) -> Set<String> {
+    let lines = lines[sources.index(of: location)]
+    var directives: Set<String> = []
+    let start = sources.local(location)
+    // A comment concerns what starts on the next line.
+    guard
+      lines[start.line - 1].unicodeScalars.prefix(start.column - 1).allSatisfy({
+        $0 == " " || $0 == "\t"
+      })
+    else { return [] }
+    var line = start.line - 2
+    while lines.indices.contains(line) {
+      let text = lines[line].drop { $0 == " " || $0 == "\t" || $0 == "," }
+      guard text.first == "#" else { break }
+      let comment = text.drop { $0 == "#" || $0 == " " }
+      if comment.hasPrefix("gqlrun:") {
+        for word in comment.dropFirst(7).split(whereSeparator: { " ,\t".contains($0) }) {
+          guard known.contains(String(word)) else {
+            let guess = suggestion(for: String(word), in: known)
+            throw error([
+              (
+                "the comment above has the unknown directive \"\(word)\" of gqlrun"
+                  + (guess.map { "; did you mean \"\($0)\"?" }
+                    ?? "; here, it has \(known.joined(separator: ", "))"),
+                location
+              )
+            ])
+          }
+          directives.insert(String(word))
+        }
+      }
+      line -= 1
+    }
+    return directives
+  }
+}

@@ -1,0 +1,176 @@
+public import GQLRunLanguage
+
+/// Generates Swift types from operations and fragments.
+///
+/// The result depends only on the schema, the documents and the options, not on their order on disk or
+/// on the machine.
+public struct Generator {
+  private let schema: Schema
+  private let options: GeneratorOptions
+
+  /// Creates a generator.
+  public init(schema: Schema, options: GeneratorOptions = GeneratorOptions()) {
+    self.schema = schema
+    self.options = options
+  }
+
+  /// Generates the types of documents.
+  ///
+  /// - Parameter documents: The paths and texts of the files. A fragment may be in another file than the
+  ///   operations that use it.
+  /// - Returns: One file for each operation and fragment, and one for the types of the schema that they
+  ///   use, sorted by path.
+  /// - Throws: ``GeneratorError`` with the locations of all errors in the documents.
+  public func files(
+    from documents: [(path: String, text: [UInt8])]
+  ) throws -> [GeneratedFile] {
+    let sorted = documents.sorted { $0.path < $1.path }
+    let checked = try CheckedDocuments(
+      sorted.map { SourceFiles.File(name: $0.path, bytes: $0.text) }, schema: schema)
+    return try files(from: checked)
+  }
+
+  package func files(from documents: CheckedDocuments) throws -> [GeneratedFile] {
+    let names = GlobalNames(schema, documents.document.fragments.map(\.name.value), options)
+    let used = UsedTypes(schema, names)
+    let types = TypeSets(schema, documents.fragments)
+    let builder = SelectionModelBuilder(
+      documents: documents, types: types, options: options, names: names, used: used)
+    let operationText = OperationText(schema: schema, fragments: documents.fragments)
+    try checkNames(documents, names)
+    let conformances = try Conformances(documents, operationText, options)
+    var files: [GeneratedFile] = []
+    for operation in documents.document.operations {
+      let name = Self.typeName(of: operation)
+      used.beginFile()
+      var text = SwiftText()
+      let document = try operationText.text(of: operation)
+      try OperationWriter(builder: builder, operationText: operationText).write(
+        operation, document: document, name: name, conformances: conformances.of(operation),
+        to: &text)
+      var file = file(
+        "Operations/\(name).swift", documents.fileName(of: operation.location), text, used)
+      file.operation = GeneratedFile.Operation(
+        name: operation.name?.value ?? "", document: document)
+      files.append(file)
+    }
+    for fragment in documents.document.fragments {
+      let name = names.type(ofFragment: fragment.name.value)
+      used.beginFile()
+      var text = SwiftText()
+      let type = fragment.typeCondition.value
+      let part = SelectionPart(selections: fragment.selectionSet.selections, type: type)
+      let model = try builder.model(
+        name, [part], builder.scope(type), documentation: fragment.description?.value)
+      SelectionWriter(options: options, conformances: conformances.of(fragment))
+        .write(model, to: &text)
+      files.append(
+        file("Fragments/\(name).swift", documents.fileName(of: fragment.location), text, used))
+    }
+    if let types = schemaTypes(used, names) { files.append(types) }
+    return files.sorted { $0.path < $1.path }
+  }
+
+  private func schemaTypes(_ used: UsedTypes, _ names: GlobalNames) -> GeneratedFile? {
+    var text = SwiftText()
+    let writer = SchemaWriter(options: options, names: names, used: used)
+    for type in used.inOrder { writer.write(type, to: &text) }
+    guard !text.text.isEmpty else { return nil }
+    return file("SchemaTypes.swift", "the schema", text, used, .schema)
+  }
+
+  /// A file with the header and the imports of its types.
+  private func file(
+    _ path: String, _ source: String, _ body: SwiftText, _ used: UsedTypes,
+    _ kind: GeneratedFile.Kind = .definition
+  ) -> GeneratedFile {
+    let access = options.access == .public ? "public " : ""
+    let imports = used.modules(isSchema: kind == .schema, options).map { "\(access)import \($0)\n" }
+    let head = """
+      \(GeneratedFile.mark) from \(source); changes are overwritten.
+      // swift-format-ignore-file
+
+      \(imports.joined())
+      """
+    let separator = kind == .schema ? "" : "\n"
+    return GeneratedFile(kind: kind, path: path, text: head + separator + body.text)
+  }
+
+  /// The Swift type of an operation: its name, followed by its type unless it ends with that.
+  static func typeName(of operation: OperationDefinition) -> String {
+    let name = SwiftNames.type(operation.name?.value ?? "")
+    let suffix = SwiftNames.type(operation.type.rawValue)
+    return name.hasSuffix(suffix) ? name : name + suffix
+  }
+
+  /// Two definitions must not have the same Swift type, nor files that differ only in case.
+  private func checkNames(_ documents: CheckedDocuments, _ names: GlobalNames)
+    throws(GeneratorError)
+  {
+    var owners: [String: String] = ["schematypes": "the file of the schema's types"]
+    var messages: [(String, SourceLocation)] = []
+    for definition in documents.document.definitions {
+      let (label, type): (String, String)
+      switch definition {
+      case .operation(let operation):
+        (label, type) = (
+          "the operation '\(operation.name?.value ?? "")'", Self.typeName(of: operation)
+        )
+      case .fragment(let fragment):
+        let name = fragment.name.value
+        (label, type) = ("the fragment '\(name)'", names.type(ofFragment: name))
+      case .typeSystem: continue
+      }
+      if let owner = owners.updateValue(label, forKey: type.lowercased()) {
+        messages.append(
+          (
+            "\(label) and \(owner) have the same Swift type '\(type)'; rename one",
+            definition.location
+          ))
+      }
+    }
+    if !messages.isEmpty { throw documents.error(messages) }
+  }
+}
+
+/// The conformances that comment directives request, also for the fragments of a definition.
+private struct Conformances {
+  private var requested: [String: Set<GeneratorOptions.Conformance>] = [:]
+  private let all: Set<GeneratorOptions.Conformance>
+
+  init(
+    _ documents: CheckedDocuments, _ text: OperationText, _ options: GeneratorOptions
+  ) throws(GeneratorError) {
+    all = options.conformances
+    let known = GeneratorOptions.Conformance.allCases.map(\.rawValue)
+    for definition in documents.document.definitions {
+      let selectionSet: SelectionSet
+      switch definition {
+      case .operation(let operation): selectionSet = operation.selectionSet
+      case .fragment(let fragment): selectionSet = fragment.selectionSet
+      case .typeSystem: continue
+      }
+      let directives = try documents.commentDirectives(above: definition.location, known: known)
+      let found = Set(directives.compactMap(GeneratorOptions.Conformance.init(rawValue:)))
+      requested[Self.key(definition), default: []].formUnion(found)
+      // A type is Hashable or Codable only if the types of its properties are.
+      for fragment in text.reached(from: selectionSet) {
+        requested[Self.key(.fragment(fragment)), default: []].formUnion(
+          found.subtracting([.identifiable]))
+      }
+    }
+  }
+
+  private static func key(_ definition: Definition) -> String {
+    if case .operation = definition { return "operation \(definition.name?.value ?? "")" }
+    return "fragment \(definition.name?.value ?? "")"
+  }
+
+  func of(_ operation: OperationDefinition) -> Set<GeneratorOptions.Conformance> {
+    all.union(requested[Self.key(.operation(operation))] ?? [])
+  }
+
+  func of(_ fragment: FragmentDefinition) -> Set<GeneratorOptions.Conformance> {
+    all.union(requested[Self.key(.fragment(fragment))] ?? [])
+  }
+}

@@ -1,0 +1,112 @@
+import GQLRunLanguage
+
+/// Writes the Swift type of an operation.
+struct OperationWriter {
+  let builder: SelectionModelBuilder
+  let operationText: OperationText
+  private var options: GeneratorOptions { builder.options }
+  private var access: String { options.access.prefix }
+
+  /// Writes the structure of `operation`.
+  ///
+  /// - Throws: ``GeneratorError`` for a comment directive that does not fit.
+  func write(
+    _ operation: OperationDefinition, document: String, name: String,
+    conformances: Set<GeneratorOptions.Conformance>, to text: inout SwiftText
+  ) throws {
+    let root = builder.types.schema.rootType(for: operation.type)?.name ?? ""
+    let part = SelectionPart(selections: operation.selectionSet.selections, type: root)
+    let data = try builder.model("Data", [part], builder.scope(root), isRoot: true)
+    let variables = variables(of: operation)
+    let writer = SelectionWriter(options: options, conformances: conformances)
+    text.documentation(operation.description?.value)
+    text.block("\(access)struct \(name): GraphQL\(SwiftNames.type(operation.type.rawValue))") {
+      text in
+      text.line("\(access)static let operationName = \"\(operation.name?.value ?? "")\"")
+      text.line("\(access)static let document = \(SwiftText.literal(document))")
+      for variable in variables {
+        text.documentation(variable.documentation)
+        text.line("\(access)let \(SwiftNames.escaped(variable.name)): \(variable.type)")
+      }
+      InputWriter.writeInitializer(variables, access, &text)
+      writeConditions(of: operation, variables, to: &text)
+      InputWriter.writeFunction(variables, "variables", access, &text)
+      text.line()
+      writer.write(data, to: &text)
+    }
+  }
+
+  private func variables(of operation: OperationDefinition) -> [InputProperty] {
+    var taken: Set<String> = ["variables", "conditions"]
+    return operation.variables.map { variable in
+      let name = variable.name.value
+      var property = InputProperty(
+        name, variable.type, hasDefault: variable.defaultValue != nil,
+        name: SwiftNames.member(name, options.fields, avoiding: &taken), used: builder.used,
+        isInputObject: false)
+      property.documentation = variable.description?.value
+      return property
+    }
+  }
+
+  private func writeConditions(
+    of operation: OperationDefinition, _ variables: [InputProperty], to text: inout SwiftText
+  ) {
+    let conditions = operationText.conditions(of: operation)
+    guard !conditions.isEmpty else { return }
+    let entries = operation.variables.compactMap { variable -> String? in
+      let key = variable.name.value
+      guard conditions.contains(key), let property = variables.first(where: { $0.key == key })
+      else {
+        return nil
+      }
+      var value = SwiftNames.escaped(property.name)
+      if property.type.hasPrefix("GraphQLNullable") { value += ".value" }
+      if property.defaultValue != nil {
+        var isTrue = false
+        if case .boolean(true, _)? = variable.defaultValue { isTrue = true }
+        value += " ?? \(isTrue)"
+      }
+      return "\"\(key)\": \(value)"
+    }
+    text.line()
+    text.line("\(access)var conditions: [String: Bool] { [\(entries.joined(separator: ", "))] }")
+  }
+}
+
+/// Writes what variables and input objects have in common.
+enum InputWriter {
+  static func writeInitializer(
+    _ properties: [InputProperty], _ access: String, _ text: inout SwiftText
+  ) {
+    text.line()
+    let parameters = properties.map { property in
+      "\(SwiftNames.parameter(property.name)): \(property.type)"
+        + (property.defaultValue.map { " = \($0)" } ?? "")
+    }
+    if properties.isEmpty { return text.line("\(access)init() {}") }
+    text.function("\(access)init", parameters) { text in
+      for property in properties {
+        text.line("self.\(stored(property)) = \(SwiftNames.escaped(property.name))")
+      }
+    }
+  }
+
+  /// The property that stores the value; that of a deprecated field can be used without a warning.
+  static func stored(_ property: InputProperty) -> String {
+    property.deprecation == nil ? SwiftNames.escaped(property.name) : "_\(property.name)"
+  }
+
+  static func writeFunction(
+    _ properties: [InputProperty], _ parameter: String, _ access: String, _ text: inout SwiftText
+  ) {
+    guard !properties.isEmpty else { return }
+    text.line()
+    text.block("\(access)func write(to \(parameter): inout ObjectWriter)") { text in
+      for property in properties {
+        let value = stored(property) == parameter ? "self.\(parameter)" : stored(property)
+        text.line("\(parameter).\(property.method)(\"\(property.key)\", \(value))")
+      }
+    }
+  }
+}

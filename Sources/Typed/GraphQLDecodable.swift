@@ -1,0 +1,111 @@
+public import GQLRunJSON
+
+/// A value that can be read from a response.
+public protocol GraphQLDecodable: Sendable {
+  /// Reads a value.
+  ///
+  /// - Throws: ``TypeMismatch`` if the value has another type.
+  init(from value: ValueReader) throws
+}
+
+/// A value that can be written as a variable, or as data into the cache.
+public protocol GraphQLEncodable: Sendable {
+  /// The value as JSON.
+  var json: JSONValue { get }
+}
+
+/// A custom scalar of a schema, represented by a type of the program.
+///
+/// ```swift
+/// extension Money: GraphQLScalar {
+///   init(json: JSONValue) throws {
+///     guard let text = json.stringValue, let money = Money(text) else { throw ScalarError("not an amount") }
+///     self = money
+///   }
+///   var json: JSONValue { .string(text) }
+/// }
+/// ```
+/// `gqlrun generate --scalar Money=Money` then uses it for every field of the scalar type.
+public protocol GraphQLScalar: GraphQLDecodable, GraphQLEncodable {
+  /// Creates a value from the JSON in a response.
+  ///
+  /// - Throws: ``ScalarError`` with the reason if the JSON is not a value of the scalar.
+  init(json: JSONValue) throws
+}
+
+/// Why a JSON value is not a value of a custom scalar.
+public struct ScalarError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The reason, such as `not a date`.
+  public var description: String
+
+  /// Creates an error.
+  public init(_ reason: String) { description = reason }
+}
+
+extension GraphQLScalar {
+  /// Reads the JSON of a scalar.
+  public init(from value: ValueReader) throws {
+    do {
+      try self.init(json: value.json())
+    } catch {
+      throw value.mismatch("\(error)")
+    }
+  }
+}
+
+extension String: GraphQLDecodable, GraphQLEncodable {
+  /// Reads a string.
+  public init(from value: ValueReader) throws { self = try value.string() }
+  /// The string as JSON.
+  public var json: JSONValue { .string(self) }
+}
+
+extension Int: GraphQLDecodable, GraphQLEncodable {
+  /// Reads a whole number.
+  public init(from value: ValueReader) throws { self = try value.int() }
+  /// The number as JSON.
+  public var json: JSONValue { .number(JSONNumber(self)) }
+}
+
+extension Double: GraphQLDecodable, GraphQLEncodable {
+  /// Reads a number.
+  public init(from value: ValueReader) throws { self = try value.double() }
+  /// The number as JSON; null for infinities and NaN, which JSON lacks.
+  public var json: JSONValue { JSONNumber(self).map { .number($0) } ?? .null }
+}
+
+extension Bool: GraphQLDecodable, GraphQLEncodable {
+  /// Reads a Boolean.
+  public init(from value: ValueReader) throws { self = try value.bool() }
+  /// The Boolean as JSON.
+  public var json: JSONValue { .boolean(self) }
+}
+
+extension JSONValue: GraphQLDecodable, GraphQLEncodable {
+  /// Reads any value.
+  public init(from value: ValueReader) throws { self = try value.json() }
+  /// The value itself.
+  public var json: JSONValue { self }
+}
+
+extension Optional: GraphQLDecodable where Wrapped: GraphQLDecodable {
+  /// Reads a value or null.
+  public init(from value: ValueReader) throws {
+    self = value.isNull ? nil : try Wrapped(from: value)
+  }
+}
+
+extension Optional: GraphQLEncodable where Wrapped: GraphQLEncodable {
+  /// The value as JSON, or null.
+  public var json: JSONValue { map(\.json) ?? .null }
+}
+
+extension Array: GraphQLDecodable where Element: GraphQLDecodable {
+  /// Reads a list.
+  public init(from value: ValueReader) throws { self = try value.array(Element.init(from:)) }
+}
+
+extension Array: GraphQLEncodable where Element: GraphQLEncodable {
+  /// The list as JSON.
+  public var json: JSONValue { .array(map(\.json)) }
+}

@@ -1,0 +1,93 @@
+@_exported public import GQLRunJSON
+
+/// An operation with its variables, whose results have a type.
+///
+/// `gqlrun generate` writes a type for each operation of a project. Execute a value with the client:
+///
+/// ```swift
+/// let country = try await client.fetch(CountryQuery(code: "PT")).data?.country
+/// ```
+public protocol GraphQLOperation: Sendable {
+  /// The data of a result.
+  associatedtype Data: GraphQLObject
+  /// The name of the operation.
+  static var operationName: String { get }
+  /// The GraphQL document: the operation and the fragments that it uses.
+  static var document: String { get }
+  /// The values of the Boolean variables that `@skip` and `@include` use.
+  var conditions: [String: Bool] { get }
+  /// Writes the variables.
+  func write(to variables: inout ObjectWriter)
+}
+
+/// A query with its variables.
+public protocol GraphQLQuery: GraphQLOperation {}
+/// A mutation with its variables.
+public protocol GraphQLMutation: GraphQLOperation {}
+/// A subscription with its variables.
+public protocol GraphQLSubscription: GraphQLOperation {}
+
+extension GraphQLOperation {
+  /// No variables.
+  public func write(to variables: inout ObjectWriter) {}
+
+  /// No variables of `@skip` and `@include`.
+  public var conditions: [String: Bool] { [:] }
+
+  /// The variables as JSON. Omitted ones are not in it.
+  public var variables: JSONObject {
+    var writer = ObjectWriter()
+    write(to: &writer)
+    return writer.object
+  }
+
+  /// Decodes the `data` of a response from its JSON text.
+  ///
+  /// - Throws: `JSONError` if the text is not valid JSON; ``TypeMismatch`` if it does not match the
+  ///   operation.
+  public func data(json: some Sequence<UInt8>) throws -> Data {
+    try Data(TokenIndex(checking: Array(json), conditions: conditions))
+  }
+
+  /// Decodes data from text that the pipeline has produced.
+  package func data(checked json: [UInt8]) throws -> Data {
+    try Data(TokenIndex(checked: json, conditions: conditions))
+  }
+}
+
+/// Values of an object type of the schema: the fields that an operation or fragment selects.
+public protocol GraphQLObject: GraphQLDecodable, GraphQLEncodable {
+  /// Reads the fields.
+  init(from object: inout ObjectReader) throws
+  /// Writes the fields with their response keys.
+  func write(to object: inout ObjectWriter)
+}
+
+extension GraphQLObject {
+  /// Reads the fields of an object value.
+  public init(from value: ValueReader) throws {
+    var object = try value.object()
+    try self.init(from: &object)
+  }
+
+  /// Decodes an object from its JSON text, such as a fixture of a test.
+  ///
+  /// Fragments with `@skip` or `@include` on a variable are absent.
+  ///
+  /// - Throws: `JSONError` if the text is not valid JSON; ``TypeMismatch`` if it lacks a field or a
+  ///   field has another type.
+  public init(json: String) throws {
+    try self.init(TokenIndex(checking: Array(json.utf8)))
+  }
+
+  fileprivate init(_ index: TokenIndex) throws {
+    try self.init(from: ValueReader(index, at: 0))
+  }
+
+  /// The object as JSON.
+  public var json: JSONValue {
+    var writer = ObjectWriter()
+    write(to: &writer)
+    return .object(writer.object)
+  }
+}

@@ -1,0 +1,51 @@
+public import GQLRunJSON
+
+/// Collects the members of a JSON object; generated types write themselves with it.
+///
+/// Several types may write the same object: an object and its fragments. A member that two of them
+/// write is merged, as the server merges their selection sets.
+public struct ObjectWriter {
+  /// The members written so far.
+  public private(set) var object = JSONObject()
+
+  /// Creates a writer without members.
+  public init() {}
+
+  /// Writes a member.
+  public mutating func write(_ key: String, _ value: some GraphQLEncodable) {
+    let json = value.json
+    object[key] = object[key].map { $0.merged(with: json) } ?? json
+  }
+
+  /// Writes a member, unless the value is absent.
+  public mutating func write<Value>(_ key: String, _ value: GraphQLNullable<Value>) {
+    switch value {
+    case .absent: break
+    case .null: object[key] = .null
+    case .value(let value): write(key, value)
+    }
+  }
+
+  /// Writes a member, unless the value is `nil`.
+  public mutating func writeIfPresent(_ key: String, _ value: (some GraphQLEncodable)?) {
+    if let value { write(key, value) }
+  }
+}
+
+extension JSONValue {
+  /// This value with the members of `other` added, in objects at any depth.
+  fileprivate func merged(with other: JSONValue) -> JSONValue {
+    switch (self, other) {
+    case (.object(var object), .object(let members)):
+      for member in members {
+        object[member.key] =
+          object[member.key].map { $0.merged(with: member.value) } ?? member.value
+      }
+      return .object(object)
+    case (.array(let elements), .array(let others)) where elements.count == others.count:
+      return .array(zip(elements, others).map { $0.merged(with: $1) })
+    default:
+      return other
+    }
+  }
+}

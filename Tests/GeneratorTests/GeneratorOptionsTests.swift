@@ -1,0 +1,91 @@
+import GQLRunGenerator
+import GQLRunLanguage
+import Testing
+
+@Suite("Options of the generator")
+struct GeneratorOptionsTests {
+  private static let sdl = """
+    scalar Money
+    scalar Moment
+    enum Color { DARK_RED blue_green @deprecated(reason: "Say \\"teal\\".") }
+    input Paint { base_color: Color! price: Money }
+    type Query { walls(paint: Paint, since: Moment): [Wall!]! }
+    type Wall { id: ID! base_color: Color price: Money built_at: Moment }
+    """
+
+  private func files(
+    _ options: GeneratorOptions,
+    _ document: String = """
+    query Walls($paint: Paint) { walls(paint: $paint) { id base_color price built_at } }
+    """
+  ) throws -> [String: String] {
+    let schema = try Schema(sdl: Document(parsing: Self.sdl))
+    let files = try Generator(schema: schema, options: options).files(
+      from: [("walls.graphql", Array(document.utf8))])
+    return Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0.text) })
+  }
+
+  @Test("access levels are on every declaration, and internal is the absence of one")
+  func access() throws {
+    let internals = try files(GeneratorOptions())
+    #expect(!internals.values.contains { $0.contains("public") || $0.contains("package") })
+    let packages = try files(GeneratorOptions(access: .package))
+    #expect(packages["Operations/WallsQuery.swift"]?.contains("package struct WallsQuery") == true)
+    #expect(packages["Operations/WallsQuery.swift"]?.contains("\nimport GQLRunTyped") == true)
+    let publics = try files(GeneratorOptions(access: .public))
+    #expect(publics["SchemaTypes.swift"]?.contains("public enum Color") == true)
+    #expect(publics["SchemaTypes.swift"]?.contains("public import GQLRunTyped") == true)
+  }
+
+  @Test("names are converted as the options say; response keys are unchanged")
+  func naming() throws {
+    let camel = try #require(
+      files(GeneratorOptions(fields: .camel))["Operations/WallsQuery.swift"])
+    #expect(camel.contains("let baseColor: Color?"))
+    #expect(camel.contains("object.read(\"base_color\", \"Color\")"))
+    let schema = try #require(files(GeneratorOptions(enumCases: .verbatim))["SchemaTypes.swift"])
+    #expect(schema.contains("case DARK_RED"))
+    #expect(schema.contains("var base_color: Color"))
+    let plain = try #require(files(GeneratorOptions())["SchemaTypes.swift"])
+    #expect(plain.contains("case darkRed"))
+    #expect(plain.contains("case \"DARK_RED\": self = .darkRed"))
+    #expect(plain.contains("@available(*, deprecated, message: \"Say \\\"teal\\\".\")"))
+  }
+
+  @Test("scalars have the Swift types of the options, and their modules are imported where needed")
+  func scalars() throws {
+    let files = try files(
+      GeneratorOptions(scalars: ["Money": "Money", "Moment": "Foundation.Date"], imports: ["Shop"]))
+    let schema = try #require(files["SchemaTypes.swift"])
+    #expect(schema.contains("typealias Moment = Foundation.Date"))
+    #expect(schema.contains("import Foundation\n"))
+    #expect(!schema.contains("typealias Money"))
+    let operation = try #require(files["Operations/WallsQuery.swift"])
+    #expect(operation.contains("let price: Money?"))
+    #expect(operation.contains("import Shop\n"))
+    #expect(!operation.contains("import Foundation"))
+  }
+
+  @Test("types of the schema may be in another module")
+  func modules() throws {
+    let files = try files(GeneratorOptions(access: .public, schemaModule: "WallTypes"))
+    #expect(files["Operations/WallsQuery.swift"]?.contains("public import WallTypes") == true)
+    #expect(files["SchemaTypes.swift"]?.contains("import WallTypes") == false)
+  }
+
+  @Test("only used types of the schema are generated")
+  func used() throws {
+    let files = try files(GeneratorOptions(), "query Walls { walls { id } }")
+    #expect(files.keys.sorted() == ["Operations/WallsQuery.swift"])
+  }
+
+  @Test("conformances may be those of all types")
+  func conformances() throws {
+    let files = try files(GeneratorOptions(conformances: [.hashable, .identifiable]))
+    let operation = try #require(files["Operations/WallsQuery.swift"])
+    #expect(operation.contains("struct Wall: GraphQLObject, Hashable, Identifiable {"))
+    #expect(operation.contains("struct Data: GraphQLObject, Hashable {"))
+    #expect(
+      files["SchemaTypes.swift"]?.contains("struct Paint: GraphQLInputObject, Hashable {") == true)
+  }
+}

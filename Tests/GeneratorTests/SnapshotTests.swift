@@ -1,0 +1,77 @@
+import Foundation
+import GQLRunGenerator
+import GQLRunLanguage
+import Testing
+
+/// The documents of `Fixtures`, and the Swift that is generated from them.
+enum Fixtures {
+  static let tests = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent()
+  static let folder = tests.appending(path: "GeneratorTests/Fixtures")
+  static let snapshots = tests.appending(path: "GeneratedTypes")
+
+  static func schema() throws -> Schema {
+    try Schema(sdl: Document(parsing: text(of: folder.appending(path: "schema.graphql"))))
+  }
+
+  static func documents() throws -> [(path: String, text: [UInt8])] {
+    try files(in: folder.appending(path: "Documents")).map {
+      ($0.lastPathComponent, Array(try text(of: $0).utf8))
+    }
+  }
+
+  static func text(of file: URL) throws -> String { try String(contentsOf: file, encoding: .utf8) }
+
+  /// All files below a folder, sorted.
+  static func files(in folder: URL) -> [URL] {
+    let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+    return (found?.compactMap { $0 as? URL } ?? [])
+      .filter { !$0.hasDirectoryPath }.sorted { $0.path < $1.path }
+  }
+}
+
+/// `GQLRUN_SNAPSHOTS=write` replaces the snapshots. `GQLRunGeneratedTypes` compiles them.
+@Suite("Snapshots of generated types")
+struct SnapshotTests {
+  private static let options = GeneratorOptions(
+    access: .public, scalars: ["DateTime": "Foundation.Date", "JSON": "JSONValue"])
+
+  @Test("the generated types are those of the snapshots")
+  func snapshots() throws {
+    let files = try Generator(schema: Fixtures.schema(), options: Self.options)
+      .files(from: Fixtures.documents())
+    if ProcessInfo.processInfo.environment["GQLRUN_SNAPSHOTS"] == "write" {
+      try write(files)
+    }
+    for file in files {
+      let expected = try Fixtures.text(of: Fixtures.snapshots.appending(path: file.path))
+      #expect(file.text == expected, "\(file.path)")
+    }
+    let prefix = Fixtures.snapshots.path + "/"
+    let existing = Fixtures.files(in: Fixtures.snapshots).map {
+      String($0.path.dropFirst(prefix.count))
+    }
+    #expect(existing.sorted() == files.map(\.path))
+    #expect(files.count { $0.path.hasPrefix("Operations/") } >= 150)
+  }
+
+  @Test("the order of the documents does not matter")
+  func deterministic() throws {
+    let generator = try Generator(schema: Fixtures.schema(), options: Self.options)
+    let documents = try Fixtures.documents()
+    #expect(
+      try generator.files(from: documents.reversed()) == generator.files(from: documents))
+  }
+
+  private func write(_ files: [GeneratedFile]) throws {
+    for file in Fixtures.files(in: Fixtures.snapshots) {
+      try FileManager.default.removeItem(at: file)
+    }
+    for file in files {
+      let target = Fixtures.snapshots.appending(path: file.path)
+      try FileManager.default.createDirectory(
+        at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try file.text.write(to: target, atomically: true, encoding: .utf8)
+    }
+  }
+}
