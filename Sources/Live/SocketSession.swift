@@ -1,0 +1,341 @@
+/// The client's side of the GraphQL protocols over one WebSocket connection, without the connection.
+///
+/// The owner passes on what arrives and the time, and does what the returned actions say. Operations may begin at
+/// any time; they are sent once the server has acknowledged the connection.
+///
+/// - https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
+/// - https://github.com/apollographql/subscriptions-transport-ws/blob/master/PROTOCOL.md
+package struct SocketSession: Sendable {
+  /// A protocol, by the name that the handshake has.
+  package enum Subprotocol: String, Sendable, Hashable, CaseIterable {
+    /// The current protocol, of the library graphql-ws.
+    case transport = "graphql-transport-ws"
+    /// The protocol of the library subscriptions-transport-ws.
+    case legacy = "graphql-ws"
+  }
+
+  /// The durations of a connection.
+  package struct Durations: Sendable, Hashable {
+    /// The longest time until the server acknowledges the connection.
+    package var acknowledgement = Duration.seconds(10)
+    /// The time between pings.
+    package var keepAlive = Duration.seconds(20)
+    /// The longest time until a ping is answered.
+    package var pong = Duration.seconds(10)
+    /// The time after the last operation until the connection is closed.
+    package var idle: Duration
+
+    package init(idle: Duration) { self.idle = idle }
+  }
+
+  /// What the owner has to do. Positions are those in the received message.
+  package enum Action: Sendable, Hashable {
+    /// Send a text message.
+    case send([UInt8])
+    /// Send a ping frame, which the legacy protocol has instead of a message.
+    case ping
+    /// The server has acknowledged the connection.
+    case acknowledged
+    /// The operation was sent to the server.
+    case began(Int)
+    /// Deliver a result.
+    case next(Int, payload: Range<Int>)
+    /// End an operation with errors: a list of them, or one.
+    case failed(Int, errors: Range<Int>, isList: Bool)
+    /// End an operation.
+    case complete(Int)
+    /// Close the connection, which ends all operations. The session is over.
+    case close(SocketClose)
+    /// The server rejected the connection, with this payload. The session is over.
+    case rejected(payload: Range<Int>?)
+  }
+
+  private enum State {
+    case handshake, opening, open, over
+  }
+
+  private let durations: Durations
+  private let parameters: [UInt8]?
+  private var subprotocol = Subprotocol.transport
+  private var state = State.handshake
+  /// The operations that wait for the acknowledgement, in order, with their payload.
+  private var waiting: [(id: Int, payload: [UInt8])] = []
+  private var running: Set<Int> = []
+  private var acknowledgementDue: Duration?
+  private var pingDue: Duration?
+  private var pongDue: Duration?
+  private var idleDue: Duration?
+  private var isPaused = false
+
+  /// - Parameters:
+  ///   - parameters: The payload of `connection_init`, a JSON object; `nil` sends none.
+  ///   - durations: The time limits.
+  package init(parameters: [UInt8]?, durations: Durations) {
+    self.parameters = parameters
+    self.durations = durations
+  }
+
+  /// Whether operations can begin.
+  package var isOver: Bool { if case .over = state { true } else { false } }
+
+  /// Whether the server has acknowledged the connection.
+  package var isOpen: Bool { if case .open = state { true } else { false } }
+
+  /// The number of operations that have not ended.
+  package var count: Int { waiting.count + running.count }
+
+  /// The time of the next ``check(at:)``.
+  package var due: Duration? {
+    [acknowledgementDue, pingDue, isPaused ? nil : pongDue, idleDue].compactMap { $0 }.min()
+  }
+
+  /// The close for a subprotocol that the server chose, or `nil` if it is one that this client speaks. A server
+  /// that chooses none may speak the one that was offered first.
+  package static func refusal(of name: String?, offered: [Subprotocol]) -> SocketClose? {
+    guard let name, !offered.contains(where: { $0.rawValue == name }) else { return nil }
+    return SocketClose(
+      SocketClose.OwnCode.subprotocol, "Subprotocol not acceptable", isOwn: true)
+  }
+}
+
+// MARK: The owner's side
+
+extension SocketSession {
+  /// The handshake has ended.
+  package mutating func opened(_ subprotocol: Subprotocol, at now: Duration) -> [Action] {
+    guard case .handshake = state else { return [] }
+    self.subprotocol = subprotocol
+    state = .opening
+    acknowledgementDue = now + durations.acknowledgement
+    return [.send(Self.message("connection_init", payload: parameters))]
+  }
+
+  /// Begins an operation.
+  ///
+  /// - Parameters:
+  ///   - id: A number that no other operation of the connection has or had.
+  ///   - payload: The request, a JSON object.
+  package mutating func begin(_ id: Int, _ payload: [UInt8], at now: Duration) -> [Action] {
+    guard !isOver else { return [] }
+    idleDue = nil
+    guard isOpen else {
+      waiting.append((id, payload))
+      return []
+    }
+    return start(id, payload)
+  }
+
+  /// Ends an operation whose results are not wanted any more.
+  package mutating func end(_ id: Int, at now: Duration) -> [Action] {
+    guard !isOver else { return [] }
+    if let index = waiting.firstIndex(where: { $0.id == id }) {
+      waiting.remove(at: index)
+      noteEnd(now)
+      return []
+    }
+    guard running.remove(id) != nil else { return [] }
+    noteEnd(now)
+    return [.send(Self.message(subprotocol == .legacy ? "stop" : "complete", id: id))]
+  }
+
+  /// Closes the connection: ends the operations, then the connection.
+  package mutating func shutDown() -> [Action] {
+    guard !isOver else { return [] }
+    let ends = running.sorted().map {
+      Action.send(Self.message(subprotocol == .legacy ? "stop" : "complete", id: $0))
+    }
+    var actions = isOpen ? ends : []
+    if isOpen, subprotocol == .legacy {
+      actions.append(.send(Self.message("connection_terminate")))
+    }
+    return actions + close(SocketClose(SocketClose.OwnCode.normal, "", isOwn: true))
+  }
+
+  /// Notes whether the owner reads from the connection: a pong that is not read is not late.
+  package mutating func setPaused(_ isPaused: Bool, at now: Duration) {
+    if self.isPaused, !isPaused, pongDue != nil { pongDue = now + durations.pong }
+    self.isPaused = isPaused
+  }
+
+  /// Notes that the connection was closed, or could not be opened.
+  package mutating func closed() {
+    state = .over
+    waiting = []
+    running = []
+    (acknowledgementDue, pingDue, pongDue, idleDue) = (nil, nil, nil, nil)
+  }
+
+  /// Does what is due.
+  package mutating func check(at now: Duration) -> [Action] {
+    guard !isOver else { return [] }
+    if let acknowledgementDue, acknowledgementDue <= now {
+      return close(
+        SocketClose(
+          SocketClose.OwnCode.noAcknowledgement, "Connection acknowledgement timeout", isOwn: true))
+    }
+    if let pongDue, pongDue <= now, !isPaused {
+      return close(SocketClose(SocketClose.OwnCode.noPong, "Terminated", isOwn: true))
+    }
+    if let idleDue, idleDue <= now { return shutDown() }
+    guard let pingDue, pingDue <= now else { return [] }
+    self.pingDue = now + durations.keepAlive
+    if pongDue == nil { pongDue = now + durations.pong }
+    return [subprotocol == .legacy ? .ping : .send(Self.message("ping"))]
+  }
+
+  private mutating func start(_ id: Int, _ payload: [UInt8]) -> [Action] {
+    running.insert(id)
+    let type = subprotocol == .legacy ? "start" : "subscribe"
+    return [.send(Self.message(type, id: id, payload: payload)), .began(id)]
+  }
+
+  private mutating func noteEnd(_ now: Duration) {
+    if count == 0 { idleDue = now + durations.idle }
+  }
+
+  private mutating func close(_ close: SocketClose) -> [Action] {
+    closed()
+    return [.close(close)]
+  }
+
+  private static func message(
+    _ type: String, id: Int? = nil, payload: [UInt8]? = nil
+  ) -> [UInt8] {
+    var message = Array("{".utf8)
+    if let id { message += Array(#""id":"\#(id)","#.utf8) }
+    message += Array(#""type":"\#(type)""#.utf8)
+    if let payload { message += Array(#","payload":"#.utf8) + payload }
+    message.append(UInt8(ascii: "}"))
+    return message
+  }
+}
+
+// MARK: The server's side
+
+extension SocketSession {
+  /// A pong frame has arrived.
+  package mutating func receivedPong() { pongDue = nil }
+
+  /// A text message has arrived.
+  package mutating func received(
+    _ text: UnsafeRawBufferPointer, at now: Duration
+  ) -> [Action] {
+    guard !isOver else { return [] }
+    guard (try? UTF8Span(validating: text.bindMemory(to: UInt8.self).span)) != nil else {
+      return close(
+        SocketClose(SocketClose.OwnCode.invalidText, "Text is not UTF-8", isOwn: true))
+    }
+    do throws(StreamError) {
+      let message = try SocketMessage(text)
+      return try subprotocol == .legacy
+        ? legacy(message, at: now) : current(message, text, at: now)
+    } catch {
+      return badResponse(error.message)
+    }
+  }
+
+  /// A binary message has arrived, which no GraphQL protocol has.
+  package mutating func receivedBinary() -> [Action] {
+    isOver ? [] : badResponse("a message is not text")
+  }
+
+  private mutating func badResponse(_ reason: String) -> [Action] {
+    close(SocketClose(SocketClose.OwnCode.badResponse, "Bad response: \(reason)", isOwn: true))
+  }
+
+  private mutating func current(
+    _ message: SocketMessage, _ text: UnsafeRawBufferPointer, at now: Duration
+  ) throws(StreamError) -> [Action] {
+    switch message.type {
+    case "ping":
+      let payload = message.payload.map { Array(text[$0]) }
+      return [.send(Self.message("pong", payload: payload))]
+    case "pong":
+      pongDue = nil
+      return []
+    case "connection_ack" where !isOpen: return acknowledged(at: now)
+    case _ where !isOpen: throw first(message)
+    case "connection_ack": return []
+    case "next": return try next(message)
+    case "error":
+      guard message.hasList else {
+        throw StreamError(.malformed, "the payload of `error` is not a list")
+      }
+      return try failed(message, at: now)
+    case "complete": return try complete(message, at: now)
+    default: throw unknown(message)
+    }
+  }
+
+  private mutating func legacy(
+    _ message: SocketMessage, at now: Duration
+  ) throws(StreamError) -> [Action] {
+    switch message.type {
+    // Liveness follows from ping frames, whatever the server's interval is.
+    case "ka": return []
+    case "connection_error":
+      closed()
+      return [.rejected(payload: message.payload)]
+    case "connection_ack" where !isOpen: return acknowledged(at: now)
+    case _ where !isOpen: throw first(message)
+    case "connection_ack": return []
+    case "data": return try next(message)
+    case "error": return try failed(message, at: now)
+    case "complete": return try complete(message, at: now)
+    default: throw unknown(message)
+    }
+  }
+
+  private mutating func acknowledged(at now: Duration) -> [Action] {
+    state = .open
+    acknowledgementDue = nil
+    pingDue = now + durations.keepAlive
+    let begun = waiting
+    waiting = []
+    return [.acknowledged] + begun.flatMap { start($0.id, $0.payload) }
+  }
+
+  private func next(_ message: SocketMessage) throws(StreamError) -> [Action] {
+    try requireID(message)
+    guard let payload = message.payload, message.hasObject else {
+      throw StreamError(.malformed, "the payload of `\(message.type)` is not an object")
+    }
+    guard let id = message.id, running.contains(id) else { return [] }
+    return [.next(id, payload: payload)]
+  }
+
+  private mutating func failed(
+    _ message: SocketMessage, at now: Duration
+  ) throws(StreamError) -> [Action] {
+    try requireID(message)
+    guard let errors = message.payload, message.hasList || message.hasObject else {
+      throw StreamError(.malformed, "the payload of `error` is not an error")
+    }
+    guard let id = message.id, running.remove(id) != nil else { return [] }
+    noteEnd(now)
+    return [.failed(id, errors: errors, isList: message.hasList)]
+  }
+
+  private mutating func complete(
+    _ message: SocketMessage, at now: Duration
+  ) throws(StreamError) -> [Action] {
+    try requireID(message)
+    guard let id = message.id, running.remove(id) != nil else { return [] }
+    noteEnd(now)
+    return [.complete(id)]
+  }
+
+  private func requireID(_ message: SocketMessage) throws(StreamError) {
+    guard message.hasID else {
+      throw StreamError(.malformed, "a message of the type `\(message.type)` has no id")
+    }
+  }
+
+  private func first(_ message: SocketMessage) -> StreamError {
+    StreamError(.malformed, "the first message cannot be of the type `\(message.type)`")
+  }
+
+  private func unknown(_ message: SocketMessage) -> StreamError {
+    StreamError(.malformed, "there is no type `\(message.type)` of messages")
+  }
+}
