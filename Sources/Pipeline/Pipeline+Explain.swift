@@ -91,11 +91,19 @@ extension Pipeline {
 
   private func requestLines(_ request: GraphQLRequest) -> [String] {
     guard let endpoint else { return ["no endpoint"] }
-    let message = HTTPRequestBuilder(endpoint: endpoint).message(for: request)
+    let message: HTTPRequestMessage
+    do throws(ChainError) {
+      message = try HTTPRequestBuilder(endpoint: endpoint).message(for: request)
+    } catch {
+      return ["not sent: \(error.message)"]
+    }
     let members = HTTPRequestBuilder(endpoint: endpoint).members(of: request).keys
       .joined(separator: ", ")
     let hiding = SecretHiding(secrets + message.secrets)
-    var lines = [hiding.text("\(message.head.method.rawValue) \(endpoint.shownURL)")]
+    var lines = [hiding.text(message.description)]
+    if let socket = message.webSocket {
+      lines.append("over WebSocket with \(socket.subprotocols.joined(separator: " or "))")
+    }
     lines += message.head.headerFields.map { field in
       let name = field.name.rawName
       return "\(name): \(hiding.value(field.value, ofField: name))"

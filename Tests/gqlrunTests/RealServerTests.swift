@@ -131,6 +131,49 @@ struct RealServerTests {
     #expect(first.status == 0 && first.output.hasSuffix("{\"data\":{\"ticks\":1}}\n"), "\(first)")
   }
 
+  @Test(
+    "the events of a subscription over each transport",
+    arguments: ["auto", "graphql-transport-ws", "graphql-ws", "sse", "multipart"],
+    ["/graphql", "/ariadne"])
+  func transports(_ transport: String, _ path: String) async throws {
+    // Ariadne speaks neither.
+    if path == "/ariadne", transport == "graphql-ws" || transport == "multipart" { return }
+    let folder = try Folder()
+    try folder.write(
+      """
+      version: 1
+      endpoint: { url: "${env:GQL_URL}", subscriptions: { transport: \(transport) } }
+      chain: [logging, max-retry, fetch, response-code, parse]
+
+      """, to: "p.pipeline.yaml")
+    let document = "subscription S { ticks(count: 4, intervalMs: 1) }"
+    let complete = try await run(path, document, "-p", "p.pipeline.yaml", folder: folder)
+    let events = (0..<4).map { "{\"data\":{\"ticks\":\($0)}}\n" }
+    #expect(complete.output == events.joined(), "\(complete)")
+    #expect(complete.status == 0 && complete.errors == "", "\(complete)")
+    let refused = try await run(
+      path, "subscription { nope }", "-p", "p.pipeline.yaml", folder: folder)
+    #expect(refused.status == 4 && refused.output.contains("Cannot query field"), "\(refused)")
+    let first = try await run(
+      path, document, "-p", "p.pipeline.yaml", "--first", "2", folder: folder)
+    #expect(first.status == 0 && first.output == events.prefix(2).joined(), "\(first)")
+  }
+
+  @Test("everything over WebSocket, with the connections shown")
+  func webSocketEndpoint() async throws {
+    let origin = (RealServer.origin ?? "").replacing("http", with: "ws")
+    let folder = try Folder()
+    try folder.write(Self.count, to: "d.graphql")
+    let result = try await Program.run(
+      ["run", "d.graphql", "-v", "-e", origin + "/graphql"], in: folder)
+    #expect(result.status == 0 && result.output.hasPrefix(#"{"data":{"feed":"#), "\(result)")
+    #expect(result.errors.contains("* WebSocket connection to \(origin): open"), "\(result)")
+    #expect(result.errors.contains("* WebSocket connection to \(origin): closed"), "\(result)")
+    let rejected = try await Program.run(
+      ["run", "d.graphql", "-e", origin + "/secure/graphql"], in: folder)
+    #expect(rejected.status == 1 && rejected.errors.contains("4403"), "\(rejected)")
+  }
+
   @Test("a subscription that is refused is a result with errors")
   func refusedSubscription() async throws {
     let refused = try await run("/graphql", "subscription { nope }")

@@ -57,7 +57,7 @@ struct UsageTests {
       "run germany.graphql -e http://127.0.0.1:1/ --color red", 64, "'auto', 'always' or 'never'"),
     Expectation(
       "run germany.graphql -e http://127.0.0.1:1/ --store cache", 64, "memory|sqlite:PATH"),
-    Expectation("run germany.graphql -e ftp://a/", 64, "only the schemes http and https"),
+    Expectation("run germany.graphql -e ftp://a/", 64, "only the schemes http, https, ws and wss"),
     Expectation("run germany.graphql -e http://127.0.0.1:1/ -H X", 64, "--header 'Name: value'"),
     Expectation(
       "run germany.graphql -e http://127.0.0.1:1/ --keys Country", 64, "--keys", "Type=field"),

@@ -179,6 +179,15 @@ extension OptionDecoder {
         content: .json(json), location: node.location, shownText: json.jsonText(), isDefault: false,
         node: node)
     }
+    if case .jsonTemplate = type {
+      switch node.content {
+      case .mapping: return value(node, option, .map(type), label: label, name: name)
+      case .sequence: return value(node, option, .list(type), label: label, name: name)
+      case .scalar:
+        let isText = if case .string = node.json { true } else { false }
+        return value(node, option, isText ? .template : .json, label: label, name: name)
+      }
+    }
     if node.isNull {
       switch type {
       case .object: break

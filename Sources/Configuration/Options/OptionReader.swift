@@ -20,7 +20,7 @@ enum OptionReader {
     case .int(let range): .int(try bounded(try int(text), range) { String($0) })
     case .double(let range): .double(try bounded(try double(text), range) { "\($0)" })
     case .string: .string(text)
-    case .template: .template(Template(text))
+    case .template, .jsonTemplate: .template(Template(text))
     case .path: .string(FilePath.resolve(text, in: folder))
     case .duration(let range, let wholeSeconds):
       .duration(try bounded(try duration(text, wholeSeconds: wholeSeconds), range, \.optionText))

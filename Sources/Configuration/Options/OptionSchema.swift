@@ -95,7 +95,7 @@ package enum OptionSchema {
       return ["type": "object", "additionalProperties": .object(schema(of: value))]
     case .object(let table): return object(table)
     case .variant(_, let kinds): return variant(kinds)
-    case .json: return [:]
+    case .json, .jsonTemplate: return [:]
     }
   }
 

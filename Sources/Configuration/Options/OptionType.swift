@@ -35,6 +35,9 @@ public indirect enum OptionType: Sendable, Hashable {
   case variant(noun: String, [OptionVariant])
   /// Any JSON value: unquoted `true`, `null` and numbers have their JSON types. Not expanded.
   case json
+  /// Any JSON value whose texts are expanded for every request; see ``Template``. Mappings are maps, and unquoted
+  /// `true`, `null` and numbers have their JSON types.
+  case jsonTemplate
 }
 
 /// One kind of an option of type ``OptionType/variant(noun:_:)``.
@@ -91,7 +94,7 @@ extension OptionType {
     case .map(let value): "a mapping of names to \(value.plural)"
     case .object: "a mapping"
     case .variant(let noun, let kinds): "a \(noun): \(Self.alternatives(kinds.map(\.name)))"
-    case .json: "any value"
+    case .json, .jsonTemplate: "any value"
     }
   }
 
@@ -113,6 +116,7 @@ extension OptionType {
     case .object: "mapping"
     case .variant(let noun, _): noun
     case .json: "any value"
+    case .jsonTemplate: "any value, its texts expanded per request"
     }
   }
 
@@ -130,7 +134,7 @@ extension OptionType {
     case .list(let element): "lists of \(element.plural)"
     case .map, .object: "mappings"
     case .variant(let noun, _): "\(noun)s"
-    case .json: "values"
+    case .json, .jsonTemplate: "values"
     }
   }
 

@@ -229,11 +229,11 @@ extension Attempt {
         .chain, .noResult, "no plugin of the chain parses responses; add `- parse`",
         entry: PluginStage.parsing.rawValue)
     }
-    let message = builder.message(for: request)
+    let message = try builder.message(for: request)
     let sent = services.clock.now()
     let response: HTTPResponseMessage
     do {
-      response = try await http(message, request, from: 0)
+      response = try await http(message, builder, request)
     } catch let error as ChainError {
       throw error.located(in: request)
     }
@@ -261,6 +261,19 @@ extension Attempt {
       }
       return result
     })
+  }
+
+  /// Sends a message; if the server does not speak WebSocket, over HTTP, where the endpoint permits it.
+  private func http(
+    _ message: HTTPRequestMessage, _ builder: HTTPRequestBuilder, _ request: GraphQLRequest
+  ) async throws -> HTTPResponseMessage {
+    do {
+      return try await http(message, request, from: 0)
+    } catch let error as ChainError where message.webSocket != nil {
+      guard let other = try builder.fallback(for: request, after: error) else { throw error }
+      services.logger.info("\(request.label): \(error.message); HTTP is used instead")
+      return try await http(other, request, from: 0)
+    }
   }
 
   private func http(

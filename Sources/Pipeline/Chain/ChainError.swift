@@ -22,6 +22,8 @@ public struct ChainError: Error, Sendable {
   public var graphQLErrors: [GraphQLError]
   /// How far the request got, for the layer `transport`.
   public var delivery: Delivery?
+  /// The code with which the WebSocket connection was closed; `nil` for other errors.
+  public var closeCode: Int?
 
   /// Creates an error.
   ///
@@ -129,6 +131,13 @@ extension ChainError.Code {
   public static let timedOut = Self(rawValue: "timed_out")
   /// The body ended before it was complete.
   public static let truncatedResponse = Self(rawValue: "truncated_response")
+  /// The server rejected the credentials of a WebSocket connection, as a status of 401 does.
+  public static let connectionRejected = Self(rawValue: "connection_rejected")
+  /// The server did not open a WebSocket connection.
+  public static let webSocketRefused = Self(rawValue: "websocket_refused")
+  /// The server closed the WebSocket connection for a reason that a retry would not change, or while it executed
+  /// a query or mutation.
+  public static let webSocketClosed = Self(rawValue: "websocket_closed")
   /// The status code is not accepted.
   public static let httpStatus = Self(rawValue: "http_status")
   /// The media type of the response is not accepted.
@@ -165,11 +174,12 @@ extension ChainError {
     ].contains(code)
   }
 
-  /// Whether a retry may succeed: network failures except those of TLS and proxies, and the status
-  /// codes 429, 502, 503 and 504.
+  /// Whether a retry may succeed: network failures except those of TLS and proxies, the status
+  /// codes 429, 502, 503 and 504, and WebSocket connections that were rejected other than with 4401.
   public var isTransient: Bool {
     guard layer == .transport else { return false }
     if let status = http?.status { return [429, 502, 503, 504].contains(status) }
+    if code == .connectionRejected { return closeCode != 4401 }
     return isNetworkFailure && code != .tlsFailed && code != .proxyFailed
   }
 }

@@ -147,6 +147,8 @@ public struct HTTPLimits: Sendable, Hashable {
   public var minimumThroughput = ByteSize(bytes: 0)
   /// The largest body, after decompression. 1 GiB by default.
   public var bodyBytes: ByteSize = .gibibytes(1)
+  /// The largest message over WebSocket. 16 MiB by default.
+  public var messageBytes: ByteSize = .mebibytes(16)
   /// The largest head of a response. 64 KiB by default.
   public var headerBytes: ByteSize = .kibibytes(64)
   /// The largest ratio of decompressed to compressed size; `nil`, the default, has no limit.

@@ -31,11 +31,31 @@ struct PipelineFileOptions: OptionSection {
 
 /// The `endpoint` section.
 struct EndpointOptions: OptionSection {
-  @Option("URL of the server, http or https", secrecy: .url) var url: String
+  @Option(
+    "URL of the server, http or https; ws or wss send everything over WebSocket", secrecy: .url)
+  var url: String
   @Option("Header fields of every request", secrecy: .secretHeaders)
   var headers = OptionMap<Located<String>>()
   @Option("HTTP method of queries; mutations are always sent by POST")
   var method = Endpoint.Method.post
+  @Option(
+    "Subscriptions; without it they are sent like queries, and over HTTP as server-sent events or multipart"
+  )
+  var subscriptions: SubscriptionEndpointOptions?
+}
+
+/// The `subscriptions` section of `endpoint`.
+struct SubscriptionEndpointOptions: OptionSection {
+  @Option(
+    "URL for subscriptions; by default that of the endpoint, with the scheme of the transport",
+    secrecy: .url)
+  var url: String?
+  @Option(
+    "Protocol of subscriptions; `auto` uses WebSocket, or server-sent events or multipart if the server opens "
+      + "no WebSocket connection, and remembers the answer")
+  var transport = Endpoint.Subscriptions.Transport.auto
+  @Option("Payload of `connection_init` for connections over WebSocket, filled in for each attempt")
+  var connectionParams: ConnectionParameters?
 }
 
 /// The `subscriptions` section.

@@ -110,12 +110,39 @@ extension PipelineLoader {
     guard given.$url.isUsable else { return nil }
     let isPlaceholder = environment.showsPlaceholders && given.url.contains("${exec:")
     do throws(Endpoint.InvalidURL) {
-      return try Endpoint(
+      var endpoint = try Endpoint(
         url: isPlaceholder ? "http://exec.invalid/" : given.url, headers: headers,
         method: given.method)
+      endpoint.subscriptions = given.subscriptions.flatMap { subscriptions($0) }
+      return endpoint
     } catch {
       report(
-        .wrongValue, "`url` of `endpoint` is not an http or https URL",
+        .wrongValue, "`url` of `endpoint` is not an http, https, ws or wss URL",
+        given.$url.location, error.reason)
+      return nil
+    }
+  }
+
+  private mutating func subscriptions(
+    _ given: SubscriptionEndpointOptions
+  ) -> Endpoint.Subscriptions? {
+    let isPlaceholder =
+      !given.$url.isUsable
+      || environment.showsPlaceholders && given.url?.contains("${exec:") == true
+    if given.$connectionParams.isGiven, given.transport == .sse || given.transport == .multipart {
+      report(
+        .wrongValue, "the transport \(given.transport.rawValue) has no `connection_params`",
+        given.$connectionParams.location,
+        "remove them, or choose a transport over WebSocket, such as `auto`")
+    }
+    do throws(Endpoint.InvalidURL) {
+      return try Endpoint.Subscriptions(
+        url: isPlaceholder ? nil : given.url, transport: given.transport,
+        connectionParameters: given.connectionParams)
+    } catch {
+      report(
+        .wrongValue,
+        "`url` of `subscriptions` of `endpoint` is not an http, https, ws or wss URL",
         given.$url.location, error.reason)
       return nil
     }

@@ -10,7 +10,7 @@ public struct Endpoint: Sendable, Hashable {
     case post = "POST"
   }
 
-  /// The scheme: `http` or `https`.
+  /// The scheme: `http` or `https`; `ws` or `wss` send everything over WebSocket.
   public let scheme: String
   /// Host and port.
   public let authority: String
@@ -20,8 +20,15 @@ public struct Endpoint: Sendable, Hashable {
   public var headers: HTTPFields
   /// The method of queries. POST by default.
   public var method: Method
+  /// How subscriptions are sent; `nil` sends them like queries.
+  public var subscriptions: Subscriptions?
 
-  /// Parses an absolute `http` or `https` URL.
+  /// Whether everything is sent over WebSocket.
+  public var isWebSocket: Bool { Self.webSocketSchemes.contains(scheme) }
+
+  static let webSocketSchemes = ["ws", "wss"]
+
+  /// Parses an absolute URL with the scheme `http`, `https`, `ws` or `wss`.
   ///
   /// - Parameters:
   ///   - url: The text of the URL, in ASCII.
@@ -38,8 +45,8 @@ public struct Endpoint: Sendable, Hashable {
       throw InvalidURL(reason: "it has no scheme: write `https://…`")
     }
     let scheme = url[..<mark.lowerBound].lowercased()
-    guard scheme == "http" || scheme == "https" else {
-      throw InvalidURL(reason: "only the schemes http and https are supported")
+    guard scheme == "http" || scheme == "https" || Self.webSocketSchemes.contains(scheme) else {
+      throw InvalidURL(reason: "only the schemes http, https, ws and wss are supported")
     }
     let rest = url[mark.upperBound...]
     let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }

@@ -7,6 +7,9 @@ public struct HTTPRequestMessage: Sendable {
   /// The bytes of the body; `nil` if there is none.
   public var body: [UInt8]?
 
+  /// What a request over WebSocket needs beside its head and body; `nil` for requests over HTTP.
+  public var webSocket: WebSocketRequest?
+
   /// Creates a request.
   ///
   /// - Parameters:
@@ -15,6 +18,34 @@ public struct HTTPRequestMessage: Sendable {
   public init(head: HTTPRequest, body: [UInt8]? = nil) {
     self.head = head
     self.body = body
+  }
+}
+
+/// What a request over WebSocket needs beside its head, which is that of the handshake, and its body, which is the
+/// payload of the operation.
+public struct WebSocketRequest: Sendable, Hashable {
+  /// The subprotocols that are offered to the server, the preferred one first.
+  public var subprotocols: [String]
+  /// The payload of `connection_init`, as the JSON text of an object; `nil` sends none.
+  public var connectionParameters: [UInt8]?
+  /// Whether the operation is a subscription, which may be sent again after its connection was lost.
+  public var isSubscription: Bool
+  /// The names of the fields that belong to this operation and not to the connection: operations that only differ in
+  /// them share a connection.
+  public var operationFields: Set<HTTPField.Name> = []
+
+  /// Creates the parts of a request.
+  ///
+  /// - Parameters:
+  ///   - subprotocols: The subprotocols that are offered, the preferred one first.
+  ///   - connectionParameters: The payload of `connection_init`, as JSON text.
+  ///   - isSubscription: Whether the operation is a subscription.
+  public init(
+    subprotocols: [String], connectionParameters: [UInt8]? = nil, isSubscription: Bool
+  ) {
+    self.subprotocols = subprotocols
+    self.connectionParameters = connectionParameters
+    self.isSubscription = isSubscription
   }
 }
 

@@ -1,6 +1,7 @@
 import GQLRunJSON
 import GQLRunLanguage
 import HTTPTypes
+import Synchronization
 
 /// Builds HTTP requests from GraphQL requests.
 ///
@@ -9,12 +10,14 @@ struct HTTPRequestBuilder {
   let endpoint: Endpoint
   /// A GET with a longer path and query is sent as POST.
   var maximumURLLength = 8_000
+  private let choice = TransportChoice()
   /// The head of a POST without header fields of its own, as most requests have it.
   private let plainPost: HTTPRequest
 
   init(endpoint: Endpoint) {
     self.endpoint = endpoint
-    plainPost = Self.head(.post, endpoint.path, Self.postFields, endpoint, [:])
+    plainPost = Self.head(
+      .post, endpoint.target(for: .query, isSocket: false), Self.postFields, endpoint, [:])
   }
 
   private static let postFields: HTTPFields = [.contentType: "application/json"]
@@ -22,12 +25,25 @@ struct HTTPRequestBuilder {
   /// The media types of results, and those of event streams, which only subscriptions accept: some servers would
   /// answer a query with them. A compressed event stream may be delayed by its compression.
   private static let accept = "application/graphql-response+json, application/json;q=0.9"
-  private static let eventFields: HTTPFields = [
-    .contentType: "application/json", .acceptEncoding: "identity",
-    .accept: "text/event-stream, multipart/mixed;subscriptionSpec=1.0, \(accept)",
-  ]
+  private var eventFields: HTTPFields {
+    let types = ["text/event-stream", "multipart/mixed;subscriptionSpec=1.0"]
+    let wanted =
+      switch endpoint.subscriptions?.transport {
+      case .sse: types[0]
+      case .multipart: types[1]
+      default: types.joined(separator: ", ")
+      }
+    return [
+      .contentType: "application/json", .acceptEncoding: "identity",
+      .accept: "\(wanted), \(Self.accept)",
+    ]
+  }
 
-  func message(for request: GraphQLRequest) -> HTTPRequestMessage {
+  /// The message for a request.
+  ///
+  /// - Throws: `ChainError` if the connection parameters need a value that the request does not have.
+  func message(for request: GraphQLRequest) throws(ChainError) -> HTTPRequestMessage {
+    if usesSocket(for: request) { return try socket(request) }
     let wanted = request.method ?? endpoint.method
     if wanted == .get, request.operationType == .query {
       let path = path(for: request)
@@ -38,11 +54,17 @@ struct HTTPRequestBuilder {
 
   private func post(_ request: GraphQLRequest) -> HTTPRequestMessage {
     let added = request.additionalHeaders
-    let fields = request.operationType == .subscription ? Self.eventFields : Self.postFields
+    guard request.operationType == .subscription else {
+      return HTTPRequestMessage(
+        head: added.isEmpty
+          ? plainPost
+          : Self.head(
+            .post, endpoint.target(for: .query, isSocket: false), Self.postFields, endpoint, added),
+        body: body(of: request))
+    }
+    let target = endpoint.target(for: .subscription, isSocket: false)
     return HTTPRequestMessage(
-      head: added.isEmpty && request.operationType != .subscription
-        ? plainPost : Self.head(.post, endpoint.path, fields, endpoint, added),
-      body: body(of: request))
+      head: Self.head(.post, target, eventFields, endpoint, added), body: body(of: request))
   }
 
   /// The JSON text of ``members(of:)``.
@@ -66,24 +88,59 @@ struct HTTPRequestBuilder {
     var fields = HTTPFields()
     // Servers that prevent cross-site request forgery refuse a GET without such a field.
     if let preflight = HTTPField.Name("Apollo-Require-Preflight") { fields[preflight] = "true" }
+    var target = endpoint.target(for: .query, isSocket: false)
+    target.path = path
     return HTTPRequestMessage(
-      head: Self.head(.get, path, fields, endpoint, request.additionalHeaders))
+      head: Self.head(.get, target, fields, endpoint, request.additionalHeaders))
   }
 
   private static func head(
-    _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields, _ endpoint: Endpoint,
-    _ additional: HTTPFields
+    _ method: HTTPRequest.Method, _ target: Endpoint.Target, _ fields: HTTPFields,
+    _ endpoint: Endpoint, _ additional: HTTPFields
   ) -> HTTPRequest {
     var fields = fields
-    if fields[.accept] == nil { fields[.accept] = accept }
+    let isSocket = Endpoint.webSocketSchemes.contains(target.scheme)
+    if fields[.accept] == nil, !isSocket { fields[.accept] = accept }
     for added in [endpoint.headers, additional] {
       for name in Set(added.map(\.name)) {
         fields[fields: name] = added[fields: name]
       }
     }
     return HTTPRequest(
-      method: method, scheme: endpoint.scheme, authority: endpoint.authority, path: path,
+      method: method, scheme: target.scheme, authority: target.authority, path: target.path,
       headerFields: fields)
+  }
+
+  private func usesSocket(for request: GraphQLRequest) -> Bool {
+    let type = request.operationType
+    guard !endpoint.subprotocols(for: type).isEmpty else { return false }
+    return type != .subscription || !choice.isHTTP
+  }
+
+  /// The head is that of the handshake, and the body is the payload of the operation.
+  private func socket(_ request: GraphQLRequest) throws(ChainError) -> HTTPRequestMessage {
+    let type = request.operationType
+    var message = HTTPRequestMessage(
+      head: Self.head(
+        .get, endpoint.target(for: type, isSocket: true), [:], endpoint, request.additionalHeaders),
+      body: body(of: request))
+    message.webSocket = WebSocketRequest(
+      subprotocols: endpoint.subprotocols(for: type),
+      connectionParameters: try endpoint.subscriptions?.connectionParameters?.json(for: request),
+      isSubscription: type == .subscription)
+    return message
+  }
+
+  /// The message for another attempt over HTTP, if the transport may be chosen and the server has opened no
+  /// WebSocket connection. The choice is remembered.
+  func fallback(
+    for request: GraphQLRequest, after error: ChainError
+  ) throws(ChainError) -> HTTPRequestMessage? {
+    guard request.operationType == .subscription, endpoint.subscriptions?.transport == .auto,
+      !endpoint.isWebSocket, error.code == .webSocketRefused, error.refusesWebSocket
+    else { return nil }
+    choice.useHTTP()
+    return try message(for: request)
   }
 
   func members(of request: GraphQLRequest) -> JSONObject {
@@ -126,5 +183,23 @@ struct HTTPRequestBuilder {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// Whether an endpoint with the transport `auto` gets its subscriptions over HTTP.
+private final class TransportChoice: Sendable {
+  private let usesHTTP = Atomic(false)
+
+  var isHTTP: Bool { usesHTTP.load(ordering: .relaxed) }
+
+  func useHTTP() { usesHTTP.store(true, ordering: .relaxed) }
+}
+
+extension ChainError {
+  /// Whether the status of a refused handshake is about WebSocket, and not about credentials or the server's load.
+  /// Some servers answer 403 where they have no WebSocket.
+  fileprivate var refusesWebSocket: Bool {
+    guard let status = http?.status else { return true }
+    return ![401, 407, 408, 425, 429].contains(status) && (status < 500 || status == 501)
   }
 }

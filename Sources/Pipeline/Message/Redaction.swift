@@ -63,3 +63,17 @@ extension OptionValue: CustomStringConvertible, CustomReflectable {
   /// The value with secrets masked, for `dump`.
   public var customMirror: Mirror { Mirror(self, children: ["text": shownText]) }
 }
+
+extension WebSocketRequest: CustomStringConvertible, CustomReflectable {
+  /// The offered subprotocols, without the connection parameters.
+  public var description: String { subprotocols.joined(separator: ", ") }
+  /// The offered subprotocols, for `dump`.
+  public var customMirror: Mirror { Mirror(self, children: ["subprotocols": description]) }
+}
+
+extension ConnectionParameters: CustomStringConvertible, CustomReflectable {
+  /// No value, as any of them may be a secret.
+  public var description: String { SecretString.redacted }
+  /// No value, for `dump`.
+  public var customMirror: Mirror { Mirror(self, children: ["parameters": description]) }
+}

@@ -5,6 +5,7 @@ public import Logging
 
 extension ChainError.Layer: ExpressibleByOption {}
 extension Endpoint.Method: ExpressibleByOption {}
+extension Endpoint.Subscriptions.Transport: ExpressibleByOption {}
 extension ErrorPolicy: ExpressibleByOption {}
 extension Logger.Level: ExpressibleByOption {}
 extension TLSSettings.Version: ExpressibleByOption {}

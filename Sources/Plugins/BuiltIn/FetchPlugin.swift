@@ -51,6 +51,10 @@ public struct FetchPlugin: Plugin {
     "Size limit of the header fields of a response together")
   var maxHeaders = ByteSize.kibibytes(64)
   @Option(
+    ByteSize(bytes: 1 << 10)...ByteSize(bytes: 1 << 30),
+    "Size limit of one message over WebSocket")
+  var maxMessage = ByteSize.mebibytes(16)
+  @Option(
     ByteSize(bytes: 0)...ByteSize(bytes: 1 << 40),
     "Lowest throughput, in bytes per second, of a body that takes longer than idle_timeout; 0B "
       + "for no limit")
@@ -169,6 +173,7 @@ public struct FetchPlugin: Plugin {
     limits.bodyBytes = maxBody
     limits.decompressionRatio = maxRatio
     limits.headerBytes = maxHeaders
+    limits.messageBytes = maxMessage
     limits.minimumThroughput = minThroughput
     limits.connection.tls = tls.settings
     limits.connection.proxies = try proxies(environment)
@@ -226,6 +231,7 @@ private struct FetchInterceptor: HTTPInterceptor {
     let clock = context.services.clock
     let start = clock.now()
     var request = request
+    request.webSocket?.operationFields = context.values[CorrelationID.FieldNames.self] ?? []
     let given = limits(of: context)
     var limits = given
     var hops = 0

@@ -78,6 +78,9 @@ public struct TokenRefreshPlugin: Plugin {
       } catch {
         throw $tokenURL.error("this is not an http or https URL: \(error.reason)")
       }
+      guard !endpoint.isWebSocket else {
+        throw $tokenURL.error("this is not an http or https URL", remedy: "use https")
+      }
       guard endpoint.scheme == "https" || Self.isLocal(endpoint.authority) else {
         throw $tokenURL.error("secrets would be sent without encryption", remedy: "use https")
       }
@@ -198,6 +201,9 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     }
     var sent = request
     sent.additionalHeaders[header] = value
+    if context.endpoint?.subscriptions?.connectionParameters != nil {
+      sent.context.named["\(credential)_token"] = token.value.reveal()
+    }
     let secrets = services.secrets
     // Before the request is passed on, so that no interceptor logs the token.
     secrets.insert(token.value)
@@ -258,6 +264,7 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   }
 
   private func isRefusal(_ error: ChainError) -> Bool {
+    if error.code == .connectionRejected { return true }
     guard let http = error.http, error.code != .tokenRenewalFailed else { return false }
     return statuses.contains(http.status)
       || error.refusedErrors.contains { codes.contains($0.code ?? "") }

@@ -11,13 +11,23 @@ enum EventFraming: Sendable {
   ///
   /// https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
   case multipart(boundary: String)
+  /// A JSON text sequence: what arrives over WebSocket.
+  case sequence
+
+  /// The content type of JSON text sequences.
+  static let sequenceType = "application/json-seq"
 
   /// The framing of a response by its content type; `nil` for a response with one result.
   init?(
     of response: HTTPResponseMessage, for request: GraphQLRequest, location: String
   ) throws(ChainError) {
+    let type = ResponseCheck.mediaType(response.head)
+    if type == Self.sequenceType {
+      self = .sequence
+      return
+    }
     guard request.operationType == .subscription else { return nil }
-    switch ResponseCheck.mediaType(response.head) {
+    switch type {
     case "text/event-stream":
       self = .eventStream
     case "multipart/mixed":

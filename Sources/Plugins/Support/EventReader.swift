@@ -38,6 +38,9 @@ actor EventReader {
     case .multipart(let boundary):
       splitter = MultipartSplitter(boundary: boundary)
       hasEnvelopes = true
+    case .sequence:
+      splitter = SequenceSplitter()
+      hasEnvelopes = false
     }
   }
 

@@ -14,6 +14,7 @@ import NIOHTTPCompression
 /// in between.
 public struct AsyncHTTPTransport: HTTPTransport {
   private let clients: Clients
+  private let sockets: SocketConnections
   private let register: ExchangeRegister
   private let clock: ServiceClock
   private let userAgent: String
@@ -41,6 +42,8 @@ public struct AsyncHTTPTransport: HTTPTransport {
     observer: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
     clients = Clients(meter: meter, traces: traces, observer: observer)
+    sockets = SocketConnections(
+      clock: clock, userAgent: userAgent, meter: meter, observer: observer)
     self.clock = clock
     register = ExchangeRegister(
       clock: clock, loops: Array(HTTPClient.defaultEventLoopGroup.makeIterator()))
@@ -53,9 +56,13 @@ public struct AsyncHTTPTransport: HTTPTransport {
   }
 
   /// Closes all connections. The transport cannot be used afterwards.
-  public func shutdown() async { await clients.shutdown() }
+  public func shutdown() async {
+    await sockets.shutdown()
+    await clients.shutdown()
+  }
 
-  /// Sends a request, and returns when the head of its response has arrived.
+  /// Sends a request, and returns when the head of its response has arrived, or when the request was sent over
+  /// WebSocket.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -64,6 +71,7 @@ public struct AsyncHTTPTransport: HTTPTransport {
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
+    if request.webSocket != nil { return try await sockets.send(request, limits) }
     let origin = try origin(for: request, limits)
     let failures = TransportFailures(request: request, limits: limits, route: origin.route)
     let mayReuseConnection = origin.peer.keepsConnection

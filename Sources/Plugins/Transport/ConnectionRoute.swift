@@ -36,7 +36,10 @@ struct ConnectionRoute: Sendable {
     origin = "\(scheme)://\(authority)"
     unixSocket = connection.unixSocket
     proxy =
-      unixSocket == nil ? connection.proxies.proxy(scheme: scheme, authority: authority) : nil
+      unixSocket == nil
+      ? connection.proxies.proxy(
+        scheme: scheme == "wss" ? "https" : scheme == "ws" ? "http" : scheme, authority: authority)
+      : nil
     if let unixSocket {
       peer = "unix:\(unixSocket)"
     } else if let proxy, proxy.kind == .http, scheme == "http" {

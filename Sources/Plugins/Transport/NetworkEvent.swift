@@ -12,6 +12,10 @@ package enum NetworkEvent: Sendable {
   case sent(HTTPRequest)
   /// The head of a response arrived.
   case received(HTTPResponse, version: String)
+  /// The server has acknowledged a WebSocket connection to this origin.
+  case socketOpened(String)
+  /// A WebSocket connection to this origin has ended, or was not opened, for this reason.
+  case socketClosed(String, String)
 }
 
 /// The facts about a new connection.

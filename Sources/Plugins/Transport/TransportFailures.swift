@@ -38,6 +38,7 @@ extension TransportFailures {
   func beforeHead(_ error: any Error) -> any Error {
     switch error {
     case is CancellationError, is ChainError: return error
+    case let error as TLSSettings.UnusableFile: return unusable(error)
     case let error as NIOConnectionError: return connection(error)
     case let error as HTTPClientError: return client(error)
     case let error as HTTPParserError: return parser(error)

@@ -118,7 +118,8 @@ struct RunCommand: AsyncParsableCommand {
       let isLive = subscriptionOptions.isLive(operation)
       let trace = NetworkTrace(
         secrets,
-        showing: verbose > 1 ? .everything : isLive && verbose > 0 ? .connections : .nothing,
+        showing: verbose > 1
+          ? .everything : verbose == 0 ? .nothing : isLive ? .connections : .sockets,
         verifies: pipeline.verifiesServers)
       let meter = ConnectionMeter()
       let client = try await PipelineClient.open(

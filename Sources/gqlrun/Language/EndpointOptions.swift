@@ -75,8 +75,14 @@ struct EndpointOptions: ParsableArguments {
     let projectFields = given.isEmpty && fallback != nil ? project?.headers ?? [:] : [:]
     let headers = (result.endpoint?.headers ?? [:]).merging(projectFields).merging(fields)
     if endpoint != nil {
+      let subscriptions = result.endpoint?.subscriptions
       result.endpoint = try? Endpoint(
         url: given, headers: headers, method: result.endpoint?.method ?? .post)
+      // A URL of the file belongs to another server.
+      result.endpoint?.subscriptions = subscriptions.flatMap {
+        try? Endpoint.Subscriptions(
+          transport: $0.transport, connectionParameters: $0.connectionParameters)
+      }
     } else {
       result.endpoint?.headers = headers
     }

@@ -22,7 +22,7 @@ final class NetworkTrace: Sendable {
 
   /// Which events are printed.
   enum Detail: Comparable {
-    case nothing, connections, everything
+    case nothing, sockets, connections, everything
   }
 
   /// Whether events are printed.
@@ -62,6 +62,11 @@ final class NetworkTrace: Sendable {
         return secrets.hiding(with: state.secrets)
       }
       print([status(of: response, version)] + lines(of: response.headerFields, hiding) + [""], "<")
+    case .socketOpened(let origin):
+      print(["WebSocket connection to \(origin): open"], "*", from: .sockets)
+    case .socketClosed(let origin, let reason):
+      let hiding = state.withLock { secrets.hiding(with: $0.secrets) }
+      print(["WebSocket connection to \(origin): \(hiding.text(reason))"], "*", from: .sockets)
     }
   }
 

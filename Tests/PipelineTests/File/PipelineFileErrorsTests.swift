@@ -196,7 +196,7 @@ struct PipelineFileErrorsTests {
          |
        4 | endpoint: { uri: x, url: "http://x" }
          |             ^^^ did you mean `url`?
-         = keys: url, headers, method
+         = keys: url, headers, method, subscriptions
 
       error[P001]: `store` has no key `knid`
         --> dir/x.pipeline.yaml:5:10
@@ -375,11 +375,11 @@ struct PipelineFileErrorsTests {
       chain: [fetch, parse]
       """,
       """
-      error[P003]: `url` of `endpoint` is not an http or https URL
+      error[P003]: `url` of `endpoint` is not an http, https, ws or wss URL
         --> dir/x.pipeline.yaml:3:8
          |
        3 |   url: ftp://x
-         |        ^^^^^^^ only the schemes http and https are supported
+         |        ^^^^^^^ only the schemes http, https, ws and wss are supported
 
       error[P003]: `a b` is not the name of an HTTP field
         --> dir/x.pipeline.yaml:4:14

@@ -22,6 +22,12 @@ struct RawServer: Sendable {
     /// Waits for the last frame of a request over HTTP/2 on the stream of this number.
     case stream(UInt8)
     case send([UInt8])
+    /// Waits for a WebSocket handshake and accepts it with a subprotocol.
+    case handshake(String?)
+    /// Waits for a frame of a client: the text of a message, or `close CODE REASON`, `ping`, `pong`.
+    case frame
+    /// Waits for a frame that closes the connection, whatever comes before.
+    case closing
     /// Sends the bytes as fast as the client takes them, until it goes away. No thread of the tests is
     /// needed, however busy they are.
     case flood([UInt8])
@@ -49,6 +55,9 @@ struct RawServer: Sendable {
     private var begun = 0
     /// The requests as text, head and body.
     private(set) var requests: [String] = []
+    /// The frames of clients, for the steps that wait for them.
+    private(set) var frames: [String] = []
+    private var frameWaiters: [CheckedContinuation<Void, Never>] = []
     private(set) var closures = 0
     /// What came for the steps that wait for bytes.
     private var pieces: [[UInt8]] = []
@@ -66,6 +75,20 @@ struct RawServer: Sendable {
     }
 
     func add(request: String) { requests.append(request) }
+
+    func add(frame: String) {
+      frames.append(frame)
+      for continuation in frameWaiters { continuation.resume() }
+      frameWaiters = []
+    }
+
+    /// Waits for a frame that contains the text.
+    func frame(containing text: String) async -> String {
+      while true {
+        if let frame = frames.first(where: { $0.contains(text) }) { return frame }
+        await withCheckedContinuation { frameWaiters.append($0) }
+      }
+    }
 
     func add(bytes: [UInt8]) {
       pieces.append(bytes)
@@ -171,6 +194,22 @@ private struct Connection {
               return await log.noteClosure()
             }
             await log.add(request: request)
+          case .handshake(let name):
+            guard let request = try await reader.request() else {
+              return await log.noteClosure()
+            }
+            await log.add(request: request)
+            let answer = SocketFrame.accept(request, subprotocol: name)
+            try await outbound.write(ByteBuffer(bytes: answer))
+          case .frame:
+            guard let frame = try await reader.frame() else { return await log.noteClosure() }
+            await log.add(frame: frame)
+          case .closing:
+            while true {
+              guard let frame = try await reader.frame() else { return await log.noteClosure() }
+              await log.add(frame: frame)
+              if frame.hasPrefix("close") { break }
+            }
           case .bytes(let count):
             while reader.bytes.count < count {
               guard try await reader.more() else { return await log.noteClosure() }
@@ -239,6 +278,32 @@ private struct Connection {
         bytes.removeFirst(9 + length)
         // DATA or HEADERS with END_STREAM.
         if type < 2, flags & 1 == 1, number == stream { return true }
+      }
+    }
+
+    /// Takes a frame of a WebSocket client; those are masked.
+    mutating func frame() async throws -> String? {
+      while bytes.count < 2 { guard try await more() else { return nil } }
+      let (opcode, short) = (bytes[0] & 15, Int(bytes[1] & 127))
+      let extra = short == 126 ? 2 : short == 127 ? 8 : 0
+      while bytes.count < 6 + extra { guard try await more() else { return nil } }
+      let length =
+        extra == 0 ? short : bytes[2..<2 + extra].reduce(0) { $0 << 8 | Int($1) }
+      guard bytes[1] & 128 != 0 else { return "a frame that is not masked" }
+      let mask = Array(bytes[2 + extra..<6 + extra])
+      while bytes.count < 6 + extra + length { guard try await more() else { return nil } }
+      let masked = bytes[(6 + extra)..<(6 + extra + length)]
+      let payload = masked.enumerated().map { $1 ^ mask[$0 % 4] }
+      bytes.removeFirst(6 + extra + length)
+      let text = String(decoding: payload, as: UTF8.self)
+      switch opcode {
+      case 8:
+        guard payload.count >= 2 else { return "close" }
+        let reason = String(decoding: payload.dropFirst(2), as: UTF8.self)
+        return "close \(Int(payload[0]) << 8 | Int(payload[1])) \(reason)"
+      case 9: return "ping"
+      case 10: return "pong \(text)"
+      default: return text
       }
     }
 

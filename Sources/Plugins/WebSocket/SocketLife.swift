@@ -1,0 +1,306 @@
+import GQLRunLive
+import GQLRunPipeline
+import NIOCore
+import NIOWebSocket
+
+/// The life of a WebSocket connection, on its event loop: from connecting to the last byte.
+///
+/// ``SocketSession`` decides; this class performs its actions.
+final class SocketLife: ChannelInboundHandler {
+  typealias InboundIn = WebSocketFrame
+
+  private let opening: SocketOpening
+  private let clock: ServiceClock
+  private let onEnd: @Sendable (SocketConnection) -> Void
+  private var session: SocketSession
+  /// `nil` after the end.
+  private var connection: SocketConnection?
+  private var channel: (any Channel)?
+  private var operations: [Int: SocketOperation] = [:]
+  private var lastID = 0
+  private var messages: SocketMessages
+  /// The time until which the connection must be open.
+  private var openingDue: Duration?
+  private var timerNumber: Int?
+  /// Whether the channel takes frames.
+  private var isUpgraded = false
+  private var isPaused = false
+  private var isClosed = false
+  /// The error that closes the connection.
+  private var error: (any Error)?
+  private var closed: [EventLoopPromise<Void>] = []
+
+  init(
+    _ opening: SocketOpening, clock: ServiceClock,
+    onEnd: @escaping @Sendable (SocketConnection) -> Void
+  ) {
+    self.opening = opening
+    self.clock = clock
+    self.onEnd = onEnd
+    messages = SocketMessages(limit: opening.limits.messageBytes)
+    session = SocketSession(
+      parameters: opening.request.webSocket?.connectionParameters,
+      durations: .init(idle: opening.limits.connection.keepAlive))
+  }
+}
+
+// MARK: Opening
+
+extension SocketLife {
+  func open(_ connection: SocketConnection, timer: Int) {
+    self.connection = connection
+    timerNumber = timer
+    openingDue = clock.now() + opening.limits.connect + .seconds(1)
+    setDue()
+    let bound = NIOLoopBound(self, eventLoop: connection.loop)
+    opening.open(on: connection.loop, handler: bound).whenComplete { bound.value.opened($0) }
+  }
+
+  /// A connection to the server or to a proxy exists.
+  func connected(_ channel: any Channel) {
+    self.channel = channel
+    let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    channel.closeFuture.whenComplete { _ in bound.value.channelClosed() }
+    if connection == nil { channel.close(promise: nil) }
+  }
+
+  private func opened(_ result: Result<SocketOpening.Answer, any Error>) {
+    openingDue = nil
+    switch result {
+    case .failure(let error):
+      end(.notOpened(opening.failures.notUpgraded(error)))
+    case .success(.refused(let head, let body)):
+      end(.notOpened(opening.failures.refusal(by: head, body: body)))
+    case .success(.open(let name)):
+      let offered = (opening.request.webSocket?.subprotocols ?? [])
+        .compactMap(SocketSession.Subprotocol.init)
+      if let refusal = SocketSession.refusal(of: name, offered: offered) {
+        session.closed()
+        return end(.closed(refusal))
+      }
+      let chosen = name.flatMap(SocketSession.Subprotocol.init) ?? offered.first ?? .transport
+      perform(session.opened(chosen, at: clock.now()))
+    }
+  }
+}
+
+// MARK: Operations
+
+extension SocketLife {
+  func begin(_ operation: SocketOperation) {
+    guard connection != nil, !session.isOver else {
+      return operation.finish(.failure(.notBegun))
+    }
+    lastID += 1
+    operations[lastID] = operation
+    operation.setID(lastID)
+    perform(session.begin(lastID, operation.payload, at: clock.now()))
+  }
+
+  func end(_ operation: SocketOperation) {
+    guard let id = operation.id, operations.removeValue(forKey: id) != nil else { return }
+    perform(session.end(id, at: clock.now()))
+    adjustReading()
+  }
+
+  func check() {
+    let now = clock.now()
+    if let openingDue, openingDue <= now {
+      end(.notOpened(opening.failures.handshakeTimedOut()))
+    }
+    perform(session.check(at: now))
+  }
+
+  func shutDown(_ promise: EventLoopPromise<Void>) {
+    guard !isClosed, channel != nil else {
+      end(.shutDown)
+      return promise.succeed(())
+    }
+    closed.append(promise)
+    perform(session.shutDown())
+    end(.shutDown)
+  }
+
+  private func setDue() {
+    connection?.setDue([openingDue, session.due].compactMap { $0 }.min())
+  }
+}
+
+// MARK: Actions
+
+extension SocketLife {
+  private func perform(_ actions: [SocketSession.Action], _ message: ByteBuffer? = nil) {
+    for action in actions {
+      switch action {
+      case .send(let text): write(.text, ByteBuffer(bytes: text))
+      case .ping: write(.ping, ByteBuffer())
+      case .acknowledged: opening.observer?(.socketOpened(opening.failures.origin))
+      case .began(let id): operations[id]?.noteBegun()
+      case .next(let id, let payload):
+        if let operation = operations[id] { deliver(message, payload, to: operation) }
+      case .failed(let id, let errors, let isList):
+        guard let operation = operations.removeValue(forKey: id) else { continue }
+        var result = ByteBuffer(string: isList ? #"{"errors":"# : #"{"errors":["#)
+        result.writeImmutableBuffer(Self.slice(message, errors))
+        result.writeString(isList ? "}" : "]}")
+        deliver(result, 0..<result.readableBytes, to: operation)
+        operation.finish(.success(()))
+      case .complete(let id): operations.removeValue(forKey: id)?.finish(.success(()))
+      case .close(let close): end(.closed(close))
+      case .rejected(let payload):
+        end(.rejected(payload.map { String(buffer: Self.slice(message, $0)) }))
+      }
+    }
+    if !actions.isEmpty { channel?.flush() }
+    setDue()
+  }
+
+  private func deliver(_ message: ByteBuffer?, _ range: Range<Int>, to operation: SocketOperation) {
+    let result = Self.slice(message, range)
+    if operation.receive(result) { adjustReading() }
+  }
+
+  private static func slice(_ message: ByteBuffer?, _ range: Range<Int>) -> ByteBuffer {
+    message.flatMap {
+      $0.getSlice(at: $0.readerIndex + range.lowerBound, length: range.count)
+    } ?? ByteBuffer()
+  }
+
+  /// Frames of a client are masked.
+  ///
+  /// https://www.rfc-editor.org/rfc/rfc6455#section-5.3
+  private func write(_ opcode: WebSocketOpcode, _ bytes: ByteBuffer) {
+    let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: bytes)
+    channel?.pipeline.syncOperations.write(NIOAny(frame), promise: nil)
+  }
+}
+
+// MARK: Frames
+
+extension SocketLife {
+  func handlerAdded(context: ChannelHandlerContext) { isUpgraded = true }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let frame = unwrapInboundIn(data)
+    if frame.opcode == .connectionClose { return receiveClose(frame.data) }
+    guard connection != nil else { return }
+    do throws(SocketClose) {
+      switch try messages.receive(frame) {
+      case nil: break
+      case .text(let text):
+        perform(
+          text.withUnsafeReadableBytes { session.received($0, at: clock.now()) }, text)
+      case .binary: perform(session.receivedBinary())
+      case .ping(let bytes):
+        write(.pong, bytes)
+        channel?.flush()
+      case .pong:
+        session.receivedPong()
+        setDue()
+      }
+    } catch {
+      end(.closed(error))
+    }
+  }
+
+  private func receiveClose(_ data: ByteBuffer) {
+    var data = data
+    let code = data.readInteger(as: UInt16.self).map(Int.init)
+    let close = SocketClose(code ?? 1005, String(buffer: data))
+    if connection != nil, let code { write(.connectionClose, ByteBuffer(integer: UInt16(code))) }
+    end(.closed(close))
+    channel?.pipeline.syncOperations.flush()
+    channel?.close(promise: nil)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let error = error as? NIOWebSocketError {
+      return end(.closed(messages.close(for: error)))
+    }
+    self.error = error
+    context.close(promise: nil)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    adjustReading()
+    context.fireChannelWritabilityChanged()
+  }
+
+  /// Stops reading while results wait for their readers, or answers for the server.
+  func adjustReading() {
+    guard let channel, let connection else { return }
+    let isFull = connection.mayPause && operations.values.contains { $0.isFull }
+    let pauses = isFull || !channel.isWritable
+    guard pauses != isPaused else { return }
+    isPaused = pauses
+    connection.setPaused(pauses)
+    session.setPaused(pauses, at: clock.now())
+    try? channel.syncOptions?.setOption(.autoRead, value: !pauses)
+    setDue()
+    // A reader may have begun to wait in between.
+    if pauses { connection.loop.execute { connection.drained() } }
+  }
+}
+
+// MARK: The end
+
+extension SocketLife {
+  /// What ends a connection.
+  enum End: Sendable {
+    case closed(SocketClose)
+    case lost((any Error)?)
+    /// The payload of `connection_error`.
+    case rejected(String?)
+    case notOpened(any Error)
+    case shutDown
+  }
+
+  private func end(_ end: End) {
+    guard let connection else { return }
+    self.connection = nil
+    session.closed()
+    // Before operations fail: those that begin again find another connection.
+    onEnd(connection)
+    if let timerNumber { connection.removeTimer(timerNumber) }
+    opening.observer?(.socketClosed(opening.failures.origin, opening.failures.reason(end)))
+    let running = operations
+    operations = [:]
+    for operation in running.values {
+      operation.finish(
+        .failure(
+          .failed(
+            opening.failures.error(
+              end, isBegun: operation.isBegun, isSubscription: operation.isSubscription))))
+    }
+    close(end)
+  }
+
+  /// Sends a close frame, and waits up to a second for the server's answer: closing with unread bytes would make
+  /// the system discard what was sent last.
+  private func close(_ end: End) {
+    guard let channel else { return }
+    var close: SocketClose?
+    switch end {
+    case .closed(let reason) where reason.isOwn: close = reason
+    case .shutDown, .rejected: close = SocketClose(SocketClose.OwnCode.normal, "")
+    default: break
+    }
+    guard let close, isUpgraded, channel.isActive else {
+      channel.close(promise: nil)
+      return
+    }
+    var data = ByteBuffer(integer: UInt16(close.code))
+    data.writeString(close.reason)
+    write(.connectionClose, data)
+    channel.flush()
+    try? channel.syncOptions?.setOption(.autoRead, value: true)
+    channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+  }
+
+  private func channelClosed() {
+    isClosed = true
+    end(.lost(error))
+    for promise in closed { promise.succeed(()) }
+    closed = []
+  }
+}

@@ -1,0 +1,315 @@
+import AsyncHTTPClient
+import Foundation
+import GQLRunLive
+import GQLRunPipeline
+import HTTPTypes
+import NIOCore
+import NIOExtras
+import NIOHTTP1
+import NIOPosix
+import NIOSOCKS
+import NIOSSL
+import NIOWebSocket
+
+/// How a WebSocket connection is opened: through proxies and TLS, up to the end of the handshake.
+///
+/// https://www.rfc-editor.org/rfc/rfc6455#section-4.1
+struct SocketOpening: Sendable {
+  /// The answer to the handshake.
+  enum Answer: Sendable {
+    /// The connection is open; with the subprotocol that the server chose.
+    case open(subprotocol: String?)
+    /// The server answered without opening it; with the beginning of the body.
+    case refused(HTTPResponseHead, body: ByteBuffer)
+  }
+
+  /// The end of the upgrade: the answer, or the one that a handler still reads.
+  private enum Upgrade: Sendable {
+    case answered(Answer)
+    case reading(EventLoopFuture<Answer>)
+  }
+
+  let request: HTTPRequestMessage
+  let limits: HTTPLimits
+  let failures: TransportFailures
+  let userAgent: String
+  let meter: ConnectionMeter?
+  let observer: (@Sendable (NetworkEvent) -> Void)?
+
+  private var isSecure: Bool { request.head.scheme == "wss" }
+
+  /// Connects and sends the handshake.
+  ///
+  /// - Parameters:
+  ///   - loop: The event loop of the connection.
+  ///   - handler: The last handler of the channel.
+  func open(
+    on loop: any EventLoop, handler: NIOLoopBound<SocketLife>
+  ) -> EventLoopFuture<Answer> {
+    guard let url = URL(string: "http://\(request.head.authority ?? "")"), let name = url.host(),
+      name.utf8.count <= 255
+    else {
+      return loop.makeFailedFuture(
+        failures.failure(
+          .invalidRequest, "\(failures.origin) is not a URL to connect to", .notSent))
+    }
+    let host = name.filter { $0 != "[" && $0 != "]" }
+    let port = url.port ?? (isSecure ? 443 : 80)
+    return connect(host, port, on: loop).flatMap { channel in
+      handler.value.connected(channel)
+      return self.tunnel(channel, host, port).flatMapThrowing {
+        try self.secure(channel, host)
+        _ = self.meter?.watch(channel)
+        return try self.handshake(channel, handler)
+      }.flatMap { $0 }.flatMap { upgrade in
+        switch upgrade {
+        case .answered(let answer): loop.makeSucceededFuture(answer)
+        case .reading(let answer): answer
+        }
+      }
+    }
+  }
+
+  private func connect(
+    _ host: String, _ port: Int, on loop: any EventLoop
+  ) -> EventLoopFuture<any Channel> {
+    let bootstrap = ClientBootstrap(group: loop)
+      .connectTimeout(.nanoseconds(limits.connect.nanoseconds))
+      .channelOption(.socketOption(.so_keepalive), value: 1)
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+    if let path = limits.connection.unixSocket {
+      return bootstrap.connect(unixDomainSocketPath: path)
+    }
+    if let proxy = failures.proxy { return bootstrap.connect(host: proxy.host, port: proxy.port) }
+    return bootstrap.connect(host: host, port: port)
+  }
+}
+
+// MARK: Proxies and TLS
+
+extension SocketOpening {
+  private func tunnel(
+    _ channel: any Channel, _ host: String, _ port: Int
+  ) -> EventLoopFuture<Void> {
+    guard let proxy = failures.proxy else { return channel.eventLoop.makeSucceededVoidFuture() }
+    let opened = channel.eventLoop.makePromise(of: Void.self)
+    do {
+      switch proxy.kind {
+      case .http: try addTunnel(channel, proxy, host, port, opened)
+      case .socks5:
+        let pipeline = channel.pipeline.syncOperations
+        let socks = SOCKSClientHandler(targetAddress: .domain(host, port: port))
+        try pipeline.addHandlers([socks, SOCKSOpened(opened)])
+      }
+    } catch {
+      opened.fail(error)
+    }
+    return opened.futureResult.flatMapErrorThrowing { throw Self.failure($0) }
+  }
+
+  private func addTunnel(
+    _ channel: any Channel, _ proxy: HTTPProxy, _ host: String, _ port: Int,
+    _ opened: EventLoopPromise<Void>
+  ) throws {
+    var fields: HTTPHeaders = ["Host": "\(host.contains(":") ? "[\(host)]" : host):\(port)"]
+    if let user = proxy.user {
+      let credentials = "\(user):\(proxy.password?.reveal() ?? "")"
+      fields.add(
+        name: "Proxy-Authorization",
+        value: "Basic \(Data(credentials.utf8).base64EncodedString())")
+    }
+    let pipeline = channel.pipeline.syncOperations
+    let encoder = HTTPRequestEncoder()
+    let decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes))
+    let answered = channel.eventLoop.makePromise(of: Void.self)
+    try pipeline.addHandlers([
+      encoder, decoder,
+      NIOHTTP1ProxyConnectHandler(
+        targetHost: host.contains(":") ? "[\(host)]" : host, targetPort: port, headers: fields,
+        deadline: .now() + .nanoseconds(limits.connect.nanoseconds), promise: answered),
+    ])
+    answered.futureResult.assumeIsolated().flatMap {
+      pipeline.removeHandler(decoder).assumeIsolated().flatMap { pipeline.removeHandler(encoder) }
+        .nonisolated()
+    }.nonisolated().cascade(to: opened)
+  }
+
+  /// The error in the terms of the HTTP client, which ``TransportFailures`` knows.
+  private static func failure(_ error: any Error) -> any Error {
+    guard let refusal = error as? NIOHTTP1ProxyConnectHandler.Error else { return error }
+    if refusal == .proxyAuthenticationRequired() {
+      return HTTPClientError.proxyAuthenticationRequired
+    }
+    return refusal == .httpProxyHandshakeTimeout()
+      ? HTTPClientError.httpProxyHandshakeTimeout : HTTPClientError.invalidProxyResponse
+  }
+
+  private func secure(_ channel: any Channel, _ host: String) throws {
+    guard isSecure else { return }
+    let settings = limits.connection.tls
+    let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    var configuration = try settings.configuration()
+    configuration.applicationProtocols = ["http/1.1"]
+    try channel.pipeline.syncOperations.addHandler(
+      NIOSSLClientHandler(
+        context: NIOSSLContext(configuration: configuration),
+        serverHostname: settings.serverName ?? (isAddress ? nil : host)))
+  }
+}
+
+// MARK: The handshake
+
+extension SocketOpening {
+  private func handshake(
+    _ channel: any Channel, _ handler: NIOLoopBound<SocketLife>
+  ) throws -> EventLoopFuture<Upgrade> {
+    let upgrader = NIOTypedWebSocketClientUpgrader(
+      maxFrameSize: min(limits.messageBytes.bytes, Int(UInt32.max)),
+      enableAutomaticErrorHandling: false
+    ) { channel, head in
+      channel.eventLoop.makeCompletedFuture {
+        observe(head)
+        try channel.pipeline.syncOperations.addHandler(handler.value)
+        return Upgrade.answered(
+          .open(subprotocol: head.headers["Sec-WebSocket-Protocol"].first))
+      }
+    }
+    let head = requestHead()
+    observer?(.connected(NetworkConnection(channel, http: "HTTP/1.1")))
+    observer?(
+      .sent(
+        HTTPTypes.HTTPRequest(
+          method: .get, scheme: nil, authority: nil, path: head.uri,
+          headerFields: HTTPFields(head.headers))))
+    var configuration = NIOUpgradableHTTPClientPipelineConfiguration(
+      upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration(
+        upgradeRequestHead: head, upgraders: [upgrader]
+      ) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let answer = channel.eventLoop.makePromise(of: Answer.self)
+          try channel.pipeline.syncOperations.addHandler(RefusalReader(answer, observe))
+          return Upgrade.reading(answer.futureResult)
+        }
+      })
+    // The server may send its first message together with the end of the handshake.
+    configuration.leftOverBytesStrategy = .forwardBytes
+    return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
+      configuration: configuration)
+  }
+
+  /// The fields that belong to the handshake itself, or to a body.
+  private static let ownFields: Set<String> = [
+    "connection", "upgrade", "sec-websocket-key", "sec-websocket-version",
+    "sec-websocket-extensions", "content-type", "content-length", "accept", "accept-encoding",
+  ]
+
+  private func requestHead() -> HTTPRequestHead {
+    var headers: HTTPHeaders = ["Host": request.head.authority ?? ""]
+    for field in request.head.headerFields where !Self.ownFields.contains(field.name.canonicalName)
+    {
+      headers.add(name: field.name.rawName, value: field.value)
+    }
+    if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: userAgent) }
+    headers.replaceOrAdd(
+      name: "Sec-WebSocket-Protocol",
+      value: (request.webSocket?.subprotocols ?? []).joined(separator: ", "))
+    return HTTPRequestHead(
+      version: .http1_1, method: .GET, uri: request.head.path ?? "/", headers: headers)
+  }
+
+  private func observe(_ head: HTTPResponseHead) {
+    observer?(.received(HTTPTypes.HTTPResponse(head), version: "HTTP/1.1"))
+  }
+}
+
+/// Waits for the end of the SOCKS handshake.
+private final class SOCKSOpened: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let opened: EventLoopPromise<Void>
+
+  init(_ opened: EventLoopPromise<Void>) { self.opened = opened }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    guard event is SOCKSProxyEstablishedEvent else {
+      return context.fireUserInboundEventTriggered(event)
+    }
+    opened.succeed(())
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    opened.fail(error)
+    context.fireErrorCaught(error)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    opened.fail(HTTPClientError.invalidProxyResponse)
+    context.fireChannelInactive()
+  }
+}
+
+/// Reads the head and the beginning of the body of an answer that opens no connection.
+private final class RefusalReader: ChannelInboundHandler {
+  typealias InboundIn = HTTPClientResponsePart
+
+  private let answer: EventLoopPromise<SocketOpening.Answer>
+  private let observe: (HTTPResponseHead) -> Void
+  private var head: HTTPResponseHead?
+  private var body = ByteBuffer()
+
+  init(
+    _ answer: EventLoopPromise<SocketOpening.Answer>,
+    _ observe: @escaping (HTTPResponseHead) -> Void
+  ) {
+    self.answer = answer
+    self.observe = observe
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      self.head = head
+      observe(head)
+    case .body(var part):
+      body.writeBuffer(&part)
+      if body.readableBytes >= 16 << 10 { finish(context) }
+    case .end: finish(context)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if head == nil { answer.fail(error) } else { finish(context) }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    finish(context)
+    context.fireChannelInactive()
+  }
+
+  private func finish(_ context: ChannelHandlerContext) {
+    if let head { answer.succeed(.refused(head, body: body)) }
+    answer.fail(HTTPClientError.remoteConnectionClosed)
+    context.close(promise: nil)
+  }
+}
+
+extension HTTPTypes.HTTPResponse {
+  /// The head with the fields that are valid.
+  init(_ head: HTTPResponseHead) {
+    let code = Int(head.status.code)
+    self.init(
+      status: .init(
+        code: (100...999).contains(code) ? code : 500, reasonPhrase: head.status.reasonPhrase),
+      headerFields: HTTPFields(head.headers))
+  }
+}
+
+extension HTTPFields {
+  /// The fields that are valid.
+  fileprivate init(_ headers: HTTPHeaders) {
+    self.init()
+    for (name, value) in headers {
+      if let name = HTTPField.Name(name) { append(HTTPField(name: name, value: value)) }
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import GQLRunLive
+import GQLRunPipeline
+import GQLRunSupport
+import NIOCore
+
+/// One operation on a WebSocket connection, as its reader sees it.
+///
+/// Its results are a JSON text sequence: the payload of each message without a copy, then a separator.
+final class SocketOperation: Sendable {
+  /// How an operation ends without `complete`.
+  enum Failure: Error {
+    /// The connection was over before the operation reached it.
+    case notBegun
+    case failed(any Error)
+  }
+
+  private struct State {
+    var id: Int?
+    var isBegun = false
+    var results: [ByteBuffer] = []
+    /// The index of the next result; those before it were read.
+    var read = 0
+    var needsSeparator = false
+    var end: Result<Void, Failure>?
+    var isAbandoned = false
+    var isFull = false
+    var reader: CheckedContinuation<Void, Never>?
+
+    var count: Int { results.count - read }
+  }
+
+  /// The number of unread results at which the connection stops reading, and at which it reads again.
+  static let mostResults = 64
+  private static let fewResults = 16
+
+  let payload: [UInt8]
+  let isSubscription: Bool
+  private let connection: SocketConnection
+  private let state = Locked(State())
+
+  init(_ payload: [UInt8], isSubscription: Bool, on connection: SocketConnection) {
+    self.payload = payload
+    self.isSubscription = isSubscription
+    self.connection = connection
+  }
+
+  /// Whether the operation was sent to the server.
+  var isBegun: Bool { state.withLock { $0.isBegun } }
+}
+
+// MARK: Reading
+
+extension SocketOperation {
+  /// Suspends until the operation was sent. Returns `false` if the connection was over before.
+  func begin() async throws -> Bool {
+    connection.begin(self)
+    while true {
+      let (isBegun, end) = try state.withLock { state in
+        if state.isAbandoned { throw CancellationError() }
+        return (state.isBegun, state.end)
+      }
+      switch end {
+      case .failure(.notBegun): return false
+      case .failure(.failed(let error)): throw error
+      case .success: return true
+      case nil: if isBegun { return true }
+      }
+      await wait { $0.isBegun }
+    }
+  }
+
+  /// The next chunk of the sequence, or `nil` at its end.
+  func next() async throws -> (any BodyChunk)? {
+    while true {
+      let (chunk, end, isDrained) = try state.withLock {
+        state -> ((any BodyChunk)?, Result<Void, Failure>?, Bool) in
+        if state.isAbandoned { throw CancellationError() }
+        if state.needsSeparator {
+          state.needsSeparator = false
+          return ([SequenceSplitter.separator], nil, false)
+        }
+        guard state.count > 0 else { return (nil, state.end, false) }
+        let result = state.results[state.read]
+        state.results[state.read] = ByteBuffer()
+        state.read += 1
+        if state.read > 32, state.read * 2 > state.results.count {
+          state.results.removeFirst(state.read)
+          state.read = 0
+        }
+        state.needsSeparator = true
+        let isDrained = state.isFull && state.count <= Self.fewResults
+        if isDrained { state.isFull = false }
+        return (result, nil, isDrained)
+      }
+      if isDrained { connection.drained() }
+      if let chunk {
+        if let result = chunk as? ByteBuffer { connection.noteRead(result.readableBytes) }
+        return chunk
+      }
+      switch end {
+      case .success: return nil
+      case .failure(.failed(let error)): throw error
+      case .failure(.notBegun): throw CancellationError()
+      case nil: await wait { $0.count > 0 }
+      }
+    }
+  }
+
+  private func wait(until isAvailable: @Sendable (State) -> Bool) async {
+    connection.noteWaiting(1)
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isReady = state.withLock { state in
+          guard !state.isAbandoned, state.end == nil, !isAvailable(state) else { return true }
+          state.reader = continuation
+          return false
+        }
+        if isReady { continuation.resume() }
+      }
+    } onCancel: {
+      abandon()
+    }
+    connection.noteWaiting(-1)
+  }
+
+  /// Ends the operation at the server, unless it has ended.
+  func abandon() {
+    let (isFirst, isRunning, bytes, reader) = state.withLock { state in
+      let bytes = state.results[state.read...].reduce(0) { $0 + $1.readableBytes }
+      defer {
+        state.isAbandoned = true
+        state.results = []
+        state.read = 0
+      }
+      return (!state.isAbandoned, state.end == nil, bytes, state.reader.take())
+    }
+    guard isFirst else { return }
+    connection.noteRead(bytes)
+    if isRunning { connection.end(self) } else { connection.drained() }
+    reader?.resume()
+  }
+}
+
+// MARK: Receiving
+
+extension SocketOperation {
+  /// The number on the connection.
+  var id: Int? { state.withLock { $0.id } }
+
+  func setID(_ id: Int) { state.withLock { $0.id = id } }
+
+  /// The operation was sent.
+  func noteBegun() { update { $0.isBegun = true } }
+
+  /// A result has arrived. Returns whether the connection should stop reading.
+  func receive(_ result: ByteBuffer) -> Bool {
+    update { state in
+      guard !state.isAbandoned, state.end == nil else { return false }
+      state.results.append(result)
+      connection.noteUnread(result.readableBytes)
+      if state.count >= Self.mostResults { state.isFull = true }
+      return state.isFull
+    }
+  }
+
+  /// Whether unread results stop the connection.
+  var isFull: Bool { state.withLock { $0.isFull && !$0.isAbandoned } }
+
+  /// The operation has ended.
+  func finish(_ end: Result<Void, Failure>) { update { if $0.end == nil { $0.end = end } } }
+
+  /// Ends the operation, here and at the server, because its time is over.
+  func expire(_ error: any Error) {
+    finish(.failure(.failed(error)))
+    connection.end(self)
+  }
+
+  private func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+    let (result, reader) = state.withLock { state in
+      let result = change(&state)
+      return (result, state.reader.take())
+    }
+    reader?.resume()
+    return result
+  }
+}
+
+/// Releasing the body of a response before its end ends the operation.
+final class SocketBody: Sendable {
+  private let operation: SocketOperation
+  private let onEnd: @Sendable () -> Void
+
+  init(_ operation: SocketOperation, onEnd: @escaping @Sendable () -> Void) {
+    self.operation = operation
+    self.onEnd = onEnd
+  }
+
+  deinit {
+    operation.abandon()
+    onEnd()
+  }
+
+  func next() async throws -> (any BodyChunk)? { try await operation.next() }
+}

@@ -1,0 +1,328 @@
+import Foundation
+import GQLRunPipeline
+import GQLRunPlugins
+import HTTPTypes
+import Testing
+
+/// How WebSocket connections are opened and shared: transports, credentials, proxies, TLS, slow readers.
+@Suite(.timeLimit(.minutes(1))) struct SocketConnectionTests {
+  private static let complete = SocketTests.complete()
+  private static let whole: [RawServer.Step] =
+    RawServer.Step.greeting + [
+      .message(SocketTests.next("Ada")), .message(complete), .closing,
+    ]
+
+  private func run(
+    _ chain: String = Bench.plain, _ url: String,
+    _ change: @escaping @Sendable (inout Pipeline) -> Void = { _ in }, times: Int = 1
+  ) async throws -> Outcome {
+    var setup = Bench.Setup()
+    setup.change = change
+    return try await Bench.with(chain, url: url, setup: setup) { bench in
+      var outcome = Outcome()
+      for _ in 0..<times {
+        outcome = await bench.run(SocketTests.document)
+        expectNoSecrets(outcome, bench)
+      }
+      return outcome
+    }
+  }
+
+  // MARK: The transport
+
+  private static func subscriptions(
+    _ transport: Endpoint.Subscriptions.Transport, url: String? = nil,
+    parameters: ConnectionParameters? = nil
+  ) -> @Sendable (inout Pipeline) -> Void {
+    { pipeline in
+      pipeline.endpoint?.subscriptions = try? .init(
+        url: url, transport: transport, connectionParameters: parameters)
+    }
+  }
+
+  private static let events: [RawServer.Step] = [
+    .request,
+    .send(
+      HTTPText.response(
+        type: "text/event-stream",
+        body: "event: next\ndata: \(SocketTests.payload("Bo"))\n\nevent: complete\n\n")),
+  ]
+
+  @Test(arguments: [
+    (Endpoint.Subscriptions.Transport.auto, "graphql-transport-ws, graphql-ws"),
+    (.graphQLTransportWS, "graphql-transport-ws"),
+  ]) func `subscriptions of an HTTP endpoint are sent over WebSocket`(
+    _ transport: Endpoint.Subscriptions.Transport, _ offered: String
+  ) async throws {
+    try await RawServer.withServer(Self.whole) { server in
+      let outcome = try await run(
+        server.url,
+        transport: transport)
+      #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
+      let request = await server.log.requests.first
+      #expect(request?.contains("Sec-WebSocket-Protocol: \(offered)\r\n") == true)
+    }
+  }
+
+  private func run(
+    _ url: String, transport: Endpoint.Subscriptions.Transport, times: Int = 1
+  ) async throws -> Outcome {
+    try await run(Bench.plain, url, Self.subscriptions(transport), times: times)
+  }
+
+  @Test func `auto asks once, and remembers that the server opens no WebSocket`() async throws {
+    let refusal: [RawServer.Step] = [
+      .request, .send(HTTPText.response("404 Not Found", body: "nothing")),
+    ]
+    try await RawServer.withServer(refusal, Self.events) { server in
+      let outcome = try await run(server.url, transport: .auto, times: 2)
+      #expect(outcome.texts == [SocketTests.payload("Bo")], "\(outcome.message)")
+      #expect(
+        await server.log.requests.map { $0.prefix { $0 != " " } } == ["GET", "POST", "POST"])
+    }
+  }
+
+  @Test(arguments: ["401 Unauthorized", "503 Service Unavailable"])
+  func `auto does not take a refusal of credentials or load for an answer`(_ status: String)
+    async throws
+  {
+    let refusal: [RawServer.Step] = [.request, .send(HTTPText.response(status, body: "no"))]
+    try await RawServer.withServer(refusal) { server in
+      let outcome = try await run(server.url, transport: .auto)
+      #expect(outcome.code == .webSocketRefused, "\(outcome.message)")
+      #expect(outcome.failure?.http?.status == Int(status.prefix(3)))
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  @Test(arguments: [
+    (Endpoint.Subscriptions.Transport.sse, "text/event-stream, "),
+    (.multipart, "multipart/mixed;subscriptionSpec=1.0, "),
+  ]) func `one transport over HTTP accepts no other`(
+    _ transport: Endpoint.Subscriptions.Transport, _ accepted: String
+  ) async throws {
+    try await RawServer.withServer(Self.events) { server in
+      _ = try await run(server.url, transport: transport)
+      let request = await server.log.requests.first
+      #expect(request?.hasPrefix("POST /graphql ") == true)
+      #expect(request?.contains("Accept: \(accepted)application/graphql-response") == true)
+    }
+  }
+
+  @Test func `subscriptions may have a URL of their own`() async throws {
+    try await RawServer.withServer(Self.whole) { server in
+      let outcome = try await run(
+        Bench.plain, "https://server.invalid/graphql",
+        Self.subscriptions(.auto, url: "http://127.0.0.1:\(server.port)/live"))
+      #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
+      #expect(await server.log.requests.first?.hasPrefix("GET /live ") == true)
+    }
+  }
+
+  // MARK: Credentials
+
+  @Test(arguments: [4401, 4403]) func `a rejected connection renews the token once`(
+    _ code: Int
+  ) async throws {
+    let token =
+      #"- token-refresh: { command: "touch ${env:DIR}/n; wc -l < ${env:DIR}/n | sed s/^/t/; "#
+      + #"echo >> ${env:DIR}/n" }"# + "\n"
+    let first: [RawServer.Step] = [
+      .handshake("graphql-transport-ws"), .frame, .close(code, "Forbidden"), .closing,
+    ]
+    let yaml = """
+      version: 1
+      endpoint:
+        url: "${env:URL}"
+        subscriptions: { connection_params: { token: "${context:api_token}", deep: [1, { a: x }] } }
+      chain:
+        - max-retry
+      \(token.split(separator: "\n").map { "  \($0)" }.joined())
+        - fetch
+        - parse
+      """
+    try await RawServer.withServer(first, Self.whole) { server in
+      let url = "ws://127.0.0.1:\(server.port)/"
+      var setup = Bench.Setup()
+      let folder = NSTemporaryDirectory() + "socket-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let pipeline = try Bench.load(yaml, variables: ["URL": url, "DIR": folder])
+      setup.change = { $0 = pipeline }
+      try await Bench.with(url: url, setup: setup) { bench in
+        let outcome = await bench.run(SocketTests.document)
+        #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
+        let frames = await server.log.frames.filter { $0.contains("connection_init") }
+        #expect(
+          frames
+            == ["t0", "t1"].map {
+              #"{"type":"connection_init","payload":{"token":"\#($0)","deep":[1,{"a":"x"}]}}"#
+            })
+        let requests = await server.log.requests
+        #expect(requests.last?.contains("Authorization: Bearer t1\r\n") == true)
+      }
+    }
+  }
+
+  @Test func `connection parameters without a value are an error before anything is sent`()
+    async throws
+  {
+    let yaml = """
+      version: 1
+      endpoint:
+        url: "ws://127.0.0.1:1/"
+        subscriptions: { connection_params: { token: "${context:missing}" } }
+      chain: [fetch, parse]
+      """
+    var setup = Bench.Setup()
+    let pipeline = try Bench.load(yaml)
+    setup.change = { $0 = pipeline }
+    try await Bench.with(url: "ws://127.0.0.1:1/", setup: setup) { bench in
+      let outcome = await bench.run(SocketTests.document)
+      #expect(outcome.code == .invalidRequest)
+      #expect(outcome.message.contains("no value `missing`"), "\(outcome.message)")
+    }
+  }
+
+  // MARK: Sharing
+
+  @Test func `operations that differ in their header fields have connections of their own`()
+    async throws
+  {
+    let script = RawServer.Step.greeting + [.message(Self.complete), .closing]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(
+        "- correlation-id\n" + Bench.plain, url: "ws://127.0.0.1:\(server.port)/"
+      ) { bench in
+        _ = await bench.run(SocketTests.document)
+        #expect(await server.log.connections == 1)
+        var request = try Bench.request(SocketTests.document)
+        request.additionalHeaders[.cookie] = "other"
+        _ = await bench.outcome(of: request)
+        #expect(await server.log.connections == 2)
+      }
+    }
+  }
+
+  @Test func `a correlation id of each operation does not open a connection`() async throws {
+    let script =
+      RawServer.Step.greeting + [
+        .message(Self.complete), .frame, .message(SocketTests.complete(2)), .closing,
+      ]
+    try await RawServer.withServer(script) { server in
+      let outcome = try await run(
+        "- correlation-id\n" + Bench.plain, "ws://127.0.0.1:\(server.port)/", times: 2)
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  // MARK: Back-pressure
+
+  @Test func `a slow reader stops the connection, and gets every event`() async throws {
+    let count = 20_000
+    let flood = (0..<count).flatMap { SocketFrame.text(SocketTests.next("\($0)")) }
+    let script = RawServer.Step.greeting + [.send(flood), .message(Self.complete), .closing]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(
+        "- fetch\n- parse", url: "ws://127.0.0.1:\(server.port)/"
+      ) { bench in
+        var number = 0
+        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
+          if number % 1_000 == 0 {
+            var bytes: [UInt8] = []
+            try response.forEachChunk { bytes += $0 }
+            #expect(String(decoding: bytes, as: UTF8.self) == SocketTests.payload("\(number)"))
+          }
+          number += 1
+        }
+        #expect(number == count)
+      }
+    }
+  }
+
+  // MARK: Proxies and TLS
+
+  private func through(_ proxy: String) -> String {
+    Bench.plain.replacing("- fetch", with: "- fetch: { proxy: \"\(proxy)\" }")
+  }
+
+  @Test func `connections go through the tunnel of a proxy`() async throws {
+    let script: [RawServer.Step] =
+      [.request, .send("HTTP/1.1 200 Connection established\r\n\r\n")] + Self.whole
+    try await RawServer.withServer(script) { proxy in
+      var setup = Bench.Setup()
+      setup.variables = ["http_proxy": "http://user:p%40ss@127.0.0.1:\(proxy.port)"]
+      let outcome = try await Bench.with(url: "ws://server.invalid:81/graphql", setup: setup) {
+        await $0.run(SocketTests.document)
+      }
+      #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
+      let requests = await proxy.log.requests
+      #expect(requests.first?.hasPrefix("CONNECT server.invalid:81 HTTP/1.1\r\n") == true)
+      #expect(requests.first?.contains("Proxy-Authorization: Basic dXNlcjpwQHNz") == true)
+      #expect(requests.first?.contains(Bench.canary) == false)
+    }
+  }
+
+  @Test func `connections go through a SOCKS proxy`() async throws {
+    let script: [RawServer.Step] =
+      [
+        .bytes(3), .send([5, 0]), .bytes(4 + 1 + 14 + 2),
+        .send([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]),
+      ] + Self.whole
+    try await RawServer.withServer(script) { proxy in
+      let outcome = try await run(
+        through("socks5h://127.0.0.1:\(proxy.port)"), "ws://server.invalid/graphql")
+      #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
+    }
+  }
+
+  @Test(arguments: [
+    (
+      "http",
+      [
+        RawServer.Step.request,
+        .send("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"),
+        .untilClosed,
+      ], "requires credentials"
+    ),
+    (
+      "http",
+      [
+        .request, .send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
+        .untilClosed,
+      ], "opened no tunnel"
+    ),
+    ("socks5h", [.bytes(3), .send([5, 255]), .untilClosed], "requires credentials"),
+  ]) func `a proxy that refuses is an error`(
+    _ kind: String, _ script: [RawServer.Step], _ part: String
+  ) async throws {
+    try await RawServer.withServer(script) { proxy in
+      let outcome = try await run(
+        through("\(kind)://127.0.0.1:\(proxy.port)"), "wss://server.invalid/graphql")
+      #expect(outcome.code == .proxyFailed, "\(outcome.message)")
+      #expect(outcome.message.contains(part), "\(outcome.message)")
+      #expect(outcome.failure?.delivery == .notSent)
+    }
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "there is no openssl"))
+  func `TLS has the settings of fetch`() async throws {
+    let certificates = try #require(TestCertificates.shared)
+    let chain = Bench.plain.replacing(
+      "- fetch", with: "- fetch: { tls: { ca_file: \(certificates.path("ca.pem")) } }")
+    try await RawServer.withServer(Self.whole, tls: certificates.server(.good)) { server in
+      let outcome = try await run(chain, "wss://localhost:\(server.port)/graphql")
+      #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
+    }
+    for (name, part) in [
+      (TestCertificates.Name.other, "for another name"), (.expired, "expired on 2021-01-01"),
+    ] {
+      try await RawServer.withServer(Self.whole, tls: certificates.server(name)) { server in
+        let outcome = try await run(chain, "wss://localhost:\(server.port)/graphql")
+        #expect(outcome.code == .tlsFailed, "\(outcome.message)")
+        #expect(outcome.message.contains(part), "\(outcome.message)")
+      }
+    }
+  }
+}

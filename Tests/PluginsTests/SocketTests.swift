@@ -1,0 +1,458 @@
+import GQLRunPipeline
+import GQLRunPlugins
+import HTTPTypes
+import Testing
+
+/// Operations over WebSocket through a whole chain, against a server with a script.
+///
+/// The names are those of the reference client's tests.
+///
+/// https://github.com/enisdenjo/graphql-ws/blob/master/tests/client.test.ts
+@Suite(.timeLimit(.minutes(1))) struct SocketTests {
+  static let document = #"subscription Renamed { renamed { __typename id name } }"#
+  static let ack = #"{"type":"connection_ack"}"#
+  static let retrying = "- max-retry: { max_retries: 2, backoff: { base: 0s } }\n" + Bench.plain
+
+  static func payload(_ name: String) -> String {
+    #"{"data":{"renamed":{"__typename":"User","id":"1","name":"\#(name)"}}}"#
+  }
+
+  static func next(_ name: String, id: Int = 1) -> String {
+    #"{"id":"\#(id)","type":"next","payload":\#(payload(name))}"#
+  }
+
+  static func complete(_ id: Int = 1) -> String { #"{"id":"\#(id)","type":"complete"}"# }
+
+  /// Subscribes once, and passes on what came.
+  private func subscribe(
+    _ chain: String = Bench.plain, to scripts: [RawServer.Step]...,
+    change: @escaping @Sendable (inout Pipeline) -> Void = { _ in },
+    check: @escaping @Sendable (Outcome, Bench, RawServer) async throws -> Void
+  ) async throws {
+    try await RawServer.withServer(scripts, tls: nil) { server in
+      var setup = Bench.Setup()
+      setup.change = change
+      let url = "ws://127.0.0.1:\(server.port)/graphql?a=b"
+      try await Bench.with(chain, url: url, setup: setup) { bench in
+        try await check(await bench.run(Self.document), bench, server)
+      }
+    }
+  }
+
+  // MARK: Results
+
+  @Test func `each event is a result, and its records are in the store`() async throws {
+    let script: [RawServer.Step] =
+      RawServer.Step.greeting + [
+        .message(Self.next("Ada")), .message(#"{"type":"next","id":"9","payload":{}}"#),
+        .message(#"{"payload":\#(Self.payload("Bo")),"type":"next","id":"1"}"#),
+        .message(Self.complete()), .message(Self.next("too late")), .closing,
+      ]
+    try await subscribe(to: script) { outcome, bench, server in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(outcome.texts == [Self.payload("Ada"), Self.payload("Bo")])
+      #expect(await bench.dump().contains(#""name":"Bo""#))
+      let request = try #require(await server.log.requests.first)
+      #expect(request.hasPrefix("GET /graphql?a=b HTTP/1.1\r\n"))
+      #expect(request.contains("Sec-WebSocket-Protocol: graphql-transport-ws, graphql-ws\r\n"))
+      #expect(request.contains("Authorization: Bearer \(Bench.canary)\r\n"))
+      let frames = await server.log.frames
+      #expect(frames.first == #"{"type":"connection_init"}"#)
+      #expect(
+        frames.last?.hasPrefix(
+          #"{"id":"1","type":"subscribe","payload":{"query":"subscription Renamed "#) == true)
+      #expect(frames.last?.hasSuffix(#""operationName":"Renamed"}}"#) == true)
+      #expect(frames.count == 2)
+      expectNoSecrets(outcome, bench)
+    }
+  }
+
+  @Test func `a message may have any number of frames, with others in between`() async throws {
+    let text = Array(Self.next("Ada").utf8)
+    let script: [RawServer.Step] =
+      RawServer.Step.greeting + [
+        .send(SocketFrame.bytes(Array(text[..<10]), isFinal: false)),
+        .send(SocketFrame.bytes(Array("?".utf8), opcode: 9)),
+        .send(SocketFrame.bytes(Array(text[10..<40]), opcode: 0, isFinal: false)),
+        .send(SocketFrame.bytes(Array(text[40...]), opcode: 0)), .frame,
+        .message(Self.complete()), .closing,
+      ]
+    try await subscribe(to: script) { outcome, _, server in
+      #expect(outcome.texts == [Self.payload("Ada")], "\(outcome.message)")
+      #expect(await server.log.frames.last == "pong ?")
+    }
+  }
+
+  @Test func `reports an error as the last result, without a complete`() async throws {
+    let script: [RawServer.Step] =
+      RawServer.Step.greeting + [
+        .message(Self.next("Ada")),
+        .message(#"{"id":"1","type":"error","payload":[{"message":"no such field"}]}"#), .closing,
+      ]
+    try await subscribe(to: script) { outcome, _, server in
+      #expect(outcome.error == nil)
+      #expect(outcome.results.map { $0.errors.map(\.message) } == [[], ["no such field"]])
+      #expect(await server.log.frames.count == 2)
+    }
+  }
+
+  @Test func `queries and mutations share the connection`() async throws {
+    let script: [RawServer.Step] =
+      RawServer.Step.greeting + [
+        .message(#"{"id":"1","type":"next","payload":\#(HTTPText.user)}"#),
+        .message(Self.complete()), .frame,
+        .message(
+          #"{"id":"2","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
+        .message(Self.complete(2)), .closing,
+      ]
+    try await RawServer.withServer([script], tls: nil) { server in
+      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+        #expect(await bench.run(policy: .networkOnly).texts == [Bench.answered])
+        let renamed = await bench.run(Bench.rename)
+        #expect(renamed.texts == [#"{"data":{"rename":{"name":"Ada"}}}"#], "\(renamed.message)")
+        #expect(await server.log.connections == 1)
+      }
+    }
+  }
+
+  @Test func `speaks the legacy protocol if the server chooses it`() async throws {
+    let script: [RawServer.Step] = [
+      .handshake("graphql-ws"), .frame, .message(#"{"type":"ka"}"#), .message(Self.ack), .frame,
+      .message(#"{"type":"data","id":"1","payload":\#(Self.payload("Ada"))}"#),
+      .message(#"{"type":"error","id":"1","payload":{"message":"m"}}"#), .closing,
+    ]
+    try await subscribe(to: script) { outcome, _, server in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(outcome.texts.first == Self.payload("Ada"))
+      #expect(outcome.results.last?.errors.map(\.message) == ["m"])
+      #expect(await server.log.frames.last?.contains(#""type":"start""#) == true)
+    }
+  }
+
+  // MARK: Bad input
+
+  static let refusals: [(String, [RawServer.Step], ChainError.Code, String)] = [
+    (
+      "a status instead of 101",
+      [.request, .send(HTTPText.response("400 Bad Request", body: "\nno socket here\nmore"))],
+      .webSocketRefused,
+      "answered the WebSocket handshake with 400 Bad Request, where 101 Switching Protocols was "
+        + "expected: no socket here"
+    ),
+    (
+      "an answer that is no handshake", [.request, .send(HTTPText.response())],
+      .webSocketRefused, "with 200 OK"
+    ),
+    (
+      "a wrong key",
+      [
+        .request,
+        .send(
+          "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: wrong\r\n\r\n"), .untilClosed,
+      ], .webSocketRefused, "Sec-WebSocket-Accept"
+    ),
+    (
+      "another protocol",
+      [
+        .request,
+        .send(
+          "HTTP/1.1 101 Switching Protocols\r\nUpgrade: smtp\r\nConnection: Upgrade\r\n\r\n"),
+        .untilClosed,
+      ], .webSocketRefused, "without the field Upgrade: websocket"
+    ),
+    (
+      "another subprotocol", [.handshake("mqtt"), .closing], .malformedResponse,
+      "a WebSocket subprotocol that was not offered"
+    ),
+    (
+      "a close without a subprotocol",
+      [.handshake(nil), .frame, .close(4406, "Subprotocol not acceptable"), .closing],
+      .webSocketClosed, "4406 Subprotocol not acceptable"
+    ),
+    (
+      "a message that is not JSON", RawServer.Step.greeting + [.message("nonsense"), .closing],
+      .malformedResponse, "a message is not a JSON object"
+    ),
+    (
+      "a first message that is no acknowledgement",
+      [.handshake("graphql-transport-ws"), .frame, .message(next("Ada")), .closing],
+      .malformedResponse, "the first message cannot be of the type `next`"
+    ),
+    (
+      "a frame of 200 MB",
+      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], length: 200_000_000)), .closing],
+      .limitExceeded, "a message is larger than 16MiB; raise the option max_message"
+    ),
+    (
+      "text that is not UTF-8",
+      RawServer.Step.greeting + [.send(SocketFrame.bytes([0x22, 0xC3, 0x28, 0x22])), .closing],
+      .malformedResponse, "not UTF-8"
+    ),
+    (
+      "a fragmented control frame",
+      RawServer.Step.greeting + [
+        .send(SocketFrame.bytes([], opcode: 9, isFinal: false)), .closing,
+      ],
+      .malformedResponse, "a control frame is fragmented"
+    ),
+    (
+      "a masked frame",
+      RawServer.Step.greeting
+        + [.send(SocketFrame.bytes(Array("{}".utf8), isMasked: true)), .closing],
+      .malformedResponse, "a frame of the server is masked"
+    ),
+    (
+      "a continuation without a beginning",
+      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 0)), .closing],
+      .malformedResponse, "a continuation has no beginning"
+    ),
+    (
+      "a message within another one",
+      RawServer.Step.greeting
+        + [.send(SocketFrame.bytes([1], isFinal: false) + SocketFrame.bytes([1])), .closing],
+      .malformedResponse, "a message begins within another one"
+    ),
+    (
+      "an unknown opcode",
+      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 5)), .closing],
+      .malformedResponse, "a frame has an unknown opcode"
+    ),
+    (
+      "a binary message",
+      RawServer.Step.greeting + [.send(SocketFrame.bytes([1], opcode: 2)), .closing],
+      .malformedResponse, "a message is not text"
+    ),
+    (
+      "a connection that ends", RawServer.Step.greeting + [.reset],
+      .connectionClosed, "the WebSocket connection to ws://127.0.0.1"
+    ),
+    (
+      "a close in mid message",
+      RawServer.Step.greeting + [.send(Array(SocketFrame.text(next("Ada")).dropLast(9))), .reset],
+      .connectionClosed, "was lost"
+    ),
+    (
+      "a close with a code that ends it",
+      RawServer.Step.greeting + [.close(4400, "bad"), .closing],
+      .webSocketClosed, "closed the WebSocket connection with 4400 bad"
+    ),
+    (
+      "a rejection",
+      [.handshake("graphql-transport-ws"), .frame, .close(4403, "Forbidden"), .closing],
+      .connectionRejected, "4403 Forbidden"
+    ),
+    (
+      "a legacy rejection",
+      [
+        .handshake("graphql-ws"), .frame,
+        .message(#"{"type":"connection_error","payload":{"message":"not you"}}"#), .closing,
+      ],
+      .connectionRejected, "rejected the connection: not you"
+    ),
+  ]
+
+  @Test(arguments: refusals) func `bad input is an error that says what was found`(
+    _ name: String, _ script: [RawServer.Step], _ code: ChainError.Code, _ message: String
+  ) async throws {
+    try await subscribe(to: script) { outcome, bench, server in
+      #expect(outcome.code == code, "\(name): \(outcome.message)")
+      #expect(outcome.message.contains(message), "\(name): \(outcome.message)")
+      #expect(outcome.failure?.layer == .transport)
+      #expect(outcome.results.isEmpty)
+      #expect(await server.log.connections == 1)
+      expectNoSecrets(outcome, bench)
+    }
+  }
+
+  @Test func `a payload that is not JSON fails its operation and no other`() async throws {
+    let script: [RawServer.Step] =
+      RawServer.Step.greeting + [
+        .message(#"{"id":"1","type":"next","payload":{"data":nonsense}}"#), .frame, .closing,
+      ]
+    try await subscribe(to: script) { outcome, _, server in
+      #expect(outcome.code == .malformedResponse, "\(outcome.message)")
+      #expect(
+        await server.log.frame(containing: "complete") == #"{"id":"1","type":"complete"}"#)
+    }
+  }
+
+  // MARK: Time
+
+  /// Runs a subscription, and lets the time fly once the server has received a frame.
+  private func late(
+    _ script: [RawServer.Step], after frame: String?, _ message: String
+  ) async throws {
+    try await RawServer.withServer([script], tls: nil) { server in
+      let clock = ManualClock()
+      var setup = Bench.Setup()
+      setup.networkClock = ServiceClock(clock)
+      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/", setup: setup) { bench in
+        async let running = bench.run(Self.document)
+        if let frame { _ = await server.log.frame(containing: frame) }
+        let time = Self.flying(clock)
+        let outcome = await running
+        time.cancel()
+        #expect(outcome.code == .timedOut, "\(outcome.message)")
+        #expect(outcome.message.contains(message), "\(outcome.message)")
+        #expect(outcome.failure?.isTransient == true)
+      }
+    }
+  }
+
+  private static func flying(_ clock: ManualClock) -> Task<Void, Never> {
+    Task {
+      while !Task.isCancelled {
+        clock.advance(by: .milliseconds(500))
+        await Task.yield()
+      }
+    }
+  }
+
+  @Test func `a handshake that is not answered ends`() async throws {
+    try await late([.request, .untilClosed], after: nil, "did not answer the WebSocket handshake")
+  }
+
+  @Test func `a connection that is not acknowledged ends with 4504`() async throws {
+    let script: [RawServer.Step] = [.handshake("graphql-transport-ws"), .frame, .closing]
+    try await late(script, after: "connection_init", "did not acknowledge the WebSocket connection")
+  }
+
+  @Test func `pings are sent, and a connection without a pong ends with 4499`() async throws {
+    let script = RawServer.Step.greeting + [.frame, .closing]
+    try await late(script, after: "subscribe", "did not answer a ping")
+  }
+
+  @Test func `disconnects after the last operation, and connects for the next one`() async throws {
+    let script = RawServer.Step.greeting + [.message(Self.complete()), .closing]
+    try await RawServer.withServer([script], tls: nil) { server in
+      let clock = ManualClock()
+      var setup = Bench.Setup()
+      setup.networkClock = ServiceClock(clock)
+      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/", setup: setup) { bench in
+        #expect(await bench.run(Self.document).error == nil)
+        let time = Self.flying(clock)
+        #expect(await server.log.frame(containing: "close") == "close 1000 ")
+        time.cancel()
+        #expect(await bench.run(Self.document).error == nil)
+        #expect(await server.log.connections == 2)
+      }
+    }
+  }
+
+  // MARK: Lost connections
+
+  @Test func `a lost connection is opened again, and the gap is announced`() async throws {
+    let first = RawServer.Step.greeting + [.message(Self.next("Ada")), .reset]
+    let second =
+      RawServer.Step.greeting + [.message(Self.next("Bo")), .message(Self.complete()), .closing]
+    try await subscribe(Self.retrying, to: first, second) { outcome, _, server in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
+      #expect(outcome.texts.last == Self.payload("Bo"))
+      #expect(await server.log.connections == 2)
+    }
+  }
+
+  @Test(arguments: [1000, 1001, 1005, 1006, 1012, 1013, 1014, 4403, 4408, 4499, 4504])
+  func `reconnects silently after a close that passes`(_ code: Int) async throws {
+    let first = RawServer.Step.greeting + [.message(Self.next("Ada")), .close(code), .closing]
+    let second = RawServer.Step.greeting + [.message(Self.complete()), .closing]
+    try await subscribe(Self.retrying, to: first, second) { outcome, _, server in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(await server.log.connections == 2)
+    }
+  }
+
+  @Test(arguments: [1002, 1011, 4004, 4005, 4400, 4401, 4406, 4409, 4429, 4500])
+  func `reports a fatal close at once`(_ code: Int) async throws {
+    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .close(code), .closing]
+    try await subscribe(Self.retrying, to: script) { outcome, _, server in
+      #expect(outcome.failure?.closeCode == code, "\(outcome.message)")
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  @Test func `a query that was sent is not sent again`() async throws {
+    let script = RawServer.Step.greeting + [.reset]
+    try await RawServer.withServer([script], tls: nil) { server in
+      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
+        let outcome = await bench.run()
+        #expect(outcome.code == .webSocketClosed, "\(outcome.message)")
+        #expect(outcome.message.contains("not sent again"), "\(outcome.message)")
+        #expect(outcome.failure?.delivery == .unknown)
+        #expect(await server.log.connections == 1)
+      }
+    }
+  }
+
+  @Test func `a mutation that was not sent is sent again`() async throws {
+    let first: [RawServer.Step] = [.handshake("graphql-transport-ws"), .frame, .reset]
+    let second =
+      RawServer.Step.greeting + [
+        .message(#"{"id":"1","type":"next","payload":{"data":{"rename":{"name":"Ada"}}}}"#),
+        .message(Self.complete()), .closing,
+      ]
+    try await RawServer.withServer([first, second], tls: nil) { server in
+      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
+        let outcome = await bench.run(Bench.rename)
+        #expect(outcome.error == nil, "\(outcome.message)")
+        #expect(await server.log.connections == 2)
+      }
+    }
+  }
+
+  // MARK: Callers
+
+  @Test(arguments: [false, true]) func `leaving a loop by break or throw completes`(
+    _ throwing: Bool
+  ) async throws {
+    struct Left: Error {}
+    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .frame, .closing]
+    try await RawServer.withServer([script], tls: nil) { server in
+      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+        let request = try Bench.request(Self.document)
+        do {
+          for try await _ in bench.runner.execute(request) {
+            if throwing { throw Left() } else { break }
+          }
+        } catch is Left {}
+        #expect(
+          await server.log.frame(containing: "complete") == #"{"id":"1","type":"complete"}"#)
+      }
+      #expect(await server.log.frame(containing: "close") == "close 1000 ")
+    }
+  }
+
+  @Test func `cancelling completes the operation, and the shutdown closes`() async throws {
+    let script = RawServer.Step.greeting + [.message(Self.next("Ada")), .frame, .closing]
+    try await RawServer.withServer([script], tls: nil) { server in
+      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+        let task = Task { await bench.run(Self.document) }
+        _ = await server.log.frame(containing: "subscribe")
+        task.cancel()
+        #expect(await task.value.error is CancellationError)
+      }
+      #expect(await server.log.frame(containing: "close") == "close 1000 ")
+      #expect(await server.log.frames.contains(#"{"id":"1","type":"complete"}"#))
+    }
+  }
+
+  @Test func `distinct operations have distinct results`() async throws {
+    let script: [RawServer.Step] =
+      RawServer.Step.greeting + [
+        .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Ada")),
+        .message(Self.complete(2)), .message(Self.complete()), .closing,
+      ]
+    try await RawServer.withServer([script], tls: nil) { server in
+      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+        async let first = bench.run(Self.document)
+        _ = await server.log.frame(containing: #""id":"1""#)
+        let second = await bench.run(Self.document)
+        #expect(second.texts == [Self.payload("Bo")], "\(second.message)")
+        #expect(await first.texts == [Self.payload("Ada")])
+        #expect(await server.log.connections == 1)
+      }
+    }
+  }
+}
