@@ -60,7 +60,7 @@ let core: [Target] = [
     exclude: ["Fixtures"], swiftSettings: settings),
   .testTarget(name: "LiveTests", dependencies: ["GQLRunLive"], swiftSettings: settings),
   .testTarget(
-    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport"],
+    name: "GraphQLTests", dependencies: ["GQLRunLanguage", "GQLRunSupport"],
     swiftSettings: settings),
   .testTarget(
     name: "CacheTests",

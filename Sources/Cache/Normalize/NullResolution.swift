@@ -44,11 +44,16 @@ package struct NullResolution: Sendable {
 
   var isEmpty: Bool { paths.isEmpty }
 
-  func run(_ access: any RecordAccess) {
+  /// Reverts the nulls in the records.
+  ///
+  /// - Returns: The number of fields and list elements that were examined; for tests of the cost.
+  @discardableResult
+  func run(_ access: any RecordAccess) -> Int {
     var table = PlanTable(plan, separatesPages: separatesPages)
     for name in concreteConditions { table.noteConcrete(name) }
     var walk = Walk(table: table, paths: paths, access: access)
     walk.run(roots: roots)
+    return walk.examined
   }
 
   /// The effect of an error's path on a value.
@@ -66,6 +71,7 @@ package struct NullResolution: Sendable {
     /// The records to edit, with the selection and the node in the paths. They wait until the
     /// record that refers to them is written, because it may be the same one.
     var references: [(key: [UInt8], node: Int32, position: Int)] = []
+    private(set) var examined = 0
 
     init(table: consuming PlanTable, paths: ErrorPaths, access: any RecordAccess) {
       self.table = table
@@ -144,9 +150,8 @@ package struct NullResolution: Sendable {
     ) -> [UInt8]? {
       let storedKey = field.storedKey
       guard let found = find(storedKey, in: object) else { return nil }
-      let old = before.flatMap { before in
-        find(storedKey, in: before).map { Array(before[$0.value]) }
-      }
+      var old: [UInt8]?
+      if let before, let found = find(storedKey, in: before) { old = Array(before[found.value]) }
       switch edit(value: Array(object[found.value]), before: old, under: field.child, at: position)
       {
       case .unchanged: return nil
@@ -155,12 +160,13 @@ package struct NullResolution: Sendable {
       }
     }
 
-    private func find(
+    private mutating func find(
       _ key: [UInt8], in object: [UInt8]
     ) -> (key: Range<Int>, value: Range<Int>)? {
       object.withUnsafeBufferPointer { object in
         var cursor = FieldCursor(Bytes(object))
         while let field = cursor.next() {
+          examined += 1
           if cursor.text[field.key].equals(key) { return field }
         }
         return nil
@@ -237,6 +243,7 @@ package struct NullResolution: Sendable {
       var index = 0
       while next < wanted.count, let element = elements.next() {
         let oldElement = old?.next()
+        examined += 1
         if index == wanted[next].index {
           switch edit(value: element, before: oldElement, under: node, at: wanted[next].position) {
           case .unchanged: break
@@ -256,6 +263,7 @@ package struct NullResolution: Sendable {
       while let element = elements.next() {
         (replacements[index] ?? element).withUnsafeBufferPointer { writer.append(Bytes($0)) }
         index += 1
+        examined += 1
       }
       var text = ByteStack(capacity: list.count)
       writer.finish(into: &text)
@@ -263,7 +271,7 @@ package struct NullResolution: Sendable {
     }
 
     /// Whether a path leads to a null in a list of leaf values.
-    private func isSpoilt(_ value: [UInt8], at position: Int) -> Bool {
+    private mutating func isSpoilt(_ value: [UInt8], at position: Int) -> Bool {
       if value.starts(with: "null".utf8) { return true }
       let list = value.first == UInt8(ascii: " ") ? Array(value.dropFirst()) : value
       let isList =
@@ -276,6 +284,7 @@ package struct NullResolution: Sendable {
         while index < wanted.index {
           guard elements.next() != nil else { return false }
           index += 1
+          examined += 1
         }
         guard let element = elements.next() else { return false }
         index += 1

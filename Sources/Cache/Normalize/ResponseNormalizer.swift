@@ -70,6 +70,9 @@ public final class ResponseNormalizer {
   private var keySpread = KeySpread()
   /// The size of a batch of staged records, in bytes.
   private var batchBytes: Int
+  /// The number of fields and list elements that were examined to revert the nulls of errors; for tests
+  /// of the cost.
+  private(set) var examinedForErrors = 0
   /// The number of bytes passed to ``feed(_:)``.
   public private(set) var bytesRead = 0
 
@@ -297,7 +300,7 @@ public final class ResponseNormalizer {
       return PendingWrite(open: transaction, store: store, epoch: epoch)
     }
     if !resolution.isEmpty {
-      resolution.run(
+      examinedForErrors = resolution.run(
         StagedRecords(state.pointee.staging.segments, table: state.pointee.staging.table))
     }
     var batch = state.pointee.staging.release().noting(pagesOf: operation.plan)

@@ -43,6 +43,7 @@ extension Lexer {
       case UInt8(ascii: "\"") where isTripleQuote(at: position):
         lines.append(currentLine..<position)
         text = BlockString.value(ofLines: lines, in: bytes, unescaping: hasEscapes)
+        examined += lines.reduce(0) { $0 + $1.count }
         position += 3
         return closed(token)
       case UInt8(ascii: "\\") where isTripleQuote(at: position + 1):

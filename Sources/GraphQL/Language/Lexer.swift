@@ -10,6 +10,8 @@ struct Lexer {
   var text = ""
 
   var position = 0
+  /// The number of bytes examined, including those examined again; for tests of the cost.
+  var examined = 0
   private var line = 1
   private var lineStart = 0
   /// The UTF-8 continuation bytes since `lineStart`, which columns do not count.
@@ -21,6 +23,8 @@ struct Lexer {
 
   /// The next token; at the end of the text, `endOfFile` on every call.
   mutating func next() throws(GraphQLSyntaxError) -> Token {
+    let start = position
+    defer { examined += position - start }
     skipIgnored()
     guard position < bytes.count else { return token(.endOfFile, length: 0) }
     let byte = bytes[position]

@@ -7,7 +7,7 @@ struct Parser {
   /// The lookahead token.
   var token: Token
   private let options: ParseOptions
-  private var tokenCount = 0
+  private(set) var tokenCount = 0
   private var depth = 0
 
   private init(_ bytes: [UInt8], _ options: ParseOptions) throws(GraphQLSyntaxError) {

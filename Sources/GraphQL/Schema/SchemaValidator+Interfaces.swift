@@ -7,6 +7,7 @@ extension SchemaValidator {
     var seen: Set<String> = []
     let own = type.interfaces.locationsByName
     for name in type.interfaces {
+      comparisons += 1
       let locations = own[name.value] ?? []
       guard case .interface(let interface)? = schema.types[name.value] else {
         report(
@@ -32,6 +33,7 @@ extension SchemaValidator {
   private mutating func checkAncestors(
     of type: SchemaType, through interface: InterfaceType, _ own: [String: [SourceLocation]]
   ) {
+    comparisons += interface.interfaces.count
     for ancestor in interface.interfaces where own[ancestor.value] == nil {
       report(
         ancestor.value == type.name
@@ -45,6 +47,7 @@ extension SchemaValidator {
   }
 
   private mutating func check(_ type: SchemaType, implements interface: InterfaceType) {
+    comparisons += interface.fields.count
     for expected in interface.fields {
       let name = expected.name.value
       guard let field = type.fields?[name] else {
