@@ -30,6 +30,22 @@ public struct DemoServer: Sendable {
     public var misbehaviour = Misbehaviour()
     /// The maximum size of a request body in bytes; 1 MiB by default.
     public var maxBodyBytes = 1 << 20
+    /// The time between two signs of life of an event stream or WebSocket connection; 12 seconds by
+    /// default.
+    public var heartbeat = Duration.seconds(12)
+    /// The time limit for the initialization of a WebSocket connection; 10 seconds by default.
+    public var initializationTimeout = Duration.seconds(10)
+    /// The maximum number of operations at a time on a WebSocket connection; 1000 by default.
+    public var maxOperations = 1000
+    /// The maximum number of operations in a request whose body is an array; 0, the default, refuses
+    /// arrays.
+    public var maxBatch = 0
+    /// Whether responses have the statuses of GraphQL over HTTP of August 2026: 294 for data with
+    /// errors, and 422 for invalid operations. 200 and 400 by default.
+    public var usesNewStatuses = false
+    /// The time between two likes that the server adds to one of the first ten posts by itself; `nil`,
+    /// the default, for none.
+    public var likeInterval: Duration?
     /// The logger; discards all messages by default.
     public var logger = Logger(label: "gqlrun.demo") { _ in SwiftLogNoOpLogHandler() }
     /// Suspends for a requested delay; `Task.sleep(for:)` by default. Tests inject their clock
@@ -118,7 +134,11 @@ public struct DemoServer: Sendable {
     let application = Application(
       responder: DemoResponder(executor: executor, state: state, configuration: configuration),
       server: HTTPServerBuilder { responder in
-        HeldChannel(base: HTTP1Channel(responder: responder), connections: connections)
+        HeldChannel(
+          base: SocketChannel(
+            http: HTTP1Channel(responder: responder), executor: executor, state: state,
+            configuration: configuration),
+          connections: connections)
       },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: configuration.port), serverName: "gqlrun-demo"),
@@ -128,13 +148,30 @@ public struct DemoServer: Sendable {
       },
       logger: configuration.logger)
     do {
-      try await application.run()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        if let interval = configuration.likeInterval {
+          group.addTask { try await addLikes(every: interval) }
+        }
+        defer { group.cancelAll() }
+        try await application.run()
+      }
     } catch is CancellationError {
       return
     } catch {
       if Task.isCancelled { return }
       throw Failure(
         message: "The demo server cannot listen on \(host):\(configuration.port): \(error)")
+    }
+  }
+}
+
+extension DemoServer {
+  /// Adds likes to the first ten posts in turn, until the task is cancelled.
+  private func addLikes(every interval: Duration) async throws {
+    for number in 0... {
+      try await configuration.sleep(interval)
+      // A refusal is that of a number of likes that no feed reaches.
+      try? executor.like(number % 10)
     }
   }
 }

@@ -8,7 +8,24 @@ enum SchemaSDL {
     schema {
       query: Query
       mutation: Mutation
+      subscription: Subscription
     }
+
+    "Delivers a fragment after the rest of the response."
+    directive @defer(
+      if: Boolean! = true
+      "A text that the client uses to recognize the fragment."
+      label: String
+    ) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+
+    "Delivers the elements of a list after the rest of the response."
+    directive @stream(
+      if: Boolean! = true
+      "A text that the client uses to recognize the list."
+      label: String
+      "The number of elements that the rest of the response has."
+      initialCount: Int! = 0
+    ) on FIELD
 
     type Query {
       continent(code: ID!): Continent
@@ -47,6 +64,20 @@ enum SchemaSDL {
       likePost(id: ID!): Post
       "Adds a comment to a post and returns it. Kept in memory."
       addComment(input: AddCommentInput!): Comment!
+    }
+
+    type Subscription {
+      "The post as it is, at once and after each like."
+      likesChanged(post: ID!): Post!
+      "Counts down to 0, an event per number."
+      countdown(
+        "The first number, at least 0."
+        from: Int!
+        "Milliseconds between two events, from 0 to 60000."
+        delay: Int! = 100
+        "The number whose event is an error without data."
+        failAt: Int
+      ): Int!
     }
 
     type Continent {

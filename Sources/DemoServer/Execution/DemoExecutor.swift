@@ -38,17 +38,28 @@ public struct DemoExecutor: Sendable {
     switch prepare(request) {
     case .refused(let errors): return RequestError.response(errors)
     case .ready(let operation):
+      guard operation.type != .subscription else {
+        return RequestError.response([Self.needsEvents])
+      }
       var execution = start(operation)
       return execution.rest()
     }
   }
 
+  /// The error of a subscription that is executed as if it had one response.
+  static let needsEvents = RequestError(
+    .badRequest, "A subscription has no single response; it is executed over an event stream.")
+
   /// Parses, validates and plans a request.
   ///
-  /// - Parameter failing: Whether the first nullable field fails, to produce partial data.
-  func prepare(_ request: OperationRequest, failing: Bool = false) -> Preparation {
+  /// - Parameters:
+  ///   - failing: Whether the first nullable field fails, to produce partial data.
+  ///   - isIncremental: Whether `@defer` and `@stream` have an effect.
+  func prepare(
+    _ request: OperationRequest, failing: Bool = false, isIncremental: Bool = false
+  ) -> Preparation {
     do {
-      return .ready(try prepared(request, failing: failing))
+      return .ready(try prepared(request, failing: failing, isIncremental: isIncremental))
     } catch let errors as RequestErrors {
       return .refused(errors.all)
     } catch let error as RequestError {
@@ -60,13 +71,52 @@ public struct DemoExecutor: Sendable {
 
   /// Starts an operation; its execution begins when the first chunk is requested.
   func start(_ operation: PreparedOperation) -> Execution {
-    let context = ResolverContext(
-      geography: geography, feed: feed, schema: schema, store: store, edits: store.snapshot)
-    return Execution(operation, context: context)
+    Execution(operation, root: .root(operation.type), context: context(store.snapshot))
+  }
+
+  /// Starts an operation whose response has several parts.
+  func start(_ operation: PreparedOperation, as format: PartFormat) -> PartExecution {
+    PartExecution(operation, as: format, context: context(store.snapshot))
+  }
+
+  /// Creates the source stream of a subscription.
+  ///
+  /// - Parameter sleep: Suspends between two events.
+  /// - Throws: The error of the arguments.
+  func subscribe(
+    _ operation: PreparedOperation, sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) throws(RequestError) -> SourceStream {
+    guard let field = operation.plan.fields.first else {
+      throw RequestError(.validationFailed, "The subscription selects no field.")
+    }
+    do throws(RequestError) {
+      return try SourceStream(field, context: context(store.snapshot), sleep: sleep)
+    } catch {
+      var error = error
+      error.locations = field.locations
+      throw error
+    }
+  }
+
+  /// Starts the execution of a subscription for one event.
+  func start(_ operation: PreparedOperation, for event: SourceEvent) -> Execution {
+    Execution(
+      operation, root: .event(event), context: context(event.pinned(in: store.snapshot)))
+  }
+
+  /// Adds a like to a post of the feed, as a mutation does.
+  func like(_ post: Int) throws(FeedEdits.Refusal) {
+    guard post < feed.size else { return }
+    _ = try store.like(post)
+  }
+
+  private func context(_ edits: FeedEdits) -> ResolverContext {
+    ResolverContext(
+      geography: geography, feed: feed, schema: schema, store: store, edits: edits)
   }
 
   private func prepared(
-    _ request: OperationRequest, failing: Bool
+    _ request: OperationRequest, failing: Bool, isIncremental: Bool
   ) throws -> PreparedOperation {
     let document: Document
     do throws(GraphQLSyntaxError) {
@@ -86,9 +136,11 @@ public struct DemoExecutor: Sendable {
     let variables = try VariableCoercion.coerce(
       request.variables, for: operation.variables, in: schema)
     let fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
-    var planner = Planner(schema: schema, fragments: fragments, variables: variables)
+    var planner = Planner(
+      schema: schema, fragments: fragments, variables: variables, isIncremental: isIncremental)
+    let plan = try planner.plan(operation, on: root.name)
     return PreparedOperation(
-      type: operation.type, plan: try planner.plan(operation, on: root.name), failsOnce: failing)
+      type: operation.type, plan: plan, failsOnce: failing, hasParts: planner.hasParts)
   }
 
   private static func operation(
@@ -121,6 +173,8 @@ struct PreparedOperation: Sendable {
   let type: OperationType
   let plan: ObjectPlan
   let failsOnce: Bool
+  /// Whether its response may have several parts.
+  let hasParts: Bool
 }
 
 /// The result of preparing a request.
@@ -148,6 +202,9 @@ extension DemoExecutor {
     switch prepare(request) {
     case .refused(let errors): try write(RequestError.response(errors))
     case .ready(let operation):
+      guard operation.type != .subscription else {
+        return try write(RequestError.response([Self.needsEvents]))
+      }
       var execution = start(operation)
       while let piece = execution.next() { try write(piece) }
     }

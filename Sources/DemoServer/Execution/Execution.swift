@@ -23,7 +23,11 @@ struct Execution: Sendable {
   private struct Frame {
     enum Content {
       case object(Entity, ObjectPlan)
-      case list(ResolvedList, FieldPlan, OutputType)
+      /// The elements of a list in a range.
+      case list(ResolvedList, Range<Int>, FieldPlan, OutputType)
+
+      /// The first field or element.
+      var first: Int { if case .list(_, let range, _, _) = self { range.lowerBound } else { 0 } }
     }
 
     let content: Content
@@ -33,8 +37,8 @@ struct Execution: Sendable {
     let isNullable: Bool
     /// Whether it is buffered until it is complete.
     let isHeld: Bool
-    /// The number of fields or elements started so far.
-    var begun = 0
+    /// The index of the next field or element.
+    var begun: Int
   }
 
   private var buffer = ResponseBuffer()
@@ -45,23 +49,68 @@ struct Execution: Sendable {
   private var errorCount = 0
   /// The field that is made to fail, once.
   private var failing: FieldPlan?
+  /// The position of the outermost value in the response.
+  private let base: [PathElement]
+  /// Whether the bytes are a value without the members of a response.
+  private let isPart: Bool
+  /// The maximum number of fragments and lists that are left for later.
+  private let maxWork: Int
+  private var later: [(work: PartWork, start: Int)] = []
 
   /// Whether the response is complete; its last chunk may not be taken yet.
   private(set) var isComplete = false
   /// Whether the response is complete and all chunks are taken.
   var isFinished: Bool { isComplete && buffer.count == 0 }
 
-  init(_ operation: PreparedOperation, context: ResolverContext) {
+  /// Starts the execution of an operation.
+  ///
+  /// - Parameter root: The root value: that of the operation type, or an event.
+  init(_ operation: PreparedOperation, root: Entity, context: ResolverContext) {
     self.context = context
+    base = []
+    isPart = false
+    maxWork = operation.hasParts ? PartExecution.maxWork : 0
     errors.beginArray()
     buffer.append(raw: "{\"data\":")
-    let plan = operation.plan
     if operation.failsOnce {
-      failing = plan.firstNullableField
+      failing = operation.plan.firstNullableField
       if failing == nil { report(Self.wantedFailure, path: nil) }
     }
-    open(.object(.root(operation.type), plan), isNullable: true, isHeld: plan.escapes)
+    let plan = deferring(operation.plan, of: root)
+    open(.object(root, plan), isNullable: true, isHeld: plan.escapes)
   }
+
+  /// Starts the execution of a fragment or of elements of a list that were left for later.
+  ///
+  /// - Parameter maxWork: The maximum number of further fragments and lists that are left for later.
+  init(_ work: PartWork, maxWork: Int, context: ResolverContext) {
+    self.context = context
+    self.maxWork = maxWork
+    base = work.path
+    isPart = true
+    errors.beginArray()
+    switch work.content {
+    case .fragment(let entity, let whole):
+      let plan = deferring(whole, of: entity)
+      open(.object(entity, plan), isNullable: true, isHeld: plan.escapes)
+    case .elements(let list, let range, let field):
+      guard let element = field.type.element else {
+        isRootNull = true
+        return
+      }
+      open(
+        .list(list, range, field, element), isNullable: true, isHeld: field.type.contentFails)
+    }
+  }
+
+  /// Whether an error has nulled the outermost value.
+  private(set) var isRootNull = false
+  /// The fragments and lists left for later so far.
+  var work: [PartWork] { later.map(\.work) }
+  /// The context, with the changes by the operation.
+  var changedContext: ResolverContext { context }
+  /// The errors of a complete execution as a JSON array; `nil` if there are none.
+  var errorList: [UInt8]? { errorCount == 0 ? nil : errors.bytes + [UInt8(ascii: "]")] }
 
   /// The next chunk of the response; `nil` after the last one.
   mutating func next() -> [UInt8]? {
@@ -76,6 +125,16 @@ struct Execution: Sendable {
   mutating func rest() -> [UInt8] {
     var all: [UInt8] = []
     while let piece = next() { all += piece }
+    return all
+  }
+
+  /// The rest of the response in one array; `nil` if it is larger than a number of bytes.
+  consuming func rest(upTo limit: Int) -> [UInt8]? {
+    var all: [UInt8] = []
+    while let piece = next() {
+      all += piece
+      guard all.count <= limit else { return nil }
+    }
     return all
   }
 
@@ -102,10 +161,10 @@ struct Execution: Sendable {
         return
       }
       close(frame, UInt8(ascii: "}"))
-    case .list(let list, let field, let type):
-      while frame.begun < list.count {
+    case .list(let list, let range, let field, let type):
+      while frame.begun < range.upperBound {
         let value = list.element(frame.begun)
-        if frame.begun > 0 { buffer.append(UInt8(ascii: ",")) }
+        if frame.begun > range.lowerBound { buffer.append(UInt8(ascii: ",")) }
         frame.begun += 1
         if writeLeaf(value), buffer.count < Self.pieceSize { continue }
         frames.append(frame)
@@ -146,12 +205,15 @@ struct Execution: Sendable {
       guard let plan = field.plan(for: entity.typeName) else {
         return fail(RequestError(.internalServerError, "\(field.coordinate) has a wrong type."))
       }
-      open(.object(entity, plan), isNullable: type.isNullable, isHeld: type.mustBeHeld)
+      let kept = deferring(plan, of: entity)
+      open(.object(entity, kept), isNullable: type.isNullable, isHeld: type.mustBeHeld)
     case .list(let list):
       guard let element = type.element else {
         return fail(RequestError(.internalServerError, "\(field.coordinate) is not a list."))
       }
-      open(.list(list, field, element), isNullable: type.isNullable, isHeld: type.mustBeHeld)
+      let range = streaming(list, of: field, type)
+      open(
+        .list(list, range, field, element), isNullable: type.isNullable, isHeld: type.mustBeHeld)
     case .null:
       if type.isNullable {
         buffer.append(raw: "null")
@@ -175,7 +237,9 @@ struct Execution: Sendable {
 
   private mutating func open(_ content: Frame.Content, isNullable: Bool, isHeld: Bool) {
     frames.append(
-      Frame(content: content, start: buffer.end, isNullable: isNullable, isHeld: isHeld))
+      Frame(
+        content: content, start: buffer.end, isNullable: isNullable, isHeld: isHeld,
+        begun: content.first))
     if isHeld { held += 1 }
     switch content {
     case .object: buffer.append(UInt8(ascii: "{"))
@@ -189,13 +253,40 @@ struct Execution: Sendable {
   }
 
   private mutating func finish() {
-    if errorCount > 0 {
-      errors.endArray()
+    isComplete = true
+    guard !isPart else { return }
+    if let errors = errorList {
       buffer.append(raw: ",\"errors\":")
-      buffer.append(errors.bytes)
+      buffer.append(errors)
     }
     buffer.append(UInt8(ascii: "}"))
-    isComplete = true
+  }
+
+  // MARK: Parts
+
+  /// Leaves the deferred fragments of an object for later; returns the plan of the rest.
+  private mutating func deferring(_ plan: ObjectPlan, of entity: Entity) -> ObjectPlan {
+    guard let whole = plan.whole else { return plan }
+    guard later.count + plan.deferred.count <= maxWork else { return whole }
+    let path = path
+    for fragment in plan.deferred {
+      let work = PartWork(
+        path: path, label: fragment.label, content: .fragment(entity, fragment.plan))
+      later.append((work, buffer.end))
+    }
+    return plan
+  }
+
+  /// Leaves elements of a streamed list for later; returns the range of the others.
+  private mutating func streaming(
+    _ list: ResolvedList, of field: FieldPlan, _ type: OutputType
+  ) -> Range<Int> {
+    guard let stream = field.stream, type === field.type, list.count > stream.initialCount,
+      later.count < maxWork
+    else { return 0..<list.count }
+    let content = PartWork.Content.elements(list, stream.initialCount..<list.count, field)
+    later.append((PartWork(path: path, label: stream.label, content: content), buffer.end))
+    return 0..<stream.initialCount
   }
 
   // MARK: Errors
@@ -207,6 +298,8 @@ struct Execution: Sendable {
       if frame.isNullable {
         buffer.cut(to: frame.start)
         buffer.append(raw: "null")
+        later.removeAll { $0.start >= frame.start }
+        isRootNull = frames.isEmpty
         return
       }
     }
@@ -233,12 +326,13 @@ struct Execution: Sendable {
 
   /// The path of the current value.
   private var path: [PathElement] {
-    frames.map { frame in
-      switch frame.content {
-      case .object(_, let plan): .key(plan.fields[max(0, frame.begun - 1)].responseKey)
-      case .list: .index(frame.begun - 1)
+    base
+      + frames.map { frame in
+        switch frame.content {
+        case .object(_, let plan): .key(plan.fields[max(0, frame.begun - 1)].responseKey)
+        case .list: .index(frame.begun - 1)
+        }
       }
-    }
   }
 
   private static let wantedFailure = RequestError(

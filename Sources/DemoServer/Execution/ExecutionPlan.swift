@@ -5,14 +5,35 @@ import GQLRunLanguage
 final class ObjectPlan: Sendable {
   let typeName: String
   let fields: [FieldPlan]
+  /// The fragments that are executed after the fields.
+  let deferred: [DeferredPlan]
+  /// The plan without deferred fragments and streamed lists; `nil` if there are none to be left out.
+  let whole: ObjectPlan?
   /// Whether an error in one of the fields may null the object.
   let escapes: Bool
 
-  init(typeName: String, fields: [FieldPlan]) {
+  init(
+    typeName: String, fields: [FieldPlan], deferred: [DeferredPlan] = [], whole: ObjectPlan? = nil
+  ) {
     self.typeName = typeName
     self.fields = fields
-    escapes = fields.contains(where: \.escapes)
+    self.deferred = deferred
+    self.whole = whole
+    escapes = fields.contains(where: \.escapes) || whole?.escapes == true
   }
+}
+
+/// A fragment with `@defer`.
+struct DeferredPlan: Sendable {
+  let label: String?
+  /// The fields that the object does not have without the fragment.
+  let plan: ObjectPlan
+}
+
+/// The arguments of `@stream`.
+struct StreamPlan: Sendable {
+  let label: String?
+  let initialCount: Int
 }
 
 /// The plan for one field: its resolver, arguments and selections.
@@ -28,6 +49,8 @@ final class FieldPlan: Sendable {
   /// The error of the field's arguments, which makes it fail for every parent.
   let refusal: RequestError?
   let type: OutputType
+  /// How the list is streamed; `nil` if it is not.
+  let stream: StreamPlan?
   /// The selections of the field's objects, by type.
   private let children: [ObjectPlan]
   /// Whether an error in the field may null the parent.
@@ -36,8 +59,9 @@ final class FieldPlan: Sendable {
   init(
     responseKey: String, coordinate: String, locations: [SourceLocation],
     behaviour: FieldBehaviour, arguments: Result<Arguments, RequestError>, type: TypeReference,
-    children: [ObjectPlan]
+    children: [ObjectPlan], stream: StreamPlan? = nil
   ) {
+    self.stream = stream
     self.responseKey = responseKey
     self.coordinate = coordinate
     self.locations = locations

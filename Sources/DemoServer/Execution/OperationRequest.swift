@@ -33,6 +33,14 @@ struct OperationRequest: Sendable {
     try self.init { members[$0] }
   }
 
+  /// Parses the payload of a message that starts an operation.
+  init(payload: JSONValue?) throws(RequestError) {
+    guard let members = payload?.objectValue else {
+      throw .badRequest("The payload is not an object.")
+    }
+    try self.init { members[$0] }
+  }
+
   /// Parses the parameters of a GET request, whose variables and extensions are JSON text.
   init(parameters: QueryParameters) throws(RequestError) {
     func json(_ name: String) throws(RequestError) -> JSONValue? {

@@ -25,8 +25,21 @@ struct FeedEdits: Sendable {
   private var comments: [AddedComment] = []
   private var commentsByPost: [Int: [Int]] = [:]
 
+  /// The likes of a post at the time of an event.
+  private var pinned: (post: Int, likes: Int)?
+
   /// The number of likes added to those that the post was generated with.
-  func likes(of post: Int) -> Int { likes[post] ?? 0 }
+  func likes(of post: Int) -> Int {
+    if let pinned, pinned.post == post { return pinned.likes }
+    return likes[post] ?? 0
+  }
+
+  /// The changes, with the likes of one post as they were at the time of an event.
+  func pinning(_ likes: Int, of post: Int) -> Self {
+    var copy = self
+    copy.pinned = (post, likes)
+    return copy
+  }
 
   /// The comments added to a post, oldest first.
   func comments(of post: Int) -> [AddedComment] {

@@ -60,19 +60,24 @@ struct DemoResponder: HTTPResponder {
     }
     if let delay = wish.delay { try await configuration.sleep(delay) }
     return misbehave(wish, context, for: request) {
-      answer(request, parameters, body, errors: wish.errors)
+      answer(request, parameters, body, wish, context)
     }
   }
 
   // MARK: GraphQL
 
   private func answer(
-    _ request: Request, _ parameters: QueryParameters, _ body: [UInt8], errors: Bool
+    _ request: Request, _ parameters: QueryParameters, _ body: [UInt8], _ wish: Misbehaviour,
+    _ context: Context
   ) -> Response {
     guard request.method == .get || request.method == .post else {
       return .methodNotAllowed("\(request.method) is not supported.", allowed: "GET, POST")
     }
-    guard let type = ResponseMediaType.preferred(accept: request.headers[.accept]) else {
+    let accept = request.headers[.accept]
+    let format = EventFormat.preferred(accept: accept)
+    let single = ResponseMediaType.preferred(accept: accept)
+    let parts = PartFormat.preferred(accept: accept)
+    guard let type = single ?? (format != nil || parts != nil ? .json : nil) else {
       let types = ResponseMediaType.allCases.map(\.rawValue).joined(separator: " or ")
       return Response(.notAcceptable, error: .badRequest("The response is \(types)."))
     }
@@ -81,6 +86,11 @@ struct DemoResponder: HTTPResponder {
         return Response(
           .unsupportedMediaType, error: .badRequest("A request body is application/json."))
       }
+    }
+    if request.method == .post, let start = body.first(where: { !$0.isJSONSpace }),
+      start == UInt8(ascii: "[")
+    {
+      return batch(body, wish, type)
     }
     var operationRequest: OperationRequest
     do throws(RequestError) {
@@ -95,19 +105,47 @@ struct DemoResponder: HTTPResponder {
     } catch {
       return Response(type == .json ? .ok : .badRequest, error: error, type)
     }
-    switch executor.prepare(operationRequest, failing: errors) {
+    let preparation = executor.prepare(
+      operationRequest, failing: wish.errors, isIncremental: parts != nil)
+    switch preparation {
     case .refused(let errors):
+      if single == nil, let format {
+        return events([RequestError.response(errors)], as: format)
+      }
       return Response(
-        type == .json ? .ok : .badRequest, contentType: type.contentType,
+        type == .json ? .ok : refusalStatus(errors), contentType: type.contentType,
         RequestError.response(errors))
+    case .ready(let operation) where operation.type == .subscription:
+      guard let format else { return Response(.notAcceptable, error: Self.needsEvents, type) }
+      return events(of: operation, as: format, wish, context.channel)
     case .ready(let operation):
       if request.method == .get, operation.type != .query {
         return .methodNotAllowed(
           "A \(operation.type.rawValue) must be sent by POST.", allowed: "POST")
       }
-      return stream(executor.start(operation), as: type)
+      if let parts, operation.hasParts {
+        return self.parts(of: operation, as: parts, wish, context.channel)
+      }
+      let execution = executor.start(operation)
+      if single == nil, let format {
+        let response =
+          execution.rest(upTo: DemoExecutor.maxEventBytes)
+          ?? RequestError.response([DemoExecutor.tooLarge])
+        return events([response], as: format)
+      }
+      return stream(execution, as: type)
     }
   }
+
+  /// The status of an operation that is not executed.
+  private func refusalStatus(_ errors: [RequestError]) -> HTTPResponse.Status {
+    let isParsed = errors.allSatisfy { $0.code != RequestError.Code.parseFailed.rawValue }
+    return configuration.usesNewStatuses && isParsed ? .unprocessableContent : .badRequest
+  }
+
+  private static let needsEvents = RequestError.badRequest(
+    "A subscription needs the header field \"Accept: text/event-stream\" or "
+      + "\"Accept: multipart/mixed;subscriptionSpec=1.0\", or a WebSocket connection.")
 
   /// A response whose body is written during execution; if it fits in one chunk, it has a
   /// `Content-Length`.
@@ -115,7 +153,9 @@ struct DemoResponder: HTTPResponder {
     var execution = execution
     let first = execution.next() ?? []
     if execution.isFinished {
-      return Response(.ok, contentType: type.contentType, first)
+      let isPartial = configuration.usesNewStatuses && execution.errorList != nil
+      let status: HTTPResponse.Status = isPartial && type == .graphQLResponse ? .partial : .ok
+      return Response(status, contentType: type.contentType, first)
     }
     let body = ResponseBody { [execution] writer in
       var execution = execution

@@ -14,7 +14,7 @@ enum ResponseMediaType: String, Sendable, CaseIterable {
   /// servers since 2025.
   static func preferred(accept: String?) -> Self? {
     guard let accept, accept.contains(where: { $0 != " " }) else { return .graphQLResponse }
-    let ranges = accept.split(separator: ",").map(AcceptedRange.init)
+    let ranges = AcceptedRange.all(in: accept)
     let rated = allCases.map { type in (type, quality: quality(of: type, in: ranges)) }
     let best = rated.max { $0.quality < $1.quality }
     return best.flatMap { $0.quality > 0 ? $0.0 : nil }
@@ -29,15 +29,23 @@ enum ResponseMediaType: String, Sendable, CaseIterable {
   }
 }
 
-/// One element of an `Accept` field: a media range and its quality.
-private struct AcceptedRange {
+/// One element of an `Accept` field: a media range, its parameters and its quality.
+struct AcceptedRange {
   let pattern: String
+  /// The parameters as `name=value`, without quotation marks and in lower case.
+  let parameters: [String]
   let quality: Double
 
-  init(_ text: Substring) {
-    let parts = text.split(separator: ";").map { trimmed($0).lowercased() }
+  /// The elements in their order.
+  static func all(in accept: String) -> [Self] { accept.split(separator: ",").map(Self.init) }
+
+  private init(_ text: Substring) {
+    let parts = text.split(separator: ";").map { part in
+      trimmed(part).lowercased().filter { $0 != "\"" }
+    }
     pattern = parts.first ?? ""
-    let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
+    parameters = Array(parts.dropFirst())
+    let weight = parameters.first { $0.hasPrefix("q=") }
     quality = weight.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
   }
 }

@@ -15,8 +15,11 @@ extension Misbehaviour {
   }
 
   /// An unknown setting or an invalid value.
-  struct Failure: Error, Hashable {
-    var message: String
+  public struct Failure: Error, Hashable, CustomStringConvertible {
+    /// What is wrong, and what would work.
+    public var message: String
+    /// The message.
+    public var description: String { message }
   }
 
   /// All options, in the order of the documentation.
@@ -87,6 +90,47 @@ extension Misbehaviour {
     ) { value, result in
       assign(flag(value), to: &result.errors)
     },
+    Option(
+      name: "part-delay", placeholder: "MILLISECONDS",
+      help: "Wait after each part of a response, 60000 at most."
+    ) { value, result in
+      assign(
+        count(value).flatMap { $0 <= 60_000 ? Duration.milliseconds($0) : nil },
+        to: &result.partDelay)
+    },
+    Option(
+      name: "close-after", placeholder: "EVENTS",
+      help: "Close the connection after N events or parts."
+    ) { value, result in
+      assign(count(value), to: &result.closeAfter)
+    },
+    Option(
+      name: "close-code", placeholder: "CODE",
+      help: "Close a WebSocket with this code, 1000 to 4999."
+    ) { value, result in
+      assign(Int(value).flatMap { (1000...4999).contains($0) ? $0 : nil }, to: &result.closeCode)
+    },
+    Option(
+      name: "stall-after", placeholder: "EVENTS",
+      help: "Send nothing after N events or parts, and do not close."
+    ) { value, result in
+      assign(count(value), to: &result.stallAfter)
+    },
+    Option(
+      name: "no-ack", placeholder: "", help: "Never acknowledge a WebSocket connection."
+    ) { value, result in
+      assign(flag(value), to: &result.noAck)
+    },
+    Option(name: "no-pong", placeholder: "", help: "Never answer a ping.") { value, result in
+      assign(flag(value), to: &result.noPong)
+    },
+    Option(
+      name: "subprotocol", placeholder: "NAME",
+      help: "Speak only this WebSocket subprotocol, or none."
+    ) { value, result in
+      let known = SocketSession.Subprotocol.allCases.map(\.rawValue) + ["none"]
+      return assign(known.contains(value) ? value : nil, to: &result.subprotocol)
+    },
   ]
 
   private static let headerPrefix = "x-demo-"
@@ -104,6 +148,14 @@ extension Misbehaviour {
       guard name.hasPrefix(Self.headerPrefix) else { continue }
       try add(String(name.dropFirst(Self.headerPrefix.count)), field.value)
     }
+  }
+
+  /// Adds a setting as it is written in a URL, such as `status=503` or `html`.
+  ///
+  /// - Throws: ``Failure`` if there is no such option or the value is not one of its values.
+  public mutating func add(_ setting: String) throws(Failure) {
+    let sides = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    try add(String(sides[0]), sides.count > 1 ? String(sides[1]) : "")
   }
 
   private mutating func add(_ name: String, _ value: String) throws(Failure) {

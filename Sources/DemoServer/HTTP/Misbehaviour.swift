@@ -7,6 +7,10 @@
 ///
 /// Applied in this order: the delay, the authorization, then the first of `html`, `status`, `empty`
 /// and `garbage`, or else the regular response with `errors`, `contentType` and `truncate`.
+///
+/// A WebSocket connection is configured by its handshake. The delay is that of its acknowledgement,
+/// `times` counts connections, the bearer token may also be the `Authorization` of the connection's
+/// payload, and a setting that makes a request fail makes the handshake fail.
 public struct Misbehaviour: Sendable, Hashable {
   /// The status of the response, 200 to 599. Unless it is a success, the body has a GraphQL error.
   public var status: Int?
@@ -32,6 +36,22 @@ public struct Misbehaviour: Sendable, Hashable {
   public var garbage = false
   /// Whether the first nullable field of the operation fails: partial data with an error.
   public var errors = false
+  /// The delay after each part of a response in several parts; one minute at most.
+  public var partDelay: Duration?
+  /// The number of events of a subscription, or parts of a response, after which the connection is
+  /// closed: with a close frame if ``closeCode`` is set, otherwise without.
+  public var closeAfter: Int?
+  /// The close code of a WebSocket connection, which is closed with it after ``closeAfter`` events
+  /// or, without a number, as soon as it is acknowledged.
+  public var closeCode: Int?
+  /// The number of events or parts after which nothing is sent, and the connection stays open.
+  public var stallAfter: Int?
+  /// Whether a WebSocket connection is never acknowledged.
+  public var noAck = false
+  /// Whether neither pings of the protocol nor of WebSocket are answered.
+  public var noPong = false
+  /// The only subprotocol that WebSocket connections may use; `none` refuses all.
+  public var subprotocol: String?
 
   /// No misbehaviour.
   public init() {}

@@ -25,12 +25,14 @@ final class ServerState: Sendable {
     set { contents.withLock { $0 = Contents(misbehaviour: newValue) } }
   }
 
-  /// Counts a request; returns whether it is among the first `times` with its key.
-  func isWithin(_ times: Int, key: String) -> Bool {
+  /// Returns whether a request is among the first `times` with its key.
+  ///
+  /// - Parameter isCounted: Whether the request is counted.
+  func isWithin(_ times: Int, key: String, isCounted: Bool = true) -> Bool {
     contents.withLock { contents in
       if contents.counts.count >= Self.maxKeys { contents.counts.removeAll() }
       let count = contents.counts[key, default: 0] + 1
-      contents.counts[key] = count
+      if isCounted { contents.counts[key] = count }
       return count <= times
     }
   }

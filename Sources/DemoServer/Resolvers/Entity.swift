@@ -4,6 +4,8 @@ import GQLRunLanguage
 enum Entity: Sendable {
   /// The query or mutation.
   case root(OperationType)
+  /// The root value of a subscription for one event.
+  case event(SourceEvent)
   case continent(Continent)
   case country(Country)
   case language(Language)
@@ -29,6 +31,7 @@ enum Entity: Sendable {
   var typeName: String {
     switch self {
     case .root(let operation): operation == .query ? "Query" : "Mutation"
+    case .event: "Subscription"
     case .continent: "Continent"
     case .country: "Country"
     case .language: "Language"

@@ -80,9 +80,8 @@ extension Resolvers {
   static let mutationFields: [String: FieldBehaviour] = [
     "likePost": root { arguments, context in
       guard let post = post(arguments.text("id"), context) else { return .null }
-      return changing(&context) { (edits) throws(FeedEdits.Refusal) in
-        try edits.like(post.number)
-        return .post(post)
+      return changing(&context) { (store) throws(FeedEdits.Refusal) in
+        (.post(post), try store.like(post.number))
       }
     }.failing(),
     "addComment": root { arguments, context in
@@ -91,8 +90,10 @@ extension Resolvers {
       guard let post = post(id, context) else {
         return .failure(RequestError(.notFound, "There is no post with the id \"\(id)\"."))
       }
-      return changing(&context) { (edits) throws(FeedEdits.Refusal) in
-        .addedComment(try edits.addComment(to: post.number, body: input.text("body")))
+      return changing(&context) { (store) throws(FeedEdits.Refusal) in
+        try store.change { (edits) throws(FeedEdits.Refusal) in
+          .addedComment(try edits.addComment(to: post.number, body: input.text("body")))
+        }
       }
     }.failing(),
   ]
@@ -132,7 +133,7 @@ extension Resolvers {
     }
   }
 
-  private static func post(_ id: String, _ context: ResolverContext) -> Post? {
+  static func post(_ id: String, _ context: ResolverContext) -> Post? {
     guard let number = number(in: id, after: "P_"), number < context.feed.size else { return nil }
     return Post(number: number)
   }
@@ -153,10 +154,10 @@ extension Resolvers {
 
   private static func changing(
     _ context: inout ResolverContext,
-    _ change: @Sendable (inout FeedEdits) throws(FeedEdits.Refusal) -> Entity
+    _ change: (FeedStore) throws(FeedEdits.Refusal) -> (Entity, FeedEdits)
   ) -> Resolved {
     do throws(FeedEdits.Refusal) {
-      let (entity, edits) = try context.store.change(change)
+      let (entity, edits) = try change(context.store)
       context.edits = edits
       return .object(entity)
     } catch {

@@ -3,6 +3,7 @@ enum Resolvers {
   static let all: [String: [String: FieldBehaviour]] = [
     "Query": queryFields,
     "Mutation": mutationFields,
+    "Subscription": subscriptionFields,
     "Continent": continentFields,
     "Country": countryFields,
     "Language": languageFields,

@@ -202,7 +202,7 @@ import Testing
     invalid("type Query { x: Int } { x }", says: #"The "Query" definition is not executable."#),
     invalid(
       "subscription { x }",
-      says: "The subscription operation is not supported by the schema."),
+      says: #"Cannot query field "x" on type "Subscription"."#),
   ])
   func `invalid documents`(_ refused: Refused) throws {
     try check(refused)

@@ -25,7 +25,7 @@ struct RawClient: Sendable {
     return reply
   }
 
-  private static func isEnd(_ error: any Error) -> Bool {
+  static func isEnd(_ error: any Error) -> Bool {
     error is IOError || error is ChannelError || error is NIOAsyncWriterError
   }
 

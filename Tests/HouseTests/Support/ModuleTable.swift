@@ -106,7 +106,10 @@ struct Module {
     Module(
       "GQLRunDemoServer", folder: "DemoServer",
       own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
-      packages: ["Crypto", "Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging", "NIO*"],
+      packages: [
+        "AsyncAlgorithms", "Crypto", "Hummingbird", "HummingbirdCore", "HTTPTypes", "Logging",
+        "NIO*",
+      ],
       system: ["Foundation"]),
     Module("CGQLRunAllocations", folder: "CAllocations"),
     Module("CGQLRunMemory", folder: "CMemory"),
