@@ -148,6 +148,27 @@ extension ReadyMade {
       """#
     ),
     (
+      "live",
+      #"""
+      version: 1
+      name: live
+      # Subscriptions that connect again, in a SQLite store, so that watched queries of all processes follow their events.
+      endpoint:
+        url: "${env:GQL_URL}"
+      store: { kind: sqlite, path: "${env:GQL_CACHE:-gqlrun-cache.db}" }
+      chain:
+        - logging: { level: info }
+        - timeout: { total: 30s }
+        - max-retry: { max_retries: 10, backoff: { base: 500ms, factor: 2, max: 30s, jitter: full } }
+        - cache-read: { policy: cache-and-network }
+        - fetch: { connect_timeout: 5s, event_timeout: 45s }
+        - response-code
+        - parse
+        - cache-write: { on_errors: skip-errored }
+
+      """#
+    ),
+    (
       "offline",
       #"""
       version: 1

@@ -37,7 +37,9 @@ struct DemoCommand: AsyncParsableCommand {
       let posts = posts
       do {
         try await Interruption.run {
-          try await DemoServer.withServer { server in
+          var configuration = DemoServer.Configuration()
+          configuration.likeInterval = .milliseconds(50)
+          try await DemoServer.withServer(configuration) { server in
             try await GuidedTour(server: server, posts: posts).run()
           }
         }
@@ -74,6 +76,9 @@ private struct GuidedTour {
       }
     }
     """
+
+  private static let likes = "subscription Likes { likesChanged(post: \"P_0\") { id likeCount } }"
+  private static let post = "query Post { post(id: \"P_0\") { id likeCount } }"
 
   func run() async throws {
     let directory = FileManager.default.temporaryDirectory
@@ -158,7 +163,33 @@ private struct GuidedTour {
         "   the cache now holds \(Format.count(statistics.records, "record")), \(statistics.bytes / 1_000_000) MB"
       )
     }
+
+    title("8. A live subscription: its events change what a watched query shows.")
+    try await followLikes(client)
     say("   the most memory this process and its server used: \(Self.peakMiB) MiB")
+  }
+
+  /// Watches a query while a subscription to the same post runs.
+  private func followLikes(_ client: PipelineClient) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { for try await _ in client.subscribe(Self.likes) {} }
+      group.addTask { try await showPost(client) }
+      defer { group.cancelAll() }
+      // The subscription does not end by itself, unless it fails.
+      try await group.next()
+    }
+  }
+
+  private func showPost(_ client: PipelineClient) async throws {
+    var results = 0
+    for try await update in client.watch(Self.post) {
+      guard let result = update.result, let post = result.data?["post"] else { continue }
+      let source = result.source == .cache ? "from the cache" : "from the server"
+      let requests = Format.count(server.requestCount, "request")
+      say("   \(source), \(requests) so far: \(Terminal.safe(post.jsonText()))")
+      results += 1
+      if results == 4 { return }
+    }
   }
 
   private func ask(

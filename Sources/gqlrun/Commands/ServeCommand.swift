@@ -8,18 +8,21 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Run the demo server: the countries of the world and a feed of any size.",
     discussion: """
-      Listens on the loopback address only. A request can demand faults, in the URL or in header \
-      fields (X-Demo-…), such as http://127.0.0.1:8080/graphql?status=503&times=2:
+      Listens on the loopback address only. Subscriptions are served over WebSocket \
+      (graphql-transport-ws and graphql-ws), server-sent events and multipart responses. A \
+      request can demand faults, in the URL or in header fields (X-Demo-…), such as \
+      http://127.0.0.1:8080/graphql?status=503&times=2:
       \(Misbehaviour.options.map { Self.row($0) }.joined(separator: "\n"))
 
       EXAMPLES
         gqlrun serve
         gqlrun serve --port 0 --posts 1000 > address
+        gqlrun serve --like-every 500ms --fault close-after=100
       """)
 
   private static func row(_ option: Misbehaviour.Option) -> String {
     let value = option.placeholder.isEmpty ? "" : "=" + option.placeholder
-    return "  \(Format.padded(option.name + value, 20))  \(option.help)"
+    return "  \(Format.padded(option.name + value, 24))  \(option.help)"
   }
 
   @Option(name: .shortAndLong, help: "Port to listen on; 0 selects a free port.")
@@ -28,7 +31,48 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(name: .long, help: "Number of posts in the feed.")
   var posts = 1_000_000
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Add a like to one of the first ten posts at this interval, for subscriptions.",
+      valueName: "duration"), transform: ConnectionOptions.TimeLimit.init)
+  var likeEvery: ConnectionOptions.TimeLimit?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A fault of all requests, as a request demands it in its URL; repeatable.",
+      valueName: "name=value"))
+  var fault: [String] = []
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Accept up to this many operations in one request; 0 refuses arrays.", valueName: "count"))
+  var batching = 0
+
+  @Flag(
+    name: .long,
+    help: "Use the statuses of GraphQL over HTTP of August 2026: 294 for data with errors, and 422."
+  )
+  var newStatuses = false
+
+  @Option(name: .long, help: "Operations that run at a time on a WebSocket connection.")
+  var maxOperations = 1000
+
   func validate() throws {
+    guard (1...1_000_000).contains(maxOperations) else {
+      throw ValidationError("--max-operations \(maxOperations) is out of range; use 1 to 1000000")
+    }
+    guard (0...1000).contains(batching) else {
+      throw ValidationError("--batching \(batching) is out of range; use 0 to 1000")
+    }
+    do throws(Misbehaviour.Failure) {
+      _ = try misbehaviour
+    } catch {
+      throw ValidationError("cannot use --fault: \(error.message)")
+    }
+
     guard (0...65_535).contains(port) else {
       throw ValidationError("--port \(port) is not a port; use 0 to 65535")
     }
@@ -37,10 +81,23 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
+  private var misbehaviour: Misbehaviour {
+    get throws(Misbehaviour.Failure) {
+      var result = Misbehaviour()
+      for setting in fault { try result.add(setting) }
+      return result
+    }
+  }
+
   func run() async throws {
     try await reporting {
       var configuration = DemoServer.Configuration(port: port)
       configuration.feedSize = posts
+      configuration.likeInterval = likeEvery?.duration
+      configuration.misbehaviour = try misbehaviour
+      configuration.maxOperations = maxOperations
+      configuration.maxBatch = batching
+      configuration.usesNewStatuses = newStatuses
       let server = DemoServer(configuration)
       do {
         try await Interruption.run {
