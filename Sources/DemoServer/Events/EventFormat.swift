@@ -1,6 +1,6 @@
 /// The formats of a response that has the events of a subscription.
 enum EventFormat: Sendable, CaseIterable {
-  /// https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md#distinct-connections-mode
+  /// https://github.com/enisdenjo/graphql-sse
   case serverSentEvents
   /// https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
   case multipart

@@ -8,7 +8,7 @@ enum PartFormat: String, Sendable, CaseIterable {
   case ids = "incrementalspec=v0.2"
   /// Parts name a fragment by its path.
   ///
-  /// https://github.com/graphql/graphql-spec/blob/0d0b0a6/rfcs/DeferStream.md
+  /// https://github.com/graphql/graphql-spec/pull/742
   case paths = "deferspec=20220824"
 
   /// The preferred format of an `Accept` field, the first one of equal quality; `nil` if the client

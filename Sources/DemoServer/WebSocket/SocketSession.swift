@@ -4,8 +4,8 @@ import GQLRunJSON
 ///
 /// Reads the client's messages and tells what follows from them.
 ///
-/// - https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
-/// - https://github.com/apollographql/subscriptions-transport-ws/blob/master/PROTOCOL.md
+/// - https://github.com/enisdenjo/graphql-ws
+/// - https://github.com/apollographql/subscriptions-transport-ws
 struct SocketSession: Sendable {
   /// The protocols that a handshake can select.
   enum Subprotocol: String, Sendable, CaseIterable {

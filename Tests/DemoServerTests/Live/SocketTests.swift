@@ -30,7 +30,10 @@ import Testing
   }
 
   @Test func `the older graphql-ws has its own messages`() async throws {
-    try await DemoServer.withServer { server in
+    var configuration = DemoServer.Configuration()
+    // Without signs of life between the messages.
+    configuration.heartbeat = .seconds(86_400)
+    try await DemoServer.withServer(configuration) { server in
       try await RawSocket.connect(server, protocols: "graphql-ws") { socket in
         #expect(try await socket.initialize() == #"{"type":"connection_ack"}"#)
         #expect(try await socket.message() == #"{"type":"ka"}"#)
