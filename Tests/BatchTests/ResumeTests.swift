@@ -73,6 +73,32 @@ struct ResumeTests {
     }
   }
 
+  @Test("the report of a resumed task counts the pages of all runs, its summary those of one run")
+  func pages() async throws {
+    var configuration = DemoServer.Configuration()
+    configuration.feedSize = 30
+    try await DemoServer.withServer(configuration) { server in
+      let manifest = try Bench.load(
+        """
+        version: 1
+        sinks: [{ ndjson: { path: feed } }]
+        operations:
+          - id: feed
+            query: "query F($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id } } pageInfo { hasNextPage endCursor } } }"
+            paginate: { connection: feed, page_size: { start: 5 } }
+            emit: feed.edges[*].node
+        """, in: location, url: server.url)
+      let first = try await Bench.run(manifest, control: RunControl(), stopAt: 3)
+      #expect(first.stop == .interrupted)
+      let written = try location.lines("feed.part").count
+      #expect(written > 0 && written < 30)
+      let second = try await Bench.run(manifest, Bench.resuming)
+      #expect(second.counters.done == 1 && second.counters.records == 30 - written)
+      let report = try JSONValue(parsing: RunInspection(manifest).report())
+      #expect(report["records"]?.intValue == 30)
+    }
+  }
+
   @Test("what was written and not recorded is cut off before a run goes on")
   func cutsOff() async throws {
     try await DemoServer.withServer { server in

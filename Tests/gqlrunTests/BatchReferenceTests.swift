@@ -13,6 +13,7 @@ struct BatchReferenceTests {
         country(code: $code) { code name @skip(if: $short) }
       }
       query B { __typename }
+      subscription Added($post: ID) { commentAdded(postId: $post) { id } }
       """,
       to: "c.graphql")
     try folder.write("code,label\nDE,Germany\nFR,France\n", to: "codes.csv")
@@ -60,6 +61,7 @@ struct BatchReferenceTests {
       [], ["--rows", "codes.csv"], ["--sink", "-"],
       ["--document", "c.graphql", "--operation", "Country"],
       ["--document", "c.graphql", "--operation", "B", "--rows", "codes.csv"],
+      ["--document", "c.graphql", "--operation", "Added"],
       ["--document", "c.graphql", "--operation", "Country", "--rows", "codes.jsonl"],
       ["--document", "c.graphql", "--operation", "Country", "--sink", "out/a.csv"],
       ["--document", "c.graphql", "--operation", "Country", "--sink", "a.json"],

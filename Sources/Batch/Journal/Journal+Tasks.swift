@@ -13,6 +13,10 @@ struct TaskRecord: Sendable {
   var ended: Double
   /// The cursor or offset of the next page.
   var cursor: String?
+  /// The duration of all requests so far.
+  var milliseconds = 0.0
+  var bytes = 0
+  var records = 0
 }
 
 /// The change recorded when a page of a task, or the whole task, has finished.
@@ -73,13 +77,15 @@ extension Journal {
     if !isIndexed { try makeIndex() }
     return try read { db in
       let statement = try db.cachedStatement(
-        sql: "SELECT state, page, attempts, ended, cursor FROM tasks WHERE id = ?")
+        sql: """
+          SELECT state, page, attempts, ended, cursor, ms, bytes, records FROM tasks WHERE id = ?
+          """)
       guard let row = try GRDB.Row.fetchOne(statement, arguments: [Data(id.bytes)]) else {
         return nil
       }
       return TaskRecord(
         state: TaskState(rawValue: row[0]) ?? .queued, page: row[1], attempts: row[2],
-        ended: row[3], cursor: row[4])
+        ended: row[3], cursor: row[4], milliseconds: row[5], bytes: row[6], records: row[7])
     }
   }
 
@@ -208,6 +214,7 @@ struct JournalStep: Sendable {
   var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
   var sinks: [SinkPosition] = []
   var tables: [TablePosition] = []
+  var gaps: [EventGap] = []
 }
 
 extension Journal {
@@ -263,6 +270,7 @@ extension Journal {
           sql: "UPDATE outputs SET step = ?, records = ? WHERE path = ? AND name = ?"
         ).execute(arguments: [table.step, table.records, table.path, table.name])
       }
+      for gap in step.gaps { try Self.insert(gap, db) }
     }
     openRows.withLock { $0 = open }
   }

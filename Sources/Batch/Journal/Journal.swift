@@ -19,7 +19,7 @@ final class Journal: Sendable {
   private let lock: FileLock?
 
   static let applicationID: Int32 = 0x6771_6a72  // "gqjr"
-  static let schemaVersion: Int32 = 3
+  static let schemaVersion: Int32 = 4
 
   /// Opens a journal, or creates it if it does not exist.
   ///
@@ -104,6 +104,7 @@ final class Journal: Sendable {
             header TEXT, published INTEGER NOT NULL, checksum INTEGER
           ) WITHOUT ROWID;
           \(outputsTable)
+          \(gapsTable)
           CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value) WITHOUT ROWID;
           PRAGMA application_id = \(applicationID);
           PRAGMA user_version = \(schemaVersion);
@@ -120,15 +121,25 @@ final class Journal: Sendable {
     ) WITHOUT ROWID;
     """
 
+  /// The times in which events of subscriptions may have been missed.
+  private static let gapsTable = """
+    CREATE TABLE gaps (
+      op INTEGER NOT NULL, key TEXT NOT NULL, events INTEGER NOT NULL, since REAL NOT NULL,
+      until REAL NOT NULL, cause TEXT
+    );
+    """
+
   /// Migrates a journal of an earlier version.
   private static func migrate(_ db: Database) throws {
-    guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < 3 else { return }
+    guard try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < schemaVersion else { return }
     let hasChecksum = try db.columns(in: "sinks").contains { $0.name == "checksum" }
     let hasOutputs = try db.tableExists("outputs")
+    let hasGaps = try db.tableExists("gaps")
     try db.inTransaction(.exclusive) {
       if !hasChecksum { try db.execute(sql: "ALTER TABLE sinks ADD COLUMN checksum INTEGER") }
       if !hasOutputs { try db.execute(sql: outputsTable) }
-      try db.execute(sql: "PRAGMA user_version = 3")
+      if !hasGaps { try db.execute(sql: gapsTable) }
+      try db.execute(sql: "PRAGMA user_version = \(schemaVersion)")
       return .commit
     }
   }

@@ -63,6 +63,8 @@ struct BatchOperation: Sendable {
   var expect: [BatchCondition] = []
   /// The variable that makes a mutation safe to repeat.
   var idempotency: String?
+  /// The end of a subscription; `nil` for other operations.
+  var until: UntilSettings?
   var timeout: Duration?
   var policy: CachePolicy?
   var snapshot: TextTemplate?

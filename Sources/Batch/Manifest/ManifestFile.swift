@@ -47,10 +47,29 @@ struct OperationSettings: OptionSection {
   var expect: [Located<BatchCondition>] = []
   @Option("Variable that makes a mutation safe to repeat, such as an idempotency key")
   var idempotency: String?
-  @Option(.milliseconds(1) ... .seconds(86_400), "Time limit of one request")
+  @Option("End of a subscription, which has no end of its own; required for subscriptions")
+  var until: UntilSettings?
+  @Option(
+    .milliseconds(1) ... .seconds(86_400),
+    "Time limit of one request; of a subscription, until it is connected")
   var timeout: Duration?
   @Option("Cache policy, instead of the pipeline's") var policy: CachePolicy?
   @Option("File that the data must equal; may contain templates") var snapshot: String?
+}
+
+/// The `until` section: what ends the task of a subscription, whichever is first.
+struct UntilSettings: OptionSection {
+  @Option(1...1_000_000_000, "Number of events after which the task is done") var events: Int?
+  @Option(
+    .milliseconds(1) ... .seconds(2_592_000),
+    "Time of listening after which the task is done, including that of earlier runs")
+  var `for`: Duration?
+
+  func validate() throws(OptionError) {
+    guard $events.isGiven || $for.isGiven else {
+      throw OptionError("no end is set", remedy: "add `events: 100` or `for: 10m`")
+    }
+  }
 }
 
 /// The `paginate` section.

@@ -94,11 +94,7 @@ extension ManifestLoader {
       operation.snapshot = textTemplate(
         Located(text, at: settings.$snapshot.location), known: known)
     }
-    if template.type == .subscription {
-      report(
-        .document, "`\(draft.id)` is a subscription; batches run queries and mutations",
-        settings.$document.location)
-    }
+    readUntil(draft, &operation)
     return operation
   }
 

@@ -86,6 +86,9 @@ public struct NewManifest: Sendable {
       return "    \(name): \(Self.sample(variable.type))  # required; replace the value"
     }
     if !values.isEmpty { lines += ["  variables:"] + values }
+    if template.type == .subscription {
+      lines.append("  until: { events: 100, for: 10m }   # whichever is first")
+    }
     let tree = SelectionTree(template.callerDocument, template.definition)
     let root = tree.columns(at: []).first ?? "path"
     // One row usually is one object. Without rows, or with several fields, only the author knows.

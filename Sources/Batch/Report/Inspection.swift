@@ -47,6 +47,11 @@ public struct RunInspection {
     for state in TaskState.allCases where counts[state] > 0 {
       lines.append(Self.padded(state.name) + "\(counts[state])")
     }
+    let gaps = try journal.gaps(limit: Self.shownGaps)
+    if gaps.count > 0 { lines.append(Self.padded("gaps") + "\(gaps.count)") }
+    for (operation, gap) in gaps.first {
+      lines.append(Self.padded("gap") + "\(operation) \(gap.key): \(gap.text)")
+    }
     for output in try outputs() {
       let size = output.bytes.map { ", \(Quantity.count($0, "byte"))" } ?? ""
       let records = output.records.map { Quantity.count($0, "record") } ?? "written by the pipeline"
@@ -84,6 +89,7 @@ public struct RunInspection {
     for state in TaskState.allCases {
       object[state.name] = .number(JSONNumber(counts[state]))
     }
+    object["gaps"] = .number(JSONNumber(try journal.gaps(limit: 0).count))
     object["outputs"] = .array(
       try outputs().map { output in
         var entry: JSONObject = ["name": .string(output.name)]
@@ -120,6 +126,9 @@ public struct RunInspection {
   public func failureReasons() throws -> FailureReasons {
     try FailureReasons(journal, manifest)
   }
+
+  /// How many gaps the status and reports describe.
+  static let shownGaps = 50
 
   private static func padded(_ text: String) -> String {
     text + String(repeating: " ", count: max(1, 11 - text.count))

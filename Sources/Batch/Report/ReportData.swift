@@ -35,6 +35,8 @@ struct ReportData {
   private(set) var throughput: [(done: Int, failed: Int)] = []
   private(set) var slowest: [ReportedTask] = []
   private(set) var failed: [ReportedTask] = []
+  /// The number of gaps in the events of subscriptions, and the first ones with their operations.
+  private(set) var gaps: (count: Int, first: [(operation: String, gap: EventGap)]) = (0, [])
   /// The number of intervals: one per 100 ms, within the width of a page.
   private(set) var parts = 60
   private static let shown = 50
@@ -92,6 +94,7 @@ struct ReportData {
     slowest = try Self.tasks(journal, "attempts > 0 ORDER BY ms DESC LIMIT \(Self.shown)")
     failed = try Self.tasks(
       journal, "state IN (3, 4, 5) ORDER BY op, key LIMIT \(Self.shown * 4)")
+    gaps = try journal.gaps(limit: RunInspection.shownGaps)
   }
 
   var seconds: Double { first.isFinite ? max(last - first, 0) : 0 }

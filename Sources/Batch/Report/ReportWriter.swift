@@ -55,6 +55,10 @@ struct JSONReport {
     report["missed_thresholds"] = .array(data.missed(thresholds).map { .string($0) })
     report["slowest"] = .array(data.slowest.prefix(20).map { Self.task($0) })
     report["failed"] = .array(data.failed.map { Self.task($0) })
+    if data.gaps.count > 0 {
+      report["gap_count"] = .number(JSONNumber(data.gaps.count))
+      report["gaps"] = .array(data.gaps.first.map { Self.gap($1, of: $0) })
+    }
     value = .object(report)
   }
 
@@ -79,6 +83,14 @@ struct JSONReport {
     }
     object["max"] = number(histogram.maximum)
     return .object(object)
+  }
+
+  private static func gap(_ gap: EventGap, of operation: String) -> JSONValue {
+    [
+      "op": .string(operation), "key": .string(gap.key),
+      "events": .number(JSONNumber(gap.events)), "since": number(gap.since),
+      "until": number(gap.until), "cause": gap.cause.map { .string($0) } ?? .null,
+    ]
   }
 
   private static func task(_ task: ReportedTask) -> JSONValue {

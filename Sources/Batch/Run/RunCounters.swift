@@ -51,6 +51,8 @@ public struct RunCounters: Sendable {
   public var bytes = 0
   /// The number of records written.
   public var records = 0
+  /// The number of gaps in the events of subscriptions.
+  public var gaps = 0
   /// The number of tasks that finished in this part of the run.
   public var ended: Int { done + failed + unknown + skipped }
   /// Whether a task of this part of the run did not succeed.

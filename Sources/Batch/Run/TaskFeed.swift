@@ -283,6 +283,9 @@ final class TaskFeed: Sendable {
     if isLast { try await complete(position, barrier) }
   }
 
+  /// Counts a gap in the events of a subscription.
+  func noteGap() { state.withLock { $0.counters.gaps += 1 } }
+
   /// Returns a task that did not finish.
   func putBack(_ item: TaskItem) {
     state.withLock { state in

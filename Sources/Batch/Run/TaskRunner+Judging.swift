@@ -5,9 +5,11 @@ import GQLRunSupport
 /// Evaluates the pages of a task.
 extension TaskRunner {
   /// Evaluates a received page.
+  ///
+  /// - Parameter advance: Whether there are further pages, and the cursor of the next one.
   func finish(
     _ item: TaskItem, _ operation: BatchOperation, _ page: Page, _ data: (any ResultData)?,
-    _ pager: inout Pager, _ update: inout TaskUpdate
+    _ update: inout TaskUpdate, advance: () throws -> (hasMore: Bool, cursor: String?)
   ) throws -> (Outcome?, isLast: Bool) {
     var records = 0
     if let emit = operation.emit {
@@ -30,8 +32,8 @@ extension TaskRunner {
     pageUpdate.page += 1
     pageUpdate.records += records
     pageUpdate.error = nil
-    let hasMore = try data.map { try pager.advance(over: $0) } ?? false
-    pageUpdate.cursor = hasMore ? pager.position : nil
+    let hasMore: Bool
+    (hasMore, pageUpdate.cursor) = try advance()
     pageUpdate.state = hasMore ? .running : .done
     var outcome = outcome(item, operation, page, data, pageUpdate, records: records)
     // A record that a sink refuses: the page counts as not written, and none follows.

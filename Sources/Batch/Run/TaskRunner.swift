@@ -63,7 +63,16 @@ struct TaskRunner: Sendable {
     update.page = item.record?.page ?? 0
     update.attempts = item.record?.attempts ?? 0
     update.cursor = item.record?.cursor
+    if let record = item.record, record.page > 0 {
+      // The journal contains the sums of all runs.
+      update.milliseconds = record.milliseconds
+      update.bytes = record.bytes
+      update.records = record.records
+    }
     var results = OrderedResults(position: item.position, order: order, recorder: recorder)
+    if operation.until != nil, item.problem == nil {
+      return try await follow(item, operation, update, &results)
+    }
     if let problem = item.problem {
       update.error = problem
       update.state = item.isSkipped ? .skipped : .failed
@@ -100,13 +109,16 @@ struct TaskRunner: Sendable {
   }
 
   /// Submits the last outcome of a task. Returns `false` if it is discarded.
-  private func end(
+  func end(
     _ item: TaskItem, _ outcome: Outcome, _ results: inout OrderedResults
   ) async throws -> Bool {
     guard try await results.submit(outcome, isLast: true) else { return false }
+    // The pages of earlier runs do not count for this one.
+    let before = (item.record?.page ?? 0) > 0 ? item.record : nil
     try await feed.finished(
-      item, outcome.update.state, bytes: outcome.update.bytes, records: outcome.update.records,
-      milliseconds: outcome.update.milliseconds
+      item, outcome.update.state, bytes: outcome.update.bytes - (before?.bytes ?? 0),
+      records: outcome.update.records - (before?.records ?? 0),
+      milliseconds: outcome.update.milliseconds - (before?.milliseconds ?? 0)
     ) { try await recorder.barrier() }
     return true
   }
@@ -153,7 +165,10 @@ struct TaskRunner: Sendable {
       if let nested = operation.pagination?.nested, !nested.isEmpty, response.errors.isEmpty {
         data = try await completed(data, nested, item, operation)
       }
-      return try finish(item, operation, page, data, &pager, &update)
+      return try finish(item, operation, page, data, &update) {
+        let hasMore = try data.map { try pager.advance(over: $0) } ?? false
+        return (hasMore, hasMore ? pager.position : nil)
+      }
     } catch let error as TaskProblem {
       update.state = .failed
       update.error = error.message

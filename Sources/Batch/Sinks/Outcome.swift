@@ -14,6 +14,8 @@ struct Outcome: Sendable {
   /// records themselves.
   var pieces: [[SinkPiece]]?
   var capture: JSONObject?
+  /// A gap in the events of a subscription, before this outcome.
+  var gap: EventGap?
   var bookmarks: [(name: String, fold: Bookmark.Fold, value: JSONValue)] = []
 
   /// The approximate memory size, in bytes.

@@ -107,6 +107,7 @@ actor SinkStage {
         step.captures.append(
           (outcome.update.operation, outcome.update.key, JSONValue.object(capture).jsonText()))
       }
+      if let gap = outcome.gap { step.gaps.append(gap) }
       for found in outcome.bookmarks {
         let old = bookmarks[found.name]?.value
         let value = old.map { Self.folded(found.fold, $0, found.value) } ?? found.value

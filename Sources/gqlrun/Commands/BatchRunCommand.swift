@@ -141,6 +141,9 @@ struct BatchRunCommand: AsyncParsableCommand {
       parts.append(Quantity.count(counters.duplicates, "duplicate row"))
     }
     parts.append(Quantity.count(counters.records, "record"))
+    if counters.gaps > 0 {
+      parts.append(Terminal.styled(Quantity.count(counters.gaps, "gap") + " in events", .yellow))
+    }
     let rate = summary.seconds > 0 ? Double(counters.ended) / summary.seconds : 0
     parts.append(String(format: "%.1f s, %.0f/s", summary.seconds, rate))
     Terminal.note(parts.joined(separator: ", "))

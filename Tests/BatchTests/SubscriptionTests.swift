@@ -1,0 +1,239 @@
+import GQLRunJSON
+import GQLRunPipeline
+import Testing
+
+@testable import GQLRunBatch
+
+@Suite("Subscriptions in a batch", .timeLimit(.minutes(1)))
+struct SubscriptionTests {
+  private let location: Place
+
+  init() throws {
+    location = try Place()
+    for (name, plugins) in [("n", ""), ("r", "max-retry: { backoff: { base: 1ms, max: 1ms } }, ")] {
+      let first = plugins.isEmpty ? "" : "{ \(plugins.dropLast(2)) }, "
+      try location.write(
+        """
+        version: 1
+        endpoint: { url: "http://127.0.0.1:9/" }
+        store: { kind: none }
+        chain: [\(first)fetch, response-code, parse]
+        """, to: "\(name).pipeline.yaml")
+    }
+  }
+
+  private func manifest(
+    until: String, pipeline: String = "n", run: String = "concurrency: 2", more: String = "",
+    sink: String = "ndjson: { path: o, lines: records }"
+  ) throws -> Manifest {
+    try Bench.load(
+      """
+      version: 1
+      pipeline: \(pipeline).pipeline.yaml
+      run: { \(run) }
+      sinks: [{ \(sink) }]
+      operations:
+        - id: counts
+          query: "subscription C { count }"
+          until: \(until)
+          \(more)
+      """, in: location)
+  }
+
+  private func counts(_ name: String = "o") throws -> [Int] {
+    try location.lines(name).compactMap { try JSONValue(parsing: $0)["count"]?.intValue }
+  }
+
+  private func status(_ manifest: Manifest) throws -> String {
+    try RunInspection(manifest).status()
+  }
+
+  // MARK: Ends
+
+  @Test("a task ends with its number of events, each of them a record")
+  func events() async throws {
+    let manifest = try manifest(until: "{ events: 3 }")
+    let transport = EventTransport(.steps([.event, .event, .event, .event, .hold]))
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.stop == nil && summary.counters.done == 1 && summary.counters.records == 3)
+    #expect(summary.counters.gaps == 0)
+    #expect(try counts() == [1, 2, 3])
+  }
+
+  @Test("a task ends when the server completes the subscription, also without events")
+  func completed() async throws {
+    let manifest = try manifest(until: "{ events: 9 }")
+    for count in [2, 0] {
+      let steps = Array(repeating: EventTransport.Step.event, count: count) + [.complete]
+      let summary = try await Bench.run(manifest, transport: EventTransport(.steps(steps)))
+      #expect(summary.counters.done == 1 && summary.counters.records == count)
+      #expect(try counts().count == count)
+    }
+  }
+
+  @Test("a task ends when its time is up, which counts over all runs")
+  func time() async throws {
+    let manifest = try manifest(until: "{ events: 100, for: 10m }")
+    let clock = ManualClock()
+    let control = RunControl()
+    let first = EventTransport(
+      .steps([
+        .event, .act { clock.move(by: .seconds(400)) }, .event, .act { await control.stop() },
+        .hold,
+      ]))
+    let stopped = try await Bench.run(
+      manifest, control: control, transport: first, clock: ServiceClock(clock))
+    #expect(stopped.stop == .interrupted)
+    let second = EventTransport(
+      .steps([
+        .event, .act { clock.move(by: .seconds(199)) }, .event,
+        .act { clock.move(by: .seconds(1)) }, .hold,
+      ]))
+    let summary = try await Bench.run(
+      manifest, Bench.resuming, transport: second, clock: ServiceClock(clock))
+    #expect(summary.stop == nil && summary.counters.done == 1)
+    #expect(try counts() == [1, 2, 1, 2])
+  }
+
+  // MARK: Gaps
+
+  @Test(
+    "a lost connection is a gap, whether the chain or the run connects again",
+    arguments: ["n", "r"])
+  func lostConnection(_ pipeline: String) async throws {
+    let manifest = try manifest(until: "{ events: 4 }", pipeline: pipeline)
+    let transport = EventTransport(
+      .steps([.event, .event, .lose]), .steps([.event, .lose]), .steps([.event, .hold]))
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.done == 1 && summary.counters.gaps == 2)
+    #expect(try counts() == [1, 2, 3, 4])
+    let status = try status(manifest)
+    #expect(status.contains("gaps       2\n"), "\(status)")
+    #expect(status.contains("gap        counts"), "\(status)")
+    #expect(status.contains("may be missing, after 2 events: "), "\(status)")
+    #expect(status.contains("after 3 events: ") && status.contains("the connection was lost"))
+    let report = try JSONValue(parsing: RunInspection(manifest).report())
+    #expect(report["gap_count"]?.intValue == 2)
+    #expect(report["gaps"]?.arrayValue?.map { $0["events"]?.intValue } == [2, 3])
+  }
+
+  @Test("a server that refuses a subscription is asked again, without a gap before the first event")
+  func refused() async throws {
+    let manifest = try manifest(until: "{ events: 1 }")
+    let transport = EventTransport(.refuse(503), .refuse(429), .steps([.event, .hold]))
+    let summary = try await Bench.run(
+      manifest, transport: transport, clock: ServiceClock(JumpingClock()))
+    #expect(summary.counters.done == 1 && summary.counters.gaps == 0)
+    #expect(await transport.count == 3)
+  }
+
+  @Test("a resumed task continues at its number of events, and the time between the runs is a gap")
+  func resumes() async throws {
+    let manifest = try manifest(until: "{ events: 4 }")
+    let control = RunControl()
+    let transport = EventTransport(
+      .steps([.event, .event, .act { await control.stop() }, .hold]),
+      .steps([.event, .event, .event, .hold]))
+    let stopped = try await Bench.run(manifest, control: control, transport: transport)
+    #expect(stopped.stop == .interrupted && stopped.counters.done == 0)
+    let summary = try await Bench.run(manifest, Bench.resuming, transport: transport)
+    #expect(summary.stop == nil && summary.counters.done == 1 && summary.counters.gaps == 1)
+    #expect(summary.counters.records == 2)
+    #expect(try counts() == [1, 2, 3, 4])
+    let status = try status(manifest)
+    #expect(status.contains("after 2 events: no run was listening"), "\(status)")
+    let report = try JSONValue(parsing: RunInspection(manifest).report())
+    #expect(report["records"]?.intValue == 4, "the events of both runs")
+  }
+
+  @Test("a task whose events were all delivered before an interruption needs no connection")
+  func resumesAtTheEnd() async throws {
+    let control = RunControl()
+    let transport = EventTransport(
+      .steps([.event, .event, .act { await control.stop() }, .hold]))
+    _ = try await Bench.run(
+      manifest(until: "{ events: 9 }"), control: control, transport: transport)
+    let summary = try await Bench.run(
+      manifest(until: "{ events: 2 }"), Bench.resuming, transport: transport)
+    #expect(summary.counters.done == 1 && summary.counters.gaps == 0)
+    #expect(await transport.count == 1)
+    #expect(try counts() == [1, 2])
+  }
+
+  // MARK: Failures
+
+  @Test("an event with errors fails the task; `--only failed` continues after the events before it")
+  func errors() async throws {
+    let manifest = try manifest(until: "{ events: 2 }")
+    let transport = EventTransport(
+      .steps([.event, .error, .event, .hold]), .steps([.event, .hold]))
+    let failed = try await Bench.run(manifest, transport: transport)
+    #expect(failed.counters.failed == 1 && failed.counters.records == 1)
+    var options = RunOptions()
+    options.onlyFailed = true
+    let summary = try await Bench.run(manifest, options, transport: transport)
+    #expect(summary.counters.done == 1 && summary.counters.gaps == 1)
+    #expect(try counts() == [1, 2])
+  }
+
+  @Test("an event with errors is a result where `expect` allows it")
+  func expectedErrors() async throws {
+    let manifest = try manifest(
+      until: "{ events: 3 }", more: "expect: [\"page <= 3\", \"errors != 5\"]",
+      sink: "ndjson: { path: o, lines: results }")
+    let transport = EventTransport(.steps([.event, .error, .event, .hold]))
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.done == 1)
+    let lines = try location.lines("o").map { try JSONValue(parsing: $0) }
+    #expect(lines.map { $0["page"]?.intValue } == [1, 2, 3])
+    #expect(lines.map { $0["data"]?["count"]?.intValue } == [1, nil, 2])
+  }
+
+  @Test("refused credentials end the run")
+  func unauthorized() async throws {
+    let summary = try await Bench.run(
+      manifest(until: "{ events: 3 }"), transport: EventTransport(.refuse(401)))
+    #expect(summary.stop == .unauthorized)
+  }
+
+  @Test("with `order: output` the events of a row follow those of the rows before it")
+  func ordered() async throws {
+    let manifest = try manifest(
+      until: "{ events: 2 }", run: "concurrency: 3, order: output",
+      more: "foreach: { inline: [{ n: 1 }, { n: 2 }, { n: 3 }], key: \"{{row.n}}\" }",
+      sink: "ndjson: { path: o, lines: results }")
+    let summary = try await Bench.run(
+      manifest, transport: EventTransport(.steps([.event, .event, .hold])))
+    #expect(summary.counters.done == 3)
+    let keys = try location.lines("o").map { try JSONValue(parsing: $0)["key"]?.stringValue }
+    #expect(keys == ["1", "1", "2", "2", "3", "3"])
+  }
+
+  // MARK: Manifests
+
+  @Test(
+    "a subscription needs an end, and other operations have none",
+    arguments: [
+      (
+        "query: \"subscription S { count }\"",
+        "3:5 P003 the subscription `a` has no end | add `until: { events: 100 }`"
+      ),
+      (
+        "query: \"{ count }\", until: { events: 3 }",
+        "3:34 P003 `until` is the end of a subscription, and `a` is a query | remove it"
+      ),
+      (
+        "query: \"subscription S { count }\", until: { for: 1m }, snapshot: s.json",
+        "3:69 P003 `snapshot` is for queries, and `a` is a subscription | remove it"
+      ),
+      (
+        "query: \"subscription S { count }\", until: { events: 0 }",
+        "3:66 P003 `events` of `until` of the operation `a` takes an integer from 1 to 1000000000 |"
+      ),
+    ])
+  func checks(_ keys: String, _ expected: String) throws {
+    let found = try Bench.findings(
+      "version: 1\noperations:\n  - { id: a, \(keys) }", in: location)
+    #expect(found.count == 1 && found[0].hasPrefix(expected), "\(found)")
+  }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import GQLRunPipeline
+import HTTPTypes
+
+@testable import GQLRunBatch
+
+/// Answers subscriptions with server-sent events: a number that grows with each event of any connection.
+///
+/// The first connection follows the first script, and so on; the last script serves all further ones.
+final class EventTransport: HTTPTransport {
+  enum Step: Sendable {
+    /// The next number.
+    case event
+    /// An event with an error.
+    case error
+    /// The server completes the subscription.
+    case complete
+    /// The connection is lost.
+    case lose
+    /// Nothing more, until the client cancels the request.
+    case hold
+    /// Something that happens before the next step.
+    case act(@Sendable () async -> Void)
+  }
+
+  /// A connection that is refused with a status, or a script.
+  enum Connection: Sendable {
+    case refuse(Int)
+    case steps([Step])
+  }
+
+  private let connections: [Connection]
+  private let numbers = Numbers()
+
+  init(_ connections: Connection...) { self.connections = connections }
+
+  /// How many connections there were.
+  var count: Int { get async { await numbers.connections } }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    let number = await numbers.connect()
+    switch connections[min(number, connections.count) - 1] {
+    case .refuse(let status): return ScriptedTransport.response(status, "")
+    case .steps(let steps):
+      var head = HTTPResponse(status: .ok)
+      head.headerFields[.contentType] = "text/event-stream"
+      let cursor = Cursor(steps)
+      return HTTPResponseMessage(
+        head: head,
+        body: HTTPBody { [numbers] in
+          while let step = await cursor.next() {
+            switch step {
+            case .event: return await Self.event("{\"count\":\(numbers.next())}")
+            case .error: return Self.event("null,\"errors\":[{\"message\":\"no\"}]")
+            case .complete: return Array("event: complete\ndata:\n\n".utf8)
+            case .lose:
+              throw ChainError(
+                .transport, .truncatedResponse, "the connection was lost", delivery: .answered)
+            case .hold:
+              let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+              for await _ in stream {}
+              withExtendedLifetime(continuation) {}
+              throw CancellationError()
+            case .act(let body): await body()
+            }
+          }
+          return nil
+        })
+    }
+  }
+
+  private static func event(_ data: String) -> [UInt8] {
+    Array("event: next\ndata: {\"data\":\(data)}\n\n".utf8)
+  }
+
+  private actor Numbers {
+    private(set) var connections = 0
+    private var events = 0
+
+    func connect() -> Int {
+      connections += 1
+      return connections
+    }
+
+    func next() -> Int {
+      events += 1
+      return events
+    }
+  }
+
+  private actor Cursor {
+    private var steps: ArraySlice<Step>
+
+    init(_ steps: [Step]) { self.steps = steps[...] }
+
+    func next() -> Step? { steps.popFirst() }
+  }
+}
+
+/// A clock that only the test moves.
+///
+/// Sendable: the state is reached with the lock held only.
+final class ManualClock: Clock, @unchecked Sendable {
+  typealias Instant = JumpingClock.Instant
+
+  private let lock = NSLock()
+  private var offset = Duration.zero
+  private var sleepers: [(end: Duration, wake: AsyncStream<Void>.Continuation)] = []
+
+  var now: Instant { lock.withLock { Instant(offset: offset) } }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    let (stream, wake) = AsyncStream.makeStream(of: Void.self)
+    let isOver = lock.withLock {
+      guard deadline.offset > offset else { return true }
+      sleepers.append((deadline.offset, wake))
+      return false
+    }
+    if isOver { return }
+    for await _ in stream {}
+    try Task.checkCancellation()
+  }
+
+  /// Moves the clock, and ends the sleeps whose time has come.
+  func move(by duration: Duration) {
+    let ready = lock.withLock {
+      offset += duration
+      defer { sleepers.removeAll { $0.end <= offset } }
+      return sleepers.filter { $0.end <= offset }
+    }
+    for sleeper in ready { sleeper.wake.finish() }
+  }
+}
