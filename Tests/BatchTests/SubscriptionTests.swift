@@ -109,7 +109,7 @@ struct SubscriptionTests {
     #expect(try counts() == [1, 2, 3, 4])
     let status = try status(manifest)
     #expect(status.contains("gaps       2\n"), "\(status)")
-    #expect(status.contains("gap        counts"), "\(status)")
+    #expect(status.contains("gap        counts: events from "), "\(status)")
     #expect(status.contains("may be missing, after 2 events: "), "\(status)")
     #expect(status.contains("after 3 events: ") && status.contains("the connection was lost"))
     let report = try JSONValue(parsing: RunInspection(manifest).report())
@@ -217,6 +217,10 @@ struct SubscriptionTests {
       (
         "query: \"subscription S { count }\"",
         "3:5 P003 the subscription `a` has no end | add `until: { events: 100 }`"
+      ),
+      (
+        "query: \"subscription S { count }\", until: {}",
+        "3:56 P003 the subscription `a` has no end | add `until: { events: 100 }`"
       ),
       (
         "query: \"{ count }\", until: { events: 3 }",

@@ -16,6 +16,11 @@ struct EventGap: Sendable, Equatable {
   /// Why the connection was lost; `nil` for the time between two runs.
   var cause: String?
 
+  /// The operation with the key of the task, if it has one.
+  func task(of operation: String) -> String {
+    key.isEmpty ? operation : "\(operation) \(key)"
+  }
+
   /// The gap in words, without its task.
   var text: String {
     func time(_ seconds: Double) -> String {

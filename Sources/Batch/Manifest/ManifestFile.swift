@@ -64,12 +64,6 @@ struct UntilSettings: OptionSection {
     .milliseconds(1) ... .seconds(2_592_000),
     "Time of listening after which the task is done, including that of earlier runs")
   var `for`: Duration?
-
-  func validate() throws(OptionError) {
-    guard $events.isGiven || $for.isGiven else {
-      throw OptionError("no end is set", remedy: "add `events: 100` or `for: 10m`")
-    }
-  }
 }
 
 /// The `paginate` section.

@@ -16,9 +16,11 @@ extension ManifestLoader {
       return
     }
     operation.until = settings.until
-    if !settings.$until.isGiven {
+    let hasEnd = settings.until.map { $0.$events.isGiven || $0.$for.isGiven } ?? false
+    if !hasEnd, settings.$until.isUsable {
       report(
-        .wrongValue, "the subscription `\(draft.id)` has no end", draft.location,
+        .wrongValue, "the subscription `\(draft.id)` has no end",
+        settings.$until.isGiven ? settings.$until.location : draft.location,
         "add `until: { events: 100 }`, `until: { for: 10m }` or both")
     }
     for (name, isGiven, location) in [

@@ -50,7 +50,7 @@ public struct RunInspection {
     let gaps = try journal.gaps(limit: Self.shownGaps)
     if gaps.count > 0 { lines.append(Self.padded("gaps") + "\(gaps.count)") }
     for (operation, gap) in gaps.first {
-      lines.append(Self.padded("gap") + "\(operation) \(gap.key): \(gap.text)")
+      lines.append(Self.padded("gap") + "\(gap.task(of: operation)): \(gap.text)")
     }
     for output in try outputs() {
       let size = output.bytes.map { ", \(Quantity.count($0, "byte"))" } ?? ""

@@ -1,5 +1,6 @@
 import GQLRunCache
 import GQLRunPipeline
+import GQLRunSupport
 import HTTPTypes
 import Logging
 
@@ -214,9 +215,16 @@ struct EventListener: Sendable {
   /// Submits an event. Returns `false` if the task ends with it, or its results are discarded.
   private mutating func take(_ response: GraphQLResponse, isFirst: Bool) async throws -> Bool {
     if let announced = response.gap {
-      gap = (min(gap?.since ?? .infinity, announced.since), announced.cause.map { text($0) })
+      var cause = announced.cause.map { text($0) }
+      if announced.dropped > 0 {
+        cause =
+          "\(Quantity.count(announced.dropped, "event")) arrived faster than the sinks could write"
+      }
+      gap = (min(gap?.since ?? .infinity, announced.since), cause)
       return try await submitGap()
     }
+    // The result of the query `catch_up` is no event.
+    if response.isCatchUp { return true }
     if gap != nil { guard try await submitGap() else { return false } }
     lastSeen = services.secondsSince1970()
     let now = services.clock.now()
@@ -249,7 +257,7 @@ struct EventListener: Sendable {
     let found = EventGap(
       operation: update.operation, key: item.key, events: update.page, since: missed.since,
       until: max(services.secondsSince1970(), missed.since), cause: missed.cause)
-    services.logger.warning("`\(operation.id)` \(item.key): \(found.text)")
+    services.logger.warning("\(found.task(of: operation.id)): \(found.text)")
     update.state = .running
     update.ended = runner.feed.time.now()
     var outcome = Outcome(update: update, operation: item.operation)
