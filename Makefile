@@ -164,6 +164,10 @@ test: packages packages-test ## Run all tests
 	@$(call prepare,.build-debug)
 	$(SWIFT) test --scratch-path .build-debug $(TEST_FLAGS)
 
+.PHONY: test-uploads
+test-uploads: build ## Upload a file of 4 GiB, and compare memory and contents
+	Tests/Uploads/upload.py $(PROGRAM) 4294967296
+
 .PHONY: test-outside
 test-outside: packages ## Build and run packages that use the library from outside this tree
 	@$(call prepare,.build-outside)

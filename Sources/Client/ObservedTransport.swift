@@ -73,7 +73,7 @@ private final class ExchangeObservation: Sendable {
     self.telemetry = telemetry
     self.clock = clock
     start = clock.now()
-    bodySize = request.body?.count ?? 0
+    bodySize = request.bodyCount ?? 0
     let head = request.head
     let (address, port) = Self.server(head)
     // Without the query, which may contain the document, its variables and keys.

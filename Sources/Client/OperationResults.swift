@@ -22,7 +22,7 @@ public struct OperationResults<Value: Decodable & Sendable>: AsyncSequence, Send
     /// Returns the next result, or `nil` at the end.
     ///
     /// - Throws: The errors of
-    ///   ``PipelineClient/fetch(_:variables:operationName:cachePolicy:onErrors:as:)``.
+    ///   ``PipelineClient/fetch(_:variables:uploads:operationName:cachePolicy:onErrors:as:)``.
     public mutating func next() async throws -> OperationResult<Value>? {
       let stream = try self.stream ?? results.begin()
       self.stream = stream

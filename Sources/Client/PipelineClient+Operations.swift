@@ -15,6 +15,8 @@ extension PipelineClient {
   /// - Parameters:
   ///   - document: The text of the GraphQL document. It is parsed once and reused.
   ///   - variables: The variables, checked against their declared types before anything is sent.
+  ///   - uploads: The files, by the paths of their variables: `["input.attachments.0": try
+  ///     Upload(path: "a.png")]`.
   ///   - operationName: The name of the operation to execute; needed if the document has several.
   ///   - cachePolicy: How the operation uses cache and network; `nil`, the default, uses the policy
   ///     of the pipeline's `cache-read`.
@@ -27,13 +29,14 @@ extension PipelineClient {
   ///   `ChainError` if the pipeline delivers no result, `GraphQLError` with
   ///   ``GraphQLErrorHandling/firstError``.
   public func fetch<Value: Decodable & Sendable>(
-    _ document: String, variables: JSONObject = [:], operationName: String? = nil,
+    _ document: String, variables: JSONObject = [:], uploads: [String: Upload] = [:],
+    operationName: String? = nil,
     cachePolicy: CachePolicy? = nil, onErrors: GraphQLErrorHandling = .partial,
     as type: Value.Type = JSONValue.self
   ) async throws -> OperationResult<Value> {
     let request = GraphQLRequest(
-      try prepare(document, variables: variables, operationName: operationName),
-      cachePolicy: cachePolicy)
+      try prepared.operation(document, operationName, variables, uploads: Array(uploads.keys)),
+      cachePolicy: cachePolicy, uploads: uploads)
     return try await last(of: runner.execute(request), request, onErrors)
   }
 
@@ -41,7 +44,7 @@ extension PipelineClient {
   /// cached one, if there is one, and the server's.
   ///
   /// Parameters and errors are those of
-  /// ``fetch(_:variables:operationName:cachePolicy:onErrors:as:)``. The iterator throws the errors.
+  /// ``fetch(_:variables:uploads:operationName:cachePolicy:onErrors:as:)``. The iterator throws the errors.
   public func results<Value: Decodable & Sendable>(
     _ document: String, variables: JSONObject = [:], operationName: String? = nil,
     cachePolicy: CachePolicy? = .cacheAndNetwork, onErrors: GraphQLErrorHandling = .partial,
@@ -141,6 +144,8 @@ extension PipelineClient {
   /// - Parameters:
   ///   - mutation: The text of the GraphQL document, with a mutation.
   ///   - variables: The variables, checked against their declared types before anything is sent.
+  ///   - uploads: The files, by the paths of their variables: `["input.attachments.0": try
+  ///     Upload(path: "a.png")]`.
   ///   - operationName: The name of the operation to execute; needed if the document has several.
   ///   - optimistic: The expected data, complete for the mutation's selection set, with
   ///     `__typename` and key fields. Readers and watchers of the store get it at once. It is
@@ -154,12 +159,14 @@ extension PipelineClient {
   /// - Throws: The errors of `fetch`, and `CacheError` with code `invalidData` if `optimistic` is
   ///   incomplete.
   public func perform<Value: Decodable & Sendable>(
-    _ mutation: String, variables: JSONObject = [:], operationName: String? = nil,
+    _ mutation: String, variables: JSONObject = [:], uploads: [String: Upload] = [:],
+    operationName: String? = nil,
     optimistic: JSONValue? = nil, onErrors: GraphQLErrorHandling = .partial,
     as type: Value.Type = JSONValue.self
   ) async throws -> OperationResult<Value> {
     let request = GraphQLRequest(
-      try prepare(mutation, variables: variables, operationName: operationName))
+      try prepared.operation(mutation, operationName, variables, uploads: Array(uploads.keys)),
+      uploads: uploads)
     guard request.operationType == .mutation else {
       throw ChainError(
         .request, .invalidRequest,

@@ -59,7 +59,7 @@ final class PreparedOperations: Sendable {
   /// - Throws: `GraphQLSyntaxError` if the document cannot be parsed; `CacheError` with code
   ///   `invalidOperation` or `invalidVariables`.
   func operation(
-    _ document: String, _ name: String?, _ variables: JSONObject
+    _ document: String, _ name: String?, _ variables: JSONObject, uploads: [String] = []
   ) throws -> PreparedOperation {
     let key = Key(document: document, operationName: name)
     let known = state.withLock { state in
@@ -67,7 +67,7 @@ final class PreparedOperations: Sendable {
       state.templates[key]?.lastUse = state.uses
       return state.templates[key]?.template
     }
-    if let known { return try known.prepared(variables) }
+    if let known { return try known.prepared(variables, uploads: uploads) }
     let template = try OperationTemplate(
       document: Document(parsing: document), operationName: name, keys: keys, facts: facts)
     state.withLock { state in
@@ -78,7 +78,7 @@ final class PreparedOperations: Sendable {
       }
       state.templates[key] = (template, state.uses)
     }
-    return try template.prepared(variables)
+    return try template.prepared(variables, uploads: uploads)
   }
 }
 

@@ -109,7 +109,7 @@ extension Pipeline {
       return "\(name): \(hiding.value(field.value, ofField: name))"
     }
     lines.append(
-      message.body.map { "a body of \($0.count) bytes with \(members)" }
+      message.bodyCount.map { "a body of \($0) bytes with \(members)" }
         ?? "no body; in the URL: \(members)")
     return lines
   }

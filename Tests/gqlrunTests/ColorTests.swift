@@ -67,7 +67,7 @@ struct ColorTests {
 
   @Test("progress is shown from the first second of a download on")
   func progress() {
-    var progress = DownloadProgress()
+    var progress = TransferProgress()
     #expect(progress.line(received: 0, now: .seconds(5)) == nil)
     #expect(progress.line(received: 1_000, now: .seconds(6)) == nil)
     #expect(progress.line(received: 2_000_000, now: .milliseconds(6_999)) == nil)

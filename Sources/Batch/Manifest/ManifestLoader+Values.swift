@@ -178,6 +178,9 @@ extension ManifestLoader {
       }
       return constants.count == elements.count ? .constant(.array(constants)) : .list(elements)
     case .mapping(let members):
+      if isUpload(members.map(\.key), type, types) {
+        return upload(node, known, name).map(ValueTemplate.upload)
+      }
       let fields = members.compactMap { member in
         value(
           member.value, types.field(member.key, of: type), types, known, "\(name).\(member.key)"
@@ -203,6 +206,38 @@ extension ManifestLoader {
         report(.variable, error.message, node.location)
         return nil
       }
+    }
+  }
+
+  // MARK: Uploads
+
+  /// Whether a mapping is a file: it has the member `upload`, and its type is no input object.
+  private func isUpload(_ keys: [String], _ type: TypeReference?, _ types: TypedText) -> Bool {
+    guard keys.contains("upload") else { return false }
+    guard let leaf = type?.namedType.value, leaf != "Upload" else { return true }
+    if case .scalar? = types.schema?.type(named: leaf) { return true }
+    return false
+  }
+
+  private mutating func upload(
+    _ node: YAMLNode, _ known: KnownNames, _ name: String
+  ) -> UploadTemplate? {
+    guard case .mapping(let members) = node.content else { return nil }
+    var texts: [String: TextTemplate] = [:]
+    for member in members {
+      guard UploadTemplate.members.contains(member.key) else {
+        report(
+          .variable, "the upload `\(name)` has no `\(member.key)`", member.value.location,
+          hint(for: member.key, among: UploadTemplate.members))
+        return nil
+      }
+      guard let text = decoder.text(member.value, label: "`\(name).\(member.key)`"),
+        let template = textTemplate(Located(text, at: member.value.location), known: known)
+      else { return nil }
+      texts[member.key] = template
+    }
+    return texts["upload"].map {
+      UploadTemplate(path: $0, contentType: texts["type"], fileName: texts["filename"])
     }
   }
 }

@@ -37,6 +37,8 @@ public struct RunSettings: OptionSection {
   /// none.
   @Option(.milliseconds(1) ... .seconds(604_800), "Time after which no further task starts")
   public var deadline: Duration?
+  @Option("Folders outside the manifest's whose files may be uploaded")
+  var uploadFolders: [String] = []
   @Option("Folder of the journals")
   var journal = "runs"
   /// How long the run continues while the server refuses every request; 5 minutes by default.

@@ -12,14 +12,25 @@ indirect enum ValueTemplate: Sendable {
   case text(TextTemplate, TypeReference?)
   case list([ValueTemplate])
   case object([(key: String, value: ValueTemplate)])
+  case upload(UploadTemplate)
 
   /// The value for one task; `nil` leaves the variable out.
   ///
-  /// - Parameter name: The path of the value in the variables, for errors.
+  /// - Parameters:
+  ///   - name: The path of the value in the variables, for errors.
+  ///   - uploads: Receives the files of the value, which has null in their places.
   func value(
-    in scope: Scope, types: TypedText, _ name: String
+    in scope: Scope, types: TypedText, _ name: String, uploads: inout [TaskUpload]
   ) throws(TaskProblem) -> JSONValue? {
     switch self {
+    case .upload(let template):
+      do throws(TaskProblem) {
+        guard let upload = try template.upload(in: scope, for: name) else { return nil }
+        uploads.append(upload)
+        return .null
+      } catch {
+        throw TaskProblem("variables.\(name): \(error.message)")
+      }
     case .constant(let value): return value
     case .reference(let reference, let type):
       switch scope.find(reference) {
@@ -38,14 +49,16 @@ indirect enum ValueTemplate: Sendable {
     case .list(let elements):
       var values: [JSONValue] = []
       for (location, element) in elements.enumerated() {
-        values.append(try element.value(in: scope, types: types, "\(name)[\(location)]") ?? .null)
+        values.append(
+          try element.value(
+            in: scope, types: types, "\(name)[\(location)]", uploads: &uploads) ?? .null)
       }
       return .array(values)
     case .object(let members):
       var object = JSONObject()
       for member in members {
         object[member.key] = try member.value.value(
-          in: scope, types: types, "\(name).\(member.key)")
+          in: scope, types: types, "\(name).\(member.key)", uploads: &uploads)
       }
       return .object(object)
     }

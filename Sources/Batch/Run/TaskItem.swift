@@ -10,6 +10,8 @@ struct TaskItem: Sendable {
   var key: String
   /// The coerced variables, with defaults.
   var variables: JSONObject
+  /// The files; the variables have null in their places.
+  var uploads: [TaskUpload] = []
   var scope: Scope
   /// The number of tasks that started before this one in the run.
   var position = 0
@@ -59,13 +61,21 @@ final class TaskMaker: Sendable {
 
   /// The coerced variables of a task, without those of later pages.
   func variables(in scope: Scope) throws(TaskProblem) -> JSONObject {
+    var uploads: [TaskUpload] = []
+    return try variables(in: scope, uploads: &uploads)
+  }
+
+  private func variables(
+    in scope: Scope, uploads: inout [TaskUpload]
+  ) throws(TaskProblem) -> JSONObject {
     var given = JSONObject()
     for variable in operation.variables {
-      given[variable.name] = try variable.value.value(in: scope, types: types, variable.name)
+      given[variable.name] = try variable.value.value(
+        in: scope, types: types, variable.name, uploads: &uploads)
     }
     for (name, value) in firstPage where given[name] == nil { given[name] = value }
     do throws(CacheError) {
-      return try operation.template.coerce(given)
+      return try operation.template.coerce(given, uploads: uploads.map(\.variable))
     } catch {
       throw TaskProblem(error.message)
     }
@@ -84,11 +94,16 @@ final class TaskMaker: Sendable {
     return values
   }
 
-  func id(_ variables: JSONObject, key: String) -> TaskID {
+  func id(_ variables: JSONObject, key: String, uploads: [TaskUpload] = []) -> TaskID {
     var hash = common
     Self.add(JSONValue.object(variables).canonicalText, to: &hash)
     // Without a key, the variables alone identify a task, wherever its row is.
     Self.add(operation.key == nil ? "" : key, to: &hash)
+    for upload in uploads {
+      for text in [upload.variable, upload.path, upload.contentType ?? "", upload.fileName ?? ""] {
+        Self.add(text, to: &hash)
+      }
+    }
     return TaskID(hash.finalize())
   }
 
@@ -106,10 +121,11 @@ final class TaskMaker: Sendable {
     do {
       scope = try self.scope(row)
       scope.captured = try captured(scope.key)
-      let variables = try variables(in: scope)
+      var uploads: [TaskUpload] = []
+      let variables = try variables(in: scope, uploads: &uploads)
       return TaskItem(
-        id: id(variables, key: scope.key), operation: operation.index, key: scope.key,
-        variables: variables, scope: scope)
+        id: id(variables, key: scope.key, uploads: uploads), operation: operation.index,
+        key: scope.key, variables: variables, uploads: uploads, scope: scope)
     } catch let problem as TaskProblem {
       let key = row.map { "row \($0.number)" } ?? ""
       var object = JSONObject()

@@ -7,13 +7,18 @@ import HTTPTypes
 /// Sends requests until there is a response that is not a refusal.
 extension TaskRunner {
   func request(
-    _ operation: BatchOperation, _ template: OperationTemplate, _ variables: JSONObject
-  ) throws(CacheError) -> GraphQLRequest {
+    _ item: TaskItem, _ operation: BatchOperation, _ variables: JSONObject
+  ) throws -> GraphQLRequest {
+    let template = operation.template
     // A task's variables are already coerced; later pages change them.
-    let coerced = operation.pagination == nil ? variables : try template.coerce(variables)
+    let coerced =
+      operation.pagination == nil
+      ? variables : try template.coerce(variables, uploads: item.uploads.map(\.variable))
+    var uploads: [String: Upload] = [:]
+    for file in item.uploads { uploads[file.variable] = try manifest.upload(file) }
     var request = GraphQLRequest(
       try template.prepared(coerced: coerced, isStored: runner.services.store != nil),
-      cachePolicy: operation.policy)
+      cachePolicy: operation.policy, uploads: uploads)
     request.timeout = operation.timeout
     if operation.idempotency != nil { request.isIdempotent = true }
     return request

@@ -135,10 +135,11 @@ struct TaskRunner: Sendable {
       return (outcome(item, operation, Page(), nil, update, records: 0), true)
     }
     let request: GraphQLRequest
-    do throws(CacheError) {
-      request = try self.request(operation, operation.template, pager.variables)
+    do {
+      request = try self.request(item, operation, pager.variables)
     } catch {
-      update.error = error.message
+      update.error =
+        (error as? CacheError)?.message ?? (error as? ChainError)?.message ?? "\(error)"
       update.ended = feed.time.now()
       return (outcome(item, operation, Page(), nil, update, records: 0), true)
     }

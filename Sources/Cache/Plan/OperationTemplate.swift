@@ -60,19 +60,27 @@ public struct OperationTemplate: Sendable {
 
   /// Coerces variables: checks them, and adds defaults for absent ones.
   ///
+  /// - Parameters:
+  ///   - variables: The variables.
+  ///   - uploads: The paths of variables whose values are files, such as `input.attachments.0`; the
+  ///     result has null there.
   /// - Throws: ``CacheError`` with code `invalidVariables`.
-  public func coerce(_ variables: JSONObject) throws(CacheError) -> JSONObject {
-    try coercion.coerce(variables)
+  public func coerce(
+    _ variables: JSONObject, uploads: [String] = []
+  ) throws(CacheError) -> JSONObject {
+    try coercion.coerce(variables, uploads: uploads)
   }
 
-  /// Prepares the operation with variables.
+  /// Prepares the operation with variables; see ``coerce(_:uploads:)``.
   ///
   /// - Throws: ``CacheError`` with code `invalidVariables` or `invalidOperation`.
-  public func prepared(_ variables: JSONObject) throws(CacheError) -> PreparedOperation {
-    try prepared(coerced: coerce(variables))
+  public func prepared(
+    _ variables: JSONObject, uploads: [String] = []
+  ) throws(CacheError) -> PreparedOperation {
+    try prepared(coerced: coerce(variables, uploads: uploads))
   }
 
-  /// Prepares the operation with variables that ``coerce(_:)`` returned.
+  /// Prepares the operation with variables that ``coerce(_:uploads:)`` returned.
   ///
   /// - Parameters:
   ///   - coerced: Coerced variables.

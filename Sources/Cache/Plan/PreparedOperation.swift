@@ -24,15 +24,22 @@ public struct PreparedOperation: Sendable {
 
   /// Prepares the operation named `operationName`, or the only one.
   ///
+  /// - Parameters:
+  ///   - document: The document.
+  ///   - operationName: The name of the operation.
+  ///   - variables: The variables.
+  ///   - uploads: The paths of variables whose values are files, such as `input.attachments.0`.
+  ///   - keys: The key rules.
+  ///   - facts: What is known of the schema's types.
   /// - Throws: ``CacheError`` with code `invalidOperation` (no such operation, undefined or cyclic
   ///   fragments) or `invalidVariables`.
   public init(
     document: Document, operationName: String? = nil, variables: JSONObject = JSONObject(),
-    keys: KeyRules = KeyRules(), facts: TypeFacts? = nil
+    uploads: [String] = [], keys: KeyRules = KeyRules(), facts: TypeFacts? = nil
   ) throws(CacheError) {
     self = try OperationTemplate(
       document: document, operationName: operationName, keys: keys, facts: facts
-    ).prepared(variables)
+    ).prepared(variables, uploads: uploads)
   }
 
   init(

@@ -13,6 +13,24 @@ import GQLRunSupport
 struct VariableCoercion {
   let operation: OperationDefinition
   var schema: Schema?
+  /// The paths of files, where the variables have null.
+  private var uploads: Set<String> = []
+
+  init(operation: OperationDefinition, schema: Schema?) {
+    self.operation = operation
+    self.schema = schema
+  }
+
+  /// The variables to send with files at the paths `uploads`, where they have null.
+  func coerce(
+    _ given: JSONObject, uploads: some Collection<String>
+  ) throws(CacheError) -> JSONObject {
+    guard !uploads.isEmpty else { return try coerce(given) }
+    var coercion = self
+    let (variables, shown) = try given.reserving(uploads)
+    coercion.uploads = shown
+    return try coercion.coerce(variables)
+  }
 
   /// The variables to send: those given, and the defaults of those that are absent.
   ///
@@ -65,6 +83,7 @@ struct VariableCoercion {
   func check(
     _ value: JSONValue, _ type: TypeReference, _ name: String, _ path: String
   ) throws(CacheError) {
+    if case .null = value, uploads.contains(path) { return try checkFile(type.namedType, path) }
     switch type {
     case .nonNull(let inner):
       if case .null = value { throw mismatch(path, "expected \(type.printed()), found null") }
@@ -86,8 +105,28 @@ struct VariableCoercion {
       case .inputObject(let type): return try check(value, type, name, path)
       default: break
       }
+      if type.value == "Upload" {
+        let option = path.replacing("[", with: ".").replacing("]", with: "")
+        throw mismatch(
+          path,
+          "expected a file, found \(value.shape); name the file with --upload \(option)=@FILE, or in "
+            + "a program as an Upload")
+      }
       if let problem = problem(of: value, as: type.value) { throw mismatch(path, problem) }
     }
+  }
+
+  /// Checks that a file can be the value of a type: of a scalar that the specification does not
+  /// define.
+  private func checkFile(_ type: Name, _ path: String) throws(CacheError) {
+    let isScalar =
+      switch schema?.type(named: type.value) {
+      case .scalar?, nil: true
+      default: false
+      }
+    guard !isScalar || Schema.builtInScalars.contains(type.value) else { return }
+    throw mismatch(
+      path, "expected \(type.value), found a file; --var-file sends the text of a file")
   }
 
   /// The value with each number that is an `ID` as a string.

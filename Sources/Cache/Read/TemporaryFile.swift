@@ -6,16 +6,12 @@ final class TemporaryFile: Sendable {
   private let descriptor: Int32
 
   init() throws(CacheError) {
-    let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    var template = Array("\(directory)/gqlrun.XXXXXX".utf8CString)
-    descriptor = mkstemp(&template)
-    guard descriptor >= 0 else {
+    do throws(SystemError) {
+      descriptor = try UnnamedFile.create()
+    } catch {
       throw CacheError(
-        .storage,
-        "cannot create a temporary file in \(directory): \(String(cString: strerror(errno))); "
-          + "set TMPDIR to a directory with free space", path: directory)
+        .storage, "\(error); set TMPDIR to a directory with free space", path: error.path)
     }
-    unlink(template)
   }
 
   deinit { close(descriptor) }

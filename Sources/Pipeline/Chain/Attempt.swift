@@ -52,6 +52,7 @@ final class Attempt: Sendable {
   func run(_ request: GraphQLRequest) async -> ResponseStream {
     do throws(ChainError) {
       // Checked before the first interceptor, which may renew a token or start a process.
+      try request.checkUploads()
       try request.checkPolicy(policy(of: request))
     } catch {
       return ResponseStream(failing: error)
@@ -60,7 +61,9 @@ final class Attempt: Sendable {
   }
 
   private func policy(of request: GraphQLRequest) -> CachePolicy {
-    request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
+    // The cache would take two queries with different files for the same one.
+    if !request.uploads.isEmpty, request.operationType == .query { return .noCache }
+    return request.cachePolicy ?? route.defaultPolicy(for: request.operationType)
   }
 
   func context(_ id: String, _ request: GraphQLRequest) -> ChainContext {

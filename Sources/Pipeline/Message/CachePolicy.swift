@@ -1,3 +1,5 @@
+import GQLRunCache
+import GQLRunJSON
 import GQLRunLanguage
 
 /// The fetch policy of an operation: how it uses the cache and the network.
@@ -76,5 +78,22 @@ extension GraphQLRequest {
       .request, .invalidRequest,
       "a \(operationType.rawValue) cannot be answered from the cache; use another policy than "
         + "cache-only")
+  }
+
+  /// Refuses uploads that cannot be sent: those of a subscription, and those whose variables have
+  /// another value than null.
+  func checkUploads() throws(ChainError) {
+    guard !uploads.isEmpty else { return }
+    guard operationType != .subscription else {
+      throw ChainError(
+        .request, .invalidRequest, "\(label) cannot send files: it is a subscription",
+        delivery: .notSent)
+    }
+    for path in uploads.keys.sorted() where JSONValue.object(variables).value(at: path) != .null {
+      throw ChainError(
+        .request, .invalidRequest,
+        "the upload \(path) of \(label) has no place in its variables; prepare the operation with "
+          + "this upload", delivery: .notSent)
+    }
   }
 }

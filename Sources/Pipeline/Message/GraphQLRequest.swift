@@ -24,6 +24,7 @@ public struct GraphQLRequest: Sendable {
     var sendsDocument = true
     var method: Endpoint.Method?
     var bodyMembers = JSONObject()
+    var uploads: [String: Upload] = [:]
   }
 
   private var parts: Shareable<Parts>
@@ -106,17 +107,31 @@ public struct GraphQLRequest: Sendable {
     _read { yield parts.value.bodyMembers }
     _modify { yield &parts.value.bodyMembers }
   }
+  /// The files, by the paths of their variables: `input.attachments.0`. The variables have null
+  /// there.
+  ///
+  /// A request with files is sent as `multipart/form-data` by POST, with its document, and never
+  /// uses the cache.
+  public internal(set) var uploads: [String: Upload] {
+    _read { yield parts.value.uploads }
+    _modify { yield &parts.value.uploads }
+  }
 
   /// Creates a request of a prepared operation.
   ///
   /// - Parameters:
   ///   - operation: The operation with its variables.
   ///   - cachePolicy: The cache policy; `nil` uses that of the chain's cache read.
-  public init(_ operation: PreparedOperation, cachePolicy: CachePolicy? = nil) {
+  ///   - uploads: The files, by the paths of their variables; the operation was prepared for these
+  ///     paths.
+  public init(
+    _ operation: PreparedOperation, cachePolicy: CachePolicy? = nil, uploads: [String: Upload] = [:]
+  ) {
     self.init(
       document: operation.document, operationName: operation.name,
       operationType: operation.type, variables: operation.variables, cachePolicy: cachePolicy)
     self.operation = operation
+    self.uploads = uploads
   }
 
   /// Creates a request whose document is sent as it is, without parsing and cache.

@@ -6,6 +6,11 @@ public struct HTTPRequestMessage: Sendable {
   public var head: HTTPRequest
   /// The bytes of the body; `nil` if there is none.
   public var body: [UInt8]?
+  /// A body with files, sent in place of ``body``; `nil` without uploads.
+  public var multipart: MultipartBody?
+
+  /// The number of bytes of the body; `nil` if there is none.
+  public var bodyCount: Int? { multipart?.count ?? body?.count }
 
   /// What a request over WebSocket needs beside its head and body; `nil` for requests over HTTP.
   public var webSocket: WebSocketRequest?

@@ -44,6 +44,7 @@ struct HTTPRequestBuilder {
   /// - Throws: `ChainError` if the connection parameters need a value that the request does not have.
   func message(for request: GraphQLRequest) throws(ChainError) -> HTTPRequestMessage {
     if usesSocket(for: request) { return try socket(request) }
+    guard request.uploads.isEmpty else { return multipart(request) }
     let wanted = request.method ?? endpoint.method
     if wanted == .get, request.operationType == .query {
       let path = path(for: request)
@@ -65,6 +66,25 @@ struct HTTPRequestBuilder {
     let target = endpoint.target(for: .subscription, isSocket: false)
     return HTTPRequestMessage(
       head: Self.head(.post, target, eventFields, endpoint, added), body: body(of: request))
+  }
+
+  /// Servers that prevent cross-site request forgery refuse forms without one of these fields.
+  private static let preflightFields = [
+    "Apollo-Require-Preflight", "GraphQL-Preflight", "GraphQL-Require-Preflight",
+  ].compactMap { HTTPField.Name($0) }
+
+  private func multipart(_ request: GraphQLRequest) -> HTTPRequestMessage {
+    let multipart = MultipartBody(operations: body(of: request), uploads: request.uploads)
+    var fields: HTTPFields = [.contentType: multipart.contentType]
+    for name in Self.preflightFields { fields[name] = "1" }
+    var head = Self.head(
+      .post, endpoint.target(for: request.operationType, isSocket: false), fields, endpoint,
+      request.additionalHeaders)
+    // A field of the endpoint would lack the boundary.
+    head.headerFields[.contentType] = multipart.contentType
+    var message = HTTPRequestMessage(head: head)
+    message.multipart = multipart
+    return message
   }
 
   /// The JSON text of ``members(of:)``.

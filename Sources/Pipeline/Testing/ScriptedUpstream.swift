@@ -152,7 +152,7 @@ private struct RequestFacts {
 
   init(_ request: HTTPRequestMessage) {
     self.request = request
-    if let body = request.body {
+    if let body = request.body ?? request.multipart?.operations {
       members = (try? JSONValue(parsing: body))?.objectValue ?? JSONObject()
     } else {
       members = Self.query(request.head.path ?? "")

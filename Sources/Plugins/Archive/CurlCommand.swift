@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunJSON
 public import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
@@ -17,12 +18,13 @@ extension HTTPRequestMessage {
   public func curlCommand(hiding known: KnownSecrets) -> String {
     let redactor = BodyRedactor(head.headerFields)
     var found = secrets
-    let redacted = body.map { redactor.redact($0, found: &found) }
+    let redacted = (body ?? multipart?.operations).map { redactor.redact($0, found: &found) }
     let hiding = known.hiding(with: found)
     var parts = ["curl"]
-    if body == nil, head.method != .get { parts.append("-X \(head.method.rawValue)") }
+    if redacted == nil, head.method != .get { parts.append("-X \(head.method.rawValue)") }
     parts.append(QuotedText.shellWord(hiding.text(shownURL)))
-    for field in head.headerFields {
+    // curl chooses the boundary of a form.
+    for field in head.headerFields where multipart == nil || field.name != .contentType {
       let name = field.name.rawName
       if hiding.value(field.value, ofField: name) == field.value {
         parts.append("-H \(QuotedText.shellWord("\(name): \(field.value)"))")
@@ -33,7 +35,7 @@ extension HTTPRequestMessage {
     if head.headerFields[.acceptEncoding] == nil { parts.append("--compressed") }
     if let redacted {
       let text = String(decoding: hiding.bytes(redacted), as: UTF8.self)
-      parts.append("--data-raw \(QuotedText.shellWord(text))")
+      parts += multipart?.curlOptions(text) ?? ["--data-raw \(QuotedText.shellWord(text))"]
     }
     return parts.joined(separator: " \\\n  ")
   }
@@ -67,6 +69,23 @@ extension HTTPRequestMessage {
       .split(separator: SecretString.redacted, omittingEmptySubsequences: false)
       .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
       .joined(separator: SecretString.redacted)
+  }
+}
+
+extension MultipartBody {
+  /// The options of a form; contents that are not in a file are to be put into one.
+  fileprivate func curlOptions(_ operations: String) -> [String] {
+    let map = String(decoding: JSONValue.object(map).jsonBytes(), as: UTF8.self)
+    let fields = [("operations", operations), ("map", map)].map {
+      "--form-string \(QuotedText.shellWord("\($0)=\($1)"))"
+    }
+    return fields
+      + files.enumerated().map { index, file in
+        let path = QuotedText.doubled(file.path ?? file.fileName, "\"")
+        let name = QuotedText.doubled(file.fileName, "\"")
+        return "-F "
+          + QuotedText.shellWord("\(index)=@\(path);type=\(file.contentType);filename=\(name)")
+      }
   }
 }
 

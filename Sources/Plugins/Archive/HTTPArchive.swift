@@ -30,7 +30,7 @@ extension ExchangeRecorder.Exchange {
   /// The values of the exchange's header fields, parameters and members with secret names.
   fileprivate var secrets: [SecretString] {
     var found = request.secrets + (head?.headerFields.secrets ?? [])
-    if let body = request.body {
+    if let body = request.body ?? request.multipart?.operations {
       _ = BodyRedactor(request.head.headerFields).redact(body, found: &found)
     }
     _ = BodyRedactor(head?.headerFields ?? [:]).redact(body, found: &found)
@@ -65,7 +65,7 @@ private struct HTTPArchive {
       "httpVersion": .string(exchange.version), "cookies": [],
       "headers": headers(message.head.headerFields),
       "queryString": query(hiding.text(message.shownURL)), "headersSize": -1,
-      "bodySize": .number(JSONNumber(message.body?.count ?? 0)),
+      "bodySize": .number(JSONNumber(message.bodyCount ?? 0)),
     ]
     if let body = message.body {
       request["postData"] = .object([
@@ -73,7 +73,27 @@ private struct HTTPArchive {
         "text": .string(text(body, message.head.headerFields)),
       ])
     }
+    if let multipart = message.multipart {
+      request["postData"] = .object([
+        "mimeType": "multipart/form-data", "params": .array(params(multipart, message)),
+        "comment": "the contents of files are not kept",
+      ])
+    }
     return request
+  }
+
+  private func params(_ body: MultipartBody, _ message: HTTPRequestMessage) -> [JSONValue] {
+    let fields = [
+      ("operations", text(body.operations, message.head.headerFields)),
+      ("map", JSONValue.object(body.map).canonicalText),
+    ].map { JSONValue.object(["name": .string($0), "value": .string($1)]) }
+    return fields
+      + body.files.enumerated().map { index, file in
+        .object([
+          "name": .string(String(index)), "fileName": .string(hiding.text(file.fileName)),
+          "contentType": .string(file.contentType),
+        ])
+      }
   }
 
   /// Without a response, the status is 0, as in browsers.

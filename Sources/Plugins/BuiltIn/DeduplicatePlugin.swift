@@ -43,7 +43,9 @@ private struct DeduplicateInterceptor: GraphQLInterceptor {
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
-    guard request.operationType == .query else { return await next(request) }
+    guard request.operationType == .query, request.uploads.isEmpty else {
+      return await next(request)
+    }
     let (shared, isFirst) = await requests.request(for: Self.key(of: request)) {
       await next(request)
     }

@@ -110,7 +110,8 @@ private struct ExchangeLog: HTTPInterceptor {
     )
     let hiding = context.services.secrets.hiding(with: request.secrets)
     if showsHeaders { log(request.head.headerFields, ">", hiding, logger) }
-    if let bodies, let body = request.body {
+    for file in request.multipart?.files ?? [] { logger.log(level: level, "> file \(file)") }
+    if let bodies, let body = request.body ?? request.multipart?.operations {
       let seen = ObservedBytes(
         bytes: Array(body.prefix(bodies.limit)), count: body.count, isWhole: true)
       logger.log(level: level, "> \(bodies.text(seen, request.head.headerFields, hiding))")

@@ -158,6 +158,15 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
     guard request.operationType != .subscription else { return await next(request) }
+    guard request.uploads.isEmpty else {
+      guard isOnly else { return await next(request) }
+      throw ChainError(
+        .request, .notPersisted,
+        "\(request.label) sends files, which requires its document, and only persisted operations "
+          + "are sent (`persisted_only`); send it through a pipeline without apq",
+        entry: context.entryID,
+        delivery: .notSent)
+    }
     let support = context.services.shared.value(
       PersistedQuerySupport.self, named: context.endpoint?.shownURL ?? "",
       make: { PersistedQuerySupport() })
@@ -183,7 +192,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
   }
 
   func preview(of request: GraphQLRequest) -> GraphQLRequest {
-    guard request.operationType != .subscription else { return request }
+    guard request.operationType != .subscription, request.uploads.isEmpty else { return request }
     return (try? named(request, .hash, location: "")) ?? request
   }
 

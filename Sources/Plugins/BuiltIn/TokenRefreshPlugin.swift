@@ -190,8 +190,9 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   ) async throws -> ResponseStream {
     let services = context.services
     let cache = cache(services)
+    let skew = skew(for: request)
     let failures = await cache.failures
-    let token = try await cache.token(services) { failure($0, request, context) }
+    let token = try await cache.token(services, skew: skew) { failure($0, request, context) }
     let value = (scheme.isEmpty ? "" : scheme + " ") + token.value.reveal()
     guard HTTPField.isValidValue(value) else {
       throw ChainError(
@@ -226,11 +227,16 @@ private struct TokenInterceptor: GraphQLInterceptor, CredentialHolder {
       }
   }
 
+  /// A token must not expire while files are sent: their time is that at 1 MiB per second.
+  private func skew(for request: GraphQLRequest) -> Duration {
+    request.uploads.values.reduce(skew) { $0 + .seconds($1.count >> 20) }
+  }
+
   private func cache(_ services: Services) -> TokenCache {
     let source: any TokenSource = services[TokenScript.self] ?? source
     return services.shared.value(
       TokenCache.self, named: "\(credential) \(source.label)",
-      make: { TokenCache(source: source, skew: skew, timeout: timeout) })
+      make: { TokenCache(source: source, timeout: timeout) })
   }
 
   func forgetCredentials(_ services: Services) async throws -> String {

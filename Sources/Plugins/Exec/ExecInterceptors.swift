@@ -144,7 +144,10 @@ struct ExecHTTP: HTTPInterceptor {
         for (field, value) in try caller.fields(reply, "headers", context) {
           request.head.headerFields[field] = value
         }
-        if let body = reply["body"]?.stringValue { request.body = Array(body.utf8) }
+        if let body = reply["body"]?.stringValue {
+          request.body = Array(body.utf8)
+          request.multipart = nil
+        }
       case .answer(let reply): return try response(reply, context)
       case .drop: break
       }

@@ -18,7 +18,9 @@ struct RecordedRequest: Sendable {
     self.operation = operation
     method = request.head.method.rawValue
     let bytes = request.body.map { redactor.redact($0) } ?? []
-    if request.body == nil {
+    if let multipart = request.multipart {
+      body = redactor.json.redacted(multipart.recorded)
+    } else if request.body == nil {
       body = redactor.json.redacted(Self.members(of: request.head.path ?? ""))
     } else if let value = try? JSONValue(parsing: bytes) {
       body = value
@@ -58,6 +60,21 @@ struct RecordedRequest: Sendable {
       members[String(parts[0])] = isObject ? try? JSONValue(parsing: text) : .string(text)
     }
     return .object(members)
+  }
+}
+
+extension MultipartBody {
+  /// The GraphQL request with the names and sizes of its files, in place of their contents.
+  fileprivate var recorded: JSONValue {
+    var body = (try? JSONValue(parsing: operations)) ?? .object([:])
+    body["files"] = .array(
+      files.enumerated().map { index, file in
+        .object([
+          "variables": map[String(index)] ?? .null, "name": .string(file.fileName),
+          "type": .string(file.contentType), "size": .number(JSONNumber(file.count)),
+        ])
+      })
+    return body
   }
 }
 

@@ -3,7 +3,6 @@ import GQLRunPipeline
 /// Caches the token of one credential, and renews it once for all concurrent requests.
 actor TokenCache {
   private let source: any TokenSource
-  private let skew: Duration
   /// Time limit for a renewal.
   private let timeout: Duration
   private var current: Token?
@@ -16,9 +15,8 @@ actor TokenCache {
   /// The time after a renewal in which a rejected token does not cause another renewal.
   static let settlingTime = Duration.seconds(10)
 
-  init(source: any TokenSource, skew: Duration, timeout: Duration) {
+  init(source: any TokenSource, timeout: Duration) {
     self.source = source
-    self.skew = skew
     self.timeout = timeout
   }
 
@@ -27,10 +25,10 @@ actor TokenCache {
   /// The number of failed renewals so far.
   var failures: Int { failure?.count ?? 0 }
 
-  /// Returns a token to send; renews it first if it expires soon.
-  func token(_ services: Services, _ error: @Sendable (any Error) -> ChainError) async throws
-    -> Token
-  {
+  /// Returns a token to send; renews it first if it expires within `skew`.
+  func token(
+    _ services: Services, skew: Duration, _ error: @Sendable (any Error) -> ChainError
+  ) async throws -> Token {
     if source.isReadEachTime { return try await read(services, error) }
     if let current, current.isUsable(at: services.clock.now(), skew: skew) { return current }
     return try await renew(services, isRefused: false, error)

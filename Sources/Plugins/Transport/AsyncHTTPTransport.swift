@@ -78,8 +78,8 @@ public struct AsyncHTTPTransport: HTTPTransport {
     let exchange = Exchange(
       origin, limits: limits, clock: clock, failures: failures, register: register)
     do {
-      let (head, version) = try await exchange.head(
-        try origin.outgoing(request, userAgent: userAgent))
+      let outgoing = try origin.outgoing(request, userAgent: userAgent)
+      let (head, version) = try await exchange.head(outgoing, request.multipart)
       if let refusal = failures.refusal(by: head) { throw refusal }
       var response = HTTPResponseMessage(
         head: head, body: HTTPBody(pull: { try await exchange.next() }))

@@ -7,6 +7,7 @@ package final class ConnectionMeter: Sendable {
   private struct Seen {
     var count = 0
     var receivedBytes = 0
+    var sentBytes = 0
     /// The times of opened connections that no request has taken yet, in order.
     var waiting: [Duration] = []
   }
@@ -21,6 +22,9 @@ package final class ConnectionMeter: Sendable {
 
   /// The received bytes as on the network: with heads, compressed, and encrypted with TLS.
   package var receivedBytes: Int { seen.withLock(\.receivedBytes) }
+
+  /// The sent bytes as on the network, like ``receivedBytes``.
+  package var sentBytes: Int { seen.withLock(\.sentBytes) }
 
   /// Takes the time at which a connection was opened in a time range. Each connection is taken
   /// once, so that among concurrent requests only as many have waited as connections were opened.
@@ -41,23 +45,37 @@ package final class ConnectionMeter: Sendable {
     }
     return channel.eventLoop.makeCompletedFuture {
       try channel.pipeline.syncOperations.addHandler(
-        WireCounter { [self] count in seen.withLock { $0.receivedBytes += count } },
+        WireCounter(
+          received: { [self] count in seen.withLock { $0.receivedBytes += count } },
+          sent: { [self] count in seen.withLock { $0.sentBytes += count } }),
         position: .first)
     }
   }
 }
 
-/// Counts received bytes before they are decrypted and decompressed.
-private final class WireCounter: ChannelInboundHandler {
+/// Counts received bytes before they are decrypted and decompressed, and sent ones after their
+/// encryption.
+private final class WireCounter: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
+  typealias OutboundIn = IOData
+  typealias OutboundOut = IOData
 
-  private let add: (Int) -> Void
+  private let received: (Int) -> Void
+  private let sent: (Int) -> Void
 
-  init(_ add: @escaping (Int) -> Void) { self.add = add }
+  init(received: @escaping (Int) -> Void, sent: @escaping (Int) -> Void) {
+    self.received = received
+    self.sent = sent
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    add(unwrapInboundIn(data).readableBytes)
+    received(unwrapInboundIn(data).readableBytes)
     context.fireChannelRead(data)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    sent(unwrapOutboundIn(data).readableBytes)
+    context.write(data, promise: promise)
   }
 }

@@ -4,6 +4,7 @@ import GQLRunSupport
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 
 /// A request and its response, with limits of time and size.
 ///
@@ -42,11 +43,18 @@ final class Exchange: Sendable {
   deinit { end() }
 
   /// Sends the request and waits for the head of its response.
+  ///
+  /// - Parameter files: The body, if it has files. An answer before its end is received, too.
   func head(
-    _ request: HTTPClient.Request
+    _ request: HTTPClient.Request, _ files: MultipartBody? = nil
   ) async throws -> (head: HTTPTypes.HTTPResponse, version: String) {
+    var request = request
     do {
       try Task.checkCancellation()
+      if let files {
+        try await NIOThreadPool.singleton.runIfActive { try files.checkFiles() }
+        request.body = files.sent { [reader] in reader.noteSent() }
+      }
       reader.begin(origin.client, request, on: ticket)
       switch try await reader.next() {
       case .head(let head):

@@ -49,7 +49,7 @@ final class OriginClient: Sendable {
       && self.limits.connection == limits.connection
   }
 
-  /// The request for async-http-client.
+  /// The request for async-http-client, except a body with files.
   func outgoing(_ request: HTTPRequestMessage, userAgent: String) throws -> HTTPClient.Request {
     let (method, path) = (request.head.method, request.head.path ?? "/")
     var outgoing: HTTPClient.Request

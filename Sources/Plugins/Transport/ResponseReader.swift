@@ -90,6 +90,12 @@ extension ResponseReader {
     if isTooLate { task.cancel() }
   }
 
+  /// Restarts the idle timeout: the connection has taken a piece of the request's body.
+  func noteSent() {
+    let now = clock.now()
+    state.withLock { if $0.waitingSince != nil { $0.waitingSince = now } }
+  }
+
   /// The next item, as soon as it arrives.
   func next() async throws -> Item {
     while true {

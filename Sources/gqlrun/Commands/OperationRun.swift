@@ -9,6 +9,8 @@ import HTTPTypes
 /// Executes the operation of `gqlrun run`, and writes its results.
 struct OperationRun: Sendable {
   var operation: PreparedOperation
+  /// The files by the paths of their variables.
+  var uploads: [String: Upload]
   /// The document in messages.
   var label: String
   /// The values for plugins.
@@ -30,9 +32,10 @@ struct OperationRun: Sendable {
   ///
   /// - Returns: The number of GraphQL errors of the last result.
   func execute(_ client: PipelineClient, _ meter: ConnectionMeter) async throws -> Int {
-    // A terminal that shows the result needs no progress.
-    let isShown = !isQuiet && !(output.output == nil && Terminal.isOutputTerminal)
-    async let _ = isShown ? DownloadProgress.show { meter.receivedBytes } : ()
+    let size = uploads.values.reduce(0) { $0 + $1.count }
+    // A terminal that shows the result needs no progress, except that of an upload.
+    let isShown = !isQuiet && (size > 0 || output.output != nil || !Terminal.isOutputTerminal)
+    async let _ = isShown ? TransferProgress.show(uploading: size, meter) : ()
     return try await results(client)
   }
 
@@ -44,7 +47,7 @@ struct OperationRun: Sendable {
     let start = ContinuousClock.now
     var errorCount = 0
     var shownHead: HTTPResponse?
-    var request = GraphQLRequest(operation, cachePolicy: policy)
+    var request = GraphQLRequest(operation, cachePolicy: policy, uploads: uploads)
     request.context.named = context
     do {
       let results = try stream(of: request, client).ending(at: limit)

@@ -51,6 +51,7 @@ struct RunCommand: AsyncParsableCommand {
   var store: StoreChoice?
 
   @OptionGroup var operationOptions: OperationOptions
+  @OptionGroup var uploadOptions: UploadOptions
   @OptionGroup var pageOptions: PageOptions
 
   @Flag(
@@ -109,7 +110,15 @@ struct RunCommand: AsyncParsableCommand {
       {
         Terminal.hint("the endpoint is \(endpoint.shownURL)")
       }
-      var operation = try operationOptions.prepare(source, pipeline: pipeline, isSent: true)
+      let files = try uploadOptions.files
+      let standardInput = files.contains("-") ? ["-"] : []
+      guard files.count(where: { $0 == "-" }) < 2 else {
+        throw Failure(.usage, "--upload @- can be given once: standard input is one file")
+      }
+      let uploads = try uploadOptions.read()
+      var operation = try operationOptions.prepare(
+        source, pipeline: pipeline, others: standardInput, uploads: Array(uploads.keys),
+        isSent: true)
       operation.checksShape = checkShape
       try subscriptionOptions.check(operation)
       let store = store.flatMap { pipeline.usesStore($0, isQuiet: quiet) ? $0 : nil }
@@ -134,7 +143,7 @@ struct RunCommand: AsyncParsableCommand {
       }
       let limit = EventLimit(subscriptionOptions)
       let run = OperationRun(
-        operation: operation, label: source.label, context: named, policy: policy,
+        operation: operation, uploads: uploads, label: source.label, context: named, policy: policy,
         output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch, limit: limit,
         filter: filter,
         verbosity: verbose, isQuiet: quiet, trace: include ? trace : nil)

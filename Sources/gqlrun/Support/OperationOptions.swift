@@ -149,19 +149,24 @@ struct OperationOptions: ParsableArguments {
   ///   - path: The document: a file, `-` for standard input, or its text.
   ///   - pipeline: Provides the key rules and, unless the options name one, the schema.
   ///   - others: The other files that the command reads.
+  ///   - uploads: The paths of variables whose values are files.
   ///   - isSent: Whether the operation is sent to a server and must therefore be valid for the
   ///     schema.
   /// - Throws: ``Failure`` if a file, the operation or its variables are invalid.
   func prepare(
-    _ path: String, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false
+    _ path: String, pipeline: Pipeline? = nil, others: [String] = [], uploads: [String] = [],
+    isSent: Bool = false
   ) throws -> PreparedOperation {
-    try prepare(DocumentSource(path), pipeline: pipeline, others: others, isSent: isSent)
+    try prepare(
+      DocumentSource(path), pipeline: pipeline, others: others, uploads: uploads, isSent: isSent)
   }
 
   /// Prepares an operation of a document that may be on the command line; see
-  /// ``prepare(_:pipeline:others:isSent:)-(String,_,_,_)``.
+  /// ``prepare(_:pipeline:others:uploads:isSent:)-(String,_,_,_,_)``.
   func prepare(
-    _ source: DocumentSource, pipeline: Pipeline? = nil, others: [String] = [], isSent: Bool = false
+    _ source: DocumentSource, pipeline: Pipeline? = nil, others: [String] = [],
+    uploads: [String] = [],
+    isSent: Bool = false
   ) throws -> PreparedOperation {
     let schemas = schema.isEmpty ? [pipeline?.schema].compactMap { $0 } : schema
     let files = [source.path, variables].compactMap { $0 } + schemas + others
@@ -180,7 +185,7 @@ struct OperationOptions: ParsableArguments {
     do {
       return try PreparedOperation(
         document: document, operationName: operation,
-        variables: givenVariables(document, schema), keys: rules,
+        variables: givenVariables(document, schema), uploads: uploads, keys: rules,
         facts: schema.map { TypeFacts($0) })
     } catch let error as CacheError {
       if let location = error.location {

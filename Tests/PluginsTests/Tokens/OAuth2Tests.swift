@@ -1,5 +1,7 @@
 import Foundation
+import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 import HTTPTypes
@@ -154,6 +156,27 @@ import Testing
         wall.seconds += jump
         #expect(await bench.run(policy: .networkOnly).error == nil)
         #expect(await server.renewals.count == renewals, "\(passed) \(jump)")
+      }
+    }
+  }
+
+  @Test func `a token that may end during an upload is renewed before it`() async throws {
+    let clock = ManualClock()
+    let server = TokenServer(.token(expiresIn: 600, refreshToken: nil), accepts: { _, _ in true })
+    try await bench("client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock)) {
+      bench in
+      let operation = try PreparedOperation(
+        document: Document(parsing: "query Q($f: Upload) { user(id: \"1\") { id name } }"),
+        uploads: ["f"])
+      // 100 s at 1 MiB per second, in addition to the 60 s of `skew`.
+      let upload = try Upload(bytes: [UInt8](repeating: 0, count: 100 << 20))
+      for (passed, uploads, renewals) in [
+        (0, ["f": upload], 1), (430, ["f": upload], 1), (20, [:], 1), (0, ["f": upload], 2),
+      ] {
+        clock.advance(by: .seconds(passed))
+        let request = GraphQLRequest(operation, cachePolicy: .networkOnly, uploads: uploads)
+        #expect(await bench.outcome(of: request).error == nil)
+        #expect(await server.renewals.count == renewals, "\(passed)")
       }
     }
   }
