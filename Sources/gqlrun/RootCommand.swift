@@ -28,7 +28,7 @@ struct RootCommand: AsyncParsableCommand {
     version: "gqlrun \(Version.current)",
     subcommands: [
       RunCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
-      PluginsCommand.self, CacheCommand.self, FormatCommand.self,
+      PluginsCommand.self, DoctorCommand.self, CacheCommand.self, FormatCommand.self,
       ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, ManifestCommand.self,
       LogoutCommand.self,
       ProfileCommand.self, ProfileRunCommand.self, CompleteCommand.self, ManualCommand.self,

@@ -166,6 +166,16 @@ public struct FetchPlugin: Plugin {
   ///
   /// - Throws: `OptionError` for a proxy that is not a URL, in the option or in the environment.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+    [
+      .fetch(
+        FetchInterceptor(
+          limits: try limits(environment), eventTimeout: eventTimeout,
+          redirects: RedirectPolicy(scope: redirects, maximum: maxRedirects)))
+    ]
+  }
+
+  /// The limits of an exchange, with the settings of its connection.
+  package func limits(_ environment: PluginEnvironment) throws(OptionError) -> HTTPLimits {
     var limits = HTTPLimits()
     limits.total = timeout
     limits.connect = connectTimeout
@@ -182,12 +192,7 @@ public struct FetchPlugin: Plugin {
     limits.connection.maximumPerHost = maxConnections
     limits.connection.keepAlive = keepAlive
     limits.connection.decompresses = decompress
-    return [
-      .fetch(
-        FetchInterceptor(
-          limits: limits, eventTimeout: eventTimeout,
-          redirects: RedirectPolicy(scope: redirects, maximum: maxRedirects)))
-    ]
+    return limits
   }
 
   private func proxies(_ environment: PluginEnvironment) throws(OptionError) -> HTTPProxies {

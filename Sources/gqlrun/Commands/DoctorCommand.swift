@@ -1,0 +1,151 @@
+import ArgumentParser
+import Foundation
+import GQLRunCache
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunSupport
+import HTTPTypes
+
+struct DoctorCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Find out what an endpoint supports.",
+    discussion: """
+      Asks for media types and the status of errors, GET, introspection, persisted queries, arrays of \
+      operations, uploads, incremental delivery, transports of subscriptions, compression, HTTP/2, the \
+      certificate, and limits on depth and size. Sends at most \(EndpointProbe.mostRequests) requests, \
+      one after the other; none changes anything. Exit code 1 if the URL is no GraphQL endpoint.
+
+      Header fields and connection settings are those of the options and of --pipeline, whose other \
+      plugins are not used.
+
+      EXAMPLES
+        gqlrun doctor http://127.0.0.1:8080/graphql
+        gqlrun doctor http://127.0.0.1:8080/graphql --json
+        gqlrun doctor http://127.0.0.1:8080/graphql --write doctor.yaml
+      """)
+
+  @Argument(help: ArgumentHelp("URL of the endpoint.", valueName: "URL"))
+  var url: String
+
+  @Flag(name: .long, help: "Print the report as JSON.")
+  var json = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Pipeline file to write that fits the endpoint.", valueName: "file"))
+  var write: String?
+
+  @OptionGroup var endpointOptions: EndpointOptions
+
+  func run() async throws {
+    try await reporting {
+      guard endpointOptions.endpoint == nil else {
+        throw Failure(.usage, "doctor has no --endpoint; the URL is its argument")
+      }
+      var options = endpointOptions
+      options.endpoint = url
+      let pipeline = try options.load()
+      guard let endpoint = pipeline.endpoint else { return }
+      let report = try await examine(endpoint, pipeline)
+      try Terminal.write(json ? report.json : report.table)
+      guard report.examination.isGraphQL else {
+        throw Failure(
+          .failed, "\(endpoint.shownURL) is no GraphQL endpoint, or it needs credentials (--header)"
+        )
+      }
+      if let write { try self.write(report, endpoint, to: write) }
+    }
+  }
+
+  private func examine(_ endpoint: Endpoint, _ pipeline: Pipeline) async throws -> DoctorReport {
+    let fetch = pipeline.entries.lazy.compactMap { $0.plugin as? FetchPlugin }.first
+    let limits = try fetch?.limits(
+      PluginEnvironment(entryID: FetchPlugin.name, variable: Services.environment))
+    let connection = Locked<NetworkConnection?>(nil)
+    let transport = AsyncHTTPTransport(meter: nil, traces: false) { event in
+      if case .connected(let new) = event { connection.withLock { $0 = new } }
+    }
+    let probe = EndpointProbe(endpoint, transport: transport, limits: limits ?? HTTPLimits())
+    var examination: Examination
+    do {
+      examination = try await Interruption.run { try await Examination.run(with: probe) }
+    } catch {
+      await transport.shutdown()
+      throw error
+    }
+    await transport.shutdown()
+    if examination.isGraphQL {
+      examination.noteTLS(connection.withLock { $0 }, now: Services.timeOfDay())
+    }
+    return DoctorReport(
+      url: endpoint.shownURL, requests: await probe.count, examination: examination)
+  }
+
+  private func write(_ report: DoctorReport, _ endpoint: Endpoint, to path: String) throws {
+    let file = DoctorPipeline(endpoint: endpoint, examination: report.examination)
+    // What is written must be usable.
+    _ = try PipelineFile.load(
+      Array(file.text.utf8), file: path, registry: .builtIn,
+      environment: PipelineFileEnvironment(variable: { _ in "http://127.0.0.1/" }))
+    try NewFile.create(path, file.text)
+    let names = file.variables.map { "$\($0)" }.joined(separator: ", ")
+    Terminal.note(
+      "wrote \(Terminal.safe(path))" + (names.isEmpty ? "" : "; it reads \(Terminal.safe(names))"))
+  }
+}
+
+/// The result of an examination, for people and for programs.
+struct DoctorReport {
+  var url: String
+  var requests: Int
+  var examination: Examination
+
+  /// Three columns: feature, verdict, detail.
+  var table: String {
+    let findings = examination.findings
+    let width = findings.map { Format.width($0.feature.rawValue) }.max() ?? 0
+    let rows = findings.map { finding in
+      "\(Format.padded(finding.feature.rawValue, width))  "
+        + "\(Format.padded(finding.verdict.rawValue, 7))  \(Terminal.safe(finding.detail))\n"
+    }
+    return rows.joined() + "\(Quantity.count(requests, "request")) to \(Terminal.safe(url))\n"
+  }
+
+  /// An object with a member for each feature.
+  var json: String {
+    var features = JSONObject()
+    for finding in examination.findings {
+      let supported: JSONValue =
+        switch finding.verdict {
+        case .yes: true
+        case .no: false
+        case .unknown: .null
+        }
+      features[finding.feature.rawValue] = [
+        "supported": supported, "detail": .string(finding.detail),
+      ]
+    }
+    let report: JSONValue = [
+      "endpoint": .string(url), "requests": .number(JSONNumber(requests)),
+      "features": .object(features),
+    ]
+    return report.jsonText() + "\n"
+  }
+}
+
+extension Examination {
+  /// Notes the certificate of the connection.
+  ///
+  /// - Parameter now: The time of day, in seconds since 1970.
+  mutating func noteTLS(_ connection: NetworkConnection?, now: Double) {
+    guard let connection, let tls = connection.tls else {
+      return note(.tls, .no, "the connection is not encrypted")
+    }
+    let days = connection.certificateEnd.map { Int((($0 - now) / 86_400).rounded(.down)) }
+    note(
+      .tls, .yes,
+      tls + (days.map { ", the certificate is valid for \(Quantity.count($0, "day")) more" } ?? ""))
+  }
+}

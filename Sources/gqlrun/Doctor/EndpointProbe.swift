@@ -1,0 +1,221 @@
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunSupport
+import HTTPTypes
+
+/// Sends the requests of an examination, one after the other, with limits on their number, time and
+/// size.
+actor EndpointProbe {
+  /// The most requests of an examination.
+  static let mostRequests = 30
+  /// The number of requests without an answer after which no further one is sent.
+  private static let mostFailures = 3
+  /// The most bytes of an answer that are read.
+  private static let mostBytes = 4 << 20
+
+  /// What an endpoint did with one request.
+  enum Outcome: Sendable {
+    case answer(ProbeAnswer)
+    /// The message of a failure of the network.
+    case failure(ChainError)
+    /// Not sent, with the reason.
+    case skipped(String)
+
+    /// The answer, if there is one.
+    var answer: ProbeAnswer? { if case .answer(let answer) = self { answer } else { nil } }
+
+    /// Why there is no answer; empty if there is one.
+    var problem: String {
+      switch self {
+      case .answer: ""
+      case .failure(let error): error.message
+      case .skipped(let reason): reason
+      }
+    }
+  }
+
+  /// The number of requests so far.
+  private(set) var count = 0
+  private var failures = 0
+  nonisolated let endpoint: Endpoint
+  private let transport: any HTTPTransport
+  private let limits: HTTPLimits
+
+  /// - Parameters:
+  ///   - endpoint: The endpoint, with its header fields.
+  ///   - transport: Sends the requests.
+  ///   - limits: The settings of the connection; times and sizes are those of the examination.
+  init(_ endpoint: Endpoint, transport: any HTTPTransport, limits: HTTPLimits) {
+    self.endpoint = endpoint
+    self.transport = transport
+    var limits = limits
+    limits.total = .seconds(10)
+    limits.connect = min(limits.connect, .seconds(5))
+    limits.idle = .seconds(10)
+    limits.bodyBytes = ByteSize(bytes: Self.mostBytes)
+    self.limits = limits
+  }
+
+  /// Counts a request that another client sends; returns the reason if none may be sent.
+  func beginRequest() -> String? {
+    guard count < Self.mostRequests else {
+      return "not asked: an examination sends at most \(Self.mostRequests) requests"
+    }
+    guard failures < Self.mostFailures else {
+      return "not asked: \(failures) requests were not answered"
+    }
+    count += 1
+    return nil
+  }
+
+  /// Sends a request.
+  func send(_ request: ProbeRequest) async throws -> Outcome {
+    if let reason = beginRequest() { return .skipped(reason) }
+    do {
+      let response = try await transport.send(request.message(to: endpoint), limits: limits)
+      return .answer(try await Self.answer(response))
+    } catch let error as ChainError {
+      // A refused TLS handshake or an endless body is an answer of a kind, but not a useful one.
+      failures += 1
+      return .failure(error)
+    }
+  }
+
+  /// Asks for a WebSocket connection; `nil` without an answer.
+  func webSocket(offering subprotocols: [String]) async throws -> WebSocketProbe.Answer? {
+    guard beginRequest() == nil else { return nil }
+    let head = HTTPRequest(
+      method: .get, scheme: endpoint.scheme, authority: endpoint.authority, path: endpoint.path,
+      headerFields: endpoint.headers)
+    return try await WebSocketProbe.answer(to: head, offering: subprotocols, limits: limits)
+  }
+
+  private static func answer(_ response: HTTPResponseMessage) async throws -> ProbeAnswer {
+    var answer = ProbeAnswer(
+      status: response.head.status.code, fields: response.head.headerFields,
+      version: response.version)
+    do {
+      for try await chunk in response.body {
+        chunk.withUnsafeBytes { answer.body.append(contentsOf: $0) }
+        // Of an event stream, the first event is enough.
+        if answer.isStream, answer.body.count >= 64 { break }
+      }
+    } catch let error as ChainError where answer.isStream || error.code == .limitExceeded {
+      answer.isCut = true
+    }
+    return answer
+  }
+}
+
+/// One request of an examination. None of them changes anything.
+struct ProbeRequest: Sendable {
+  var method = HTTPRequest.Method.post
+  var accept = Self.accept
+  /// The body, for POST.
+  var body: [UInt8] = []
+  /// The query of the URL, for GET.
+  var query: String?
+  /// Whether the body is sent as a form.
+  var isForm = false
+
+  static let accept = "application/graphql-response+json, application/json;q=0.9"
+
+  /// A query by POST.
+  init(_ document: String, accept: String = Self.accept) {
+    self.init(body: ["query": .string(document)], accept: accept)
+  }
+
+  init(body: JSONValue, accept: String = Self.accept) {
+    self.body = body.jsonBytes()
+    self.accept = accept
+  }
+
+  /// `{ __typename }` by GET.
+  static var byGET: ProbeRequest {
+    var request = ProbeRequest(body: [])
+    request.method = .get
+    request.query = "query=%7B__typename%7D"
+    return request
+  }
+
+  /// `{ __typename }` as a form without files.
+  static var byForm: ProbeRequest {
+    var request = ProbeRequest("{ __typename }")
+    request.isForm = true
+    return request
+  }
+
+  func message(to endpoint: Endpoint) -> HTTPRequestMessage {
+    var path = endpoint.path
+    if let query { path += (path.contains("?") ? "&" : "?") + query }
+    var head = HTTPRequest(
+      method: method, scheme: endpoint.scheme, authority: endpoint.authority, path: path,
+      headerFields: endpoint.headers)
+    head.headerFields[.accept] = accept
+    if let name = HTTPField.Name("Apollo-Require-Preflight") { head.headerFields[name] = "1" }
+    guard method == .post else { return HTTPRequestMessage(head: head) }
+    guard isForm else {
+      head.headerFields[.contentType] = "application/json"
+      return HTTPRequestMessage(head: head, body: body)
+    }
+    let multipart = MultipartBody(operations: body, uploads: [:])
+    head.headerFields[.contentType] = multipart.contentType
+    var message = HTTPRequestMessage(head: head)
+    message.multipart = multipart
+    return message
+  }
+}
+
+/// The answer of an endpoint, as far as it was read.
+struct ProbeAnswer: Sendable {
+  var status: Int
+  var fields: HTTPFields
+  var version: String
+  var body: [UInt8] = []
+  /// Whether the body did not end within the limits.
+  var isCut = false
+
+  /// `Content-Type` without parameters.
+  var mediaType: String {
+    (fields[.contentType] ?? "").prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
+  }
+
+  var isStream: Bool { mediaType == "text/event-stream" || mediaType == "multipart/mixed" }
+
+  /// The body as JSON, unless it is labelled as something else.
+  var json: JSONValue? {
+    guard !isCut, mediaType.isEmpty || mediaType.hasSuffix("json") else { return nil }
+    return try? JSONValue(parsing: body)
+  }
+
+  /// The response, if it is one of GraphQL.
+  var graphQL: JSONObject? {
+    guard let object = json?.objectValue,
+      object["data"] != nil || object["errors"]?.arrayValue != nil
+    else { return nil }
+    return object
+  }
+
+  /// The response's data, if there are no errors.
+  var data: JSONObject? {
+    graphQL?["errors"]?.arrayValue?.isEmpty ?? true ? graphQL?["data"]?.objectValue : nil
+  }
+
+  /// The message of the first error.
+  var errorMessage: String? {
+    graphQL?["errors"]?.arrayValue?.first.map { GraphQLError($0).message }
+  }
+
+  /// `400 application/json: Syntax Error …`
+  var summary: String {
+    let type = mediaType.isEmpty ? "without a media type" : mediaType
+    let text = errorMessage ?? (json == nil ? firstLine : nil)
+    return Printable.line("\(status) \(type)" + (text.map { ": \($0.prefix(100))" } ?? ""))
+  }
+
+  private var firstLine: String? {
+    String(decoding: body.prefix(400), as: UTF8.self).split(whereSeparator: \.isNewline)
+      .first { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
+  }
+}

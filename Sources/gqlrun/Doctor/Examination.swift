@@ -1,0 +1,319 @@
+import GQLRunCache
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunSupport
+import HTTPTypes
+
+/// What `gqlrun doctor` found out about one feature of an endpoint.
+struct DoctorFinding: Sendable, Equatable {
+  enum Verdict: String, Sendable { case yes, no, unknown }
+
+  var feature: Feature
+  var verdict: Verdict
+  var detail: String
+
+  /// The features, in the order of the report.
+  enum Feature: String, Sendable, CaseIterable {
+    case graphQL = "graphql"
+    case resultType = "graphql-response+json"
+    case statusStyle = "error-status"
+    case get
+    case introspection
+    case persistedQueries = "persisted-queries"
+    case arrays
+    case uploads
+    case incremental
+    case eventStream = "subscriptions-sse"
+    case multipart = "subscriptions-multipart"
+    case webSocket = "subscriptions-websocket"
+    case compression
+    case http2 = "http/2"
+    case tls
+    case depth
+    case size
+  }
+}
+
+/// Examines an endpoint with queries that change nothing.
+struct Examination: Sendable {
+  let probe: EndpointProbe
+  private(set) var findings: [DoctorFinding] = []
+  private var compressed: String?
+  private var hasSubscriptions: Bool?
+
+  static let typename = "{ __typename }"
+
+  private init(_ probe: EndpointProbe) { self.probe = probe }
+
+  /// Examines an endpoint.
+  ///
+  /// - Throws: ``ChainError`` if the endpoint cannot be reached.
+  static func run(with probe: EndpointProbe) async throws -> Examination {
+    var examination = Examination(probe)
+    try await examination.run()
+    return examination
+  }
+
+  /// Whether the endpoint answers GraphQL at all.
+  var isGraphQL: Bool { verdict(of: .graphQL) == .yes }
+
+  func verdict(of feature: DoctorFinding.Feature) -> DoctorFinding.Verdict? {
+    findings.first { $0.feature == feature }?.verdict
+  }
+
+  /// Asks everything. Ends after the first answer if that is not one of GraphQL.
+  private mutating func run() async throws {
+    guard let first = try await start() else { return }
+    try await errorStatus()
+    try await get()
+    try await introspection()
+    try await persistedQueries()
+    try await arrays()
+    try await uploads()
+    try await incremental()
+    try await subscriptions()
+    try await webSocket()
+    note(
+      .compression, compressed == nil ? .no : .yes,
+      compressed ?? "the largest answer was not compressed")
+    note(.http2, first.version == "HTTP/2" ? .yes : .no, first.version)
+    try await depth()
+    try await size()
+  }
+
+  mutating func note(
+    _ feature: DoctorFinding.Feature, _ verdict: DoctorFinding.Verdict, _ detail: String
+  ) {
+    findings.append(
+      DoctorFinding(feature: feature, verdict: verdict, detail: Printable.line(detail)))
+  }
+
+  /// Notes a feature by an answer: present, absent, or unknown without an answer.
+  private mutating func note(
+    _ feature: DoctorFinding.Feature, _ outcome: EndpointProbe.Outcome,
+    _ present: (ProbeAnswer) -> String?
+  ) {
+    guard let answer = outcome.answer else { return note(feature, .unknown, outcome.problem) }
+    if let detail = present(answer) { return note(feature, .yes, detail) }
+    note(feature, .no, answer.summary)
+  }
+}
+
+// MARK: Requests and results
+
+extension Examination {
+  /// The first request. Returns its answer if that is one of GraphQL.
+  private mutating func start() async throws -> ProbeAnswer? {
+    let outcome = try await probe.send(ProbeRequest(Self.typename))
+    if case .failure(let error) = outcome { throw error }
+    guard let answer = outcome.answer else { return nil }
+    guard answer.graphQL != nil else {
+      note(.graphQL, .no, "a query by POST is answered with \(answer.summary)")
+      return nil
+    }
+    guard answer.data != nil else {
+      note(.graphQL, .no, "the query \(Self.typename) is refused: \(answer.summary)")
+      return nil
+    }
+    note(.graphQL, .yes, "POST, \(answer.status) \(answer.mediaType)")
+    let isNew = answer.mediaType == "application/graphql-response+json"
+    note(
+      .resultType, isNew ? .yes : .no,
+      isNew ? "sent to clients that accept it" : "\(answer.mediaType) is sent instead")
+    return answer
+  }
+
+  /// How errors show in the status: https://graphql.github.io/graphql-over-http/draft/
+  private mutating func errorStatus() async throws {
+    let syntax = try await probe.send(ProbeRequest("{ __typename"))
+    let validation = try await probe.send(ProbeRequest("{ gqlrunDoctor }"))
+    guard let syntax = syntax.answer, let validation = validation.answer else {
+      return note(.statusStyle, .unknown, syntax.problem + validation.problem)
+    }
+    let style =
+      switch validation.status {
+      case 422: "the edition of August 2026"
+      case 400: "the earlier edition"
+      case 200: "errors do not show in the status"
+      default: "no known style"
+      }
+    note(
+      .statusStyle, validation.status == 200 ? .no : .yes,
+      "\(syntax.status) for a syntax error, \(validation.status) for an invalid document: \(style)")
+  }
+
+  private mutating func get() async throws {
+    note(.get, try await probe.send(.byGET)) { $0.data == nil ? nil : "queries in the URL" }
+  }
+
+  private mutating func introspection() async throws {
+    let query =
+      "{ __schema { subscriptionType { name } directives { name } types { kind name description "
+      + "fields { name description args { name } } } } }"
+    let outcome = try await probe.send(ProbeRequest(query))
+    let schema = outcome.answer?.data?["__schema"]
+    if let schema, let subscription = schema["subscriptionType"] {
+      hasSubscriptions = !subscription.isNull
+    }
+    compressed = outcome.answer?.fields[.contentEncoding]
+    note(.introspection, outcome) { _ in
+      schema?["types"]?.arrayValue.map { "\($0.count) types" }
+    }
+  }
+
+  /// A hash that no document has, so that nothing is registered.
+  private mutating func persistedQueries() async throws {
+    let hash = JSONValue.string(String(repeating: "0", count: 64))
+    let outcome = try await probe.send(
+      ProbeRequest(body: ["extensions": ["persistedQuery": ["version": 1, "sha256Hash": hash]]]))
+    note(.persistedQueries, outcome) { answer in
+      let errors = (answer.json?["errors"]?.arrayValue ?? []).map { GraphQLError($0) }
+      let isKnown = errors.contains {
+        $0.message == "PersistedQueryNotFound" || $0.code == "PERSISTED_QUERY_NOT_FOUND"
+      }
+      return isKnown ? "automatic persisted queries" : nil
+    }
+  }
+
+  private mutating func arrays() async throws {
+    let query: JSONValue = ["query": .string(Self.typename)]
+    func send(_ count: Int) async throws -> EndpointProbe.Outcome {
+      try await probe.send(ProbeRequest(body: .array(Array(repeating: query, count: count))))
+    }
+    func isAnswered(_ outcome: EndpointProbe.Outcome, _ count: Int) -> Bool {
+      let elements = outcome.answer?.json?.arrayValue ?? []
+      return elements.count == count && elements.allSatisfy { $0["data"]?.objectValue != nil }
+    }
+    let two = try await send(2)
+    guard isAnswered(two, 2) else { return note(.arrays, two) { _ in nil } }
+    let many = try await send(11)
+    note(
+      .arrays, .yes,
+      isAnswered(many, 11)
+        ? "at least 11 operations in one request" : "2 to 10 operations in one request")
+  }
+
+  private mutating func uploads() async throws {
+    note(.uploads, try await probe.send(.byForm)) {
+      $0.data == nil ? nil : "multipart/form-data is read"
+    }
+  }
+}
+
+// MARK: Responses in parts
+
+extension Examination {
+  private mutating func incremental() async throws {
+    let document = "{ ... @defer { __typename } }"
+    let formats = [
+      ("incrementalSpec=v0.2", "with ids (incrementalSpec=v0.2)"),
+      ("deferSpec=20220824", "of 2022 (deferSpec=20220824)"),
+    ]
+    var found: [String] = []
+    var last: EndpointProbe.Outcome?
+    for (parameter, name) in formats {
+      let outcome = try await probe.send(
+        ProbeRequest(
+          document, accept: "multipart/mixed;\(parameter), \(ProbeRequest.accept)"))
+      last = outcome
+      guard let answer = outcome.answer, answer.mediaType == "multipart/mixed" else { continue }
+      // Some servers send one format whatever the client accepts.
+      let text = String(decoding: answer.body, as: UTF8.self)
+      let isNew = text.contains("\"pending\"")
+      if isNew == (parameter == formats[0].0) { found.append(name) }
+    }
+    if !found.isEmpty {
+      note(.incremental, .yes, "@defer, the format " + found.joined(separator: " and the format "))
+    } else if let last {
+      let isIgnored = last.answer?.data != nil
+      note(.incremental, last) { _ in nil }
+      if isIgnored { findings[findings.count - 1].detail = "@defer is ignored" }
+    }
+  }
+
+  /// An unknown field: a transport that is supported carries the validation error.
+  private mutating func subscriptions() async throws {
+    let features: [(DoctorFinding.Feature, String)] = [
+      (.eventStream, "text/event-stream"),
+      (.multipart, "multipart/mixed;subscriptionSpec=1.0, application/json"),
+    ]
+    for (feature, accept) in features {
+      guard hasSubscriptions != false else {
+        note(feature, .no, "the schema has no subscriptions")
+        continue
+      }
+      let outcome = try await probe.send(
+        ProbeRequest("subscription { gqlrunDoctor }", accept: accept))
+      let type = accept.prefix { $0 != ";" }
+      note(feature, outcome) { $0.mediaType == type ? String(type) : nil }
+    }
+  }
+}
+
+extension Examination {
+  /// Each subprotocol by itself: servers choose one of several.
+  private mutating func webSocket() async throws {
+    guard hasSubscriptions != false else {
+      return note(.webSocket, .no, "the schema has no subscriptions")
+    }
+    var spoken: [String] = []
+    var last: WebSocketProbe.Answer?
+    for name in ["graphql-transport-ws", "graphql-ws"] {
+      last = try await probe.webSocket(offering: [name])
+      if last?.status == 101, last?.subprotocol == name { spoken.append(name) }
+    }
+    guard spoken.isEmpty else {
+      return note(.webSocket, .yes, spoken.joined(separator: " and "))
+    }
+    guard let last else { return note(.webSocket, .unknown, "the handshake is not answered") }
+    note(
+      .webSocket, .no,
+      last.status == 101
+        ? "the handshake names no subprotocol" : "the handshake is answered with \(last.status)")
+  }
+}
+
+// MARK: Limits
+
+extension Examination {
+  private mutating func depth() async throws {
+    var admitted: Int?
+    for levels in [10, 25, 50] {
+      let nested = String(repeating: "{ofType", count: levels - 4)
+      let document =
+        "{__schema{types{fields{type\(nested){name}"
+        + String(repeating: "}", count: levels - 4) + "}}}}"
+      let outcome = try await probe.send(ProbeRequest(document))
+      guard let answer = outcome.answer else {
+        return note(.depth, .unknown, outcome.problem)
+      }
+      guard answer.data?["__schema"] != nil else {
+        let reason = answer.summary
+        return note(
+          .depth, admitted == nil ? .unknown : .yes,
+          (admitted.map { "\($0) levels" } ?? "not known")
+            + "; \(levels) levels are refused: \(reason)")
+      }
+      admitted = levels
+    }
+    note(.depth, .yes, "at least 50 levels")
+  }
+
+  private mutating func size() async throws {
+    var admitted: Int?
+    for size in [100 << 10, 1 << 20] {
+      let padding = String(repeating: "#", count: size)
+      let outcome = try await probe.send(ProbeRequest("\(Self.typename)\n\(padding)"))
+      guard let answer = outcome.answer, answer.data != nil else {
+        let reason = outcome.answer?.summary ?? outcome.problem
+        return note(
+          .size, admitted == nil ? .unknown : .yes,
+          (admitted.map { "requests of \(Quantity.size($0))" } ?? "not known")
+            + "; \(Quantity.size(size)) are refused: \(reason)")
+      }
+      admitted = size
+    }
+    note(.size, .yes, "requests of at least \(Quantity.size(1 << 20))")
+  }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import GQLRunDemoServer
+import GQLRunJSON
+import GQLRunTestSupport
+import Testing
+
+@testable import gqlrun
+
+@Suite("gqlrun doctor", .timeLimit(.minutes(5)))
+struct DoctorTests {
+  private func report(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }
+
+  @Test("the demo server: a table, the same as JSON, and a pipeline file that works")
+  func demoServer() async throws {
+    let folder = try Folder()
+    try await DemoServer.withServer { server in
+      let url = "http://127.0.0.1:\(server.port)/graphql"
+      let table = try await Program.run(["doctor", url], in: folder)
+      #expect(table.status == 0 && table.errors == "", "\(table)")
+      let lines = table.output.split(separator: "\n").map(String.init)
+      #expect(lines.first?.hasPrefix("graphql ") == true, "\(table)")
+      #expect(lines.last?.hasSuffix(" requests to \(url)") == true, "\(table)")
+      #expect(server.requestCount <= 30)
+
+      let result = try await Program.run(
+        ["doctor", url, "--json", "--write", "own.yaml"], in: folder)
+      #expect(result.status == 0, "\(result)")
+      #expect(result.errors == "wrote own.yaml\n", "\(result)")
+      let report = try report(result.output)
+      #expect(report["endpoint"]?.stringValue == url)
+      let features = try #require(report["features"]?.objectValue)
+      #expect(features.count == DoctorFinding.Feature.allCases.count, "\(features.keys)")
+      for (feature, supported) in [("graphql", true), ("introspection", true), ("tls", false)] {
+        #expect(features[feature]?["supported"]?.boolValue == supported, "\(feature): \(result)")
+      }
+      #expect(lines.count == features.count + 1)
+
+      let run = try await Program.run(
+        ["run", "{ countries { code } }", "-p", "own.yaml", "--jq", ".data.countries[0].code"],
+        in: folder)
+      #expect(run.status == 0, "\(run)")
+      let again = try await Program.run(["doctor", url, "--write", "own.yaml"], in: folder)
+      #expect(again.status == 1 && again.errors.contains("already exists"), "\(again)")
+    }
+  }
+
+  @Test("secrets are sent, and written as variables")
+  func secrets() async throws {
+    let folder = try Folder()
+    try await DemoServer.withServer { server in
+      let result = try await Program.run(
+        [
+          "doctor", "http://127.0.0.1:\(server.port)/graphql?key=hunter2", "-H",
+          "X-Api-Key: hunter3",
+          "-H", "Authorization: Bearer hunter4", "--write", "own.yaml",
+        ], in: folder)
+      #expect(result.status == 0, "\(result)")
+      let file = try folder.text("own.yaml")
+      #expect(!(result.output + result.errors + file).contains("hunter"), "\(result) \(file)")
+      #expect(file.contains(#"X-Api-Key: "${env:X_API_KEY}""#), "\(file)")
+      #expect(file.contains(#"url: "${env:GQL_URL}""#), "\(file)")
+      #expect(file.contains("token-refresh: { env: GQL_TOKEN }"), "\(file)")
+      #expect(result.errors.contains("it reads $GQL_URL, $X_API_KEY, $GQL_TOKEN"), "\(result)")
+    }
+  }
+
+  @Test(
+    "an endpoint that is none, or lies, is reported as such",
+    .enabled(if: Python.isThere, "there is no python3"),
+    arguments: [
+      ("html", 1, "200 text/html: <!doctype html>"), ("html-as-json", 1, "200 application/json"),
+      ("endless", 1, "200 application/json"), ("not-found", 1, "404 text/plain: nothing here"),
+      ("refused", 1, "401 application/json: log in first"),
+      ("hang-up", 69, "closed the connection"),
+      ("no-http", 1, "did not answer with HTTP"),
+    ] as [(String, Int32, String)])
+  func liars(_ kind: String, _ status: Int32, _ text: String) async throws {
+    let result = try await LyingServer.run(kind, "doctor", in: Folder())
+    #expect(result.status == status, "\(result)")
+    #expect((result.output + result.errors).contains(text), "\(result)")
+    #expect(!result.output.contains("\u{1B}"), "\(result)")
+  }
+
+  @Test(
+    "an endpoint that only answers the first query is not asked 30 times",
+    .enabled(if: Python.isThere, "there is no python3"))
+  func onlyOnce() async throws {
+    let result = try await LyingServer.run("once", "doctor", "--json", in: Folder())
+    #expect(result.status == 0, "\(result)")
+    let report = try report(result.output)
+    #expect((report["requests"]?.intValue ?? 99) <= 5, "\(result)")
+    #expect(report["features"]?["get"]?["supported"]?.isNull == true, "\(result)")
+    #expect(
+      report["features"]?["depth"]?["detail"]?.stringValue?.contains("not asked") == true,
+      "\(result)")
+  }
+
+  @Test(
+    "an endpoint that agrees with everything is not believed",
+    .enabled(if: Python.isThere, "there is no python3"))
+  func yesMan() async throws {
+    let result = try await LyingServer.run("agrees", "doctor", "--json", in: Folder())
+    let features = try #require(try report(result.output)["features"])
+    for feature in [
+      "graphql-response+json", "error-status", "introspection", "persisted-queries", "arrays",
+      "incremental", "subscriptions-sse", "subscriptions-multipart",
+      "subscriptions-websocket", "compression", "http/2", "tls",
+    ] {
+      #expect(features[feature]?["supported"]?.boolValue == false, "\(feature): \(result)")
+    }
+    #expect((try report(result.output)["requests"]?.intValue ?? 99) <= 30)
+  }
+}
+
+/// Against a server that is not ours; see ``RealServerTests``.
+@Suite(
+  "gqlrun doctor and a real server", .timeLimit(.minutes(5)),
+  .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run these"))
+struct RealServerDoctorTests {
+  @Test("what Strawberry supports")
+  func strawberry() async throws {
+    let result = try await Program.run(
+      ["doctor", "\(RealServer.origin ?? "")/graphql", "--json"], in: Folder())
+    let report = try JSONValue(parsing: result.output)
+    for (feature, supported) in [
+      ("get", true), ("introspection", true), ("persisted-queries", false), ("arrays", true),
+      ("uploads", true), ("incremental", true), ("subscriptions-sse", true),
+      ("subscriptions-multipart", true), ("graphql-response+json", false), ("depth", true),
+      ("size", true), ("subscriptions-websocket", true),
+    ] {
+      #expect(
+        report["features"]?[feature]?["supported"]?.boolValue == supported, "\(feature): \(result)")
+    }
+    #expect(
+      report["features"]?["incremental"]?["detail"]?.stringValue?.contains("incrementalSpec=v0.2")
+        == true, "\(result)")
+  }
+}
+
+/// Servers that do not do what they say.
+private enum LyingServer {
+  private static let script = #"""
+    import http.server, sys, threading
+    kind, asked = sys.argv[1], []
+    class Liar(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        def log_message(self, *_): pass
+        def reply(self, status, type, body, length=None):
+            self.send_response(status)
+            self.send_header("Content-Type", type)
+            self.send_header("Content-Length", str(length if length is not None else len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        def do_GET(self): self.do_POST()
+        def do_POST(self):
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            asked.append(1)
+            if kind == "html": self.reply(200, "text/html", b"<!doctype html>\x1b[31m")
+            elif kind == "html-as-json": self.reply(200, "application/json", b"<!doctype html>")
+            elif kind == "not-found": self.reply(404, "text/plain", b"\nnothing here\n")
+            elif kind == "refused": self.reply(401, "application/json", b'{"errors":[{"message":"log in first"}]}')
+            elif kind == "agrees": self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
+            elif kind == "endless":
+                self.reply(200, "application/json", b'{"data":"', 1 << 40)
+                try:
+                    while True: self.wfile.write(b"x" * 65536)
+                except OSError: pass
+                self.close_connection = True
+            elif kind == "once" and len(asked) == 1: self.reply(200, "application/json", b'{"data":{"a":1}}')
+            else: self.close_connection = True
+    class Garbage(Liar):
+        def handle(self):
+            self.request.recv(65536)
+            self.request.sendall(b"SSH-2.0-OpenSSH_9.7\r\n\r\n")
+    handler = Garbage if kind == "no-http" else Liar
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+    """#
+
+  /// Runs a command with the URL of the server as its first argument.
+  static func run(
+    _ kind: String, _ command: String, _ options: String..., in folder: Folder
+  ) async throws -> RunResult {
+    try folder.write(script, to: "liar.py")
+    return try await Program.shell(
+      """
+      mkfifo liar.pipe
+      python3 liar.py \(kind) > liar.pipe & liar=$!
+      trap 'kill $liar' EXIT
+      read -r PORT < liar.pipe
+      "$GQLRUN" \(command) http://127.0.0.1:$PORT/graphql \(options.joined(separator: " "))
+      """, in: folder)
+  }
+}
