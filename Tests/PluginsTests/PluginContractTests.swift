@@ -27,6 +27,7 @@ struct PluginContractTests {
         """#
       ]),
     PluginContract(FetchPlugin.self),
+    PluginContract(HTTPBatchPlugin.self, entry: "http-batch: { window: 0s }"),
     PluginContract(HeadersPlugin.self),
     PluginContract(LoggingPlugin.self, entry: "logging: { headers: true, body: true }"),
     PluginContract(MaxRetryPlugin.self, entry: "max-retry: { backoff: { base: 0s } }"),

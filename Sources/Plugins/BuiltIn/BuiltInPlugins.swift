@@ -17,6 +17,7 @@ extension PluginRegistry {
     RateLimitPlugin.self,
     RecordReplayPlugin.self,
     CacheReadPlugin.self,
+    HTTPBatchPlugin.self,
     FetchPlugin.self,
     ResponseCodePlugin.self,
     ParsePlugin.self,

@@ -1,0 +1,111 @@
+import GQLRunLanguage
+public import GQLRunPipeline
+import GQLRunSupport
+import HTTPTypes
+import Logging
+
+/// Sends operations that occur at the same time in one HTTP request.
+public struct HTTPBatchPlugin: Plugin {
+  /// What `http-batch` does, in one sentence.
+  public static let summary = "Sends operations that occur at the same time in one HTTP request"
+  /// When to use `http-batch`, where it belongs in a chain, and examples.
+  public static let documentation = PluginDocumentation(
+    use:
+      "Use it for servers that accept arrays of operations and are far away or count requests. It "
+      + "delays each operation by `window`, and the slowest operation of a request delays the "
+      + "others; with HTTP/2, single requests are often as fast. `gqlrun doctor` shows whether an "
+      + "endpoint accepts arrays.",
+    position:
+      "It belongs directly above `fetch`: plugins between them see one request for several "
+      + "operations. Only operations with equal URL and header fields share a request.",
+    example: "http-batch: { window: 20ms, max: 5 }",
+    narration:
+      "Seven queries of the same 20 milliseconds are sent in two requests, one with five and one "
+      + "with two. Each gets its own result, is written to the cache by itself, and fails and is "
+      + "retried by itself. If the server does not accept arrays, each is sent by itself, and so "
+      + "are all later ones. Mutations, subscriptions and uploads are sent by themselves.",
+    subscriptions: "Passes subscriptions unchanged, each in a request of its own.",
+    moreExamples: ["http-batch", "http-batch: { mutations: true }"])
+
+  @Option(.zero ... .seconds(10), "How long the first operation of a request waits for others")
+  var window = Duration.milliseconds(10)
+  @Option(2...1_000, "Maximum number of operations in one request; servers often accept 10")
+  var max = 10
+  @Option("Whether mutations share requests, too") var mutations = false
+
+  /// Creates the plugin with the defaults of its options.
+  public init() {}
+
+  /// Passes subscriptions unchanged.
+  public var traits: PluginTraits { .passesSubscriptions }
+
+  /// Surrounds the sending of HTTP requests.
+  public var placement: Placement {
+    .wrap(
+      .http, rules: [.above(.fetches, .stageOrder, "where each request has been sent already")])
+  }
+
+  /// Creates the interceptor, with the operations that wait for others.
+  public func parts(_ environment: PluginEnvironment) -> [ChainPart] {
+    [
+      .http(
+        HTTPBatchInterceptor(
+          queue: BatchQueue(window: window, most: max), includesMutations: mutations))
+    ]
+  }
+}
+
+private struct HTTPBatchInterceptor: HTTPInterceptor {
+  let queue: BatchQueue
+  let includesMutations: Bool
+
+  func intercept(
+    _ request: HTTPRequestMessage, context: ChainContext, next: NextHTTP
+  ) async throws -> HTTPResponseMessage {
+    let support = context.services.shared.value(
+      ArraySupport.self, named: context.endpoint?.shownURL ?? "", make: { ArraySupport() })
+    guard mayShare(request, context), !support.isMissing else { return try await next(request) }
+    let member = BatchMember(request)
+    await queue.add(member, kind(of: request, context), context.services, next: next) {
+      support.noteMissing()
+    }
+    switch try await member.answer() {
+    case .response(let response): return response
+    case .alone: return try await next(request)
+    case .failure(let error): throw error
+    }
+  }
+
+  private func mayShare(_ request: HTTPRequestMessage, _ context: ChainContext) -> Bool {
+    guard request.head.method == .post, request.body != nil, request.multipart == nil else {
+      return false
+    }
+    // The response to `@defer` and `@stream` is a stream of its own.
+    guard request.head.headerFields[.accept]?.contains("multipart/") != true else { return false }
+    return switch context.operationType {
+    case .query: true
+    case .mutation: includesMutations
+    case .subscription: false
+    }
+  }
+
+  /// The head without the request's own identifiers; the batch has those of its first operation.
+  private func kind(of request: HTTPRequestMessage, _ context: ChainContext) -> HTTPRequest {
+    var head = request.head
+    // The server would take mutations with one idempotency key for one mutation.
+    guard context.operationType == .query else { return head }
+    for name in context.values[CorrelationID.FieldNames.self] ?? [] {
+      head.headerFields[name] = nil
+    }
+    return head
+  }
+}
+
+/// Whether an endpoint was found not to accept several operations in one request.
+private final class ArraySupport: Sendable {
+  private let missing = Locked(false)
+
+  var isMissing: Bool { missing.withLock { $0 } }
+
+  func noteMissing() { missing.withLock { $0 = true } }
+}

@@ -1,0 +1,342 @@
+import GQLRunCache
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunPipeline
+import HTTPTypes
+import Testing
+
+@testable import GQLRunPlugins
+
+@Suite(.timeLimit(.minutes(1))) struct HTTPBatchPluginTests {
+  private static let chain = """
+    - http-batch: { window: 10s, max: MAX }
+    - fetch
+    - response-code
+    - parse
+    - cache-write
+    """
+
+  private static func request(
+    _ number: Int, _ type: String = "query", policy: CachePolicy = .networkOnly
+  ) throws -> GraphQLRequest {
+    let document = "\(type) User($id: ID!) { user(id: $id) { id name } }"
+    return GraphQLRequest(
+      try PreparedOperation(
+        document: Document(parsing: document), variables: ["id": .string("\(number)")]),
+      cachePolicy: policy)
+  }
+
+  /// Runs operations at the same time; the window never ends by itself.
+  private func run(
+    _ count: Int, max: Int, _ network: ArrayNetwork, before: String = "", type: String = "query",
+    clock: ManualClock = ManualClock(),
+    body: @Sendable (Bench, [Outcome]) async throws -> Void
+  ) async throws {
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.clock = ServiceClock(clock)
+    let chain = before + Self.chain.replacing("MAX", with: "\(max)")
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+      let outcomes = try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
+        for number in 0..<count {
+          let request = try Self.request(number, type)
+          group.addTask { (number, await bench.outcome(of: request)) }
+        }
+        var outcomes = [Outcome](repeating: Outcome(), count: count)
+        for try await (number, outcome) in group { outcomes[number] = outcome }
+        return outcomes
+      }
+      try await body(bench, outcomes)
+    }
+  }
+
+  private static func text(_ number: Int) -> String {
+    #"{"data":{"user":{"id":"\#(number)","name":"user \#(number)"}}}"#
+  }
+
+  @Test func `a thousand operations are sent in a hundred requests`() async throws {
+    let network = ArrayNetwork()
+    try await run(1_000, max: 10, network) { bench, outcomes in
+      for (number, outcome) in outcomes.enumerated() {
+        #expect(outcome.texts == [Self.text(number)], "\(outcome)")
+      }
+      #expect(await network.sizes == Array(repeating: 10, count: 100))
+      // Every result is in the cache, written by itself.
+      let dump = await bench.dump()
+      #expect((0..<1_000).allSatisfy { dump.contains("user \($0)") })
+    }
+  }
+
+  @Test func `an array may arrive in pieces of any size`() async throws {
+    for size in [1, 2, 3, 7, 64] {
+      let network = ArrayNetwork(pieceSize: size)
+      try await run(5, max: 5, network) { _, outcomes in
+        #expect(outcomes.map(\.texts) == (0..<5).map { [Self.text($0)] }, "\(size)")
+      }
+    }
+  }
+
+  @Test func `a batch that is not full is sent when its window ends`() async throws {
+    let network = ArrayNetwork()
+    let clock = ManualClock()
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.clock = ServiceClock(clock)
+    let chain = Self.chain.replacing("MAX", with: "3")
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+      let tasks = try (0..<3).map { number in
+        let request = try Self.request(number)
+        return Task { await bench.outcome(of: request) }
+      }
+      for (number, task) in tasks.enumerated() {
+        #expect(await task.value.texts == [Self.text(number)])
+      }
+      let request = try Self.request(3)
+      let last = Task { await bench.outcome(of: request) }
+      await clock.sleepers(1)
+      clock.advance(by: .seconds(10))
+      #expect(await last.value.texts == [Self.text(3)])
+      // An operation alone is no array.
+      #expect(await network.sizes == [3, 1])
+      #expect(await network.wereArrays == [true, false])
+    }
+  }
+
+  @Test func `one element's error is no other's`() async throws {
+    let network = ArrayNetwork { number in
+      number == 1 ? #"{"data":null,"errors":[{"message":"no such user"}]}"# : nil
+    }
+    try await run(3, max: 3, network) { bench, outcomes in
+      #expect(outcomes[1].results.first?.errors.first?.message == "no such user")
+      #expect(outcomes[0].texts == [Self.text(0)] && outcomes[2].texts == [Self.text(2)])
+      #expect(outcomes[0].results.first?.errors == [])
+      #expect(await bench.dump().contains("user 2"))
+    }
+  }
+
+  @Test(arguments: ["null", "17", #""text""#, "{}", "[]"])
+  func `an element that is no response fails its operation only`(_ element: String) async throws {
+    let network = ArrayNetwork { $0 == 0 ? element : nil }
+    try await run(2, max: 2, network) { _, outcomes in
+      #expect(outcomes[0].error != nil && outcomes[1].texts == [Self.text(1)], "\(outcomes)")
+    }
+  }
+
+  @Test func `elements that are missing fail their operations only`() async throws {
+    let network = ArrayNetwork(answer: { $0 == 2 ? "" : nil })
+    try await run(3, max: 3, network) { _, outcomes in
+      #expect(outcomes[0].texts == [Self.text(0)] && outcomes[1].texts == [Self.text(1)])
+      #expect(outcomes[2].message.contains("answered 2 of 3 operations"), "\(outcomes[2])")
+    }
+  }
+
+  @Test func `a retry sends only what failed`() async throws {
+    // The first two responses end within their second element.
+    let network = ArrayNetwork(losses: 2)
+    try await run(4, max: 2, network, before: "- max-retry: { backoff: { base: 0s } }\n") {
+      _, outcomes in
+      #expect(outcomes.map(\.texts) == (0..<4).map { [Self.text($0)] }, "\(outcomes)")
+      let ids = await network.ids
+      #expect(ids.map(\.count) == [2, 2, 2])
+      #expect(Set(ids[2]) == [ids[0][1], ids[1][1]])
+    }
+  }
+
+  @Test(arguments: [200, 400, 405, 413, 415, 422, 501])
+  func `a server that refuses arrays gets single requests, and no further array`(
+    _ status: Int
+  ) async throws {
+    let network = ArrayNetwork(refusal: status)
+    try await run(3, max: 3, network) { bench, outcomes in
+      #expect(outcomes.map(\.texts) == (0..<3).map { [Self.text($0)] })
+      #expect(await network.sizes == [3, 1, 1, 1])
+      let later = try Self.request(7)
+      #expect(await bench.outcome(of: later).texts == [Self.text(7)])
+      #expect(await network.sizes == [3, 1, 1, 1, 1])
+    }
+  }
+
+  @Test(arguments: [401, 429, 503])
+  func `a status about something else fails each operation, and arrays go on`(
+    _ status: Int
+  ) async throws {
+    let network = ArrayNetwork(refusal: status)
+    try await run(2, max: 2, network) { bench, outcomes in
+      #expect(outcomes.map { $0.failure?.http?.status } == [status, status])
+      #expect(outcomes.allSatisfy { $0.message.contains("no arrays here") })
+      #expect(await network.sizes == [2])
+    }
+  }
+
+  @Test func `a cancelled operation leaves the others alone`() async throws {
+    let network = ArrayNetwork()
+    let clock = ManualClock()
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.clock = ServiceClock(clock)
+    let chain = Self.chain.replacing("MAX", with: "3")
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+      let first = try Self.request(0)
+      let cancelled = Task { await bench.outcome(of: first) }
+      await clock.sleepers(1)
+      cancelled.cancel()
+      #expect(await cancelled.value.error is CancellationError)
+      let others = try (1..<3).map { number in
+        let request = try Self.request(number)
+        return Task { await bench.outcome(of: request) }
+      }
+      for (number, task) in others.enumerated() {
+        #expect(await task.value.texts == [Self.text(number + 1)])
+      }
+      #expect(await network.sizes == [2])
+    }
+  }
+
+  @Test func `mutations are sent by themselves unless told otherwise`() async throws {
+    let single = ArrayNetwork()
+    try await run(2, max: 2, single, type: "mutation") { _, outcomes in
+      #expect(outcomes.allSatisfy { $0.error == nil })
+    }
+    #expect(await single.sizes == [1, 1])
+    var setup = Bench.Setup()
+    let shared = ArrayNetwork()
+    setup.transport = shared
+    let chain = Self.chain.replacing("MAX", with: "2, mutations: true")
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+      async let first = bench.outcome(of: try Self.request(0, "mutation"))
+      async let second = bench.outcome(of: try Self.request(1, "mutation"))
+      let outcomes = try await [first, second]
+      #expect(outcomes.map(\.texts) == [[Self.text(0)], [Self.text(1)]])
+    }
+    #expect(await shared.sizes == [2])
+  }
+
+  @Test func `operations with other header fields are not sent together`() async throws {
+    let network = ArrayNetwork()
+    var setup = Bench.Setup()
+    setup.transport = network
+    let chain = Self.chain.replacing("MAX", with: "2")
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
+      let tasks = try (0..<4).map { number in
+        var request = try Self.request(number)
+        request.additionalHeaders[.userAgent] = number < 2 ? "a" : "b"
+        let sent = request
+        return Task { await bench.outcome(of: sent) }
+      }
+      for task in tasks { #expect(await task.value.error == nil) }
+      #expect(await network.sizes == [2, 2])
+      #expect(Set(await network.agents) == ["a", "b"])
+    }
+  }
+
+  @Test func `the plugin is refused below fetch`() {
+    let findings = Bench.findings("- fetch\n- response-code\n- parse\n- http-batch")
+    #expect(findings.contains { $0.contains("http-batch") }, "\(findings)")
+  }
+}
+
+@Suite struct ArraySplitterTests {
+  private func elements(_ text: String, cutAt cuts: [Int] = []) -> (texts: [String], ended: Bool) {
+    var splitter = ArraySplitter()
+    var texts: [String] = []
+    let bytes = Array(text.utf8)
+    var start = 0
+    for end in cuts + [bytes.count] {
+      let chunk = Array(bytes[start..<end])
+      for part in chunk.withUnsafeBytes({ splitter.parts(of: $0) }) {
+        while texts.count <= part.element { texts.append("") }
+        texts[part.element] += String(decoding: chunk[part.range], as: UTF8.self)
+      }
+      start = end
+    }
+    return (texts, splitter.hasEnded)
+  }
+
+  @Test(arguments: [
+    ("[]", []), (" [ ] ", []), ("[1]", ["1"]), ("[1 , 2]", ["1 ", "2"]),
+    (#"[{"a":[1,2,{"b":"],}\""}]},null]"#, [#"{"a":[1,2,{"b":"],}\""}]}"#, "null"]),
+    (#"["\\",",","]"]"#, [#""\\""#, #"",""#, #""]""#]), ("[[],[[]]]x", ["[]", "[[]]"]),
+  ]) func `elements are found, wherever the text is cut`(_ text: String, _ expected: [String]) {
+    let count = text.utf8.count
+    #expect(elements(text).texts == expected)
+    for first in 0...count {
+      for second in first...count {
+        let found = elements(text, cutAt: [first, second])
+        #expect(found.texts == expected && found.ended, "\(first) \(second)")
+      }
+    }
+  }
+
+  @Test(
+    arguments: [("", nil), ("  ", nil), ("{", false), (" [", true), ("x[", false)]
+      as [(String, Bool?)])
+  func `other texts are no arrays`(_ text: String, _ isArray: Bool?) {
+    var splitter = ArraySplitter()
+    _ = Array(text.utf8).withUnsafeBytes { splitter.parts(of: $0) }
+    #expect(splitter.isArray == isArray && !splitter.hasEnded)
+  }
+}
+
+/// A network with a server that answers arrays of operations with arrays.
+private actor ArrayNetwork: HTTPTransport {
+  private let pieceSize: Int
+  private let refusal: Int?
+  private var losses: Int
+  private let answer: @Sendable (Int) -> String?
+  /// The users of the operations of each request.
+  private(set) var ids: [[String]] = []
+  private(set) var wereArrays: [Bool] = []
+  private(set) var agents: [String] = []
+
+  /// - Parameters:
+  ///   - pieceSize: The size of the chunks of responses.
+  ///   - refusal: The status of responses to arrays; `nil` accepts them.
+  ///   - losses: The number of responses that end within their second element.
+  ///   - answer: The response to the operation for a user; `nil` is the usual one, "" is none.
+  init(
+    pieceSize: Int = 1 << 20, refusal: Int? = nil, losses: Int = 0,
+    answer: @escaping @Sendable (Int) -> String? = { _ in nil }
+  ) {
+    self.pieceSize = pieceSize
+    self.refusal = refusal
+    self.losses = losses
+    self.answer = answer
+  }
+
+  /// The number of operations of each request.
+  var sizes: [Int] { ids.map(\.count) }
+
+  func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    let value = try JSONValue(parsing: request.body ?? [])
+    let operations = value.arrayValue ?? [value]
+    ids.append(operations.map { $0["variables"]?["id"]?.stringValue ?? "" })
+    wereArrays.append(value.arrayValue != nil)
+    agents.append(request.head.headerFields[.userAgent] ?? "")
+    var head = HTTPResponse(status: .ok)
+    head.headerFields[.contentType] = "application/json"
+    if let refusal, value.arrayValue != nil {
+      head.status = .init(code: refusal)
+      return HTTPResponseMessage(
+        head: head, body: HTTPBody([Array(#"{"errors":[{"message":"no arrays here"}]}"#.utf8)]))
+    }
+    let texts = operations.compactMap { operation -> String? in
+      let id = operation["variables"]?["id"]?.stringValue ?? ""
+      let text = answer(Int(id) ?? 0)
+      if text == "" { return nil }
+      return text
+        ?? #"{"data":{"user":{"__typename":"User","id":"\#(id)","name":"user \#(id)"}}}"#
+    }
+    var text = value.arrayValue == nil ? texts.joined() : "[\(texts.joined(separator: ", "))]"
+    if losses > 0 {
+      losses -= 1
+      text = "[" + texts[0] + #",{"data":"#
+    }
+    let bytes = Array(text.utf8)
+    let pieces = stride(from: 0, to: bytes.count, by: pieceSize).map {
+      Array(bytes[$0..<min($0 + pieceSize, bytes.count)])
+    }
+    return HTTPResponseMessage(head: head, body: HTTPBody(pieces))
+  }
+}
