@@ -18,7 +18,8 @@ struct CacheCommand: AsyncParsableCommand {
         gqlrun cache gc --store sqlite:cache.db
       """,
     subcommands: [
-      CacheImportCommand.self, Read.self, Explain.self, Dump.self, Get.self, SQL.self, Stats.self,
+      CacheImportCommand.self, Write.self, Update.self, Read.self, Explain.self, Dump.self,
+      Get.self, SQL.self, Stats.self,
       Export.self, Evict.self, Gc.self, Trim.self, Clear.self,
     ])
 
