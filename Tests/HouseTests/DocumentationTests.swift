@@ -10,9 +10,11 @@ struct DocumentationTests {
     "demo": [],
     "format": [],
     "plugins": [],
+    "doctor": [],
     "pipeline": ["check", "show", "explain", "graph", "test", "trust", "new", "schema"],
     "cache": [
-      "import", "read", "explain", "dump", "get", "sql", "stats", "export", "evict", "gc", "trim",
+      "import", "write", "update", "read", "explain", "dump", "get", "sql", "stats", "export",
+      "evict", "gc", "trim",
       "clear",
     ],
     "validate": [],
@@ -124,6 +126,22 @@ struct DocumentationTests {
     }
     #expect(numbers(cellCount: 3) == Set(1...40).union(57...76))
     #expect(numbers(cellCount: 4) == Set(1...20))
+  }
+
+  @Test("every test that the table for clients names exists")
+  func clientAudit() throws {
+    let rows = try #require(Repository.text("docs/client-audit.md")).lines.filter {
+      $0.hasPrefix("| ") && !$0.hasPrefix("| rule")
+    }
+    let tests = Repository.files(in: "Tests", suffix: ".swift").filter {
+      $0.path != "Tests/HouseTests/DocumentationTests.swift"
+    }.map(\.text)
+    #expect(rows.count > 20)
+    for row in rows {
+      let pieces = row.split(separator: "`", omittingEmptySubsequences: false)
+      let name = try #require(pieces.count > 2 ? pieces[pieces.count - 2] : nil, "\(row)")
+      #expect(tests.contains { $0.contains(name) }, "no test \(name)")
+    }
   }
 
   @Test("every decision says context, choice, cost, and how we would notice that it was wrong")

@@ -31,6 +31,8 @@ import Testing
     (401, "application/graphql-response+json", true), (404, "application/json", false),
     (500, "application/json", false), (500, "application/graphql-response+json", true),
     (599, "application/json", false), (302, "application/json", false),
+    (294, "application/json", true), (294, "application/graphql-response+json", true),
+    (422, "application/json", false), (422, "application/graphql-response+json", true),
   ]) func `a status is a success, or the body GraphQL's own word`(
     _ status: Int, _ type: String, _ isRead: Bool
   ) async throws {
@@ -44,6 +46,23 @@ import Testing
       #expect(outcome.failure?.delivery == .answered)
       #expect(outcome.failure?.http?.status == status)
     }
+  }
+
+  /// GraphQL over HTTP of August 2026: 294 is partial success, 422 an invalid document or variable.
+  @Test(arguments: [
+    (294, #"{"data":{"user":{"__typename":"User","id":"1","name":null}},"errors":[ERROR]}"#, true),
+    (422, #"{"errors":[ERROR]}"#, false),
+  ])
+  func `data and errors of the statuses of 2026 are delivered together`(
+    _ status: Int, _ body: String, _ hasData: Bool
+  ) async throws {
+    let answer = FakeNetwork.Answer.response(
+      status, headers: ["Content-Type": "application/graphql-response+json"],
+      body: body.replacing("ERROR", with: #"{"message":"no name","path":["user","name"]}"#))
+    let outcome = try await run("response-code", answer)
+    #expect(outcome.results.first?.status == status, "\(outcome)")
+    #expect(outcome.results.first?.errors.map(\.message) == ["no name"])
+    #expect(outcome.texts.first?.contains(#""id":"1""#) == hasData)
   }
 
   @Test(arguments: [(400, true), (404, false)])
