@@ -28,7 +28,7 @@ let core: [Target] = [
   .target(
     name: "GQLRunCache",
     dependencies: [
-      "CPQ", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
+      "CPQ", "GQLRunJSON", "GQLRunLanguage", "GQLRunLive", "GQLRunSupport",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
     ],

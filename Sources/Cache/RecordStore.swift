@@ -90,6 +90,8 @@ package struct RecordBatch: Sendable {
   let tentative: [[UInt8]]
   /// The records with pages to join with stored lists at the commit; `nil` for none.
   var paging: Paging?
+  /// The changes of values inside records, by a later part of a response. Applied at the commit.
+  var deltas: [RecordDelta] = []
   /// The types and fields of the response; only in its last batch.
   var shapes: TypeShapes?
 

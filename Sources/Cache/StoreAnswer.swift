@@ -140,6 +140,8 @@ public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
   public var field: String?
   /// The age and max age of the field, if it is stale.
   public var staleness: Staleness?
+  /// The deferred fragment that selects the field: its label, or its name. `nil` for other fields.
+  public var deferredFragment: String?
 
   /// The missing or stale field, its record and its response path.
   public var description: String {
@@ -147,7 +149,10 @@ public struct CacheMiss: Error, Sendable, Hashable, CustomStringConvertible {
       return "the field \(field) of \(recordKey) in the cache is stale: \(staleness), selected at "
         + path
     }
-    return field.map { "the cache has no field \($0) of \(recordKey), selected at \(path)" }
+    let fragment = deferredFragment.map { " in the deferred fragment \($0)" } ?? ""
+    return field.map {
+      "the cache has no field \($0) of \(recordKey), selected at \(path)\(fragment)"
+    }
       ?? "the cache has no record \(recordKey), selected at \(path)"
   }
 }

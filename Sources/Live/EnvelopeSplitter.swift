@@ -19,10 +19,11 @@ package struct EnvelopeSplitter: StreamSplitter {
     case end
   }
 
-  /// The most bytes of all other members together.
+  /// The most bytes of all other members together, unless another limit is given.
   package static let mostBytes = 1 << 20
 
-  private let member: [UInt8]
+  private let member: [UInt8]?
+  private let limit: Int
   private var state = State.start
   private var depth = 0
   private var isInString = false
@@ -40,8 +41,13 @@ package struct EnvelopeSplitter: StreamSplitter {
   /// Whether the member exists and is not null.
   package private(set) var hasPayload = false
 
-  /// - Parameter member: The name of the member.
-  package init(member: String) { self.member = Array(member.utf8) }
+  /// - Parameters:
+  ///   - member: The name of the member; `nil` keeps all members.
+  ///   - limit: The most bytes of all other members together.
+  package init(member: String?, limit: Int = mostBytes) {
+    self.member = member.map { Array($0.utf8) }
+    self.limit = limit
+  }
 
   /// Whether the object has begun.
   package var hasBegun: Bool { if case .start = state { false } else { true } }
@@ -192,10 +198,12 @@ package struct EnvelopeSplitter: StreamSplitter {
   }
 
   private func checkKept() throws(StreamError) {
-    guard keptBytes <= Self.mostBytes else {
+    guard keptBytes <= limit else {
       throw StreamError(
         .tooLarge,
-        "the members of a message beside its payload are longer than \(Self.mostBytes) bytes")
+        member == nil
+          ? "a message is longer than \(limit) bytes"
+          : "the members of a message beside its payload are longer than \(limit) bytes")
     }
   }
 

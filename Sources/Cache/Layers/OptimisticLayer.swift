@@ -122,6 +122,15 @@ extension StoreEdit {
             }
           }
         }
+      case .deltas(let deltas):
+        for delta in deltas {
+          guard case .field(let field)? = delta.steps.first else { continue }
+          delta.owner.withUnsafeBufferPointer { key in
+            field.withUnsafeBufferPointer {
+              fingerprints.add(key: Bytes(key), quotedField: Bytes($0))
+            }
+          }
+        }
       }
     }
     return fingerprints

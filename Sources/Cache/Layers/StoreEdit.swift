@@ -38,6 +38,8 @@ enum StoreEdit: Sendable {
   /// Records to merge with those below. The table is no longer changed.
   case records(RecordTable)
   case removals([(key: [UInt8], field: [UInt8]?)])
+  /// Changes of values inside records, by a later part of a response.
+  case deltas([RecordDelta])
 
   /// The record `key` after the edit; `text` is its text before.
   func apply(to key: Bytes, _ text: [UInt8]?, access: any SegmentAccess) -> [UInt8]? {
@@ -58,6 +60,12 @@ enum StoreEdit: Sendable {
         text = removal.field.flatMap { field in
           text.flatMap { RecordText.removing(field, from: $0) }
         }
+      }
+      return text
+    case .deltas(let deltas):
+      var text = text
+      for delta in deltas where key.equals(delta.owner) {
+        text = text.flatMap { delta.apply(to: $0, access) } ?? text
       }
       return text
     }
@@ -85,6 +93,8 @@ enum StoreEdit: Sendable {
     case .records(let table): for index in table.live { body(table.key(at: index)) }
     case .removals(let removals):
       for removal in removals { removal.key.withUnsafeBufferPointer { body(Bytes($0)) } }
+    case .deltas(let deltas):
+      for delta in deltas { delta.owner.withUnsafeBufferPointer { body(Bytes($0)) } }
     }
   }
 }

@@ -31,6 +31,7 @@ actor BufferedTransaction: RecordTransaction {
 
   func merge(_ records: RecordBatch) -> RecordBatch? {
     edits.append(.records(records.table))
+    if !records.deltas.isEmpty { edits.append(.deltas(records.deltas)) }
     if let paging = records.paging { pages.append(paging) }
     if let shapes = records.shapes {
       // What the names of types say of a schema stays true when the response is not kept.

@@ -53,19 +53,23 @@ struct TableEditor {
         if before[key] == nil { before[key] = .some(text(of: key)) }
       }
     }
+    let received = edits.reduce(UInt32(0)) { latest, edit in
+      if case .records(let batch) = edit { return max(latest, batch.firstReceived) }
+      return latest
+    }
     for edit in edits {
       switch edit {
       case .records(let batch):
         _ = put(batch, collects: false)
       case .removals(let removals):
         for (key, field) in removals { remove(key, field) }
+      case .deltas(let deltas):
+        let segments = StagedSegments(table: table, seed: seed, received: received)
+        let access = StagedRecords(segments, table: table)
+        for delta in deltas { _ = delta.apply(access) }
       }
     }
     var warnings: [String] = []
-    let received = edits.reduce(UInt32(0)) { latest, edit in
-      if case .records(let batch) = edit { return max(latest, batch.firstReceived) }
-      return latest
-    }
     for paging in pages {
       let segments = StagedSegments(table: table, seed: seed, received: received)
       var join = PageJoin(paging.rules, access: StagedRecords(segments, table: table))

@@ -2,10 +2,7 @@ import GQLRunJSON
 
 /// The paths of a response's errors as a tree, so that one traversal follows all of them.
 struct ErrorPaths: Sendable {
-  enum Step: Hashable, Sendable {
-    case field(String)
-    case element(Int)
-  }
+  typealias Step = PathStep
 
   /// The steps after each node of the tree; node 0 is the root.
   private var children: [[Step: Int]] = [[:]]
@@ -27,17 +24,34 @@ struct ErrorPaths: Sendable {
     }
   }
 
-  private mutating func add(_ path: [JSONValue]) {
-    var position = 0
-    for value in path.prefix(Self.maxDepth) {
-      let step: Step
-      if let key = value.stringValue {
-        step = .field(key)
-      } else if let index = value.intValue, index >= 0 {
-        step = .element(index)
-      } else {
-        return
+  /// The paths of the errors that are inside the value at `base`, relative to it.
+  ///
+  /// - Parameter firstIndex: The index of the first element, if the value is the end of a list.
+  init(_ errors: [JSONValue], below base: [PathStep], firstIndex: Int?) {
+    for error in errors {
+      guard let path = error["path"].flatMap({ PathStep.path($0) }), path.starts(with: base) else {
+        continue
       }
+      var rest = Array(path.dropFirst(base.count))
+      if let firstIndex {
+        guard case .element(let index)? = rest.first, index >= firstIndex else { continue }
+        rest[0] = .element(index - firstIndex)
+      }
+      add(rest)
+    }
+  }
+
+  private mutating func add(_ path: [JSONValue]) {
+    // What precedes a malformed step counts.
+    let isStep = { (value: JSONValue) in
+      value.stringValue != nil || value.intValue.map { $0 >= 0 } == true
+    }
+    add(PathStep.path(.array(Array(path.prefix(while: isStep)))) ?? [])
+  }
+
+  private mutating func add(_ path: [Step]) {
+    var position = 0
+    for step in path.prefix(Self.maxDepth) {
       if let known = children[position][step] {
         position = known
         continue

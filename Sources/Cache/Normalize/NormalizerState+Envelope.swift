@@ -13,7 +13,7 @@ extension NormalizerState {
     switch envelope.member {
     case .data:
       envelope.hasData = true
-      return beginRoot()
+      return part.map { beginPart($0) } ?? beginRoot()
     case .extensions: return beginCapture(.extensions, UInt8(ascii: "{"))
     case .errors: return wrongMember("errors", "an object", "a list")
     case .other: return beginSkip(UInt8(ascii: "{"))
@@ -23,7 +23,9 @@ extension NormalizerState {
   mutating func envelopeArray() -> Bool {
     if containers.depth == 0 { return notAnObject("a list") }
     switch envelope.member {
-    case .data: return wrongMember("data", "a list", "an object or null")
+    case .data:
+      if let part, part.count != nil { return beginPartList(part) }
+      return wrongMember("data", "a list", "an object or null")
     case .extensions: return wrongMember("extensions", "a list", "an object")
     case .errors: return beginCapture(.errors, UInt8(ascii: "["))
     case .other: return beginSkip(UInt8(ascii: "["))

@@ -43,6 +43,8 @@ extension NormalizerState {
   @inline(__always)
   mutating func endList() -> Bool {
     let list = containers.top
+    if list.pointee.isPart { return endPartList() }
+    if collectsAnchors { noteListAnchor(list) }
     if containers.segmentNames.count > list.pointee.firstSegment {
       endSegmentedList(list)
     } else {

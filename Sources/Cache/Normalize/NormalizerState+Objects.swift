@@ -164,13 +164,17 @@ extension NormalizerState {
   /// Ends the innermost object: if it has an identity, it becomes a record and a reference.
   @inline(__always)
   mutating func endObject() -> Bool {
-    if awaitsTypename { return wrongTypename() }
     let object = containers.top
+    if object.pointee.isPart { return endPart() }
+    if awaitsTypename { return wrongTypename() }
     text.buffer.append(UInt8(ascii: "}"))
     if object.pointee.plan >= 0 {
       if table.plans[Int(object.pointee.plan)].hasStoredDuplicates { foldDuplicates(object) }
       let end = text.count
-      if let key = keys.appendKey(of: object, in: containers, &table, to: &text.buffer) {
+      var key = keys.appendKey(of: object, in: containers, &table, to: &text.buffer)
+      if key == nil, !earlierAnchors.isEmpty { key = appendEarlierKey(of: object) }
+      if collectsAnchors { noteAnchors(object, key: key) }
+      if let key {
         let start = object.pointee.textStart
         staging.stage(key: text.buffer.bytes(key), text: text.buffer.bytes(start..<end))
         text.replaceObject(at: start, byReferenceTo: key)
@@ -183,7 +187,7 @@ extension NormalizerState {
 
   /// Rewrites an object so that each stored key occurs once; the later value wins.
   @inline(never)
-  private mutating func foldDuplicates(_ object: UnsafeMutablePointer<OpenContainer>) {
+  mutating func foldDuplicates(_ object: UnsafeMutablePointer<OpenContainer>) {
     let start = object.pointee.textStart
     let source = text.buffer.bytes(start..<text.count).array
     var folded = ByteStack(capacity: source.count + 64)
@@ -241,6 +245,7 @@ extension NormalizerState {
     } else {
       staging.keepRoot(key: field.pointee.rootKey, text: record)
     }
+    if collectsAnchors { adoptAnchors(ofRootField: field) }
     text.buffer.truncate(to: start)
     text.open(UInt8(ascii: "{"))
   }

@@ -34,6 +34,17 @@ struct NormalizerState: ~Copyable {
   var capture = Capture()
   var envelope = Envelope()
 
+  /// Whether the objects and lists that later parts may extend are noted in ``anchors``.
+  let collectsAnchors: Bool
+  var anchors = AnchorList()
+  /// The anchors of the parts before.
+  var earlierAnchors: [[PathStep]: Anchor] = [:]
+  /// The object or list that a later part extends, while one is read; `nil` for the whole data.
+  var part: Anchor?
+  /// The text of the value that was read for ``part``, if it is not a record itself, and the number of its elements.
+  var partText: [UInt8]?
+  var partCount = 0
+
   var table: PlanTable
   var staging: Staging
   let storesRoot: Bool
@@ -50,6 +61,7 @@ struct NormalizerState: ~Copyable {
     limits: ResponseLimits, separatesPages: Bool = true
   ) {
     scope = JSONEventScope(limits: limits.json)
+    collectsAnchors = !plan.deliveries.isEmpty
     table = plan.tables.take(for: plan, separatesPages: separatesPages)
     self.staging = staging
     self.storesRoot = storesRoot && plan.operationType == .query

@@ -42,6 +42,15 @@ package struct NullResolution: Sendable {
     paths = ErrorPaths(errors)
   }
 
+  /// The nulls in a later part of a response, whose errors have the given paths.
+  init(plan: OperationPlan, paths: ErrorPaths, concreteConditions: Set<String>) {
+    self.plan = plan
+    self.paths = paths
+    self.concreteConditions = concreteConditions
+    roots = nil
+    separatesPages = true
+  }
+
   var isEmpty: Bool { paths.isEmpty }
 
   /// Reverts the nulls in the records.
@@ -49,11 +58,37 @@ package struct NullResolution: Sendable {
   /// - Returns: The number of fields and list elements that were examined; for tests of the cost.
   @discardableResult
   func run(_ access: any RecordAccess) -> Int {
-    var table = PlanTable(plan, separatesPages: separatesPages)
-    for name in concreteConditions { table.noteConcrete(name) }
-    var walk = Walk(table: table, paths: paths, access: access)
+    var walk = walk(access)
     walk.run(roots: roots)
     return walk.examined
+  }
+
+  /// Reverts the nulls in the record of an object that a later part extends.
+  func run(_ access: any RecordAccess, record: [UInt8], selection: [SelectionPart]) {
+    var walk = walk(access)
+    walk.references = [(record, walk.table.node(of: selection), 0)]
+    walk.followReferences()
+  }
+
+  /// The text of fields or elements that a later part adds, without the nulls; `nil` if nothing of it is known.
+  func resolved(
+    _ value: [UInt8], selection: [SelectionPart], _ access: any RecordAccess
+  ) -> [UInt8]? {
+    var walk = walk(access)
+    let node = selection.isEmpty ? -1 : walk.table.node(of: selection)
+    let outcome = walk.edit(value: value, before: nil, under: node, at: 0)
+    walk.followReferences()
+    switch outcome {
+    case .unchanged: return value
+    case .replaced(let value): return value
+    case .errored: return nil
+    }
+  }
+
+  private func walk(_ access: any RecordAccess) -> Walk {
+    var table = PlanTable(plan, separatesPages: separatesPages)
+    for name in concreteConditions { table.noteConcrete(name) }
+    return Walk(table: table, paths: paths, access: access)
   }
 
   /// The effect of an error's path on a value.
@@ -98,7 +133,7 @@ package struct NullResolution: Sendable {
       }
     }
 
-    private mutating func followReferences() {
+    mutating func followReferences() {
       while let (key, node, position) = references.popLast() {
         guard let text = access.record(key: key) else { continue }
         var fields: [[UInt8]] = []
@@ -193,7 +228,7 @@ package struct NullResolution: Sendable {
 
     // MARK: Values
 
-    private mutating func edit(
+    mutating func edit(
       value: [UInt8], before: [UInt8]?, under node: Int32, at position: Int
     ) -> Outcome {
       if value.withUnsafeBufferPointer({ Bytes($0).hasPrefix(TentativeNull.prefix) }) {

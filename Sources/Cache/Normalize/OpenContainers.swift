@@ -27,6 +27,8 @@ struct OpenContainer {
   var elementCount = 0
   /// Lists: the index of the first segment name in ``OpenContainers/segmentNames``.
   var firstSegment = 0
+  /// Whether a later part of the response extends it.
+  var isPart = false
 
   init(_ kind: Kind) { self.kind = kind }
 }

@@ -213,6 +213,13 @@ public final class ResponseNormalizer {
     try spoolResult()
   }
 
+  /// Takes the objects and lists that later parts of the response may extend.
+  func takeAnchors() -> AnchorList {
+    var taken = AnchorList()
+    swap(&taken, &state.pointee.anchors)
+    return taken
+  }
+
   /// Discards the response; the store is unchanged.
   public func abandon() async {
     await transaction?.rollback()

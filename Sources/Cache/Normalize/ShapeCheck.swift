@@ -260,7 +260,10 @@ final class ShapeCheck {
       }
       if let child = contribution.childSet { shape.fields[name]?.sets.append(child) }
       // A field that only the cache adds may be missing if the response was fetched without it.
-      if isCertain, !contribution.isAdded, shape.fields[name]?.number == -1 {
+      // Deferred fields arrive later, in parts that are not checked.
+      if isCertain, !contribution.isAdded, plan.deliveries.isEmpty,
+        shape.fields[name]?.number == -1
+      {
         shape.fields[name]?.number = shape.required.count
         shape.required.append(name)
       }

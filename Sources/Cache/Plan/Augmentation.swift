@@ -9,8 +9,23 @@ import GQLRunLanguage
 struct Augmentation {
   let keys: KeyRules
   let facts: TypeFacts?
+  /// The type conditions of fragments, by name.
+  private var fragmentTypes: [String: String] = [:]
+
+  init(keys: KeyRules, facts: TypeFacts?) {
+    self.keys = keys
+    self.facts = facts
+  }
 
   func augment(_ document: Document) -> Document {
+    var augmentation = self
+    for fragment in document.fragments {
+      augmentation.fragmentTypes[fragment.name.value] = fragment.typeCondition.value
+    }
+    return augmentation.augmented(document)
+  }
+
+  private func augmented(_ document: Document) -> Document {
     var result = document
     result.definitions = document.definitions.map { definition in
       switch definition {
@@ -62,8 +77,34 @@ struct Augmentation {
     }
     for name in type.map({ addedKeyFields(of: $0) }) ?? []
     where !asksPlainly(for: name, in: set, anyAlias: true) { added.append(field(name, in: set)) }
-    result.selections = added + result.selections
+    result.selections = added + identities(ofDeferredIn: set, on: type) + result.selections
     return result
+  }
+
+  /// The key fields of the types of deferred fragments: objects must be identified before the fragments arrive.
+  private func identities(ofDeferredIn set: SelectionSet, on type: String?) -> [Selection] {
+    var types: [String] = []
+    for selection in set.selections {
+      let (directives, condition): ([Directive], String?) =
+        switch selection {
+        case .field: ([], nil)
+        case .inlineFragment(let fragment): (fragment.directives, fragment.typeCondition?.value)
+        case .fragmentSpread(let spread):
+          (spread.directives, fragmentTypes[spread.name.value])
+        }
+      guard let condition, condition != type, !types.contains(condition),
+        directives.contains(where: { $0.name.value == "defer" })
+      else { continue }
+      types.append(condition)
+    }
+    return types.compactMap { type in
+      let fields = addedKeyFields(of: type).map { field($0, in: set) }
+      if fields.isEmpty { return nil }
+      return .inlineFragment(
+        InlineFragment(
+          typeCondition: Name(type, at: .added), directives: [],
+          selectionSet: SelectionSet(selections: fields, location: .added), location: .added))
+    }
   }
 
   private func addedKeyFields(of type: String) -> [String] {

@@ -26,6 +26,10 @@ package final class OperationPlan: Sendable {
     var isAdded: Bool
     /// The innermost conditional fragment that contains the field, or -1.
     var fragment: Int32
+    /// The innermost deferred fragment that contains the field, in ``OperationPlan/deliveries``, or -1.
+    var deferral: Int32 = -1
+    /// The `@stream` of the field, in ``OperationPlan/deliveries``, or -1.
+    var stream: Int32 = -1
   }
 
   struct RuledKey: Sendable {
@@ -48,6 +52,8 @@ package final class OperationPlan: Sendable {
   let tables = PlanTables()
   /// Whether it is only used for responses that are not stored.
   let isPassing: Bool
+  /// The fragments with `@defer` and the fields with `@stream` that apply.
+  let deliveries: [DeferredDelivery]
   /// The type conditions below the root whose possible types are unknown, without a schema.
   let openConditions: Set<String>
 
@@ -61,6 +67,7 @@ package final class OperationPlan: Sendable {
     rootSet = try flattening.flatten(operation.selectionSet)
     sets = flattening.sets
     pages = flattening.pages
+    deliveries = flattening.directives.deliveries
     rootType = (facts ?? TypeFacts()).rootType(operation.type)
     operationType = operation.type
     self.keys = keys
@@ -85,6 +92,7 @@ package final class OperationPlan: Sendable {
     rootSet = try flattening.flatten(operation.selectionSet)
     sets = flattening.sets
     pages = []
+    deliveries = flattening.directives.deliveries
     rootType = (facts ?? TypeFacts()).rootType(operation.type)
     operationType = operation.type
     self.keys = keys
@@ -104,6 +112,7 @@ package final class OperationPlan: Sendable {
     }
     rootSet = plan.rootSet
     pages = plan.pages
+    deliveries = plan.deliveries
     rootType = plan.rootType
     operationType = plan.operationType
     isPassing = plan.isPassing
@@ -153,6 +162,7 @@ private struct Flattening {
   let fragments: [FragmentDefinition]
   let fieldKey: FieldKey
   let variables: JSONObject
+  var directives: SelectionDirectives
   /// The types with a rule, by field.
   let rulesByField: [String: [FieldRule]]
   let redirectKeys: RedirectKeys
@@ -189,6 +199,7 @@ private struct Flattening {
     self.fragments = fragments
     self.fieldKey = fieldKey
     self.variables = variables
+    directives = SelectionDirectives(variables: variables)
   }
 
   mutating func flatten(_ set: SelectionSet) throws(CacheError) -> Int {
@@ -213,7 +224,7 @@ private struct Flattening {
     for selection in set.selections {
       switch selection {
       case .field(let field):
-        guard try isIncluded(field.directives) else { continue }
+        guard try directives.isIncluded(field.directives) else { continue }
         guard field.responseKey != "__typename" || field.name.value == "__typename" else {
           throw CacheError(
             .invalidOperation,
@@ -227,16 +238,21 @@ private struct Flattening {
           Contribution(
             conditions: [], responseKey: field.responseKey, fieldName: field.name.value,
             storedKey: fieldKey.key(of: field), ruledKeys: ruledKeys, childSet: child,
-            isAdded: field.location == .added, fragment: -1))
+            isAdded: field.location == .added, fragment: -1,
+            stream: try directives.delivery(.stream, field.directives, of: field.responseKey)))
       case .inlineFragment(let fragment):
-        guard try isIncluded(fragment.directives) else { continue }
+        guard try directives.isIncluded(fragment.directives) else { continue }
+        let type = fragment.typeCondition?.value
+        let deferral = try directives.delivery(
+          .fragment, fragment.directives, of: type.map { "on \($0)" } ?? "…")
         let inner = try contributions(of: fragment.selectionSet)
-        result += conditional(inner, on: fragment.typeCondition?.value)
+        result += deferred(conditional(inner, on: type), by: deferral)
       case .fragmentSpread(let spread):
-        guard try isIncluded(spread.directives), seen.insert(spread.name.value).inserted else {
-          continue
-        }
-        result += try contributions(ofFragment: spread)
+        guard try directives.isIncluded(spread.directives) else { continue }
+        let deferral = try directives.delivery(
+          .fragment, spread.directives, of: spread.name.value)
+        guard seen.insert("\(spread.name.value) \(deferral)").inserted else { continue }
+        result += deferred(try contributions(ofFragment: spread), by: deferral)
       }
     }
     return deduplicated(result)
@@ -306,6 +322,15 @@ private struct Flattening {
     }
   }
 
+  private func deferred(_ contributions: [Contribution], by deferral: Int32) -> [Contribution] {
+    guard deferral >= 0 else { return contributions }
+    return contributions.map { contribution in
+      var result = contribution
+      if result.deferral < 0 { result.deferral = deferral }
+      return result
+    }
+  }
+
   /// Removes duplicates, so that fragments which are spread repeatedly do not multiply.
   private func deduplicated(_ contributions: [Contribution]) -> [Contribution] {
     struct Identity: Hashable {
@@ -314,42 +339,17 @@ private struct Flattening {
       var storedKey: String
       var child: Int?
       var isAdded: Bool
+      var deferral: Int32
+      var isStreamed: Bool
     }
     var seen: Set<Identity> = []
     return contributions.filter {
       seen.insert(
         Identity(
           conditions: $0.conditions, responseKey: $0.responseKey, storedKey: $0.storedKey,
-          child: $0.childSet, isAdded: $0.isAdded)
+          child: $0.childSet, isAdded: $0.isAdded, deferral: $0.deferral,
+          isStreamed: $0.stream >= 0)
       ).inserted
-    }
-  }
-
-  /// https://spec.graphql.org/September2025/#sec--include
-  private func isIncluded(_ directives: [Directive]) throws(CacheError) -> Bool {
-    for directive in directives {
-      switch directive.name.value {
-      case "skip": if try condition(of: directive) { return false }
-      case "include": if try !condition(of: directive) { return false }
-      default: continue
-      }
-    }
-    return true
-  }
-
-  private func condition(of directive: Directive) throws(CacheError) -> Bool {
-    let location = "\(directive.location.line):\(directive.location.column)"
-    switch directive.arguments.first(where: { $0.name.value == "if" })?.value {
-    case .boolean(let flag, _): return flag
-    case .variable(let name):
-      if case .boolean(let flag)? = variables[name.value] { return flag }
-      throw CacheError(
-        .invalidVariables,
-        "\(location): @\(directive.name.value) requires the Boolean variable \"$\(name.value)\"")
-    default:
-      throw CacheError(
-        .invalidOperation,
-        "\(location): @\(directive.name.value) requires an argument \"if\" of type Boolean")
     }
   }
 }

@@ -37,6 +37,7 @@ public struct OperationTemplate: Sendable {
   ) throws(CacheError) {
     let (operation, reduced) = try PreparedOperation.select(operationName, in: document)
     try PreparedOperation.refuseImpossible(reduced)
+    try Self.refuseUnknownDelivery(operation, reduced, facts?.schema)
     augmented = Augmentation(keys: keys, facts: facts).augment(reduced)
     guard let sent = augmented.operations.first else {
       throw CacheError(.invalidOperation, "the document has no operation")

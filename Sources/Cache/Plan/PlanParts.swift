@@ -22,6 +22,10 @@ struct FieldPlan {
   var isTypename: Bool
   /// Whether the caller selects it.
   var isAsked: Bool
+  /// The deferred fragment that alone selects the field, in ``OperationPlan/deliveries``, or -1.
+  var deferral: Int32
+  /// Whether the list arrives in several parts.
+  var isStreamed: Bool
   /// Whether it is a leaf whose response key equals the stored key.
   var isVerbatim: Bool
 
@@ -71,6 +75,8 @@ struct SelectionPart: Hashable {
   var set: Int
   /// The fragment that selects the set, if it is unknown whether it applies, or -1.
   var fragment: Int32 = -1
+  /// Whether a deferred fragment selects the set, at this object or above.
+  var isDeferred = false
 }
 
 /// A merged selection set: its flattened sets, and its variants by type.
@@ -80,6 +86,8 @@ struct SelectionNode {
   var union: Int32
   /// Whether the type determines the fields.
   var isConditional: Bool
+  /// Whether further fields of the object may arrive in later parts.
+  var isExtensible = false
   var variants: [(typename: [UInt8], plan: Int32)] = []
   var lastVariant = 0
   /// The index of variants that the short scan does not reach.

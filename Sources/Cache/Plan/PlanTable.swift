@@ -205,6 +205,7 @@ struct PlanTable: ~Copyable {
     /// Whether it certainly applies; `nil` if the object's type is unknown.
     var isCertain: Bool?
     var fragment: Int32
+    var isDeferred = false
   }
 
   mutating func node(of parts: [SelectionPart]) -> Int32 {
@@ -217,12 +218,19 @@ struct PlanTable: ~Copyable {
     let isRuled = all.contains { !$0.ruledKeys.isEmpty }
     let isConditional = isRuled || all.contains { !$0.conditions.isEmpty }
     nodes[Int(index)].isConditional = isConditional
+    // Several deferred fragments, or one of them and the selection set itself, may share an object.
+    nodes[Int(index)].isExtensible =
+      all.contains { $0.deferral >= 0 } || parts.count > 1 && parts.contains(where: \.isDeferred)
     // Without conditions, the type does not matter; if a key has two meanings, which no server
     // accepts, the first one is used.
     if !isConditional || !isRuled && meanings.areUnambiguous(all, in: plan) {
       let union = compile(
-        all.map {
-          Applicable(contribution: $0, isCertain: $0.conditions.isEmpty ? true : nil, fragment: -1)
+        parts.flatMap { part in
+          plan.sets[part.set].map {
+            Applicable(
+              contribution: $0, isCertain: $0.conditions.isEmpty ? true : nil, fragment: -1,
+              isDeferred: part.isDeferred || $0.deferral >= 0)
+          }
         }, isRoot: false)
       nodes[Int(index)].union = union
     }
@@ -255,7 +263,8 @@ struct PlanTable: ~Copyable {
         applicable.append(
           Applicable(
             contribution: contribution, isCertain: applies && part.fragment < 0,
-            fragment: contribution.fragment >= 0 ? contribution.fragment : part.fragment))
+            fragment: contribution.fragment >= 0 ? contribution.fragment : part.fragment,
+            isDeferred: part.isDeferred || contribution.deferral >= 0))
       }
     }
     let index = nodes[Int(node)].plansByShape[shape] ?? compile(applicable, isRoot: isRoot)
@@ -312,7 +321,10 @@ struct PlanTable: ~Copyable {
     var parts: [SelectionPart] = []
     for set in contributions.compactMap(\.contribution.childSet) {
       guard let fragment = accepted.removeValue(forKey: set) else { continue }
-      parts.append(SelectionPart(set: set, fragment: fragment))
+      let isDeferred = contributions.allSatisfy {
+        $0.contribution.childSet != set || $0.isDeferred
+      }
+      parts.append(SelectionPart(set: set, fragment: fragment, isDeferred: isDeferred))
     }
     return parts.isEmpty ? -1 : node(of: parts)
   }
@@ -364,6 +376,9 @@ struct PlanTable: ~Copyable {
           child: child, candidate: candidate,
           fragments: fragments, isTypename: meaning.fieldName == "__typename",
           isAsked: same.contains { !$0.contribution.isAdded },
+          deferral: same.contains { $0.contribution.deferral < 0 }
+            ? -1 : same.first?.contribution.deferral ?? -1,
+          isStreamed: same.contains { $0.contribution.stream >= 0 },
           isVerbatim: child < 0 && stored == response))
     }
     let block = UnsafeMutablePointer<FieldPlan>.allocate(capacity: max(fields.count, 1))

@@ -476,7 +476,12 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let prefix = field.pointee.storedPrefix
     let stored = prefix[0..<(prefix.count - 1)]
     let name = RecordText.withUnescaped(stored, &keyScratch) { $0.string }
-    return miss(recordKey: recordKey, field: name)
+    let isFirst = miss == nil
+    _ = miss(recordKey: recordKey, field: name)
+    if isFirst, field.pointee.deferral >= 0 {
+      miss?.deferredFragment = table.plan.deliveries[Int(field.pointee.deferral)].title
+    }
+    return false
   }
 
   private mutating func miss(recordKey: String, field: String?) -> Bool {

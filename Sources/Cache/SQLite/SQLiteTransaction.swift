@@ -14,6 +14,7 @@ actor SQLiteTransaction: RecordTransaction {
   private var written: RecordBatch?
   private var log: TransactionLog
   private var pages: [Paging] = []
+  private var deltas: [RecordDelta] = []
   /// The written keys, if there is a memory tier.
   private var keys: WrittenKeys?
   private var shapes: [TypeShapes] = []
@@ -43,6 +44,10 @@ actor SQLiteTransaction: RecordTransaction {
     if let paging = records.paging {
       pages.append(paging)
       for key in paging.keys { key.withUnsafeBufferPointer { keys?.add(Bytes($0)) } }
+    }
+    deltas += records.deltas
+    for delta in records.deltas {
+      delta.owner.withUnsafeBufferPointer { keys?.add(Bytes($0)) }
     }
     if let new = records.shapes {
       if !shapes.contains(where: { $0.number == new.number }) { shapes.append(new) }
@@ -130,7 +135,7 @@ actor SQLiteTransaction: RecordTransaction {
   func commit(settling layer: OptimisticLayer?) async throws(CacheError) -> WriteSummary {
     try await settle()
     let (store, log, collection, shapes, keys) = (store, log, collection, shapes, keys)
-    let (pages, received) = (pages, received)
+    let (pages, deltas, received) = (pages, deltas, received)
     // A separate task: cancelling the caller must not interrupt the commit.
     let committing = Task {
       try await store.pool.writeWithoutTransaction { db in
@@ -139,7 +144,7 @@ actor SQLiteTransaction: RecordTransaction {
           db, store, collection, nullsAreTentative: false, received: received)
         // Nulls first, because joined lists depend on them.
         let summary = try log.finish(
-          StoredRecords(db, pool: store.pool, writer: writer), joining: pages)
+          StoredRecords(db, pool: store.pool, writer: writer), joining: pages, applying: deltas)
         for shapes in shapes { try store.views.update(db, shapes) }
         return (summary, try Self.commit(db, store, keys, writer, settling: layer))
       }

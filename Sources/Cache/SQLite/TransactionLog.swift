@@ -102,7 +102,7 @@ struct TransactionLog {
   /// Makes the remaining nulls permanent, and returns the changes since the state before the
   /// transaction.
   mutating func finish(
-    _ records: StoredRecords, joining pages: [Paging] = []
+    _ records: StoredRecords, joining pages: [Paging] = [], applying deltas: [RecordDelta] = []
   ) throws -> WriteSummary {
     let keys = hasManyTentative ? try records.keysWithTentativeNulls() : Array(tentative)
     let settling = NullSettling(access: records)
@@ -120,6 +120,11 @@ struct TransactionLog {
       join.run(paging.keys)
       counts.warnings += join.warnings
       for key in paging.keys { entries[key]?.isRewritten = true }
+    }
+    for delta in deltas {
+      guard let field = delta.apply(records) else { continue }
+      counts.changedRecords += 1
+      noteResolved(delta.owner, [field])
     }
     if let failure = records.failure { throw failure }
     guard collectsChanges else { return counts }

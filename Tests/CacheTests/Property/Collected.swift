@@ -59,12 +59,12 @@ struct FieldCollector {
     }
   }
 
-  private func applies(_ condition: String?, _ type: String) -> Bool {
+  func applies(_ condition: String?, _ type: String) -> Bool {
     guard let condition else { return true }
     return condition == type || schema.possibleTypes(condition).contains(type)
   }
 
-  private func isIncluded(_ directives: [Directive]) -> Bool {
+  func isIncluded(_ directives: [Directive]) -> Bool {
     for directive in directives {
       var flag = false
       switch directive.arguments.first?.value {
@@ -78,7 +78,7 @@ struct FieldCollector {
     return true
   }
 
-  private func storedKey(_ field: Field) -> String {
+  func storedKey(_ field: Field) -> String {
     var arguments = JSONObject()
     for argument in field.arguments {
       if let value = value(argument.value) { arguments[argument.name.value] = value }

@@ -72,7 +72,7 @@ struct Module {
     Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(
       "GQLRunCache", folder: "Cache",
-      own: ["CPQ", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
+      own: ["CPQ", "GQLRunJSON", "GQLRunLanguage", "GQLRunLive", "GQLRunSupport"],
       packages: ["GRDB", "GRDBSQLite"],
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(

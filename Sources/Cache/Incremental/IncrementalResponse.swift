@@ -1,0 +1,334 @@
+package import GQLRunJSON
+
+/// Reads a response that arrives in parts, as with `@defer` and `@stream`: each part into records, and into a result
+/// that grows.
+///
+/// ``IncrementalReader`` finds the messages in the bytes of a body.
+///
+/// The path of a later part is resolved through the references of the parts before it, not through the store, which
+/// other requests change. Only what is new is written, in one transaction for each part. Memory does not grow with
+/// the response, apart from the merged data if it is wanted, and from the objects that later parts may extend.
+package final class IncrementalResponse {
+  /// Whether the data of all parts is merged for the caller.
+  private let mergesData: Bool
+  private let operation: PreparedOperation
+  private let store: CacheStore?
+  private let options: ResponseNormalizer.Options
+  /// The clearings of the store when the response was requested.
+  private let epoch: Int
+  private var merged: JSONValue?
+  private var anchors: [[PathStep]: Anchor] = [:]
+  /// The number of anchors after those that cannot be used any more were removed.
+  private var usedAnchors = 1024
+  private var pending: [IncrementalMessage.Pending] = []
+  private var hasIDs = false
+  private var errors: [JSONValue] = []
+  private var extensions: JSONObject?
+  private var hasNext: Bool?
+  private var hasBegun = false
+
+  /// - Parameter mergesData: Whether every result has the data of all parts so far.
+  package init(
+    _ operation: PreparedOperation, store: CacheStore?, mergesData: Bool = true,
+    options: ResponseNormalizer.Options = .init()
+  ) {
+    self.operation = operation
+    self.store = store
+    self.options = options
+    self.mergesData = mergesData
+    epoch = store?.records.activity.epoch ?? 0
+  }
+
+  /// Whether everything that was announced has arrived, and the server has not said that more follows.
+  private var isComplete: Bool { hasBegun && hasNext != true && pending.isEmpty }
+
+  /// Whether the server has said that nothing follows, and everything that was announced has arrived.
+  package var hasEnded: Bool { isComplete && hasNext == false }
+
+  /// Checks that the response may end here.
+  package func finish() throws(CacheError) {
+    if isComplete { return }
+    guard hasBegun else {
+      throw CacheError(.truncatedResponse, "the response ended before its first part")
+    }
+    let missing = pending.prefix(5).map { title($0.fragment) }.joined(separator: ", ")
+    throw CacheError(
+      .truncatedResponse,
+      "the response ended before all its parts had arrived"
+        + (missing.isEmpty ? "" : "; missing: \(missing)"))
+  }
+
+  private func title(_ fragment: PendingFragment) -> String {
+    (fragment.label.map { "\($0) at " } ?? "") + PathStep.text(fragment.path)
+  }
+
+  // MARK: - First part
+
+  /// Creates the normalizer of the first part. It expects a whole response.
+  package func firstPart() throws(CacheError) -> ResponseNormalizer {
+    try ResponseNormalizer(operation, store: store, options: options)
+  }
+
+  /// The result of the first part.
+  ///
+  /// - Parameters:
+  ///   - normalizer: The normalizer from ``firstPart()``, which has read the part.
+  ///   - members: The members of the message beside `data`.
+  package func result(
+    of normalizer: ResponseNormalizer, _ members: [(key: [UInt8], value: [UInt8])]
+  ) async throws(CacheError) -> [IncrementalResult] {
+    let message = try IncrementalMessage(members, isFirst: true)
+    var parsed = try await normalizer.finish()
+    hasBegun = true
+    let found = normalizer.takeAnchors()
+    do {
+      try add(found.known, areTooMany: found.isTooLong)
+      if mergesData, let data = parsed.data {
+        merged = try JSONValue(parsing: data.bytes())
+      }
+    } catch {
+      await parsed.write?.rollback()
+      throw error as? CacheError ?? CacheError(.invalidJSON, "\(error)")
+    }
+    errors = parsed.errors
+    extensions = parsed.extensions
+    note(message)
+    let delivered = DeliveredFragment(path: [], data: parsed.data)
+    if message.deltas.isEmpty, message.completed.isEmpty { settle(message) }
+    parsed.data = nil
+    let result = IncrementalResult(
+      data: mergesData ? merged.map { MergedData($0) } : nil, firstData: delivered.data,
+      errors: errors, extensions: extensions, write: parsed.write, delivered: [delivered],
+      pending: pending.map(\.fragment), hasNext: !isComplete || !message.deltas.isEmpty,
+      bytes: parsed.statistics.bytes, diagnostics: parsed.diagnostics, warnings: parsed.warnings,
+      storeFailure: parsed.storeFailure)
+    guard !message.deltas.isEmpty || !message.completed.isEmpty else { return [result] }
+    // A transaction of its own: the first part may be too large to be held back.
+    do {
+      return [result, try later(message)]
+    } catch {
+      await parsed.write?.rollback()
+      throw error
+    }
+  }
+
+  private func note(_ message: IncrementalMessage) {
+    if let hasNext = message.hasNext { self.hasNext = hasNext }
+    if !message.pending.isEmpty || !message.completed.isEmpty { hasIDs = true }
+    pending += message.pending
+  }
+
+  // MARK: - Later parts
+
+  /// The result of a later part; `nil` for a message without content.
+  package func result(
+    of members: [(key: [UInt8], value: [UInt8])]
+  ) throws(CacheError) -> IncrementalResult? {
+    if members.isEmpty { return nil }
+    let message = try IncrementalMessage(members, isFirst: false)
+    note(message)
+    return try later(message)
+  }
+
+  private func later(_ message: IncrementalMessage) throws(CacheError) -> IncrementalResult {
+    let normalizer = PartNormalizer(
+      operation, types: store?.records.activity.concreteTypes,
+      segmentSeed: store?.records.segmentSeed ?? processSeed, options: options)
+    var delivered: [DeliveredFragment] = []
+    for delta in message.deltas { delivered.append(try read(delta, normalizer)) }
+    errors += message.errors
+    for end in message.completed {
+      guard !end.errors.isEmpty else { continue }
+      errors += end.errors
+      if let failed = pending.first(where: { $0.id == end.id }),
+        let anchor = anchors[failed.fragment.path]
+      {
+        normalizer.remove(anchor)
+      }
+    }
+    add(message.extensions)
+    settle(message)
+    var result = IncrementalResult(
+      data: merged.map { MergedData($0) }, errors: errors, extensions: extensions,
+      delivered: delivered, pending: pending.map(\.fragment), hasNext: !isComplete,
+      bytes: normalizer.bytes, diagnostics: normalizer.diagnostics)
+    if let store { result.write = normalizer.pendingWrite(to: store.records, epoch: epoch) }
+    return result
+  }
+
+  private func add(_ more: JSONObject?) {
+    guard let more else { return }
+    var all = extensions ?? JSONObject()
+    for member in more { all[member.key] = member.value }
+    extensions = all
+  }
+
+  /// Forgets what is complete.
+  private func settle(_ message: IncrementalMessage) {
+    let done = Set(message.completed.map(\.id))
+    if !done.isEmpty { pending.removeAll { done.contains($0.id) } }
+    if isComplete { anchors = [:] }
+    guard hasIDs, anchors.count > 2 * usedAnchors else { return }
+    // Those at or below the object of a pending fragment, and pending lists.
+    let paths = Set(pending.map(\.fragment.path))
+    anchors = anchors.filter { path, anchor in
+      if paths.contains(path) { return true }
+      return path.indices.contains { end in
+        let prefix = Array(path[..<end])
+        return paths.contains(prefix) && anchors[prefix]?.count == nil
+      }
+    }
+    usedAnchors = max(anchors.count, 1024)
+  }
+
+  private func read(
+    _ delta: IncrementalMessage.Delta, _ normalizer: PartNormalizer
+  ) throws(CacheError) -> DeliveredFragment {
+    let (target, label) = try target(of: delta)
+    errors += delta.errors
+    add(delta.extensions)
+    switch delta.content {
+    case .none:
+      if let anchor = anchors[target.path], delta.isNullData, target.index == anchor.count {
+        return try append(Array("[null]".utf8), to: anchor, label, delta, normalizer)
+      }
+      if let anchor = anchors[target.path] { normalizer.remove(anchor) }
+      return DeliveredFragment(path: target.path, label: label, firstIndex: target.index)
+    case .fields(let text):
+      if let anchor = anchors[target.path], anchor.count != nil {
+        // Before 2022, an element came alone, at its index.
+        let list = [UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]
+        return try append(list, to: anchor, label, delta, normalizer)
+      }
+      return try merge(text, at: target.path, label, delta, normalizer)
+    case .elements(let text):
+      guard let anchor = anchors[target.path], let count = anchor.count else {
+        throw unknown(target.path, "elements of a list")
+      }
+      guard target.index == nil || target.index == count else {
+        throw CacheError(
+          .malformedResponse,
+          "the response continues the list \(PathStep.text(target.path)) at index \(target.index ?? 0), "
+            + "but \(count) elements have arrived")
+      }
+      return try append(text, to: anchor, label, delta, normalizer)
+    }
+  }
+
+  /// The path that a delta belongs to; of a list, without the index of its next element.
+  private func target(
+    of delta: IncrementalMessage.Delta
+  ) throws(CacheError) -> (target: (path: [PathStep], index: Int?), label: String?) {
+    if let id = delta.id {
+      guard let known = pending.first(where: { $0.id == id }) else {
+        throw CacheError(
+          .malformedResponse,
+          "the response has a part with the id \"\(id.prefix(40))\", which is not pending")
+      }
+      return ((known.fragment.path + delta.subPath, nil), known.fragment.label)
+    }
+    // A message of one of the older formats without a path belongs to the root.
+    let path = delta.path ?? []
+    if anchors[path] == nil, case .element(let index)? = path.last,
+      anchors[Array(path.dropLast())]?.count != nil
+    {
+      return ((Array(path.dropLast()), index), delta.label)
+    }
+    return ((path, nil), delta.label)
+  }
+
+  private func merge(
+    _ text: [UInt8], at path: [PathStep], _ label: String?, _ delta: IncrementalMessage.Delta,
+    _ normalizer: PartNormalizer
+  ) throws(CacheError) -> DeliveredFragment {
+    let anchor = anchors[path]
+    guard path.isEmpty || anchor != nil else {
+      // A fragment that selects nothing of the object is not planned for.
+      if try value(text).objectValue?.isEmpty == true {
+        return DeliveredFragment(path: path, label: label, data: ResultBody(memory: text))
+      }
+      throw unknown(path, "fields of an object")
+    }
+    let found = try normalizer.read(
+      text, at: path.isEmpty ? nil : anchor, after: anchors, errors: delta.errors)
+    try add(found.anchors, areTooMany: found.areAnchorsTooMany)
+    if var data = merged {
+      merged = nil
+      let isMerged = ResultMerge(keepsValues: !delta.errors.isEmpty).merge(
+        try value(found.result), into: &data, at: path[...])
+      merged = data
+      guard isMerged else { throw unknown(path, "fields of an object") }
+    }
+    return DeliveredFragment(
+      path: path, label: label, data: ResultBody(memory: found.result))
+  }
+
+  private func append(
+    _ text: [UInt8], to anchor: Anchor, _ label: String?, _ delta: IncrementalMessage.Delta,
+    _ normalizer: PartNormalizer
+  ) throws(CacheError) -> DeliveredFragment {
+    let found = try normalizer.read(text, at: anchor, after: anchors, errors: delta.errors)
+    anchors[anchor.path]?.count = found.count
+    try add(found.anchors, areTooMany: found.areAnchorsTooMany)
+    if var data = merged {
+      merged = nil
+      let isAppended = ResultMerge.append(
+        try value(found.result).arrayValue ?? [], to: &data, at: anchor.path[...])
+      merged = data
+      guard isAppended else { throw unknown(anchor.path, "elements of a list") }
+    }
+    return DeliveredFragment(
+      path: anchor.path, label: label, firstIndex: anchor.count,
+      data: ResultBody(memory: found.result))
+  }
+
+  private func value(_ text: [UInt8]) throws(CacheError) -> JSONValue {
+    do {
+      var parsing = JSONValue.ParsingOptions()
+      parsing.limits = options.limits.json
+      return try JSONValue(parsing: text, options: parsing)
+    } catch {
+      throw CacheError(.invalidJSON, "a part of the response: \(error.message)")
+    }
+  }
+
+  private func add(_ found: [Anchor], areTooMany: Bool) throws(CacheError) {
+    for anchor in found { anchors[anchor.path] = anchor }
+    guard areTooMany || anchors.count > AnchorList.limit * 2 else { return }
+    throw CacheError(
+      .malformedResponse,
+      "more than \(AnchorList.limit) objects of the response wait for deferred fragments; request fewer "
+        + "objects, or fewer deferred fragments")
+  }
+
+  private func unknown(_ path: [PathStep], _ what: String) -> CacheError {
+    CacheError(
+      .malformedResponse,
+      "the response has a part with \(what) at \(PathStep.text(path)), where the operation defers "
+        + "nothing, or where no value has arrived", path: PathStep.text(path))
+  }
+}
+
+/// The result of one part of a response.
+package struct IncrementalResult: Sendable {
+  /// The data of all parts so far; `nil` without data, or if it is not merged.
+  package var data: MergedData?
+  /// The data of the first part; `nil` for later ones.
+  package var firstData: ResultBody?
+  /// The errors of all parts so far.
+  package var errors: [JSONValue]
+  /// The members of `extensions` of all parts so far.
+  package var extensions: JSONObject?
+  /// The records of the part; `nil` if there are none.
+  package var write: PendingWrite?
+  /// What the part has added.
+  package var delivered: [DeliveredFragment]
+  /// What the server has announced and not sent; empty for formats without announcements.
+  package var pending: [PendingFragment]
+  /// Whether more parts follow.
+  package var hasNext: Bool
+  package var bytes: Int
+  package var diagnostics: [CacheDiagnostic]
+  package var warnings: [String] = []
+  package var storeFailure: CacheError?
+}

@@ -1,0 +1,104 @@
+/// A change of a value inside a record, by a later part of a response.
+///
+/// It is applied inside the transaction to what is stored then. A value that another request has replaced in between
+/// is left alone.
+struct RecordDelta: Sendable {
+  enum Change: Sendable {
+    /// The text of an object to merge.
+    case fields([UInt8])
+    /// The text of a list to append, and the expected number of elements before it.
+    case elements([UInt8], count: Int)
+    /// The value is not known: the field is removed.
+    case removal
+  }
+
+  var owner: [UInt8]
+  var steps: [RecordStep]
+  var change: Change
+
+  /// Changes the record; returns the quoted stored key of the changed field, or `nil` without a change.
+  func apply(_ access: any RecordAccess) -> [UInt8]? {
+    guard case .field(let field)? = steps.first, let text = access.record(key: owner),
+      let edited = apply(to: text, access)
+    else { return nil }
+    access.setRecord(key: owner, text: edited.count > 2 ? edited : nil, fields: [field])
+    return field
+  }
+
+  /// The changed text of the record; `nil` without a change.
+  func apply(to text: [UInt8], _ access: any SegmentAccess) -> [UInt8]? {
+    edited(text, steps[...], access).flatMap { $0 == text ? nil : $0 }
+  }
+
+  private func edited(
+    _ value: [UInt8], _ steps: ArraySlice<RecordStep>, _ access: any SegmentAccess
+  ) -> [UInt8]? {
+    let kind = value.withUnsafeBufferPointer { RecordText.kind(Bytes($0)) }
+    switch steps.first {
+    case nil: return changed(value, access)
+    case .field(let key)?:
+      guard kind == .object else { return nil }
+      var object = ObjectText(value)
+      if case .removal = change, steps.count == 1 {
+        object[key] = nil
+        return object.text
+      }
+      guard let old = object[key], let new = edited(old, steps.dropFirst(), access) else {
+        return nil
+      }
+      object[key] = new
+      return object.text
+    case .element(let index)?:
+      guard let list = PageValue(value, access: access), !list.isLeaf, index < list.reader.count
+      else { return nil }
+      var reader = list.reader
+      var builder = ListBuilder(access: access)
+      var position = 0
+      while let element = reader.next() {
+        let new = position == index ? edited(element, steps.dropFirst(), access) : element
+        guard let new else { return nil }
+        builder.append(new)
+        position += 1
+      }
+      return reader.isBroken ? nil : builder.finish()
+    }
+  }
+
+  private func changed(_ value: [UInt8], _ access: any SegmentAccess) -> [UInt8]? {
+    switch change {
+    case .removal: return nil
+    case .fields(let new):
+      guard Merge.isSameObject(value, new) else { return nil }
+      return value.withUnsafeBufferPointer { old in
+        new.withUnsafeBufferPointer { new in
+          var merged = ByteStack(capacity: old.count + new.count)
+          var merge = Merge(access: access)
+          return merge.records(old: Bytes(old), new: Bytes(new), into: &merged)
+            ? merged.all.array : nil
+        }
+      }
+    case .elements(let new, let count):
+      guard let old = PageValue(value, access: access), old.reader.count == count,
+        let added = PageValue(new, access: access), count == 0 || old.isLeaf == added.isLeaf
+      else { return nil }
+      var builder = ListBuilder(access: access, isLeaf: added.isLeaf)
+      builder.append(contentsOf: old)
+      var reader = added.reader
+      guard added.reader.count > 0 else { return nil }
+      while let element = reader.next() { builder.append(element) }
+      let text = builder.finish()
+      removeLastSegment(of: old, unlessIn: text, access)
+      return text
+    }
+  }
+
+  /// Removes the short end of a list that has become longer. Every part would leave one behind.
+  private func removeLastSegment(
+    of old: PageValue, unlessIn text: [UInt8], _ access: any SegmentAccess
+  ) {
+    guard old.isSegmented else { return }
+    let last = old.text.withUnsafeBufferPointer { Segments.keys(of: Bytes($0))?.keys.last }
+    let kept = text.withUnsafeBufferPointer { Segments.keys(of: Bytes($0))?.keys ?? [] }
+    if let last, !kept.contains(last) { access.removeSegment(key: last) }
+  }
+}

@@ -1,0 +1,140 @@
+import GQLRunJSON
+import Testing
+
+@testable import GQLRunCache
+
+@Suite("Formats of responses in parts")
+struct FormatTests {
+  @Test(
+    "give the data of every part, cut anywhere",
+    arguments: DeliveryCases.withIDs + DeliveryCases.older)
+  func format(_ test: DeliveryCase) async throws {
+    let operation = try prepare(test.document)
+    for kind in [StoreKind.memory, .sqlite] {
+      try await kind.withStore { store in
+        for chunk in [Int.max, 1, 7] {
+          let arrived = try await receive(test.messages, operation, into: store, chunk: chunk)
+          #expect(
+            arrived.results.map { $0.data?.value } == (try test.data.map { try json($0) }))
+          if !test.pending.isEmpty { #expect(arrived.pending == test.pending) }
+          #expect(arrived.errors == test.errors)
+          #expect(arrived.results.last?.hasNext == false)
+          try await store.clear()
+        }
+      }
+    }
+  }
+
+  @Test("the members of messages may have any order, and ids may be numbers")
+  func order() async throws {
+    let operation = try prepare(
+      #"{ post { id ... @defer(label: "B") { body } tags @stream(label: "S") { id } } }"#)
+    let arrived = try await receive(
+      [
+        """
+        {"hasNext":true,"pending":[{"id":1,"path":["post"],"label":"B"},
+          {"path":["post","tags"],"id":2,"label":"S"}],"data":{"post":{"id":"7","tags":[]}}}
+        """,
+        """
+        {"hasNext":false,"extensions":null,"completed":[{"id":2},{"id":1}],"incremental":[
+          {"items":[{"id":"2"}],"id":2,"path":["post","tags"],"label":"S"},
+          {"data":{"body":"…"},"label":null,"id":1}]}
+        """,
+      ], operation, chunk: 1)
+    #expect(
+      arrived.data == (try json(#"{"post":{"id":"7","tags":[{"id":"2"}],"body":"…"}}"#)))
+    #expect(arrived.pending == [["B post", "S post.tags"], []])
+  }
+
+  @Test("every part says what it has added")
+  func delivered() async throws {
+    let operation = try prepare(
+      #"{ post { id ... @defer(label: "B") { body } tags @stream(label: "S") { id } } }"#)
+    let arrived = try await receive(
+      [
+        """
+        {"data":{"post":{"id":"7","tags":[{"id":"1"}]}},"pending":[{"id":"0","path":["post"],"label":"B"},
+          {"path":["post","tags"],"id":"1","label":"S"}],"hasNext":true}
+        """,
+        """
+        {"incremental":[{"id":"1","items":[{"id":"2"}]},{"id":"0","data":{"body":"b"}}],
+         "completed":[{"id":"0"},{"id":"1"}],"hasNext":false}
+        """,
+      ], operation, merges: false)
+    #expect(arrived.data == nil)
+    let texts = try arrived.results.flatMap(\.delivered).map { delivered in
+      "\(delivered.label ?? "-") \(PathStep.text(delivered.path)) \(delivered.firstIndex.map(String.init) ?? "-") "
+        + String(decoding: try delivered.data?.bytes() ?? [], as: UTF8.self)
+    }
+    #expect(
+      texts == [
+        #"- the top - {"post":{"id":"7","tags":[{"id":"1"}]}}"#, #"S post.tags 1 [{"id":"2"}]"#,
+        #"B post - {"body":"b"}"#,
+      ])
+  }
+
+  static let unusable: [([String], String)] = [
+    (
+      [#"{"data":{"a":1},"pending":[{"id":"0","path":[],"label":"L"}],"hasNext":true}"#],
+      "the response ended before all its parts had arrived; missing: L at the top"
+    ),
+    (
+      [#"{"data":{"a":1},"hasNext":true}"#], "the response ended before all its parts had arrived"
+    ),
+    ([], "the response ended before its first part"),
+    (
+      [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"id":"9","data":{"b":1}}]}"#],
+      #"the response has a part with the id "9", which is not pending"#
+    ),
+    (
+      [
+        #"{"data":{"a":1},"hasNext":true}"#,
+        #"{"incremental":[{"path":["x",1],"data":{"b":1}}],"hasNext":false}"#,
+      ],
+      "the response has a part with fields of an object at x[1], where the operation defers nothing, or "
+        + "where no value has arrived"
+    ),
+    (
+      [
+        #"{"data":{"a":1,"l":[1]},"hasNext":true}"#,
+        #"{"incremental":[{"path":["l",3],"items":[1]}],"hasNext":false}"#,
+      ],
+      "the response continues the list l at index 3, but 1 elements have arrived"
+    ),
+    (
+      [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"path":[],"data":{"b":tru}}]}"#],
+      "the part of the response for the top is not valid JSON"
+    ),
+    (
+      [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":{}}"#],
+      "`incremental` of the response: a member of a message is not a list"
+    ),
+    (
+      [#"{"data":{"a":1},"pending":[{"id":"0","path":"a"}]}"#],
+      "an element of `pending` of the response has no path of names and indices"
+    ),
+    (
+      [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"path":[],"data":[1]}]}"#],
+      #""data" of the response is a list; GraphQL requires an object or null"#
+    ),
+  ]
+
+  @Test("what no server may send is an error", arguments: unusable)
+  func broken(_ messages: [String], _ expected: String) async throws {
+    let operation = try prepare(#"{ a l @stream ... @defer(label: "L") { b } }"#)
+    #expect(await failure(messages, operation).hasPrefix(expected))
+  }
+
+  @Test("a later part that is too long is an error, the data of the first part has no limit")
+  func limit() async throws {
+    let operation = try prepare("{ a ... @defer { b } }")
+    let long = String(repeating: "x", count: 1000)
+    let messages = [
+      #"{"data":{"a":"\#(long)"},"hasNext":true}"#,
+      #"{"incremental":[{"path":[],"data":{"b":"\#(long)"}}],"hasNext":false}"#,
+    ]
+    #expect(
+      await failure(messages, operation, limit: 900) == "a message is longer than 900 bytes")
+    _ = try await receive(messages, operation, limit: 1200)
+  }
+}

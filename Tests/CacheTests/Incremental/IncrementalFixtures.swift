@@ -1,0 +1,86 @@
+import GQLRunJSON
+import GQLRunLanguage
+import Testing
+
+@testable import GQLRunCache
+
+/// What a response in parts has become.
+struct Arrived {
+  var results: [IncrementalResult] = []
+  var changes: [[String]] = []
+
+  var data: JSONValue? { results.last?.data?.value }
+  var errors: [String] { results.last?.errors.compactMap { $0["message"]?.stringValue } ?? [] }
+  /// The pending fragments after each part, by label and path.
+  var pending: [[String]] {
+    results.map { $0.pending.map { "\($0.label ?? "-") \(PathStep.text($0.path))" }.sorted() }
+  }
+}
+
+/// Feeds messages to a reader, in chunks of a size, and commits each part.
+func receive(
+  _ messages: [String], _ operation: PreparedOperation, into store: CacheStore? = nil,
+  chunk: Int = .max, merges: Bool = true, policy: ErrorPolicy = .skipErrored,
+  limit: Int = 1 << 20, isWhole: Bool = true
+) async throws -> Arrived {
+  var options = ResponseNormalizer.Options()
+  options.errorPolicy = policy
+  options.parsing.minimumPiece = 1
+  let response = IncrementalResponse(
+    operation, store: store, mergesData: merges, options: options)
+  let reader = IncrementalReader(response, limit: limit)
+  var arrived = Arrived()
+  do {
+    for message in messages {
+      let bytes = Array(message.utf8)
+      reader.begin()
+      var start = 0
+      while start < bytes.count {
+        let end = chunk < bytes.count - start ? start + chunk : bytes.count
+        for result in try await feed(reader, Array(bytes[start..<end])) {
+          let summary = try await result.write?.commit()
+          arrived.results.append(result)
+          arrived.changes.append(
+            summary.map { $0.changes.map { "\($0.recordKey).\($0.field)" }.sorted() } ?? [])
+        }
+        start = end
+      }
+      try reader.end()
+    }
+    if isWhole { try response.finish() }
+  } catch {
+    await reader.abandon()
+    throw error
+  }
+  return arrived
+}
+
+/// Feeds bytes of a message to a reader.
+func feed(_ reader: IncrementalReader, _ bytes: [UInt8]) async throws -> [IncrementalResult] {
+  var results: [IncrementalResult] = []
+  var offset = 0
+  while let step = try bytes.withUnsafeBytes({ try reader.read($0, from: &offset) }) {
+    switch step {
+    case .flush: try await reader.flush()
+    case .message: results += try await reader.results()
+    }
+  }
+  return results
+}
+
+/// The message of the error that a response in parts ends with.
+func failure(
+  _ messages: [String], _ operation: PreparedOperation, into store: CacheStore? = nil,
+  limit: Int = 1 << 20
+) async -> String {
+  do {
+    _ = try await receive(messages, operation, into: store, limit: limit)
+    return "no error"
+  } catch let error as CacheError {
+    return error.message
+  } catch {
+    return "\(error)"
+  }
+}
+
+func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }
