@@ -19,6 +19,8 @@ public struct OperationResult<Value: Sendable>: Sendable {
   public var source: GraphQLResponse.Source { response.source }
   /// The age of the first stale field of a cached result; `nil` if all fields are fresh.
   public var staleness: Staleness? { response.staleness }
+  /// What the server has announced and not yet sent of a response with `@defer` or `@stream`.
+  public var pending: [PendingFragment] { response.pending }
   /// The `extensions` of the response.
   public var extensions: JSONObject? { response.extensions }
   /// For an element of a subscription that is no event: events since that time may be missing. `nil` for results and
@@ -63,7 +65,8 @@ extension OperationResult where Value: Decodable {
     do {
       data = try Self.decode(bytes, decoder)
     } catch let error as DecodingError {
-      if error.isExplained(by: response.errors) { return }
+      // The first parts of a response may lack fields that the type requires.
+      if error.isExplained(by: response.errors) || !response.isComplete { return }
       throw ChainError(
         .graphQL, .undecodableData,
         "the data of \(label) cannot be decoded as \(Value.self); compare the type with the document",

@@ -50,6 +50,51 @@ struct RealServerTests {
     #expect(second.output == first.output)
   }
 
+  private static let parts = """
+    query Parts($id: ID!, $whole: Boolean!) {
+      post(id: $id) {
+        id title ... @defer(label: "body", if: $whole) { slowBody(ms: 20) author { id name } }
+        commentStream @stream(initialCount: 1, label: "comments", if: $whole) { id body author { id login } }
+      }
+    }
+    """
+
+  @Test("@defer and @stream: the merged result and the records are those without the directives")
+  func parts() async throws {
+    let folder = try Folder()
+    var outputs: [String] = []
+    var dumps: [String] = []
+    for flag in ["true", "false"] {
+      let result = try await run(
+        "/graphql", Self.parts, "--var", "id=P_1", "--var", "whole=\(flag)", "--store",
+        "sqlite:\(flag).db", folder: folder)
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      let sorted = try JSONSerialization.jsonObject(with: Data(result.output.utf8))
+      outputs.append(
+        String(
+          decoding: try JSONSerialization.data(withJSONObject: sorted, options: .sortedKeys),
+          as: UTF8.self))
+      dumps.append(
+        try await Program.run(["cache", "dump", "--store", "sqlite:\(flag).db"], in: folder).output)
+    }
+    #expect(outputs[0] == outputs[1])
+    #expect(dumps[0] == dumps[1] && !dumps[0].isEmpty)
+  }
+
+  @Test("--incremental prints a line for each part")
+  func incremental() async throws {
+    let result = try await run(
+      "/graphql", Self.parts, "--var", "id=P_1", "--var", "whole=true", "--incremental")
+    #expect(result.status == 0 && result.errors == "", "\(result)")
+    let lines = result.output.split(separator: "\n")
+    #expect(lines.count > 1)
+    #expect(lines.first?.hasPrefix(#"{"part":0,"milliseconds":"#) == true, "\(result)")
+    #expect(lines.first?.contains(#""pending":[{"#) == true)
+    #expect(lines.last?.contains(#""pending":[],"hasNext":false"#) == true)
+    #expect(result.output.contains(#""label":"body","data":{"slowBody":"#))
+    #expect(result.output.contains(#""label":"comments","index":1,"items":[{"id":"#))
+  }
+
   @Test("an error of a resolver: 200 is a result, 400 with application/json a failure")
   func errors() async throws {
     let variables = "{\"first\": 1, \"after\": \"bogus\"}"

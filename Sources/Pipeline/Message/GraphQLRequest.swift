@@ -25,6 +25,7 @@ public struct GraphQLRequest: Sendable {
     var method: Endpoint.Method?
     var bodyMembers = JSONObject()
     var uploads: [String: Upload] = [:]
+    var mergesParts = true
   }
 
   private var parts: Shareable<Parts>
@@ -115,6 +116,14 @@ public struct GraphQLRequest: Sendable {
   public internal(set) var uploads: [String: Upload] {
     _read { yield parts.value.uploads }
     _modify { yield &parts.value.uploads }
+  }
+
+  /// Whether every result of a response with `@defer` or `@stream` has the data of all parts so far. `true` by default.
+  ///
+  /// `false` for callers that use ``ResponsePart/delivered``; memory then does not grow with the response.
+  public var mergesParts: Bool {
+    _read { yield parts.value.mergesParts }
+    _modify { yield &parts.value.mergesParts }
   }
 
   /// Creates a request of a prepared operation.

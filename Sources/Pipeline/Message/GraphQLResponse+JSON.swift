@@ -27,7 +27,7 @@ extension GraphQLResponse {
 
 extension GraphQLError {
   /// The error as JSON, as in a response.
-  var json: JSONValue {
+  package var json: JSONValue {
     var object = JSONObject()
     object["message"] = .string(message)
     if !locations.isEmpty {

@@ -28,6 +28,7 @@ public struct GraphQLResponse: Sendable {
     var writeSummary: WriteSummary?
     var gap: SubscriptionGap?
     var isCatchUp = false
+    var part: ResponsePart?
   }
 
   private var parts: Shareable<Parts>
@@ -110,6 +111,18 @@ public struct GraphQLResponse: Sendable {
     _read { yield parts.value.isCatchUp }
     _modify { yield &parts.value.isCatchUp }
   }
+  /// What a part of the response has added to the data, and what is pending; `nil` for a response in one piece.
+  ///
+  /// A response with `@defer` or `@stream` has a result for each part. ``data`` and ``errors`` are those of all parts
+  /// so far.
+  public var part: ResponsePart? {
+    _read { yield parts.value.part }
+    _modify { yield &parts.value.part }
+  }
+  /// The deferred fragments and streamed lists that the server has announced and not yet completed.
+  public var pending: [PendingFragment] { part?.pending ?? [] }
+  /// Whether ``data`` is that of a whole response: no more parts follow.
+  public var isComplete: Bool { part?.hasNext != true }
 
   /// Creates the element that announces a gap.
   init(source: Source, gap: SubscriptionGap) {
@@ -178,6 +191,35 @@ public struct SubscriptionGap: Sendable {
     self.lostConnection = lostConnection
     self.cause = cause
     self.dropped = dropped
+  }
+}
+
+/// A part of a response with `@defer` or `@stream`.
+public struct ResponsePart: Sendable {
+  /// The number of the part, from 0.
+  public var index: Int
+  /// What the part has added, in the order of the message.
+  public var delivered: [DeliveredFragment]
+  /// What the server has announced and not yet completed. Empty in formats before 2023, which announce nothing.
+  public var pending: [PendingFragment]
+  /// Whether more parts follow.
+  public var hasNext: Bool
+
+  /// Creates the description of a part.
+  ///
+  /// - Parameters:
+  ///   - index: The number of the part, from 0.
+  ///   - delivered: What the part has added.
+  ///   - pending: What the server has announced and not yet completed.
+  ///   - hasNext: Whether more parts follow.
+  public init(
+    index: Int, delivered: [DeliveredFragment] = [], pending: [PendingFragment] = [],
+    hasNext: Bool
+  ) {
+    self.index = index
+    self.delivered = delivered
+    self.pending = pending
+    self.hasNext = hasNext
   }
 }
 

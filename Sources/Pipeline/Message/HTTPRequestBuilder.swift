@@ -1,3 +1,4 @@
+import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import HTTPTypes
@@ -39,11 +40,22 @@ struct HTTPRequestBuilder {
     ]
   }
 
+  /// For operations with `@defer` or `@stream`. Other operations do not accept responses in parts.
+  private static let acceptParts =
+    "multipart/mixed;incrementalSpec=v0.2, multipart/mixed;deferSpec=20220824, \(accept)"
+
   /// The message for a request.
   ///
   /// - Throws: `ChainError` if the connection parameters need a value that the request does not have.
   func message(for request: GraphQLRequest) throws(ChainError) -> HTTPRequestMessage {
-    if usesSocket(for: request) { return try socket(request) }
+    if usesSocket(for: request) {
+      guard request.uploads.isEmpty else {
+        throw ChainError(
+          .request, .invalidRequest,
+          "files cannot be sent over WebSocket; use an endpoint with http:// or https://", delivery: .notSent)
+      }
+      return try socket(request)
+    }
     guard request.uploads.isEmpty else { return multipart(request) }
     let wanted = request.method ?? endpoint.method
     if wanted == .get, request.operationType == .query {
@@ -56,11 +68,14 @@ struct HTTPRequestBuilder {
   private func post(_ request: GraphQLRequest) -> HTTPRequestMessage {
     let added = request.additionalHeaders
     guard request.operationType == .subscription else {
+      var fields = Self.postFields
+      if request.operation?.hasDeferredParts == true { fields[.accept] = Self.acceptParts }
+      let isPlain = added.isEmpty && fields[.accept] == nil
       return HTTPRequestMessage(
-        head: added.isEmpty
+        head: isPlain
           ? plainPost
           : Self.head(
-            .post, endpoint.target(for: .query, isSocket: false), Self.postFields, endpoint, added),
+            .post, endpoint.target(for: .query, isSocket: false), fields, endpoint, added),
         body: body(of: request))
     }
     let target = endpoint.target(for: .subscription, isSocket: false)
@@ -77,9 +92,7 @@ struct HTTPRequestBuilder {
     let multipart = MultipartBody(operations: body(of: request), uploads: request.uploads)
     var fields: HTTPFields = [.contentType: multipart.contentType]
     for name in Self.preflightFields { fields[name] = "1" }
-    var head = Self.head(
-      .post, endpoint.target(for: request.operationType, isSocket: false), fields, endpoint,
-      request.additionalHeaders)
+    var head = Self.head(.post, endpoint.target(for: .query, isSocket: false), fields, endpoint, request.additionalHeaders)
     // A field of the endpoint would lack the boundary.
     head.headerFields[.contentType] = multipart.contentType
     var message = HTTPRequestMessage(head: head)
@@ -106,6 +119,7 @@ struct HTTPRequestBuilder {
 
   private func get(_ path: String, _ request: GraphQLRequest) -> HTTPRequestMessage {
     var fields = HTTPFields()
+    if request.operation?.hasDeferredParts == true { fields[.accept] = Self.acceptParts }
     // Servers that prevent cross-site request forgery refuse a GET without such a field.
     if let preflight = HTTPField.Name("Apollo-Require-Preflight") { fields[preflight] = "true" }
     var target = endpoint.target(for: .query, isSocket: false)

@@ -16,6 +16,7 @@ public protocol ResultData: Sendable {
 }
 
 extension ResultBody: ResultData {}
+extension MergedData: ResultData {}
 
 extension [UInt8]: ResultData {
   /// Calls `body` once, with all bytes.

@@ -1,3 +1,4 @@
+import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
@@ -43,7 +44,9 @@ private struct DeduplicateInterceptor: GraphQLInterceptor {
   func intercept(
     _ request: GraphQLRequest, context: ChainContext, next: NextGraphQL
   ) async throws -> ResponseStream {
-    guard request.operationType == .query, request.uploads.isEmpty else {
+    guard request.operationType == .query, request.uploads.isEmpty,
+      request.operation?.hasDeferredParts != true
+    else {
       return await next(request)
     }
     let (shared, isFirst) = await requests.request(for: Self.key(of: request)) {

@@ -35,8 +35,9 @@ public struct ParsePlugin: Plugin {
   var checkShape = false
 
   @Option(
-    ByteSize(bytes: 1 << 10)...ByteSize(bytes: 1 << 40), "Size limit of one event of a subscription"
-  )
+    ByteSize(bytes: 1 << 10)...ByteSize(bytes: 1 << 40),
+    "Size limit of one event of a subscription, and of each later part of a response with @defer or "
+      + "@stream")
   var maxEvent = ByteSize.mebibytes(64)
 
   /// Creates the plugin with the defaults of its options.
@@ -94,6 +95,10 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       operation: try request.preparedOperation(context), request: request, head: response.head,
       secrets: response.secrets, store: target?.store, options: options, context: context)
     guard let framing else { return ResponseStream(try await results.read(response.body)) }
+    if case .parts(let boundary) = framing {
+      let parts = PartReader(response.body, boundary, results, maxPartBytes: maxEventBytes)
+      return ResponseStream(pull: { try await parts.next() })
+    }
     let events = EventReader(response.body, framing, results, maxEventBytes: maxEventBytes)
     return ResponseStream(pull: { try await events.next() })
   }

@@ -3,7 +3,7 @@ import GQLRunLive
 import GQLRunPipeline
 import HTTPTypes
 
-/// How the events of a subscription are found in the body of a response.
+/// How the events of a subscription, or the parts of a result, are found in the body of a response.
 enum EventFraming: Sendable {
   /// Server-sent events: graphql-sse, "distinct connections mode".
   case eventStream
@@ -16,6 +16,10 @@ enum EventFraming: Sendable {
 
   /// The content type of JSON text sequences.
   static let sequenceType = "application/json-seq"
+  /// Parts of one result, as with `@defer` and `@stream`.
+  ///
+  /// https://github.com/graphql/graphql-over-http/blob/main/rfcs/IncrementalDelivery.md
+  case parts(boundary: String)
 
   /// The framing of a response by its content type; `nil` for a response with one result.
   init?(
@@ -26,9 +30,9 @@ enum EventFraming: Sendable {
       self = .sequence
       return
     }
-    guard request.operationType == .subscription else { return nil }
+    let isSubscription = request.operationType == .subscription
     switch type {
-    case "text/event-stream":
+    case "text/event-stream" where isSubscription:
       self = .eventStream
     case "multipart/mixed":
       let type = response.head.headerFields.only(.contentType) ?? ""
@@ -39,7 +43,8 @@ enum EventFraming: Sendable {
           "the boundary of the multipart response has \(boundary.utf8.count) bytes; 1 to 70 are allowed",
           entry: location, delivery: .answered)
       }
-      self = .multipart(boundary: boundary)
+      // Some servers send parts to clients that did not ask for them.
+      self = isSubscription ? .multipart(boundary: boundary) : .parts(boundary: boundary)
     default:
       return nil
     }

@@ -35,7 +35,7 @@ actor EventReader {
     case .eventStream:
       splitter = EventStreamSplitter()
       hasEnvelopes = false
-    case .multipart(let boundary):
+    case .multipart(let boundary), .parts(let boundary):
       splitter = MultipartSplitter(boundary: boundary)
       hasEnvelopes = true
     case .sequence:

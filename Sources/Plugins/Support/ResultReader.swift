@@ -45,21 +45,49 @@ struct ResultReader: Sendable {
 
   /// The result of a completely read response or event.
   func result(_ parsed: NormalizedResponse) -> GraphQLResponse {
-    if let failure = parsed.storeFailure {
+    log(parsed.storeFailure, parsed.diagnostics, parsed.warnings)
+    return hidingSecrets(
+      GraphQLResponse(
+        source: .server, data: parsed.data, errors: located(parsed.errors),
+        extensions: parsed.extensions, http: head,
+        timing: ResponseTiming(receivedBytes: parsed.statistics.bytes), pendingWrite: parsed.write))
+  }
+
+  /// The reader of a response that arrives in parts.
+  func incrementalResponse() -> IncrementalResponse {
+    IncrementalResponse(
+      operation, store: store, mergesData: request.mergesParts, options: options)
+  }
+
+  /// The result of one part of a response.
+  ///
+  /// - Parameters:
+  ///   - index: The number of the part, from 0.
+  ///   - bytes: The size of all parts so far.
+  func result(_ part: IncrementalResult, index: Int, bytes: Int) -> GraphQLResponse {
+    log(part.storeFailure, part.diagnostics, part.warnings)
+    var response = GraphQLResponse(
+      source: .server, data: part.data, errors: located(part.errors), extensions: part.extensions,
+      http: head, timing: ResponseTiming(receivedBytes: bytes), pendingWrite: part.write)
+    response.part = ResponsePart(
+      index: index, delivered: part.delivered, pending: part.pending, hasNext: part.hasNext)
+    return hidingSecrets(response)
+  }
+
+  private func log(
+    _ failure: CacheError?, _ diagnostics: [CacheDiagnostic], _ warnings: [String]
+  ) {
+    if let failure {
       context.services.logger.log(
         level: failure.code == .readOnly ? .debug : .warning,
         "the result was not stored: \(failure)", metadata: ["operation": "\(request.label)"])
     }
-    for diagnostic in parsed.diagnostics {
-      context.services.logger.debug("\(diagnostic)")
-    }
-    for warning in parsed.warnings { context.services.logger.warning("\(warning)") }
-    return hidingSecrets(
-      GraphQLResponse(
-        source: .server, data: parsed.data,
-        errors: parsed.errors.map { GraphQLError($0).located(in: operation, sentBy: request) },
-        extensions: parsed.extensions, http: head,
-        timing: ResponseTiming(receivedBytes: parsed.statistics.bytes), pendingWrite: parsed.write))
+    for diagnostic in diagnostics { context.services.logger.debug("\(diagnostic)") }
+    for warning in warnings { context.services.logger.warning("\(warning)") }
+  }
+
+  private func located(_ errors: [JSONValue]) -> [GraphQLError] {
+    errors.map { GraphQLError($0).located(in: operation, sentBy: request) }
   }
 
   /// A result of errors alone, as their JSON text.
@@ -71,7 +99,7 @@ struct ResultReader: Sendable {
     return hidingSecrets(
       GraphQLResponse(
         source: .server,
-        errors: errors.map { GraphQLError($0).located(in: operation, sentBy: request) }, http: head,
+        errors: located(errors), http: head,
         timing: ResponseTiming(receivedBytes: text.count)))
   }
 

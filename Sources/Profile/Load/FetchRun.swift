@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunCache
 package import GQLRunPipeline
 package import GQLRunPlugins
 
@@ -25,7 +26,9 @@ package struct FetchRun: Sendable {
   /// - Throws: Errors of the pipeline, and ``ProfileError`` if the body cannot be saved.
   package func run() async throws -> FetchMeasurement {
     var services = runner.services
-    let tap = copy.map { BodyTap($0) }
+    // Of a response in parts, the merged result is saved: the stages read a response in one piece.
+    let isInParts = request.operation?.hasDeferredParts == true
+    let tap = isInParts ? nil : copy.map { BodyTap($0) }
     if let transport = services.transport, let tap {
       services.transport = TappedTransport(base: transport, tap: tap)
     }
@@ -38,12 +41,23 @@ package struct FetchRun: Sendable {
     let seconds = (clock.now() - start).inSeconds
     if let error = outcome.error { throw error }
     try await tap?.finish()
+    if isInParts, let copy, let merged = outcome.merged { try save(merged, copy) }
     return FetchMeasurement(
       seconds: seconds, connect: outcome.phases[.connect] ?? 0,
       firstByte: outcome.phases[.firstByte] ?? 0,
       download: outcome.phases[.download] ?? 0, parse: outcome.phases[.parse] ?? 0,
       write: outcome.phases[.write] ?? 0, bytes: outcome.receivedBytes,
-      wireBytes: meter.map { $0.receivedBytes - wireBefore })
+      wireBytes: meter.map { $0.receivedBytes - wireBefore }, parts: outcome.parts)
+  }
+
+  private func save(_ response: GraphQLResponse, _ path: String) throws {
+    var bytes: [UInt8] = []
+    try response.forEachChunk { bytes += $0 }
+    do {
+      try Data(bytes).write(to: URL(filePath: path))
+    } catch {
+      throw ProfileError("cannot keep the response in \(path): \(error)")
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import GQLRunPipeline
 import Histogram
 
 /// Collects the latencies of concurrent requests.
@@ -79,6 +80,10 @@ package struct RequestOutcome: Sendable {
   package var failure: String?
   /// The thrown error, if any.
   package var error: (any Error)?
+  /// When the parts of a response with `@defer` or `@stream` were complete, in seconds since the start, in their order.
+  package var parts: [DeliveryTime] = []
+  /// The whole response, if it arrived in parts.
+  var merged: GraphQLResponse?
 
   package init(phases: [Phase: Double] = [:], receivedBytes: Int = 0, failure: String? = nil) {
     self.phases = phases

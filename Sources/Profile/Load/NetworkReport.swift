@@ -20,6 +20,8 @@ package struct NetworkReport: Codable, Sendable {
   package var toFirst: Ratio?
   package var bottleneck: String
   package var times: [Double]
+  /// When the parts of a response were complete: medians. `nil` for a response in one piece.
+  package var parts: [DeliveryTime]?
 }
 
 /// The measurements of one fetch.
@@ -32,6 +34,8 @@ package struct FetchMeasurement: Codable, Sendable {
   package var write: Double
   package var bytes: Int
   package var wireBytes: Int?
+  /// When the parts of the response were complete.
+  package var parts: [DeliveryTime] = []
 }
 
 extension NetworkReport {
@@ -56,6 +60,12 @@ extension NetworkReport {
     wireMegabytesPerSecond = last.wireBytes.map { Double($0) / 1e6 / seconds.median }
     toFirst = first.flatMap { Ratio(fetches.map(\.seconds), to: $0.map(\.seconds)) }
     times = fetches.map(\.seconds)
+    let parts = last.parts.compactMap { part in
+      Spread(
+        fetches.compactMap { fetch in fetch.parts.first { $0.name == part.name }?.seconds }
+      ).map { DeliveryTime(name: part.name, seconds: $0.median) }
+    }
+    self.parts = parts.isEmpty ? nil : parts
     bottleneck = "nothing was measured"
     guard let slowest = phases.max(by: { $0.time.median < $1.time.median }) else { return }
     let share = Int((slowest.time.median / seconds.median * 100).rounded())

@@ -27,7 +27,13 @@ package struct PipelineRequest: Sendable {
       var outcome = RequestOutcome()
       do {
         var result: GraphQLResponse?
-        for try await response in runner.execute(request) { result = response }
+        for try await response in runner.execute(request) {
+          result = response
+          if let part = response.part {
+            outcome.parts.add(part, at: (clock.now() - start).inSeconds)
+            outcome.merged = response
+          }
+        }
         if let result {
           outcome.receivedBytes = result.timing.receivedBytes
           if let error = result.errors.first { outcome.failure = "GraphQL error: \(error.message)" }

@@ -54,7 +54,9 @@ extension ProfileReport {
     if let ratio = report.toFirst, network.count > 1, report.label != network[0].label {
       title += ", \(Quantities.ratio(ratio)) \(network[0].label)"
     }
+    let parts = (report.parts ?? []).map { "\($0.name) after \(Quantities.time($0.seconds))" }
     return ["", title] + table.lines + ["  \(report.bottleneck)"]
+      + (parts.isEmpty ? [] : ["  parts: " + parts.joined(separator: ", ")])
   }
 
   private func jobLines(_ job: JobReport) -> [String] {

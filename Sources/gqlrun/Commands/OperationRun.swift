@@ -20,6 +20,8 @@ struct OperationRun: Sendable {
   var pages: PageOptions
   /// Whether the query is watched.
   var watches: Bool
+  /// Whether each part of a response with `@defer` or `@stream` is printed when it arrives.
+  var isIncremental = false
   /// Ends a subscription or a watch.
   var limit: EventLimit
   var filter: JQFilter?
@@ -42,13 +44,16 @@ struct OperationRun: Sendable {
   private func results(_ client: PipelineClient) async throws -> Int {
     let effective = policy ?? client.pipeline.defaultCachePolicy
     let writer = try output.writer(
-      linePerResult: effective == .cacheAndNetwork || pages.isLinePerPage || isLive,
+      linePerResult: effective == .cacheAndNetwork || pages.isLinePerPage || isLive
+        || isIncremental,
       isArray: pages.slurp, filter: filter)
     let start = ContinuousClock.now
     var errorCount = 0
     var shownHead: HTTPResponse?
     var request = GraphQLRequest(operation, cachePolicy: policy, uploads: uploads)
     request.context.named = context
+    request.mergesParts = !isIncremental
+    var lines = PartLines()
     do {
       let results = try stream(of: request, client).ending(at: limit)
       for try await response in try RunPages(request, pages, client, results, name: label) {
@@ -57,11 +62,17 @@ struct OperationRun: Sendable {
           continue
         }
         if let head = response.http, let trace, !pages.slurp, head != shownHead {
-          // The events of a subscription share a head.
-          if operation.type == .subscription { shownHead = head }
+          // The events of a subscription and the parts of a response share a head.
+          if operation.type == .subscription || response.part != nil { shownHead = head }
           try writer.write(trace.head(of: head) ?? "")
         }
-        try writer.write { try response.forEachChunk($0) }
+        if isIncremental {
+          let line = try lines.line(response, after: ContinuousClock.now - start)
+          try writer.write { try Array(line.utf8).withUnsafeBytes($0) }
+        }
+        // Without --incremental, only the whole result is printed.
+        guard response.isComplete else { continue }
+        if !isIncremental { try writer.write { try response.forEachChunk($0) } }
         // A later result replaces an earlier one, except pages.
         errorCount = response.errors.count + (pages.paginate ? errorCount : 0)
         if !isQuiet { report(response, effective, ContinuousClock.now - start) }

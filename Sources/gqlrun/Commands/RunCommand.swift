@@ -60,6 +60,13 @@ struct RunCommand: AsyncParsableCommand {
   )
   var checkShape = false
 
+  @Flag(
+    name: .long,
+    help: ArgumentHelp(
+      "Print each part of a response with @defer or @stream when it arrives: one line with what it adds, "
+        + "what is pending, and the time. Without it, the whole result is printed once."))
+  var incremental = false
+
   @OptionGroup var subscriptionOptions: SubscriptionOptions
   @OptionGroup var outputOptions: OutputOptions
   @OptionGroup var recordingOptions: RecordingOptions
@@ -92,6 +99,10 @@ struct RunCommand: AsyncParsableCommand {
   func validate() throws {
     if pageOptions.slurp, outputOptions.jq != nil {
       throw ValidationError("--slurp cannot be used with --jq, which gets one page at a time")
+    }
+    if incremental, subscriptionOptions.watch || pageOptions.paginate {
+      let other = pageOptions.paginate ? "--paginate" : "--watch"
+      throw ValidationError("--incremental cannot be used with \(other), which needs whole results")
     }
     if subscriptionOptions.watch, pageOptions.paginate {
       throw ValidationError("--watch cannot be used with --paginate, which follows one result")
@@ -144,9 +155,8 @@ struct RunCommand: AsyncParsableCommand {
       let limit = EventLimit(subscriptionOptions)
       let run = OperationRun(
         operation: operation, uploads: uploads, label: source.label, context: named, policy: policy,
-        output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch, limit: limit,
-        filter: filter,
-        verbosity: verbose, isQuiet: quiet, trace: include ? trace : nil)
+        output: outputOptions, pages: pageOptions, isIncremental: incremental,
+        watches: subscriptionOptions.watch, limit: limit,
       let errorCount: Int
       do {
         errorCount = try await client.shutdown { client in

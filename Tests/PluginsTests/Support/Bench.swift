@@ -205,8 +205,17 @@ struct Outcome: Sendable {
 
   var results: [Result] = []
   var error: (any Error)?
+  /// The labels of pending fragments, and labels and texts of delivered ones, for each result.
+  var pending: [[String]] = []
+  var delivered: [[String]] = []
 
   mutating func add(_ response: GraphQLResponse) {
+    pending.append(response.pending.map { $0.label ?? "" })
+    delivered.append(
+      (response.part?.delivered ?? []).map { fragment in
+        "\(fragment.label ?? "") "
+          + String(decoding: (try? fragment.data?.bytes()) ?? [], as: UTF8.self)
+      })
     var bytes: [UInt8] = []
     try? response.forEachChunk { bytes += $0 }
     results.append(

@@ -1,0 +1,161 @@
+import Foundation
+import GQLRunCache
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunPlugins
+import HTTPTypes
+import Testing
+
+/// Responses with `@defer` and `@stream`, through a whole chain.
+@Suite(.timeLimit(.minutes(1))) struct PartTests {
+  private static let document = """
+    query User { user(id: "1") { id name ... @defer(label: "bio") { bio } } }
+    """
+  private static let multipart = ["Content-Type": #"multipart/mixed; boundary="-""#]
+  private static let first = """
+    {"data":{"user":{"__typename":"User","id":"1","name":"Ada"}},
+     "pending":[{"id":"0","path":["user"],"label":"bio"}],"hasNext":true}
+    """
+  private static let last = """
+    {"hasNext":false,"completed":[{"id":"0"}],"incremental":[{"data":{"bio":"…"},"id":"0"}]}
+    """
+
+  private static func body(_ messages: String...) -> String {
+    messages.map { "\r\n---\r\nContent-Type: application/json\r\n\r\n\($0)" }.joined()
+  }
+
+  private static let end = "\r\n-----\r\n"
+
+  private func run(
+    _ document: String = document, _ chain: String = Bench.plain, to answers: FakeNetwork.Answer...,
+    setup: Bench.Setup = Bench.Setup(),
+    change: @escaping @Sendable (inout GraphQLRequest) -> Void = { _ in },
+    check: @Sendable (Outcome, Bench, FakeNetwork) async throws -> Void
+  ) async throws {
+    let network = FakeNetwork(answers)
+    var setup = setup
+    setup.transport = network
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      try await check(await bench.run(document, change: change), bench, network)
+    }
+  }
+
+  @Test func `each part is a result that grows, and its records are in the store`() async throws {
+    try await run(
+      to: .response(
+        200, headers: Self.multipart, body: Self.body(Self.first, Self.last) + Self.end)
+    ) { outcome, bench, _ in
+      #expect(outcome.error == nil)
+      #expect(
+        outcome.texts == [
+          #"{"data":{"user":{"id":"1","name":"Ada"}}}"#,
+          #"{"data":{"user":{"id":"1","name":"Ada","bio":"…"}}}"#,
+        ])
+      #expect(outcome.pending == [["bio"], []])
+      #expect(await bench.dump().contains(#""bio":"…""#))
+    }
+  }
+
+  @Test func `only operations with the directives accept parts`() async throws {
+    let ok = FakeNetwork.Answer.body(HTTPText.user)
+    try await run(to: ok) { outcome, _, network in
+      #expect(outcome.texts.count == 1)
+      #expect(
+        await network.requests.first?.head.headerFields[.accept]
+          == "multipart/mixed;incrementalSpec=v0.2, multipart/mixed;deferSpec=20220824, "
+          + "application/graphql-response+json, application/json;q=0.9")
+    }
+    try await run(Bench.user, to: ok) { _, _, network in
+      #expect(
+        await network.requests.first?.head.headerFields[.accept]
+          == "application/graphql-response+json, application/json;q=0.9")
+    }
+  }
+
+  @Test func `parts that were not asked for are read, and a single part is a result`()
+    async throws
+  {
+    let message = #"{"data":{"user":{"__typename":"User","id":"1","name":"Ada"}}}"#
+    try await run(
+      Bench.user,
+      to: .response(200, headers: Self.multipart, body: Self.body(message) + Self.end)
+    ) { outcome, _, _ in
+      #expect(outcome.error == nil)
+      #expect(outcome.texts == [#"{"data":{"user":{"id":"1","name":"Ada"}}}"#])
+    }
+  }
+
+  @Test func `a request without merged parts has what each part adds`() async throws {
+    try await run(
+      to: .response(
+        200, headers: Self.multipart, body: Self.body(Self.first, Self.last) + Self.end),
+      change: { $0.mergesParts = false }
+    ) { outcome, bench, _ in
+      #expect(outcome.texts == [#"{"data":null}"#, #"{"data":null}"#])
+      #expect(
+        outcome.delivered == [[#" {"user":{"id":"1","name":"Ada"}}"#], [#"bio {"bio":"…"}"#]])
+      #expect(await bench.dump().contains(#""bio":"…""#))
+    }
+  }
+
+  @Test(arguments: [
+    ("", "the response ended without its last boundary"),
+    (end, "the response ended before all its parts had arrived; missing: bio at user"),
+  ])
+  func `a broken response fails, and keeps what was committed`(
+    _ rest: String, _ message: String
+  ) async throws {
+    try await run(
+      to: .response(200, headers: Self.multipart, body: Self.body(Self.first) + rest)
+    ) { outcome, bench, _ in
+      #expect(outcome.texts.count == 1)
+      #expect(outcome.code == .truncatedResponse)
+      #expect("\(outcome.failure?.message ?? "")".contains(message))
+      #expect(await bench.dump().contains(#""name":"Ada""#))
+    }
+  }
+
+  private static let retrying = """
+    - max-retry: { max_retries: 3, base: 1ms }
+    - fetch
+    - response-code
+    - parse
+    - cache-write
+    """
+
+  @Test func `a broken query is retried from its start, a mutation is not`() async throws {
+    var hurried = Bench.Setup()
+    hurried.clock = ServiceClock(JumpingClock())
+    let broken = FakeNetwork.Answer.response(
+      200, headers: Self.multipart, body: Self.body(Self.first))
+    let whole = FakeNetwork.Answer.response(
+      200, headers: Self.multipart, body: Self.body(Self.first, Self.last) + Self.end)
+    try await run(Self.document, Self.retrying, to: broken, whole, setup: hurried) {
+      outcome, _, network in
+      #expect(outcome.error == nil)
+      #expect(outcome.texts.last == #"{"data":{"user":{"id":"1","name":"Ada","bio":"…"}}}"#)
+      #expect(await network.count == 2)
+    }
+    let mutation = Self.document.replacingOccurrences(of: "query User", with: "mutation Change")
+    try await run(mutation, Self.retrying, to: broken, whole, setup: hurried) {
+      outcome, _, network in
+      #expect(outcome.code == .truncatedResponse)
+      #expect(outcome.texts.count == 1)
+      #expect(await network.count == 1)
+    }
+  }
+
+  @Test func `a part that is longer than the limit is an error`() async throws {
+    let long = String(repeating: "x", count: 2000)
+    let part = #"{"hasNext":false,"incremental":[{"data":{"bio":"\#(long)"},"id":"0"}]}"#
+    let chain = Bench.plain.replacingOccurrences(
+      of: "- parse", with: "- parse: { max_event: 1KiB }")
+    try await run(
+      Self.document, chain,
+      to: .response(200, headers: Self.multipart, body: Self.body(Self.first, part) + Self.end)
+    ) { outcome, _, _ in
+      #expect(outcome.code == .limitExceeded)
+      #expect("\(outcome.failure?.message ?? "")".contains("a message is longer than 1024 bytes"))
+    }
+  }
+}
