@@ -53,14 +53,13 @@ extension OperationResult where Value: Decodable {
   /// - Throws: The first error of the response, with ``GraphQLErrorHandling/firstError``;
   ///   `ChainError` with code `undecodable_data` if the data does not match the type.
   init(
-    _ response: GraphQLResponse, label: String, decoder: JSONDecoder,
+    _ response: GraphQLResponse, label: String, decoder: JSONTextDecoder,
     onErrors: GraphQLErrorHandling
   ) throws {
     self.response = response
     if onErrors == .firstError, let error = response.errors.first { throw error }
     guard let text = response.data else { return }
-    var bytes = Data(capacity: text.count)
-    try text.forEachChunk { bytes.append(contentsOf: $0) }
+    let bytes = try text.bytes()
     if bytes.elementsEqual("null".utf8) { return }
     do {
       data = try Self.decode(bytes, decoder)
@@ -74,10 +73,10 @@ extension OperationResult where Value: Decodable {
     }
   }
 
-  private static func decode(_ bytes: Data, _ decoder: JSONDecoder) throws -> Value? {
-    if Value.self == JSONValue.self { return try JSONValue(parsing: [UInt8](bytes)) as? Value }
-    if Value.self == [UInt8].self { return [UInt8](bytes) as? Value }
-    if Value.self == Data.self { return bytes as? Value }
+  private static func decode(_ bytes: [UInt8], _ decoder: JSONTextDecoder) throws -> Value? {
+    if Value.self == JSONValue.self { return try JSONValue(parsing: bytes) as? Value }
+    if Value.self == [UInt8].self { return bytes as? Value }
+    if Value.self == Data.self { return Data(bytes) as? Value }
     return try decoder.decode(Value.self, from: bytes)
   }
 }
@@ -100,37 +99,6 @@ extension DecodingError {
         case .index(let index): step.intValue == index
         }
       }
-    }
-  }
-}
-
-extension JSONValue: Decodable {
-  /// Decodes any JSON value.
-  ///
-  /// Inside another type, a number is decoded as a 64-bit integer or a `Decimal` of 38 digits, and
-  /// the members of an object have no order. Fetch a whole result as `JSONValue` for its exact
-  /// text.
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let flag = try? container.decode(Bool.self) {
-      self = .boolean(flag)
-    } else if let text = try? container.decode(String.self) {
-      self = .string(text)
-    } else if let elements = try? container.decode([JSONValue].self) {
-      self = .array(elements)
-    } else if let members = try? container.decode([String: JSONValue].self) {
-      var object = JSONObject()
-      for (key, value) in members.sorted(by: { $0.key < $1.key }) { object[key] = value }
-      self = .object(object)
-    } else if let number = try? container.decode(Int64.self) {
-      self = .number(JSONNumber(number))
-    } else if let number = JSONNumber(text: "\(try container.decode(Decimal.self))") {
-      self = .number(number)
-    } else {
-      throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "The number is not finite.")
     }
   }
 }

@@ -1,6 +1,6 @@
 public import CoreMetrics
-public import Foundation
 public import GQLRunCache
+public import GQLRunJSON
 public import GQLRunPipeline
 public import GQLRunPlugins
 public import Logging
@@ -41,8 +41,8 @@ extension PipelineClient {
     public var recorder: ExchangeRecorder?
     /// The header field `User-Agent` of requests that have none.
     public var userAgent = "gqlrun"
-    /// Decodes data into the program's types. Set its date strategy here.
-    public var decoder = JSONDecoder()
+    /// Decodes data into the program's types. Set its strategies for dates and keys here.
+    public var decoder = JSONTextDecoder()
     /// The time between two checks of a SQLite file for writes of other processes, while queries are
     /// watched; `nil`, the default, only checks in ``PipelineClient/refresh()``.
     ///

@@ -1,5 +1,5 @@
-import Foundation
 public import GQLRunCache
+import GQLRunJSON
 import GQLRunLanguage
 public import GQLRunPipeline
 import GQLRunPlugins
@@ -32,7 +32,7 @@ public final class PipelineClient: Service, Sendable {
   public var services: Services { runner.services }
   let operations = OperationRegister()
   let prepared: PreparedOperations
-  let decoder: JSONDecoder
+  let decoder: JSONTextDecoder
   private let transport: AsyncHTTPTransport?
   private let ownStore: CacheStore?
   /// Checks the store while queries are watched; `nil` if the configuration has no interval.

@@ -38,7 +38,7 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
   /// (`12`, `1.2e1`, `-0`).
   public var intValue: Int? {
     if let value = Int(text) { return value }
-    return wholeValue()
+    return whole()
   }
 
   /// The nearest `Double`; nil if the value is larger than every finite one.
@@ -52,7 +52,8 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || isDigit($0) }
   }
 
-  private func wholeValue() -> Int? {
+  /// The value as an integer, in any notation; nil if it is not whole or does not fit.
+  func whole<Integer: FixedWidthInteger>() -> Integer? {
     var digits: [UInt8] = []
     var scale = 0
     var exponent = 0
@@ -81,11 +82,13 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
       digits.removeLast()
       shift += 1
     }
-    var value = 0
+    var value: Integer = 0
     for digit in digits {
       let (product, tooLarge) = value.multipliedReportingOverflow(by: 10)
-      let signed = negative ? -Int(digit) : Int(digit)
-      let (sum, overflow) = product.addingReportingOverflow(signed)
+      let (sum, overflow) =
+        negative
+        ? product.subtractingReportingOverflow(Integer(digit))
+        : product.addingReportingOverflow(Integer(digit))
       if tooLarge || overflow { return nil }
       value = sum
     }

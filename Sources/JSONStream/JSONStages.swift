@@ -63,9 +63,9 @@ package struct CountingParser: ~Copyable {
   private let scope: UnsafeMutablePointer<JSONEventScope>
   private var parser: JSONParser
 
-  package init() throws(JSONError) {
+  package init(limits: JSONLimits = JSONLimits()) throws(JSONError) {
     scope = .allocate(capacity: 1)
-    scope.initialize(to: JSONEventScope())
+    scope.initialize(to: JSONEventScope(limits: limits))
     do {
       parser = try JSONParser(handlers: .counting, context: scope)
     } catch {

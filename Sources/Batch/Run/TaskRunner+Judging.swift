@@ -126,13 +126,3 @@ extension TaskRunner {
     return .object(facts)
   }
 }
-
-extension ResultData {
-  /// All bytes. Only for data that is known to be small.
-  func bytes() throws -> [UInt8] {
-    var result: [UInt8] = []
-    result.reserveCapacity(count)
-    try forEachChunk { result += $0 }
-    return result
-  }
-}

@@ -35,8 +35,9 @@ public final class ResultBody: Sendable {
     }
   }
 
-  /// The whole text. Only for results that fit into memory.
+  /// The whole text, only for results that fit into memory; not copied if it is in memory already.
   public func bytes() throws -> [UInt8] {
+    if file == nil { return memory }
     var result: [UInt8] = []
     result.reserveCapacity(count)
     try forEachChunk { result.append(contentsOf: $0) }

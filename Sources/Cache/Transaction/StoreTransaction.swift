@@ -1,4 +1,3 @@
-import Foundation
 public import GQLRunJSON
 
 /// A transaction that reads and writes the data of operations.
@@ -38,7 +37,7 @@ public actor StoreTransaction {
   public func read<Value: Decodable & Sendable>(
     _ operation: PreparedOperation, as type: Value.Type
   ) async throws -> Value {
-    try JSONDecoder().decode(type, from: Data(try await bytes(of: operation)))
+    try JSONTextDecoder().decode(type, from: try await bytes(of: operation))
   }
 
   private func bytes(of operation: PreparedOperation) async throws -> [UInt8] {

@@ -13,6 +13,21 @@ public protocol ResultData: Sendable {
   ///
   /// - Throws: The errors of `body`, and an error if buffered data cannot be read from its file.
   func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws
+
+  /// The whole text, for data that fits into memory; without a copy if it is in memory already.
+  ///
+  /// - Throws: An error if buffered data cannot be read from its file.
+  func bytes() throws -> [UInt8]
+}
+
+extension ResultData {
+  /// The whole text, collected from its chunks.
+  public func bytes() throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    try forEachChunk { bytes.append(contentsOf: $0) }
+    return bytes
+  }
 }
 
 extension ResultBody: ResultData {}
@@ -23,4 +38,6 @@ extension [UInt8]: ResultData {
   public func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try withUnsafeBytes { try body($0) }
   }
+  /// The array itself.
+  public func bytes() -> [UInt8] { self }
 }

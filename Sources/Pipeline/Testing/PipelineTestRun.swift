@@ -184,8 +184,7 @@ private struct Outcome: Sendable {
         }
         outcome.last = response
         outcome.attempts = max(outcome.attempts, response.attempt)
-        var bytes: [UInt8] = []
-        try response.data?.forEachChunk { bytes += $0 }
+        let bytes = try response.data?.bytes() ?? []
         outcome.data = bytes
         guard outcome.isSubscription, !response.isCatchUp, response.source == .server else {
           continue

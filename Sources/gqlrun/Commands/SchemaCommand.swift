@@ -286,9 +286,7 @@ struct SchemaFetch: Sendable {
   }
 
   private static func schema(in response: GraphQLResponse) throws -> JSONValue {
-    var bytes: [UInt8] = []
-    try response.data?.forEachChunk { bytes.append(contentsOf: $0) }
-    let data = bytes.isEmpty ? JSONValue.null : try JSONValue(parsing: bytes)
+    let data = try response.data.map { try JSONValue(parsing: $0.bytes()) } ?? .null
     if response.errors.isEmpty, data["__schema"]?.objectValue != nil { return data }
     let messages = response.errors.map(\.message).joined(separator: "; ")
     throw Refusal(

@@ -43,8 +43,7 @@ struct PassingOperationTests {
       let text = #"{"data":{"user":{"__typename":"User","id":"\#(id)","name":"Ada"}}}"#
       try Array(text.utf8).withUnsafeBytes { try normalizer.feed($0) }
       let response = try await normalizer.finish()
-      var bytes: [UInt8] = []
-      try response.data?.forEachChunk { bytes += $0 }
+      let bytes = try response.data?.bytes() ?? []
       let name = all ? #","name":"Ada""# : ""
       #expect(String(decoding: bytes, as: UTF8.self) == #"{"user":{"id":"\#(id)"\#(name)}}"#)
     }

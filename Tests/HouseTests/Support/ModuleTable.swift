@@ -68,7 +68,7 @@ struct Module {
       "GQLRunGenerator", folder: "Generator", own: ["GQLRunLanguage", "GQLRunSupport"]),
     // In no product: the snapshots of the generator, compiled.
     Module("GQLRunGeneratedTypes", folder: "GeneratedTypes", own: ["GQLRunTyped"]),
-    Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"]),
+    Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"], system: ["Foundation"]),
     Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(
       "GQLRunCache", folder: "Cache",

@@ -321,8 +321,7 @@ func outcome(of stream: ResponseStream) async -> (results: [String], error: (any
 
 extension GraphQLResponse {
   var text: String {
-    var bytes: [UInt8] = []
-    try? data?.forEachChunk { bytes += $0 }
+    let bytes = (try? data?.bytes()) ?? []
     return "\(source):\(String(decoding: bytes, as: UTF8.self))"
   }
 }
