@@ -123,11 +123,12 @@ private actor PersistedQuerySupport {
 
 private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewing {
   struct Manifest: Sendable {
-    var ids: [String: String]
+    /// The ids by the bytes of the documents.
+    var ids: [UTF8Text: String]
     var names: Set<String>
 
     init(_ manifest: OperationManifest) {
-      ids = Dictionary(manifest.operations.map { ($0.body, $0.id) }) { first, _ in first }
+      ids = Dictionary(manifest.operations.map { (UTF8Text($0.body), $0.id) }) { first, _ in first }
       names = Set(manifest.operations.map(\.name))
     }
   }
@@ -217,7 +218,7 @@ private struct PersistedQueriesInterceptor: GraphQLInterceptor, RequestPreviewin
 
   private func id(of request: GraphQLRequest, _ location: String) throws -> String {
     guard let ids else { return DocumentHash.sha256(request.document) }
-    if let id = ids.ids[request.document] { return id }
+    if let id = ids.ids[UTF8Text(request.document)] { return id }
     guard isOnly else { return DocumentHash.sha256(request.document) }
     let isKnown = request.operationName.map { ids.names.contains($0) } ?? false
     throw ChainError(

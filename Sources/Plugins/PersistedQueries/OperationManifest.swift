@@ -8,7 +8,8 @@ public import GQLRunLanguage
 /// Written in Apollo's format; those of older versions and of Relay's compiler are read as well.
 /// https://www.apollographql.com/docs/graphos/platform/security/persisted-queries
 public struct OperationManifest: Sendable, Hashable {
-  /// One operation of the manifest.
+  /// One operation of the manifest. Two operations are equal if their texts have the same bytes: a server
+  /// identifies a document by its hash.
   public struct Operation: Sendable, Hashable {
     /// The identifier; lowercase hexadecimal SHA-256 of ``body`` in manifests that gqlrun writes.
     public var id: String
@@ -31,6 +32,13 @@ public struct OperationManifest: Sendable, Hashable {
     public init(body: String, name: String, type: OperationType) {
       self.init(id: DocumentHash.sha256(body), body: body, name: name, type: type)
     }
+
+    public static func == (left: Self, right: Self) -> Bool {
+      utf8Equal(left.id, right.id) && utf8Equal(left.body, right.body)
+        && utf8Equal(left.name, right.name) && left.type == right.type
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(UTF8Text(id)) }
   }
 
   /// The formats in use.
@@ -179,12 +187,12 @@ extension OperationManifest {
   /// exactly one operation, names and types that differ from the text, duplicate ids and names.
   public func problems() -> [String] {
     var problems: [String] = []
-    var ids: Set<String> = []
+    var ids: Set<UTF8Text> = []
     var names: Set<String> = []
     for operation in operations {
       let title =
         operation.name.isEmpty ? "\(operation.id.prefix(80))" : "\(operation.name.prefix(80))"
-      if !ids.insert(operation.id).inserted {
+      if !ids.insert(UTF8Text(operation.id)).inserted {
         problems.append("\(title): the id \(operation.id.prefix(80)) is used twice")
       }
       if !operation.name.isEmpty, !names.insert(operation.name).inserted {
@@ -197,7 +205,7 @@ extension OperationManifest {
 
   private static func problems(of operation: Operation, _ format: Format) -> [String] {
     var problems: [String] = []
-    if let expected = expectedID(operation, format), expected != operation.id {
+    if let expected = expectedID(operation, format), !utf8Equal(expected, operation.id) {
       problems.append(
         "the id is \(operation.id.prefix(80)), but the \(expected.count == 32 ? "MD5" : "SHA-256") "
           + "of the text is \(expected)")
@@ -243,7 +251,7 @@ extension OperationManifest {
     let theirs = Dictionary(others.map { ($0.name, $0) }) { first, _ in first }
     let changed = others.compactMap { other -> String? in
       guard let own = ours[other.name] else { return "\(other.name): not in the manifest" }
-      return own.body == other.body ? nil : "\(other.name): the manifest has another text"
+      return utf8Equal(own.body, other.body) ? nil : "\(other.name): the manifest has another text"
     }
     return changed
       + operations.filter { theirs[$0.name] == nil }

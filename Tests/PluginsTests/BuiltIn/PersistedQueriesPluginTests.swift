@@ -273,6 +273,17 @@ import Testing
     #expect(run.outcomes[1].message.contains("another text"))
   }
 
+  @Test func `a document with other bytes is not in the manifest, even if it is canonically equivalent`()
+    async throws
+  {
+    let manifest = try Self.manifest("id", "query User { user(id: \"\u{E9}\") { name } }")
+    let run = try await run(
+      "manifest: \"${env:MANIFEST}\", persisted_only: true", .ok,
+      documents: ["query User { user(id: \"e\u{301}\") { name } }"], manifest: manifest)
+    #expect(run.requests.isEmpty)
+    #expect(run.outcomes.map(\.code) == [.notPersisted])
+  }
+
   @Test func `with persisted operations only, no document is ever sent`() async throws {
     let run = try await run("persisted_only: true", .body(Self.notFound))
     #expect(run.forms == ["POST hash"])

@@ -64,6 +64,20 @@ struct OperationManifestTests {
     #expect(throws: OperationManifest.InvalidOperationManifest.self) { try read(text) }
   }
 
+  @Test("texts are compared by their bytes, not as equivalent characters")
+  func bytes() {
+    let operations = ["\u{E9}", "e\u{301}"].map {
+      OperationManifest.Operation(body: "query A { a(b: \"\($0)\") }", name: "A", type: .query)
+    }
+    #expect(operations[0] != operations[1])
+    let manifest = OperationManifest(operations: [operations[0]])
+    #expect(
+      manifest.differences(from: [operations[1]]) == ["A: the manifest has another text"])
+    let sameID = OperationManifest(
+      operations: operations.map { .init(id: "x", body: $0.body, name: "A", type: .query) })
+    #expect(sameID.operations[0] != sameID.operations[1])
+  }
+
   @Test("ids, names, types and texts that do not fit are found")
   func problems() {
     let manifest = OperationManifest(operations: [
