@@ -66,6 +66,15 @@ struct RunPagesTests {
       let limited = try await Program.run(run + ["--max-pages", "2"], in: folder)
       #expect(limited.status == 1 && limited.output.split(separator: "\n").count == 2)
       #expect(limited.errors.contains("there are more pages than --max-pages 2"), "\(limited)")
+      for layout in ["--compact", "--pretty"] {
+        let array = try await Program.run(
+          run + ["--slurp", "--max-pages", "2", layout], in: folder)
+        #expect(array.status == 1 && array.errors.contains("--max-pages 2"), "\(array)")
+        #expect(try JSONValue(parsing: array.output).arrayValue?.count == 2, "\(array)")
+      }
+      _ = try await Program.run(
+        run + ["--slurp", "--max-pages", "2", "-o", "pages.json"], in: folder)
+      #expect(throws: (any Error).self) { try folder.text("pages.json") }
     }
   }
 

@@ -78,14 +78,17 @@ struct OperationRun: Sendable {
         if !isQuiet { report(response, effective, ContinuousClock.now - start) }
         if !response.isCatchUp, limit.count() { break }
       }
-    } catch let error as ChainError {
-      // The head of the response that made the operation fail; a file keeps its contents.
-      if output.output == nil, let head = trace?.head() { try writer.write(head) }
-      throw error
     } catch is CancellationError where isLive {
       // A file has the results so far.
       try writer.finish()
       throw CancellationError()
+    } catch {
+      writer.abandon()
+      // The head of the response that made the operation fail; a file keeps its contents.
+      if error is ChainError, output.output == nil, !pages.slurp, let head = trace?.head() {
+        try writer.write(head)
+      }
+      throw error
     }
     try writer.finish()
     return errorCount

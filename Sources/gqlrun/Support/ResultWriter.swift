@@ -91,6 +91,15 @@ final class ResultWriter {
     if case .file(let file) = destination { try file.finish() }
   }
 
+  /// Closes an array on standard output after an error, so that what was written is valid JSON. A file keeps
+  /// its earlier contents.
+  func abandon() {
+    guard isArray, !isEmpty, destination.isOutput else { return }
+    // The error that ended the results is reported, not one of a closed output.
+    try? append("]")
+    try? endLine()
+  }
+
   private func put(_ bytes: UnsafeRawBufferPointer, _ colors: inout JSONColors?) throws {
     switch destination {
     case .output: try Terminal.write(bytes, colors: &colors)
