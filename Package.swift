@@ -107,6 +107,7 @@ let networked: [Target] = [
       .product(name: "NIOPosix", package: "swift-nio"),
       .product(name: "NIOSSL", package: "swift-nio-ssl"),
       .product(name: "NIOWebSocket", package: "swift-nio"),
+      .product(name: "NIOTLS", package: "swift-nio"),
     ],
     path: "Sources/Plugins",
     swiftSettings: requestPathSettings),

@@ -74,18 +74,61 @@ struct RunConnectionTests {
         \(Self.run) -e http://api.example/graphql --unix-socket $FRONT -vv 2> shown
         \(Self.run) -p s.pipeline.yaml
         \(Self.run) -p s.pipeline.yaml --unix-socket absent.sock 2> absent; echo $?
-        \(Self.run) -e https://api.example/ --unix-socket $FRONT 2> tls; echo $?
+        \(Self.run) -e https://api.example/ -k --unix-socket $FRONT 2> tls; echo $?
         http_proxy=http://127.0.0.1:1 \(Self.run) -p s.pipeline.yaml
         """, in: folder)
       #expect(
-        result.output == RunTests.germany + RunTests.germany + "69\n65\n" + RunTests.germany,
+        result.output == RunTests.germany + RunTests.germany + "69\n69\n" + RunTests.germany,
         "\(result)")
       let shown = try folder.text("shown")
       #expect(shown.contains("* Connected to server.sock, HTTP/1.1"), "\(shown)")
       #expect(shown.contains("> Host: api.example"), "\(shown)")
       let absent = try folder.text("absent")
       #expect(absent.contains("Unix domain socket absent.sock: no such file"), "\(absent)")
-      #expect(try folder.text("tls").contains("write the endpoint with http://"))
+      let tls = try folder.text("tls")
+      #expect(tls.contains("no secure connection to https://api.example"), "\(tls)")
+    }
+  }
+
+  @Test("https uses TLS on a Unix domain socket, with the URL's host as the server's name")
+  func secureSocket() async throws {
+    let folder = try Folder()
+    guard try await Front.certificates(in: folder) else { return }
+    try folder.write(
+      """
+      version: 1
+      endpoint: { url: "https://127.0.0.1/graphql" }
+      chain:
+        - fetch: { unix_socket: server.sock, tls: { ca_file: server.pem, server_name: api.example } }
+        - response-code
+        - parse
+
+      """, to: "s.pipeline.yaml")
+    try await DemoServer.withServer { server in
+      let run = Self.run + " --unix-socket $FRONT --cacert server.pem"
+      let result = try await Front.shell(
+        "tls-unix", port: server.port,
+        """
+        \(run) -e https://api.example/graphql -vv 2> shown
+        \(Self.run) -p s.pipeline.yaml
+        \(Self.run) --unix-socket $FRONT -e https://other.example/graphql -k
+        \(run) -e https://other.example/graphql 2> other; echo $?
+        \(Self.run) --unix-socket $FRONT -e https://api.example/graphql 2> unknown; echo $?
+        \(run) -e https://127.0.0.1/graphql 2> address; echo $?
+        """, in: folder)
+      #expect(
+        result.output
+          == RunTests.germany + RunTests.germany + RunTests.germany + "69\n69\n65\n", "\(result)")
+      #expect(server.requestCount == 3)
+      let shown = try folder.text("shown")
+      #expect(shown.contains("* TLS 1.3, the server's certificate is verified, valid"), "\(shown)")
+      #expect(shown.contains("> Host: api.example"), "\(shown)")
+      let other = try folder.text("other")
+      #expect(other.contains("its certificate is for another name"), "\(other)")
+      let unknown = try folder.text("unknown")
+      #expect(unknown.contains("signed by an unknown authority"), "\(unknown)")
+      let address = try folder.text("address")
+      #expect(address.contains("tls.server_name"), "\(address)")
     }
   }
 

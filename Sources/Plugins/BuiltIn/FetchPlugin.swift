@@ -76,8 +76,8 @@ public struct FetchPlugin: Plugin {
       + "as 10.0.0.0/8; * for all")
   var noProxy: [String] = []
   @Option(
-    "Unix domain socket to connect to instead of the URL's host, for endpoints with http://; no proxy "
-      + "is used with it")
+    "Unix domain socket to connect to instead of the URL's host; https uses TLS and HTTP/1.1 on it; no "
+      + "proxy is used with it")
   package var unixSocket: OptionPath?
   @Option("Whether HTTP/2 is used where the server offers it") var http2 = true
   @Option(1...10_000, "Maximum number of connections to one HTTP/1.1 server")

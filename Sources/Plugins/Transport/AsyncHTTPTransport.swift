@@ -107,6 +107,8 @@ public struct AsyncHTTPTransport: HTTPTransport {
       return origin
     } catch let error as TLSSettings.UnusableFile {
       throw failures.unusable(error)
+    } catch {
+      throw failures.beforeHead(error)
     }
   }
 }

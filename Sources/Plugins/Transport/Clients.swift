@@ -77,14 +77,14 @@ final class Clients: Sendable {
 
   private func make(
     _ limits: HTTPLimits, _ route: ConnectionRoute
-  ) throws(TLSSettings.UnusableFile) -> HTTPClient {
+  ) throws -> HTTPClient {
     let connection = limits.connection
     var configuration = HTTPClient.Configuration()
     configuration.redirectConfiguration = .disallow
     configuration.timeout.connect = .nanoseconds(limits.connect.nanoseconds)
     configuration.tlsConfiguration = try connection.tls.configuration()
     configuration.httpVersion = connection.usesHTTP2 ? .automatic : .http1Only
-    route.setting.apply(to: &configuration)
+    try route.setting.apply(to: &configuration)
     if connection.decompresses {
       // The exchange limits the size, too; this limit stops a decompression bomb before it is
       // decompressed.
@@ -104,13 +104,13 @@ final class Clients: Sendable {
         try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
       }
     }
-    let passesOn = configuration.http1_1ConnectionDebugInitializer
+    let ownOfRoute = configuration.http1_1ConnectionDebugInitializer
     configuration.http1_1ConnectionDebugInitializer = { [meter, observer] channel in
-      observer?(.connected(NetworkConnection(channel, http: "HTTP/1.1")))
-      return [meter.map { $0.watch }, passesOn, WholeRequestHandler.add].compactMap { $0 }
+      // TLS on a socket is complete after the first step.
+      [ownOfRoute, meter.map { $0.watch }, WholeRequestHandler.add].compactMap { $0 }
         .reduce(channel.eventLoop.makeSucceededVoidFuture()) { done, add in
           done.flatMap { add(channel) }
-        }
+        }.map { observer?(.connected(NetworkConnection(channel, http: "HTTP/1.1"))) }
     }
     configuration.http2ConnectionDebugInitializer = { [meter, observer] channel in
       observer?(.connected(NetworkConnection(channel, http: "HTTP/2")))

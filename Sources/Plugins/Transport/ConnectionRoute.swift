@@ -15,6 +15,13 @@ struct ConnectionRoute: Sendable {
     var certificate: Certificate?
     /// Whether a proxy forwards the requests, which then contain their full URL.
     var isPassedOn = false
+    /// The server name for TLS on a Unix domain socket.
+    var socket: SocketName?
+
+    struct SocketName: Sendable, Hashable {
+      /// `nil` for an address, which TLS cannot name.
+      var name: String?
+    }
 
     struct Certificate: Sendable, Hashable {
       var name: String
@@ -28,7 +35,9 @@ struct ConnectionRoute: Sendable {
   /// The peer of the connection.
   let peer: String
   private let origin: String
-  private let unixSocket: String?
+  /// Whether the name in the certificate of a server on a Unix domain socket cannot be verified.
+  private var isUnverifiable = false
+  let unixSocket: String?
 
   init(_ head: HTTPRequest, _ connection: HTTPConnection) {
     let scheme = head.scheme ?? "http"
@@ -49,10 +58,15 @@ struct ConnectionRoute: Sendable {
       setting.tunnel = proxy
       peer = origin
     }
-    if scheme == "https", let name = connection.tls.serverName,
-      let host = URL(string: origin)?.host()
-    {
-      setting.certificate = .init(name: name, host: host.filter { $0 != "[" && $0 != "]" })
+    guard scheme == "https" else { return }
+    let host = URL(string: origin)?.host()?.filter { $0 != "[" && $0 != "]" }
+    if unixSocket != nil {
+      let name = connection.tls.serverName ?? host
+      let isAddress = name.map { (try? SocketAddress(ipAddress: $0, port: 0)) != nil } ?? true
+      isUnverifiable = isAddress && connection.tls.verifiesServer
+      setting.socket = .init(name: isAddress ? nil : name)
+    } else if let name = connection.tls.serverName, let host {
+      setting.certificate = .init(name: name, host: host)
     }
   }
 
@@ -86,12 +100,18 @@ struct ConnectionRoute: Sendable {
   /// A request for the client, without header fields and body.
   func request(_ method: HTTPRequest.Method, _ path: String) throws -> HTTPClient.Request {
     if let unixSocket {
-      guard origin.hasPrefix("http://"), let url = URL(httpURLWithSocketPath: unixSocket, uri: path)
-      else {
+      guard !isUnverifiable else {
         throw ChainError(
           .transport, .invalidRequest,
-          "\(origin) cannot be reached over the Unix domain socket \(unixSocket): TLS is not spoken "
-            + "over sockets; write the endpoint with http://", delivery: .notSent)
+          "the certificate of \(origin) cannot be verified over the Unix domain socket \(unixSocket): "
+            + "the URL has an address; write a host name, or name the server with the option "
+            + "tls.server_name of fetch", delivery: .notSent)
+      }
+      guard let url = URL(httpURLWithSocketPath: unixSocket, uri: path) else {
+        throw ChainError(
+          .transport, .invalidRequest,
+          "the Unix domain socket \(unixSocket) with the path \(path) is not a URL to send to",
+          delivery: .notSent)
       }
       return try HTTPClient.Request(url: url, method: HTTPMethod(rawValue: method.rawValue))
     }
@@ -113,7 +133,8 @@ struct ConnectionRoute: Sendable {
 }
 
 extension ConnectionRoute.Setting {
-  func apply(to configuration: inout HTTPClient.Configuration) {
+  /// - Throws: An error of the TLS library for certificates that it cannot use.
+  func apply(to configuration: inout HTTPClient.Configuration) throws {
     configuration.proxy = tunnel.map { proxy in
       switch proxy.kind {
       case .socks5: .socksServer(host: proxy.host, port: proxy.port)
@@ -126,6 +147,12 @@ extension ConnectionRoute.Setting {
       }
     }
     if let certificate { configuration.dnsOverride = [certificate.name: certificate.host] }
+    if let socket {
+      let tls = try SocketTLS(
+        configuration.tlsConfiguration, name: socket.name,
+        timeout: configuration.timeout.connect ?? .seconds(10))
+      configuration.http1_1ConnectionDebugInitializer = { tls.add(to: $0) }
+    }
     guard isPassedOn else { return }
     configuration.http1_1ConnectionDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {

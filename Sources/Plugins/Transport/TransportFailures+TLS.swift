@@ -88,8 +88,8 @@ extension TransportFailures {
   func explained(_ error: ChainError) async -> ChainError {
     var explained = error
     explained.cause = nil
-    // There is no inspection through a tunnel.
-    guard proxy == nil, let (host, port) = address,
+    // There is no inspection through a tunnel or over a socket.
+    guard proxy == nil, route.unixSocket == nil, let (host, port) = address,
       let problem = await CertificateProbe.problem(
         host: host, name: limits.connection.tls.serverName, port: port,
         connect: .nanoseconds(limits.connect.nanoseconds),

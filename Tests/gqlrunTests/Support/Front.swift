@@ -5,7 +5,8 @@ enum Front {
   private static let script = #"""
     import os, socket, ssl, sys, threading
     kind, port = sys.argv[1], int(sys.argv[2])
-    if kind == "unix":
+    is_unix = kind in ("unix", "tls-unix")
+    if is_unix:
         s = socket.socket(socket.AF_UNIX)
         s.bind("server.sock")
     else:
@@ -35,19 +36,19 @@ enum Front {
         server = socket.create_connection(("127.0.0.1", port))
         threading.Thread(target=pump, args=(server, client), daemon=True).start()
         pump(client, server)
-    print(s.getsockname()[1] if kind != "unix" else "server.sock", flush=True)
+    print("server.sock" if is_unix else s.getsockname()[1], flush=True)
     while True:
         client, _ = s.accept()
         threading.Thread(target=serve, args=(client,), daemon=True).start()
     """#
 
-  /// Makes self-signed certificates for 127.0.0.1 and for a client: `server.pem`, `client.pem`, their keys,
+  /// Makes self-signed certificates for 127.0.0.1 and api.example, and for a client: `server.pem`, `client.pem`, their keys,
   /// and `both.pem` with certificate and key of the client.
   static func certificates(in folder: Folder) async throws -> Bool {
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30"
     return try await Program.shell(
       "for n in server client; do openssl req -x509 \(key) -keyout $n.key -out $n.pem -subj /CN=$n "
-        + "-addext subjectAltName=IP:127.0.0.1 || exit 1; done; cat client.pem client.key > both.pem",
+        + "-addext subjectAltName=IP:127.0.0.1,DNS:api.example || exit 1; done; cat client.pem client.key > both.pem",
       in: folder
     ).status == 0
   }
@@ -55,7 +56,7 @@ enum Front {
   /// Runs shell lines next to a front of a server.
   ///
   /// - Parameters:
-  ///   - kind: `tls`, `tls-client`, which requires the client's certificate, or `unix`.
+  ///   - kind: `tls`, `tls-client`, which requires the client's certificate, `unix`, or `tls-unix`.
   ///   - port: The port of the server.
   ///   - line: The lines; `$FRONT` is the port or the path of the socket.
   static func shell(
