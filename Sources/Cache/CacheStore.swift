@@ -102,14 +102,20 @@ public struct CacheStore: Sendable {
     try await records.remove(selection)
   }
 
-  /// Removes every record and segment that no field of the query root reaches, in one transaction.
+  /// Removes every record and segment that neither a field of the query root nor a redirect reaches, in one
+  /// transaction.
   ///
-  /// - Parameter date: Removes root fields that were received before this time first, in seconds
-  ///   since 1970; `nil` keeps all.
+  /// - Parameters:
+  ///   - date: Root fields and records of redirects that were received before this time, in seconds since
+  ///     1970, do not keep anything; such root fields are removed first. `nil` keeps all.
+  ///   - keys: The key rules whose ``KeyRules/redirects`` can be read. All records of the types that a
+  ///     redirect returns are reached, because any argument may be read. `nil`, the default, has none.
+  ///   - facts: The types of redirects whose rules name none; `nil` if no schema is known.
   public func collectGarbage(
-    rootsBefore date: Int?
+    rootsBefore date: Int?, keys: KeyRules? = nil, facts: TypeFacts? = nil
   ) async throws(CacheError) -> RemovalSummary {
-    try await records.collectGarbage(rootsBefore: date)
+    try await records.collectGarbage(
+      rootsBefore: date, keeping: keys?.redirectPrefixes(facts: facts) ?? [])
   }
 
   /// Removes records in one transaction until at most `bytes` bytes of keys and texts remain: the

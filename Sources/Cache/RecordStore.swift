@@ -27,7 +27,10 @@ package protocol RecordStore: Sendable {
 
   func clear() async throws(CacheError)
   func remove(_ selection: RecordSelection) async throws(CacheError) -> RemovalSummary
-  func collectGarbage(rootsBefore date: Int?) async throws(CacheError) -> RemovalSummary
+  /// - Parameter prefixes: The prefixes of records that redirects reach.
+  func collectGarbage(
+    rootsBefore date: Int?, keeping prefixes: Set<String>
+  ) async throws(CacheError) -> RemovalSummary
   func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary
 
   func sync() async throws(CacheError)

@@ -122,11 +122,21 @@ struct CacheHousekeepingTests {
     #expect(try await Self.run(["gc"], folder).errors.hasPrefix("removed 0 records, 0 bytes"))
     let field = try await Self.run(["evict", "Post:*", "--field", "title"], folder)
     #expect(field.errors.contains("fields of 3 records"), "\(field)")
-    let nothing = try await Self.run(["evict", "Nobody:*"], folder)
-    #expect(nothing.status == 0 && nothing.errors.contains("nothing in the cache matches Nobody:*"))
+    let nothing = try await Self.run(["evict", "Absent:*"], folder)
+    #expect(nothing.status == 0 && nothing.errors.contains("nothing in the cache matches Absent:*"))
     let root = try await Self.run(["evict", "Query.feed"], folder)
     #expect(root.errors.contains("removed 1 record,"), "\(root)")
     #expect(try await Self.keys(folder) == ["Post:1", "Post:2", "Post:3", "User:1", "User:2"])
+    try folder.write(
+      """
+      version: 1
+      endpoint: { url: "http://127.0.0.1:1/" }
+      fields: { Query.post: { key_args: [id], type: Post } }
+      chain: [fetch, response-code, parse]
+
+      """, to: "p.pipeline.yaml")
+    let redirected = try await Self.run(["gc", "-p", "p.pipeline.yaml"], folder)
+    #expect(redirected.errors.hasPrefix("removed 0 records, "), "\(redirected)")
     let collected = try await Self.run(["gc"], folder)
     #expect(collected.status == 0 && collected.output == "")
     #expect(collected.errors.hasPrefix("removed 5 records, "), "\(collected)")

@@ -33,15 +33,22 @@ extension MemoryStore {
     return summary
   }
 
-  /// Removes records that no root field reaches; see ``CacheStore/collectGarbage(rootsBefore:)``.
-  package func collectGarbage(rootsBefore date: Int?) -> RemovalSummary {
+  /// Removes records that no root field or redirect reaches; see
+  /// ``CacheStore/collectGarbage(rootsBefore:keys:facts:)``.
+  package func collectGarbage(
+    rootsBefore date: Int?, keeping prefixes: Set<String>
+  ) -> RemovalSummary {
     var summary = RemovalSummary()
     let reportsChanges = collectsChanges || activity.isWatched
     var reached: Set<Int> = []
     var open: [Int] = []
-    for index in Array(table.live) where table.key(at: index).hasPrefix("QUERY_ROOT.") {
+    let kept = prefixes.map { Array("\($0):".utf8) }
+    for index in Array(table.live) {
+      let key = table.key(at: index)
+      let isRoot = key.hasPrefix("QUERY_ROOT.")
+      guard isRoot || kept.contains(where: { key.array.starts(with: $0) }) else { continue }
       if let date, Int(table.times(at: index).received) < date {
-        take(index, &summary, reportsChanges: reportsChanges)
+        if isRoot { take(index, &summary, reportsChanges: reportsChanges) }
       } else {
         reached.insert(index)
         open.append(index)

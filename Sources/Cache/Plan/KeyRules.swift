@@ -1,3 +1,5 @@
+import GQLRunLanguage
+
 /// The key fields and arguments that identify objects and fields.
 ///
 /// An object's cache key is its `__typename`, a colon, and the values of its key fields (`User:1`,
@@ -73,6 +75,20 @@ public struct KeyRules: Sendable, Hashable {
 
   /// The prefix of the keys of `type`, before the colon.
   public func prefix(of type: String) -> String { groups[type] ?? type }
+
+  /// The prefixes of the records that redirects lead to.
+  func redirectPrefixes(facts: TypeFacts?) -> Set<String> {
+    var prefixes: Set<String> = []
+    for (type, fields) in redirects {
+      for (field, redirect) in fields {
+        let declared = facts?.schema?.field(field, on: type)?.type.namedType.value
+        guard let name = redirect.type ?? declared else { continue }
+        let prefix = prefix(of: name)
+        if isName(prefix[...]) { prefixes.insert(prefix) }
+      }
+    }
+    return prefixes
+  }
 
   /// Whether keys of `type`, or of some type with the same prefix, are joined from several fields.
   func hasJoinedKeys(with type: String, facts: TypeFacts?) -> Bool {

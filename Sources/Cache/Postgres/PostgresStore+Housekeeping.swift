@@ -22,10 +22,12 @@ extension PostgresStore {
     try await housekeep("remove records of the cache") { await $0.remove(selection) }
   }
 
-  /// Removes records that no root field reaches. All records are in memory meanwhile.
-  package func collectGarbage(rootsBefore date: Int?) async throws(CacheError) -> RemovalSummary {
+  /// Removes records that no root field or redirect reaches. All records are in memory meanwhile.
+  package func collectGarbage(
+    rootsBefore date: Int?, keeping prefixes: Set<String>
+  ) async throws(CacheError) -> RemovalSummary {
     try await housekeep("collect the garbage of the cache") {
-      await $0.collectGarbage(rootsBefore: date)
+      await $0.collectGarbage(rootsBefore: date, keeping: prefixes)
     }
   }
 

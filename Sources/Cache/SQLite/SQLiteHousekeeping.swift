@@ -96,12 +96,18 @@ struct SQLiteHousekeeping {
 
   // MARK: Garbage
 
-  mutating func collectGarbage(rootsBefore date: Int?, in db: Database) throws {
+  /// - Parameter prefixes: The prefixes of records that redirects reach: names, which need no quoting.
+  mutating func collectGarbage(
+    rootsBefore date: Int?, keeping prefixes: Set<String>, in db: Database
+  ) throws {
     if let date { try removeRows("\(Self.roots) AND received < \(date)", from: db) }
+    let kept = prefixes.map { "(key >= '\($0):' AND key < '\($0);')" }
+    let starts = ([Self.roots] + kept).joined(separator: " OR ")
     try db.execute(
       sql: """
         CREATE TEMP TABLE reached (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
-        INSERT INTO reached (key) SELECT key FROM records WHERE \(Self.roots);
+        INSERT INTO reached (key) SELECT key FROM records
+          WHERE (\(starts)) AND received >= \(date ?? 0);
         """)
     // One table is both the queue and the set of reached records.
     let next = try db.makeStatement(

@@ -42,13 +42,13 @@ extension SQLiteStore {
     }
   }
 
-  /// Removes the records that no root field reaches. Reached keys are collected in a temporary
+  /// Removes the records that no root field or redirect reaches. Reached keys are collected in a temporary
   /// table on disk, so memory does not grow with the cache.
   package func collectGarbage(
-    rootsBefore date: Int?
+    rootsBefore date: Int?, keeping prefixes: Set<String>
   ) async throws(CacheError) -> RemovalSummary {
     let summary = try await housekeep("collect the garbage of the cache") { db, housekeeping in
-      try housekeeping.collectGarbage(rootsBefore: date, in: db)
+      try housekeeping.collectGarbage(rootsBefore: date, keeping: prefixes, in: db)
     }
     try await compact()
     return summary

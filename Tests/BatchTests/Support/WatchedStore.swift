@@ -44,8 +44,10 @@ struct WatchedStore: RecordStore {
     try await base.remove(selection)
   }
 
-  func collectGarbage(rootsBefore date: Int?) async throws(CacheError) -> RemovalSummary {
-    try await base.collectGarbage(rootsBefore: date)
+  func collectGarbage(
+    rootsBefore date: Int?, keeping prefixes: Set<String>
+  ) async throws(CacheError) -> RemovalSummary {
+    try await base.collectGarbage(rootsBefore: date, keeping: prefixes)
   }
 
   func trim(to bytes: Int) async throws(CacheError) -> RemovalSummary {

@@ -311,4 +311,28 @@ struct RedirectTests {
       #expect(try await watcher.next() == #"{"countries":[]}"#)
     }
   }
+
+  @Test("garbage collection keeps what redirects reach", arguments: StoreKind.allCases)
+  func garbage(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let cache = CacheUnderTest(store: store)
+      let response = Self.stored.replacing("\n", with: "").utf8
+      try await normalize(
+        response, prepare(Self.storing, keys: Self.keys), into: store, received: 100)
+      _ = try await store.remove(RecordSelection("Query"))
+      let country = #"{ country(code: "PT") { name } }"#
+      var keys = KeyRules(types: ["Country": ["code"]])
+      keys.redirects = ["Query": ["country": CacheRedirect(["code"])]]
+      let facts = try facts(Self.sdl)
+      _ = try await store.collectGarbage(rootsBefore: 100, keys: keys, facts: facts)
+      let kept = try await cache.dump().split(separator: "\n")
+      #expect(kept.count == 2 && kept.allSatisfy { $0.contains("Country:") }, "\(kept)")
+      #expect(
+        try await cache.read(country, keys: Self.keys) == #"{"country":{"name":"Portugal"}}"#)
+      // Redirects keep no older records.
+      let old = try await store.collectGarbage(rootsBefore: 101, keys: Self.keys)
+      #expect(old.records == 2)
+      #expect(try await cache.dump() == "")
+    }
+  }
 }

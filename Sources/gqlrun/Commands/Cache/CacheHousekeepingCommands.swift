@@ -6,14 +6,16 @@ import GQLRunPipeline
 extension CacheCommand {
   struct Gc: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove records that no field of the query root reaches.",
+      abstract: "Remove records that no field of the query root and no redirect reaches.",
       discussion: """
         Keeps the records that an earlier query can still reach from the fields of the query root. \
-        Removes records that only mutations have stored. Runs in one transaction and returns the \
-        space to the file system.
+        Removes records that only mutations have stored. With a pipeline file, keeps all records of \
+        the types that its cache redirects (key_args) return, too, because any of them may be read. \
+        Runs in one transaction and returns the space to the file system.
 
         EXAMPLES
           gqlrun cache gc --store sqlite:cache.db
+          gqlrun cache gc --pipeline shop.pipeline.yaml --store sqlite:cache.db
           gqlrun cache gc --older-than 720h --store sqlite:cache.db
         """)
 
@@ -21,17 +23,34 @@ extension CacheCommand {
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "First remove root fields older than this, such as 720h.",
+        "First remove root fields older than this, such as 720h; redirects keep no older records.",
         valueName: "duration"), transform: AgeArgument.init)
     var olderThan: AgeArgument?
+    @Option(
+      name: .shortAndLong,
+      help: ArgumentHelp(
+        "Pipeline file with the cache redirects to follow.", valueName: "file"))
+    var pipeline: String?
 
     func run() async throws {
       try await reporting {
+        let (keys, facts) = try rules()
         try await storeOptions.runHousekeeping { store in
           let date = olderThan.map { Int(Services.timeOfDay()) - $0.seconds }
-          return try await store.collectGarbage(rootsBefore: date)
+          return try await store.collectGarbage(rootsBefore: date, keys: keys, facts: facts)
         }
       }
+    }
+
+    /// The rules of the pipeline file and of the schema that it names.
+    private func rules() throws -> (keys: KeyRules?, facts: TypeFacts?) {
+      guard let pipeline = try pipeline.map(CacheRules.load) else { return (nil, nil) }
+      guard let path = pipeline.schema else { return (pipeline.keys, nil) }
+      let schema = try SchemaFile.load([path])
+      return (
+        try SchemaFile.rules(pipeline.keys, of: schema, pipeline: pipeline, flags: []),
+        TypeFacts(schema)
+      )
     }
   }
 

@@ -59,17 +59,22 @@ struct CacheRules: ParsableArguments {
     var options: ReadOptions
   }
 
+  /// Loads a pipeline file without sending anything, and prints its warnings.
+  static func load(_ path: String) throws -> Pipeline {
+    let file = try PipelineFile.load(
+      path: path, registry: .builtIn, environment: .unsent.withPlaceholders)
+    if !file.warnings.warnings.isEmpty {
+      Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
+    }
+    return file.pipeline
+  }
+
   func load() throws -> Loaded {
     var loaded = Loaded(options: ReadOptions())
-    if let pipeline {
-      let file = try PipelineFile.load(
-        path: pipeline, registry: .builtIn, environment: .unsent.withPlaceholders)
-      if !file.warnings.warnings.isEmpty {
-        Terminal.note(file.warnings.rendered(as: .human(colors: Terminal.usesColor)))
-      }
-      loaded.pipeline = file.pipeline
-      loaded.options.ages = file.pipeline.allAges
-      if let stale = file.pipeline.maxStale { loaded.options.stale = .upTo(stale) }
+    if let pipeline = try pipeline.map(Self.load) {
+      loaded.pipeline = pipeline
+      loaded.options.ages = pipeline.allAges
+      if let stale = pipeline.maxStale { loaded.options.stale = .upTo(stale) }
     }
     loaded.options.now = Int(Services.timeOfDay())
     if let maxAge { loaded.options.ages.maxAge = maxAge.duration }
