@@ -23,15 +23,16 @@ final class Journal: Sendable {
 
   /// Opens a journal, or creates it if it does not exist.
   ///
-  /// - Parameter isReadOnly: Opens the journal for reading while a run writes it.
+  /// - Parameter isReadOnly: Opens an existing journal for reading, possibly while a run writes it.
   init(path: String, isReadOnly: Bool = false) throws {
     self.path = path
     lock = isReadOnly ? nil : try Self.lock(path)
     var configuration = Configuration()
-    configuration.readonly = isReadOnly
     configuration.busyMode = .timeout(10)
     do {
-      if !isReadOnly {
+      if isReadOnly {
+        try Self.configureReader(&configuration, of: path)
+      } else {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Errno.last("cannot make the journal \(path)") }
         Foundation.close(descriptor)
@@ -62,6 +63,24 @@ final class Journal: Sendable {
       throw JournalError(
         "the journal \(path) cannot be used: \(error.message ?? "SQLite error \(error.resultCode)")"
       )
+    }
+  }
+
+  /// Configures a connection that only reads.
+  ///
+  /// The connection may write where the files allow it: SQLite removes the files `-wal` and `-shm` when the
+  /// last such connection is closed, and a read-only one leaves those that it created.
+  /// https://www.sqlite.org/wal.html#read_only_databases
+  private static func configureReader(_ configuration: inout Configuration, of path: String) throws
+  {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw JournalError("the journal \(path) does not exist")
+    }
+    let folder = (path as NSString).deletingLastPathComponent
+    configuration.readonly =
+      access(path, W_OK) != 0 || access(folder.isEmpty ? "." : folder, W_OK) != 0
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF")
     }
   }
 

@@ -1,0 +1,59 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import GQLRunBatch
+
+@Suite("Files of a journal")
+struct JournalFilesTests {
+  private let folder: Place
+  private var path: String { folder.file("a.journal") }
+
+  init() throws { folder = try Place() }
+
+  private func hasLog(_ name: String) -> Bool {
+    folder.exists(name + "-wal") || folder.exists(name + "-shm")
+  }
+
+  @Test("a reader leaves no files, and does not remove those of a run")
+  func readers() throws {
+    let run = try Journal(path: path)
+    try run.set(["total": "7"])
+    let during = try Journal(path: path, isReadOnly: true)
+    #expect(try during.meta("total") == "7")
+    #expect(throws: StoppedByStorage.self) {
+      try during.write { try $0.execute(sql: "DELETE FROM meta") }
+    }
+    during.close()
+    #expect(hasLog("a.journal"))
+    run.close()
+    #expect(!hasLog("a.journal"))
+    let after = try Journal(path: path, isReadOnly: true)
+    #expect(try after.meta("total") == "7")
+    after.close()
+    #expect(!hasLog("a.journal"))
+  }
+
+  @Test("a reader reads and removes the log of a run that was killed")
+  func killed() throws {
+    let run = try Journal(path: path)
+    try run.set(["total": "7"])
+    for end in ["", "-wal", "-shm"] {
+      try FileManager.default.copyItem(
+        atPath: path + end, toPath: folder.file("killed.journal" + end))
+    }
+    run.close()
+    for _ in 0..<2 {
+      let reader = try Journal(path: folder.file("killed.journal"), isReadOnly: true)
+      #expect(try reader.meta("total") == "7")
+      reader.close()
+      #expect(!hasLog("killed.journal"))
+    }
+  }
+
+  @Test("a reader does not create a journal")
+  func missing() {
+    #expect(throws: JournalError.self) { try Journal(path: path, isReadOnly: true) }
+    #expect(!folder.exists("a.journal"))
+  }
+}
