@@ -1,10 +1,11 @@
 import Foundation
+import GQLRunDemoServer
 import GQLRunJSON
 import Testing
 
 @Suite("gqlrun profile", .serialized, .timeLimit(.minutes(5)))
 struct ProfileCommandTests {
-  @Test("a generated response is measured with two stores and told in every form")
+  @Test("a generated response is measured with two stores and reported in every format")
   func generated() async throws {
     let folder = try Folder()
     let before = Set(try FileManager.default.contentsOfDirectory(atPath: folder.path))
@@ -31,7 +32,31 @@ struct ProfileCommandTests {
     #expect(left.subtracting(before) == ["f.txt", "p.txt", "r.html", "r.json", "t.json"])
   }
 
-  @Test("a report is held against an earlier one and against budgets")
+  @Test(
+    "fetched responses take the connection options of gqlrun run",
+    .enabled(if: Python.isThere, "there is no python3"))
+  func connection() async throws {
+    let folder = try Folder()
+    guard try await Front.certificates(in: folder) else { return }
+    try await DemoServer.withServer { server in
+      let profile = #""$GQLRUN" profile -d germany.graphql -e https://127.0.0.1:$FRONT/graphql"#
+      let result = try await Front.shell(
+        "tls", port: server.port,
+        """
+        once="--runs 1 --warmup 0 --no-baselines --no-shape"
+        \(profile) $once 2> refused; echo $?
+        printf 'X-A: b\\n' | \(profile) --runs 2 --no-baselines --cacert server.pem -H @- > trusted; echo $?
+        \(profile) -k --timeout 20s --proxy '' --rate 20 --duration 200ms > load; echo $?
+        \(profile) $once -k --token-env ABSENT 2> token || echo refused
+        """, in: folder)
+      #expect(result.output == "69\n0\n0\nrefused\n", "\(result)")
+      #expect(try folder.text("refused").contains("--cacert"))
+      #expect(try folder.text("token").contains("the variable ABSENT"))
+      #expect(try folder.text("trusted").contains("fetched through"))
+    }
+  }
+
+  @Test("a report is compared with an earlier one and with budgets")
   func comparison() async throws {
     let folder = try Folder()
     let first = try await Program.run(
@@ -166,7 +191,7 @@ struct ProfileCommandTests {
     #expect(result.errors.contains("connection refused"))
   }
 
-  @Test("a response with errors only is profiled, and the report says so")
+  @Test("a response with errors only is profiled, and the report has a note")
   func errorsOnly() async throws {
     let folder = try Folder()
     try folder.write(#"{"errors":[{"message":"no"}]}"#, to: "response.json")

@@ -20,27 +20,7 @@ struct EndpointOptions: ParsableArguments {
       valueName: "file"))
   var pipeline: String?
 
-  @Option(
-    name: [.customShort("H"), .long],
-    help: ArgumentHelp(
-      "Header field of the request; @FILE reads one per line, @- from standard input. May be repeated.",
-      valueName: "Name: value"))
-  var header: [String] = []
-
-  @Option(
-    name: .long,
-    help: ArgumentHelp(
-      "Environment variable with a token, which is sent as Authorization: Bearer. Without "
-        + "--pipeline it is GQL_TOKEN.", valueName: "name"))
-  var tokenEnv: String?
-
-  @Flag(
-    name: .shortAndLong,
-    help: "Send the user name and password that ~/.netrc, or the file in NETRC, has for the host.")
-  var netrc = false
-
-  @OptionGroup var connection: ConnectionOptions
-  @OptionGroup var trust: TrustOptions
+  @OptionGroup var request: RequestOptions
 
   /// Whether neither options nor environment name an endpoint or a pipeline.
   private var isSilent: Bool {
@@ -66,7 +46,7 @@ struct EndpointOptions: ParsableArguments {
     let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint, fallback: fallback)
     let given = environment.variable("GQL_URL") ?? ""
     try checkEndpoint(given, fallback, usesProject)
-    let fields = try givenFields()
+    let fields = try request.fields()
     let loaded = try read(environment, isLook: isLook)
     if !loaded.warnings.warnings.isEmpty && !isQuiet {
       Terminal.note(loaded.warnings.rendered(as: .human(colors: Terminal.usesColor)))
@@ -91,9 +71,9 @@ struct EndpointOptions: ParsableArguments {
         .usage,
         "\(pipeline ?? "the pipeline") names no endpoint to send to; name it with --endpoint URL")
     }
-    try addCredentials(
-      to: &result, isGiven: fields.contains(.authorization), environment.variable, isQuiet: isQuiet)
-    try connection.apply(to: &result)
+    try request.apply(
+      to: &result, isDefault: pipeline == nil, isAuthorized: fields.contains(.authorization),
+      environment.variable, isQuiet: isQuiet)
     return result
   }
 
@@ -106,10 +86,10 @@ struct EndpointOptions: ParsableArguments {
         environment: environment)
     }
     let path = ReadyMade.path(for: pipeline)
-    return isLook && !trust.allowsAll
+    return isLook && !request.trust.allowsAll
       ? try PipelineFile.load(
         path: path, registry: .builtIn, environment: environment.withPlaceholders)
-      : try PipelineFile.loadToRun(path, environment, trust)
+      : try PipelineFile.loadToRun(path, environment, request.trust)
   }
 
   // MARK: Endpoint
@@ -156,82 +136,12 @@ struct EndpointOptions: ParsableArguments {
   }
 
   /// The host of an authority, in lower case, without port and brackets.
-  private static func host(of authority: String) -> String {
+  static func host(of authority: String) -> String {
     guard authority.hasPrefix("[") else { return authority.prefix { $0 != ":" }.lowercased() }
     return authority.dropFirst().prefix { $0 != "]" }.lowercased()
   }
 
-  // MARK: Header fields
-
-  private func givenFields() throws -> HTTPFields {
-    var fields = HTTPFields()
-    for text in header {
-      if text.hasPrefix("@") {
-        for line in try Self.lines(ofFile: String(text.dropFirst())) {
-          fields.append(try Self.field(line, "--header \(text)"))
-        }
-      } else {
-        fields.append(try Self.field(text, "--header"))
-      }
-    }
-    return fields
-  }
-
-  private static func lines(ofFile path: String) throws -> [String] {
-    String(decoding: try Input.bytes(path, "the header fields"), as: UTF8.self)
-      .split(whereSeparator: \.isNewline).map(String.init)
-      .filter { !$0.allSatisfy(\.isWhitespace) }
-  }
-
-  private static func field(_ text: String, _ option: String) throws -> HTTPField {
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let value = parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
-    guard parts.count == 2, let name = HTTPField.Name(String(parts[0])),
-      HTTPField.isValidValue(value)
-    else {
-      // The value may be a secret, so it is not repeated; without a colon, neither is the rest.
-      let name = parts.count == 2 ? " \(parts[0])" : ""
-      throw Failure(.usage, "cannot read \(option)\(name): write --header 'Name: value'")
-    }
-    return HTTPField(name: name, value: value)
-  }
-
   // MARK: Credentials
-
-  /// Adds the credentials of the options and the environment, unless a header field has them.
-  private func addCredentials(
-    to pipeline: inout Pipeline, isGiven: Bool, _ variable: (String) -> String?, isQuiet: Bool
-  ) throws {
-    if let tokenEnv {
-      guard !isGiven else {
-        throw Failure(
-          .usage, "--token-env and --header both give the field Authorization; leave one out")
-      }
-      guard let token = variable(tokenEnv), !token.isEmpty else {
-        throw Failure(
-          .authentication, "the variable \(tokenEnv), which --token-env names, is not set; set it")
-      }
-      pipeline.endpoint?.headers[.authorization] = try Self.bearer(token, tokenEnv)
-      _ = try? pipeline.configure(TokenRefreshPlugin.self) { $0.takeToken(fromVariable: tokenEnv) }
-      return
-    }
-    guard !isGiven else { return }
-    if netrc, let host = pipeline.endpoint?.authority {
-      let path = try Netrc.path(variable)
-      if let entry = try Netrc(path: path).entry(for: Self.host(of: host)) {
-        let pair = Data("\(entry.login):\(entry.password)".utf8).base64EncodedString()
-        pipeline.endpoint?.headers[.authorization] = "Basic \(pair)"
-        return
-      }
-      if !isQuiet {
-        Terminal.warning("\(path) has no password for \(Self.host(of: host)): none is sent")
-      }
-    }
-    guard self.pipeline == nil, pipeline.endpoint?.headers[.authorization] == nil,
-      let token = variable("GQL_TOKEN"), !token.isEmpty
-    else { return }
-    pipeline.endpoint?.headers[.authorization] = try Self.bearer(token, "GQL_TOKEN")
-  }
 
   /// A note for a server that refuses the credentials, if the pipeline does not send those in GQL_TOKEN.
   func unsentToken(of pipeline: Pipeline) -> String? {
@@ -241,15 +151,6 @@ struct EndpointOptions: ParsableArguments {
       !pipeline.entries.contains(where: { $0.plugin is TokenRefreshPlugin })
     else { return nil }
     return "\(file) does not send the token in GQL_TOKEN; --token-env GQL_TOKEN does"
-  }
-
-  private static func bearer(_ token: String, _ name: String) throws -> String {
-    guard HTTPField.isValidValue(token) else {
-      throw Failure(
-        .authentication,
-        "the variable \(name) has characters that HTTP forbids in a token, such as line ends")
-    }
-    return "Bearer \(token)"
   }
 
   private static func reads(_ name: String, _ bytes: [UInt8]) -> Bool {

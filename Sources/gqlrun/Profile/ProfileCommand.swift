@@ -55,10 +55,6 @@ struct ProfileCommand: AsyncParsableCommand {
     ))
   var pipeline: [String] = []
   @Option(
-    name: [.customShort("H"), .long],
-    help: ArgumentHelp("Header field to send. May be repeated.", valueName: "Name: value"))
-  var header: [String] = []
-  @Option(
     name: .long,
     help: ArgumentHelp(
       "Store to measure. May be repeated, to compare. Uses new files in the folder of PATH, and "
@@ -84,7 +80,7 @@ struct ProfileCommand: AsyncParsableCommand {
   @OptionGroup var load: LoadOptions
   @OptionGroup var outputs: ProfileOutputs
   @OptionGroup var operationOptions: OperationOptions
-  @OptionGroup var trust: TrustOptions
+  @OptionGroup var requestOptions: RequestOptions
 
   func validate() throws {
     guard (1...1000).contains(runs) else { throw ValidationError("--runs is 1 to 1000") }
@@ -168,7 +164,7 @@ struct ProfileCommand: AsyncParsableCommand {
 
   private func fetched(_ document: String, _ scratch: ScratchFolder) async throws -> ProfileReport {
     let session = ProfileFetch(
-      endpoint: endpoint, pipelines: pipeline, header: header, trust: trust,
+      endpoint: endpoint, pipelines: pipeline, request: try requestOptions.withFields(),
       document: document, options: operationOptions)
     if load.isGiven {
       var report = try report(

@@ -70,8 +70,7 @@ struct ProfileFetch {
   var endpoint: String?
   /// The pipeline files; empty for the default pipeline.
   var pipelines: [String]
-  var header: [String]
-  var trust: TrustOptions
+  var request: RequestOptions
   var document: String
   var options: OperationOptions
 
@@ -79,8 +78,7 @@ struct ProfileFetch {
     var endpointOptions = try EndpointOptions.parse([])
     endpointOptions.endpoint = endpoint
     endpointOptions.pipeline = pipeline
-    endpointOptions.header = header
-    endpointOptions.trust = trust
+    endpointOptions.request = request
     return try endpointOptions.load()
   }
 

@@ -81,7 +81,7 @@ struct SchemaTests {
   func fetch() async throws {
     try await DemoServer.withServer { server in
       var options = try EndpointOptions.parse(["--endpoint", server.url])
-      options.header = ["X-Test: 1"]
+      options.request.header = ["X-Test: 1"]
       let client = try await PipelineClient(try options.load())
       let result = try await client.shutdown { try await SchemaFetch(client: $0).result() }
       let schema = try Schema(introspection: IntrospectionValue(result))
