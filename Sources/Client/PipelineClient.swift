@@ -56,8 +56,10 @@ public final class PipelineClient: Service, Sendable {
   @concurrent private static func load(
     _ file: String, _ configuration: Configuration
   ) async throws -> PipelineFile.Loaded {
-    try PipelineFile.load(
-      path: file, registry: configuration.registry, environment: configuration.environment)
+    var environment = configuration.environment
+    environment.readyMade = { ReadyMade.file($0) }
+    return try PipelineFile.load(
+      path: file, registry: configuration.registry, environment: environment)
   }
 
   /// Creates a client for an endpoint with the default pipeline: a memory cache of 256 MiB, three

@@ -38,6 +38,42 @@ struct PipelineCommandTests {
     #expect(!folder.exists("x.pipeline.yaml"))
   }
 
+  @Test(
+    "new copies the pipeline that has the name of the file, or else the default, and says which")
+  func newByName() async throws {
+    let folder = try Folder()
+    for (name, origin) in [("offline", "offline"), ("shop", "default")] {
+      let result = try await run("pipeline new \(name)", folder)
+      #expect(result.status == 0, "\(result)")
+      #expect(result.errors.contains("a copy of the ready-made pipeline \(origin);"), "\(result)")
+      let original = try String(
+        contentsOfFile: "\(Repository.root)/pipelines/\(origin).pipeline.yaml", encoding: .utf8)
+      #expect(
+        try folder.text("\(name).pipeline.yaml")
+          == original.replacing("\nname: \(origin)\n", with: "\nname: \(name)\n"))
+    }
+  }
+
+  @Test(
+    "a file in any folder extends a ready-made pipeline by its name, unless there is such a file")
+  func extendsReadyMade() async throws {
+    let folder = try Folder()
+    try FileManager.default.createDirectory(
+      atPath: folder.file("files"), withIntermediateDirectories: true)
+    let new = try await run("pipeline new files/mine --extends offline", folder)
+    #expect(new.status == 0, "\(new)")
+    let show = try await run("pipeline show files/mine.pipeline.yaml", folder)
+    #expect(show.status == 0 && show.output.contains("gqlrun-cache.db"), "\(show)")
+    try folder.write("version: 1\nextends: plain\nchain: []\n", to: "files/offline")
+    let own = try await run("pipeline show files/mine.pipeline.yaml", folder)
+    #expect(own.status == 0 && !own.output.contains("gqlrun-cache.db"), "\(own)")
+    let absent = try await run("pipeline check files/mine.pipeline.yaml", folder)
+    #expect(absent.status == 0, "\(absent)")
+    try folder.write("version: 1\nextends: nothing\n", to: "n.pipeline.yaml")
+    let unknown = try await run("pipeline check n.pipeline.yaml", folder)
+    #expect(unknown.status == 78 && unknown.errors.contains("`nothing`"), "\(unknown)")
+  }
+
   @Test("new --extends begins a file that changes another, and its example is right")
   func newExtending() async throws {
     let folder = try Folder()

@@ -11,6 +11,8 @@ public struct PipelineFileEnvironment: Sendable {
   public var readFile: @Sendable (_ path: String) throws -> [UInt8]
   /// Returns the standard output of a shell command; `nil` runs no commands.
   public var execute: (@Sendable (_ command: String) throws -> String)?
+  /// The text of a ready-made pipeline file, which other files extend by its name; `nil` if there is none.
+  package var readyMade: @Sendable (_ name: String) -> String? = { _ in nil }
   /// Whether `${exec:…}` stays as it is if no command is run; see ``withPlaceholders``.
   package var showsPlaceholders = false
   /// Returns the value of a variable that is neither set nor has a default in the file.

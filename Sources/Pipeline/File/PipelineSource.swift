@@ -79,6 +79,10 @@ struct PipelineSource {
     do {
       bytes = try environment.readFile(target)
     } catch {
+      // Paths in a ready-made file are relative to the working directory.
+      if !path.contains("/"), !line.contains(path), let text = environment.readyMade(path) {
+        return read(Array(text.utf8), file: path, descendants: descendants + [file])
+      }
       report(
         .unreadable, "the file `\(path)`, which this file extends, cannot be read",
         extends.value.location,

@@ -18,6 +18,7 @@ extension PipelineFileEnvironment {
       return (endpoint ?? variable(name)).map { EndpointOptions.withScheme($0) }
     }
     environment.lastResort = { $0 == "GQL_URL" ? fallback : nil }
+    environment.readyMade = { ReadyMade.file($0) }
     environment.readFile = { path in
       var status = stat()
       let exists = stat(path, &status) == 0

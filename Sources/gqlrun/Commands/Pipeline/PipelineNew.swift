@@ -9,13 +9,16 @@ extension PipelineCommand {
       commandName: "new",
       abstract: "Create a pipeline file from a ready-made one.",
       discussion: """
-        Never changes an existing file. The ready-made pipelines are: \
+        Copies the ready-made pipeline of --from; without --from the one that has the name of the new \
+        file, or else `default`. With --extends, the file contains only what differs. Never changes an \
+        existing file. The ready-made pipelines are: \
         \(ReadyMade.names.joined(separator: ", ")).
 
         EXAMPLES
           gqlrun pipeline new countries.pipeline.yaml
           gqlrun pipeline new cached.pipeline.yaml --from offline
           gqlrun pipeline new own.pipeline.yaml --extends ./mine.pipeline.yaml
+          gqlrun pipeline new strict.pipeline.yaml --extends default
         """)
 
     @Argument(help: "File to write; .pipeline.yaml is added to a name without it.")
@@ -23,14 +26,16 @@ extension PipelineCommand {
 
     @Option(
       name: .long,
-      help: ArgumentHelp("Ready-made pipeline to copy. Default: default.", valueName: "name"))
+      help: ArgumentHelp(
+        "Ready-made pipeline to copy. Default: the one with the new file's name, or default.",
+        valueName: "name"))
     var from: String?
 
     @Option(
       name: .long,
       help: ArgumentHelp(
-        "Pipeline file to extend; the path is relative to the new file.", valueName: "file")
-    )
+        "Pipeline file to extend, relative to the new file, or the name of a ready-made one.",
+        valueName: "file"))
     var extends: String?
 
     func run() async throws {
@@ -42,18 +47,24 @@ extension PipelineCommand {
         }
         let suffix = ".pipeline.yaml"
         let path = file.hasSuffix(suffix) ? file : file + suffix
-        let name = URL(fileURLWithPath: path).lastPathComponent.dropLast(suffix.count)
+        let name = String(URL(fileURLWithPath: path).lastPathComponent.dropLast(suffix.count))
         guard !name.isEmpty,
           name.allSatisfy({ $0.isLetter || $0.isNumber || "-_.".contains($0) })
         else {
           throw Failure(
             .usage, "\(path) is no name for a pipeline: use letters, digits, -, _ and .")
         }
-        try NewFile.create(path, text(named: String(name)))
+        try NewFile.create(path, text(named: name))
+        let origin = extends == nil ? ", a copy of the ready-made pipeline \(source(of: name))" : ""
         Terminal.note(
-          "wrote \(Terminal.safe(path)); try\n  gqlrun pipeline check \(Terminal.safe(path))\n"
+          "wrote \(Terminal.safe(path))\(origin); try\n  gqlrun pipeline check \(Terminal.safe(path))\n"
             + "  gqlrun run FILE.graphql --pipeline \(Terminal.safe(path)) --endpoint URL")
       }
+    }
+
+    /// The ready-made pipeline to copy.
+    private func source(of name: String) -> String {
+      from ?? (ReadyMade.file(name) == nil ? "default" : name)
     }
 
     private func text(named name: String) throws -> String {
@@ -75,7 +86,7 @@ extension PipelineCommand {
 
           """
       }
-      let wanted = from ?? "default"
+      let wanted = source(of: name)
       guard let text = ReadyMade.file(wanted) else {
         throw Failure(
           .usage,
