@@ -257,6 +257,24 @@ embedded:
 	  echo '  ]'; \
 	  echo '}'; \
 	} > Sources/Plugins/ReadyMade/ReadyMade+Files.swift
+	@{ \
+	  echo '// Made by `make generated` from completions/; do not edit it.'; \
+	  echo; \
+	  echo 'extension CompletionScript {'; \
+	  echo '  /// The files of completions/ by shell.'; \
+	  echo '  static let files: [(shell: String, text: String)] = ['; \
+	  for entry in bash:gqlrun.bash fish:gqlrun.fish zsh:_gqlrun; do \
+	    echo "    ("; \
+	    echo "      \"$${entry%%:*}\","; \
+	    echo '      #"""'; \
+	    sed -e 's/^\(.\)/      \1/' "completions/$${entry#*:}"; \
+	    echo; \
+	    echo '      """#'; \
+	    echo '    ),'; \
+	  done; \
+	  echo '  ]'; \
+	  echo '}'; \
+	} > Sources/gqlrun/Manual/CompletionScript+Files.swift
 
 .PHONY: bench
 bench: packages-bench ## Measure the cache engine (BENCH_POSTS, BENCH_SHAPES, BENCH_ROUNDS; bench-all: 1.1 GB, too)

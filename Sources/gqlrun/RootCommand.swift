@@ -40,6 +40,10 @@ struct RootCommand: AsyncParsableCommand {
     do {
       try StandardDescriptors.expectRoom()
       if let page = HelpTopic.page(for: arguments) { return try Terminal.write(page) }
+      let login = ProcessInfo.processInfo.environment["SHELL"]
+      if let script = try CompletionScript.requested(by: arguments, login: login) {
+        return try Terminal.write(script)
+      }
       try CommandNames.check(arguments, root: self)
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

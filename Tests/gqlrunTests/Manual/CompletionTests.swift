@@ -20,6 +20,23 @@ struct CompletionTests {
   }
 
   @Test(
+    "--generate-completion-script prints the installed scripts",
+    arguments: [("bash", "gqlrun.bash"), ("zsh", "_gqlrun"), ("fish", "gqlrun.fish")])
+  func scripts(_ shell: String, _ file: String) async throws {
+    let folder = try Folder()
+    let script = try String(
+      contentsOfFile: Repository.root + "/completions/" + file, encoding: .utf8)
+    let option = "--generate-completion-script"
+    for arguments in [[option, shell], ["\(option)=\(shell)"], [option]] {
+      let result = try await Program.run(
+        arguments, in: folder, environment: ["SHELL": "/usr/bin/\(shell)"])
+      #expect(result.status == 0 && result.output == script, "\(result)")
+    }
+    let other = try await Program.run([option, "csh"], in: folder)
+    #expect(other.status == 64 && other.errors.contains("one of bash, fish, zsh"), "\(other)")
+  }
+
+  @Test(
     "a line is split into words as a shell does",
     arguments: [
       ("gqlrun run ", ["gqlrun", "run", ""]),
