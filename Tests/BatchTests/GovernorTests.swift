@@ -58,7 +58,7 @@ struct GovernorTests {
     #expect(clock.now.offset >= .seconds(2))
   }
 
-  @Test("a server that goes on refusing ends the run, which can be continued")
+  @Test("a server that keeps refusing ends the run, which can be resumed")
   func patience() async throws {
     let transport = ScriptedTransport { _ in ScriptedTransport.response(503, "no") }
     let summary = try await Bench.run(
@@ -100,7 +100,7 @@ struct GovernorTests {
     #expect(summary.counts[.failed] == 0)
   }
 
-  @Test("nobody there ends the run, a server that comes back does not")
+  @Test("an unreachable server ends the run, one that returns does not")
   func outage() async throws {
     let gone = ScriptedTransport { _ in
       throw ChainError(.transport, .connectionFailed, "refused", delivery: .notSent)
@@ -177,12 +177,12 @@ struct GovernorTests {
 
   private static let today = 1_750_000_000.0
 
-  /// Services for which the time of day stands still: the machine's own may go on for seconds in a test.
+  /// Services whose time of day is fixed: that of the machine may advance by seconds during a test.
   private static func services(_ transport: ScriptedTransport, _ clock: JumpingClock) -> Services {
     Services(transport: transport, clock: ServiceClock(clock), secondsSince1970: { today })
   }
 
-  @Test("GitHub's budget is left alone when only the reserve is there")
+  @Test("GitHub's budget is not used when only the reserve remains")
   func github() async throws {
     let clock = JumpingClock()
     let reset = Int(Self.today) + 600

@@ -103,7 +103,7 @@ struct ManifestTests {
     #expect(try !Bench.findings("\(start)\(text)\n\(rest)", in: location).isEmpty)
   }
 
-  @Test("operations that need each other are told with their circle")
+  @Test("operations that need each other are reported with their cycle")
   func cycles() throws {
     let findings = try Bench.findings(
       """
@@ -157,7 +157,7 @@ struct ManifestTests {
   }
 
   @Test(
-    "a value that cannot be read is told once, not as one that is missing, too",
+    "a value that cannot be read is reported once, and not also as missing",
     arguments: [
       ("n: abc", "found \"abc\""), ("n: \"{{nope}}\"", "`nope`, which does not exist"),
       ("n: 1, i: { n: abc }", "found \"abc\""), ("n: 1, l: [{ n: abc }]", "found \"abc\""),

@@ -9,7 +9,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-/// A resumed run goes on only when every output has what the journal recorded.
+/// A resumed run continues only when every output has what the journal recorded.
 @Suite("Outputs of a resumed run")
 struct OutputResumeTests {
   private let location: Place
@@ -392,7 +392,7 @@ struct OutputResumeTests {
       #expect(try location.lines("o.ndjson").count == 199)
       // The task that failed is run again, and what was merged stays.
       let passing = try Bench.load(
-        yaml.replacingOccurrences(of: "U_2\\\"", with: "nobody\\\""), in: location, url: server.url)
+        yaml.replacingOccurrences(of: "U_2\\\"", with: "absent\\\""), in: location, url: server.url)
       var again = RunOptions()
       again.onlyFailed = true
       let rest = try await Bench.run(passing, again)

@@ -99,7 +99,7 @@ struct ResumeTests {
     }
   }
 
-  @Test("what was written and not recorded is cut off before a run goes on")
+  @Test("what was written and not recorded is cut off before a run continues")
   func cutsOff() async throws {
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
@@ -116,7 +116,7 @@ struct ResumeTests {
     }
   }
 
-  @Test("an output that is shorter than the journal says is told, not filled up")
+  @Test("an output that is shorter than its journal records is reported, not filled up")
   func shortened() async throws {
     try await DemoServer.withServer { server in
       let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
@@ -235,7 +235,7 @@ struct ResumeTests {
     }
   }
 
-  /// The time of day as somebody sets it: at each look another one of these, the last again and again.
+  /// The time of day as a user sets it: each call returns the next of these, then always the last.
   private static func services(_ times: [Double], _ transport: any HTTPTransport) -> Services {
     let left = Mutex(times)
     return Services(

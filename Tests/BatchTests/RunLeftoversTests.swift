@@ -147,7 +147,7 @@ struct RunLeftoversTests {
     #expect(location.exists("runs/nightly-2-20260101-000000-000.journal"))
   }
 
-  @Test("nothing of a run that is under way is removed, even on request")
+  @Test("nothing of a running run is removed, even on request")
   func underWay() async throws {
     let manifest = try manifest()
     try await interrupt(manifest)

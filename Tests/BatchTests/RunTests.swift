@@ -110,7 +110,7 @@ struct RunTests {
     }
   }
 
-  @Test("a row that does not fit is told before anything is sent")
+  @Test("a row that does not fit is reported before anything is sent")
   func badRows() async throws {
     try location.write("n\n1\nx\n3\n", to: "ids.csv")
     try await DemoServer.withServer { server in
@@ -229,7 +229,7 @@ struct RunTests {
             bookmark: { newest: max(publishedAt) }
         """, in: location, url: server.url)
       #expect(server.requestCount == 3)
-      // The feed has more than three pages: that is a failure that says so.
+      // The feed has more than three pages: that failure is reported.
       #expect(summary.counters.failed == 1)
       #expect(!location.exists("state.json"))
       #expect(try location.lines("o.ndjson").count == 120)

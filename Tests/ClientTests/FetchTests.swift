@@ -177,7 +177,7 @@ struct FetchTests {
       try await PipelineClient(file: file).shutdown { client in
         let error = await #expect(throws: CacheError.self) {
           try await client.fetch(
-            "query U($r: Role) { users(role: $r) { login } }", variables: ["r": "NOBODY"])
+            "query U($r: Role) { users(role: $r) { login } }", variables: ["r": "ABSENT"])
         }
         #expect(error?.code == .invalidVariables)
       }

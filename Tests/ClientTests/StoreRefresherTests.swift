@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Checks for writes of other processes", .timeLimit(.minutes(1)))
 struct StoreRefresherTests {
-  /// A clock whose one sleeper wakes when a test says so.
+  /// A clock whose one sleeper is woken by a test.
   private final class Ticks: Clock, Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -88,7 +88,7 @@ struct StoreRefresherTests {
     withExtendedLifetime(again) {}
   }
 
-  @Test("a check that fails is logged once, and the next ones go on")
+  @Test("a check that fails is logged once, and the next ones continue")
   func failures() async throws {
     let (ticks, checks, lines) = (Ticks(), Checks(failing: [1, 2, 4]), Lines())
     let services = Services(

@@ -59,6 +59,24 @@ struct LanguageTests {
     #expect(violations == [])
   }
 
+  @Test("names, comments and messages of the tests use standard terms")
+  func tests() {
+    // These files contain the phrases.
+    let lists = [
+      "Tests/HouseTests/LanguageTests.swift", "Tests/gqlrunTests/Manual/HelpTextTests.swift",
+    ]
+    let files = Repository.files(suffix: ".swift").filter {
+      $0.path.hasPrefix("Tests/") && !lists.contains($0.path)
+    }
+    let violations = files.flatMap { file in
+      let source = SwiftSource(file.text)
+      return Self.violations(in: Self.texts(of: source), path: file.path)
+        + Self.violations(in: Self.names(of: source), path: file.path)
+    }
+    #expect(files.count > 200)
+    #expect(violations == [])
+  }
+
   @Test("documents and pipeline files use standard terms")
   func documents() {
     let scripts = ["Makefile", ".ci/run", ".ci/docs"].compactMap { path in
@@ -90,6 +108,12 @@ struct LanguageTests {
     #expect(Self.violations(in: texts, path: "A.swift").count == count)
   }
 
+  @Test("a forbidden phrase in the name of a test is found")
+  func findsNames() {
+    let source = SwiftSource("@Test func `an error says so`() {}\nlet `default` = told // `nobody`")
+    #expect(Self.violations(in: Self.names(of: source), path: "A.swift").count == 1)
+  }
+
   /// The line without the text between backticks, such as the names of tests.
   private static func withoutCodeSpans(_ line: Substring) -> String {
     line.split(separator: "`", omittingEmptySubsequences: false).enumerated()
@@ -102,6 +126,14 @@ struct LanguageTests {
       // `code` has a blank for each byte of a text.
       let bytes = zip(written.utf8, code.utf8).map { $0 == $1 ? UInt8(ascii: " ") : $0 }
       return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+
+  /// The names between backticks, line by line: those of tests.
+  static func names(of source: SwiftSource) -> [String] {
+    source.code.map { line in
+      line.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+        .map { $0.offset.isMultiple(of: 2) ? "." : $0.element }.joined()
     }
   }
 

@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test
-  func `after a reconnect, the query runs before events go on, and its result is in the cache`()
+  func `after a reconnect, the query runs before further events, and its result is in the cache`()
     async throws
   {
     try await subscribe(
@@ -74,8 +74,7 @@ import Testing
     }
   }
 
-  @Test func `the result is delivered after the gap if the file says so, and marked`() async throws
-  {
+  @Test func `the result is delivered after the gap if asked for, marked`() async throws {
     try await subscribe(
       .init(query: "State", isDelivered: true), to: Self.lost("Ada"), Self.complete("Cy"),
       Self.state("Bo")
@@ -100,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `a query that fails is part of the gap, and events go on`() async throws {
+  @Test func `a query that fails is part of the gap, and events continue`() async throws {
     try await subscribe(
       .init(query: "State"), to: Self.lost("Ada"), Self.complete("Cy"),
       .body(#"{"data":null,"errors":[{"message":"no state"}]}"#)

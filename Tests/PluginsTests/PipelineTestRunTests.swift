@@ -134,7 +134,7 @@ import Testing
         """) == [])
   }
 
-  @Test func `what takes too long is given up by whoever is first`() async throws {
+  @Test func `the first limit that is exceeded ends the test`() async throws {
     #expect(
       try await failures(
         """
@@ -199,7 +199,7 @@ import Testing
         """) == [])
   }
 
-  @Test func `what did not come as expected is told with its line`() async throws {
+  @Test func `an unmet expectation is reported with its line`() async throws {
     #expect(
       try await failures(
         """

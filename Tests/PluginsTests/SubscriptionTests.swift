@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func `the number of retries is counted anew after each event`() async throws {
+  @Test func `the number of retries is counted again after each event`() async throws {
     let lost = FakeNetwork.Answer.response(
       200, headers: Self.eventStream, body: Self.event("1", "Ada"))
     let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)

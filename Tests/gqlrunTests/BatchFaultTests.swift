@@ -42,10 +42,10 @@ struct BatchFaultTests {
   func secondInterrupt() async throws {
     try await DemoServer.withServer { server in
       let folder = try folder(200)
-      // What is in flight takes a minute: nobody wants to wait for it.
+      // What is in flight takes a minute, which is too long to wait.
       let pipe = folder.file("errors")
       #expect(mkfifo(pipe, 0o600) == 0)
-      // Open for both, so that nobody waits for the other end.
+      // Open for both, so that neither side waits for the other.
       let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
       defer { close(descriptor) }
       var program = ChildProcess(
@@ -90,7 +90,7 @@ struct BatchFaultTests {
     }
   }
 
-  @Test("outputs that cannot be written are told before anything is sent")
+  @Test("outputs that cannot be written are reported before anything is sent")
   func unwritable() async throws {
     try await DemoServer.withServer { server in
       let folder = try folder(5)
@@ -132,8 +132,8 @@ struct BatchFaultTests {
   @Test("a server that is restarted in the middle of a run is waited for")
   func restart() async throws {
     let folder = try folder(400)
-    // The first server goes away after some requests, the second one comes on the same port, which nobody
-    // else is given in between.
+    // The first server stops after some requests, the second one starts on the same port, which no other
+    // process gets in between.
     let port = try HeldPort()
     let settings = DemoServer.Configuration(port: port.number)
     let hold = Hold(after: 50)

@@ -40,7 +40,7 @@ struct BatchOutputTests {
   }
 
   @Test(
-    "a run that is resumed into a standard output that was emptied is refused, one that appends goes on"
+    "a run that is resumed into a standard output that was emptied is refused, one that appends continues"
   )
   func standardOutput() async throws {
     let hold = Hold(after: 40)
@@ -69,7 +69,7 @@ struct BatchOutputTests {
       await server.log.requests(41)
       let id = try #require(Int32(folder.text("id").filter { $0.isNumber }))
       kill(id, SIGINT)
-      // The program says so on the standard error of the shell.
+      // The program reports it on the standard error of the shell.
       try await folder.waits(for: "interrupt again", inFilesNamed: "sh-err-")
       await hold.open()
       #expect(try await run.value.status == 130)

@@ -106,7 +106,8 @@ struct BatchTests {
     }
   }
 
-  @Test("mistakes end with 65 before anything is sent, refused credentials with 77, nobody with 69")
+  @Test(
+    "mistakes end with 65 before anything is sent, refused credentials with 77, no server with 69")
   func codes() async throws {
     let folder = try folder(5)
     try folder.write(
@@ -131,7 +132,7 @@ struct BatchTests {
   @Test("failed tasks show their reasons in the output of the run, in a table and as JSON")
   func errors() async throws {
     let folder = try folder(3)
-    try folder.write("id\nU_1\nnobody\nnone\n", to: "ids.csv")
+    try folder.write("id\nU_1\nabsent\nnone\n", to: "ids.csv")
     try folder.write(
       Self.users + "\n    expect: [\"data.user != null\"]\n", to: "m.batch.yaml")
     try await DemoServer.withServer { server in
@@ -140,7 +141,7 @@ struct BatchTests {
       #expect(run.status == 1 && run.errors.contains("1 done, 2 failed, 1 record, "), "\(run)")
       let reason = "expected data.user != null, found null"
       #expect(
-        run.errors.contains("error: users nobody and 1 other task: \(reason)\n")
+        run.errors.contains("error: users absent and 1 other task: \(reason)\n")
           || run.errors.contains("error: users none and 1 other task: \(reason)\n"), "\(run)")
       #expect(run.errors.split(separator: "\n").count { $0.contains(reason) } == 1, "\(run)")
       let table = try await Program.run(["batch", "errors", "m.batch.yaml"] + to, in: folder)

@@ -80,7 +80,7 @@ struct CacheCommandTests {
     #expect(try JSONValue(parsing: read.output) == JSONValue(parsing: response))
   }
 
-  @Test("--keys and the rules of a pipeline file are held against the schema")
+  @Test("--keys and the rules of a pipeline file are checked against the schema")
   func rules() async throws {
     let folder = try Folder()
     try folder.write(
@@ -148,9 +148,9 @@ struct CacheCommandTests {
       #expect(got.output == lines[index] + "\n")
     }
     let absent = try await Program.run(
-      ["cache", "get", "User:nobody", "--store", "sqlite:run.db"], in: folder)
+      ["cache", "get", "User:absent", "--store", "sqlite:run.db"], in: folder)
     #expect(absent.status == 1 && absent.output == "")
-    #expect(absent.errors.contains("no record User:nobody"), "\(absent)")
+    #expect(absent.errors.contains("no record User:absent"), "\(absent)")
   }
 
   @Test("read answers what was imported, and says which field is missing")

@@ -12,7 +12,7 @@ struct CacheFileTests {
     #"{"data":{"country":{"__typename":"Country","code":"DE","name":"\#(name)"}}}"#
   }
 
-  /// Runs the program as somebody who may not write here: root may everywhere.
+  /// Runs the program as a user without write permission: root may write everywhere.
   private static func reading(_ line: String, in folder: Folder) async throws -> RunResult {
     let asOther = geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : ""
     return try await Program.shell(
@@ -20,7 +20,7 @@ struct CacheFileTests {
       in: folder)
   }
 
-  /// Whether somebody else than root can get at the program and the folder at all.
+  /// Whether another user than root can read the program and the folder.
   private static func canRead(_ folder: Folder) async throws -> Bool {
     let result = try await reading("plugins", in: folder)
     if result.status != 0 { print("skipped: others may not run the program here\n\(result)") }
@@ -130,7 +130,7 @@ struct CacheFileTests {
     }
   }
 
-  @Test("damage is told, counted, and mended by the next write")
+  @Test("damage is reported, counted, and repaired by the next write")
   func damage() async throws {
     let tool = "/usr/bin/sqlite3"
     guard FileManager.default.isExecutableFile(atPath: tool) else { return }

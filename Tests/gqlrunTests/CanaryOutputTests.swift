@@ -49,7 +49,7 @@ struct CanaryOutputTests {
 
     """
 
-  /// Command lines; `URL` is the server with a secret in its query, `BAD` one that nobody has.
+  /// Command lines; `URL` is the server with a secret in its query, `BAD` one that does not exist.
   static let lines: [(line: String, status: [Int32])] = [
     ("run germany.graphql -p s.pipeline.yaml -e URL -vv --curl --har run.har", [0]),
     ("run germany.graphql -p s.pipeline.yaml -e URL -vv --curl --har x.har -H X-Token:CANARY", [0]),

@@ -165,7 +165,7 @@ struct FileCommandTests {
     }
   }
 
-  /// Connects again and again, until nobody listens any more.
+  /// Connects repeatedly until the server no longer listens.
   private static func connect(to port: UInt16, _ note: @escaping @Sendable (Int) -> Void) async {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {

@@ -101,7 +101,7 @@ struct RunTests {
     }
   }
 
-  @Test("cache-only asks nobody: exit code 3 names the field that is missing")
+  @Test("cache-only sends nothing: exit code 3 names the field that is missing")
   func cacheOnly() async throws {
     try await DemoServer.withServer { server in
       let result = try await Program.run(
@@ -113,7 +113,7 @@ struct RunTests {
     }
   }
 
-  @Test("network-first says so when it answers from the cache")
+  @Test("network-first warns when it answers from the cache")
   func networkFirst() async throws {
     let folder = try Folder()
     let pipeline = """
@@ -199,7 +199,7 @@ struct RunTests {
     ("truncate=20", 1, "after 20 bytes"), ("status=204", 1, "the response is empty"),
   ]
 
-  @Test("a failing server is told once, and leaves the cache as it was", arguments: failures)
+  @Test("a failing server is reported once, and does not change the cache", arguments: failures)
   func failure(_ wish: String, _ status: Int32, _ says: String) async throws {
     try await DemoServer.withServer { server in
       let folder = try Folder()
@@ -221,7 +221,7 @@ struct RunTests {
     }
   }
 
-  @Test("GraphQL errors: the result is printed, the errors are told, exit code 4")
+  @Test("GraphQL errors: the result is printed, the errors are reported, exit code 4")
   func graphQLErrors() async throws {
     try await DemoServer.withServer { server in
       let result = try await Program.run(
@@ -316,7 +316,7 @@ struct RunTests {
       let result = try await Program.run(
         ["run", "germany.graphql", "-p", "p.pipeline.yaml", "-e", server.url + "?status=503"],
         in: folder)
-      // A retry that could not begin in time is not waited for: the failure itself is told.
+      // A retry that could not begin in time is not waited for: the failure itself is reported.
       #expect(result.status == 1, "\(result)")
       #expect(result.errors.contains("503"), "\(result)")
       #expect(server.requestCount == 1)

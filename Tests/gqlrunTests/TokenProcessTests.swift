@@ -158,7 +158,7 @@ struct TokenProcessTests {
       let result = try await running
       #expect(result.status == 0 && result.errors.contains("200 done"), "\(result)")
       #expect(try folder.text("tokens") == "renewed\nrenewed\n")
-      // At most those that were under way were sent twice.
+      // At most those in flight were sent twice.
       #expect((200...208).contains(server.requestCount), "\(server.requestCount)")
       try expectNoSecrets(
         result, folder, "out/users.ndjson", "out/j.xml", "out/r.html", "out/r.json")

@@ -228,7 +228,7 @@ struct TrustTests {
     }
   }
 
-  @Test("says so when there is nothing to allow, and where no list can be kept")
+  @Test("reports that there is nothing to allow, or that no list can be stored")
   func nothing() async throws {
     let folder = try folder()
     try folder.write(

@@ -29,7 +29,7 @@ struct Expectation: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Wrong input is told in one message", .serialized, .timeLimit(.minutes(5)))
+@Suite("Wrong input is reported in one message", .serialized, .timeLimit(.minutes(5)))
 struct UsageTests {
   static let commandLines = [
     Expectation("rum", 64, "gqlrun has no command rum; did you mean run?", "run, batch, demo"),

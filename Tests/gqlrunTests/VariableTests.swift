@@ -108,7 +108,7 @@ struct VariableTests {
       "\(dump)")
   }
 
-  /// The arguments of a stored field, as they stand in a key of a dump.
+  /// The arguments of a stored field, as a key of a dump contains them.
   private static func escaped(_ value: String) -> String {
     String(JSONValue.string(#"{"a":\#(value)}"#).jsonText().dropFirst().dropLast())
   }

@@ -43,7 +43,7 @@ struct ConcreteTypeTests {
     try await way.withCache { cache in
       let written = try await cache.write(response, document)
       #expect(#"{"data":\#(written.data ?? "")}"# == response)
-      // Prepared anew, so that nothing is known from the response but what the store keeps.
+      // Prepared again, so that nothing is known from the response but what the store keeps.
       #expect(try await cache.read(document) == written.data)
     }
   }

@@ -291,7 +291,7 @@ struct FragmentTests {
   @Test("the root's type name alone makes no record to show", arguments: Way.allCases)
   func rootTypename(way: Way) async throws {
     try await way.withCache { cache in
-      // Nobody has said it yet, and a root type may have any name.
+      // The type is not known yet, and a root type may have any name.
       #expect(try await cache.read("{ __typename }") == "miss at __typename")
       try await cache.write(#"{"data":{"__typename":"Root"}}"#, "{ __typename }")
       #expect(try await cache.read("{ __typename }") == #"{"__typename":"Root"}"#)

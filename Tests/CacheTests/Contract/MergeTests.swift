@@ -172,7 +172,7 @@ struct MergeTests {
         #"{"key":"R:2","fields":{"__typename":"R","id":2}}"#,
       ], otherChanges: ["R:2.__typename", "R:2.id"]),
     Case(
-      title: "an entity in the place of an object without identity replaces the whole list",
+      title: "an entity instead of an object without identity replaces the whole list",
       selection: "l { id a }",
       first: #""l":[{"__typename":"E","a":1},{"__typename":"E","a":2}]"#,
       second: #""l":[{"__typename":"E","b":3},{"__typename":"E","id":1}]"#,

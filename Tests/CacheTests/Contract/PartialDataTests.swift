@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunCache
 
-/// What becomes of nulls that stand for errors.
+/// The nulls of errors, in the cache and in results.
 @Suite("Errors and partial data")
 struct PartialDataTests {
   static let selection = """
@@ -96,11 +96,11 @@ struct PartialDataTests {
       changes: new + ["V:1.list", "V:1.tags", "V:1.x"]),
     // Propagated nulls
     Case(
-      "the null that stands for a nested error is not stored", data: #"{"v":null,"w":1}"#,
+      "the null of a nested error is not stored", data: #"{"v":null,"w":1}"#,
       paths: #"["v","e","p"]"#, after: [#"{"key":"QUERY_ROOT","fields":{"w":1}}"#],
       changes: ["QUERY_ROOT.w"]),
     Case(
-      "the null that stands for a nested error does not overwrite", before: v(#""x":1"#),
+      "the null of a nested error does not overwrite", before: v(#""x":1"#),
       data: #"{"v":null,"w":null}"#, paths: #"["v","e",0,"p"]"#, #"["w"]"#,
       after: records("", #""x":1"#), changes: []),
     Case(
@@ -408,7 +408,7 @@ struct PartialDataTests {
         #expect(!dump.contains("$null"))
         let expected = list { $0 % 7 == 0 && !($0 == 7 && hasError) ? "null" : "\($0)" }
         #expect(dump.contains(expected))
-        // Nothing tentative is left in what is stored; segments that nobody refers to may hold it.
+        // Nothing tentative is left in what is stored; unreferenced segments may contain it.
         if let store = store.records as? SQLiteStore, SQLiteTool.isThere {
           let left = try SQLiteTool.run(
             #"SELECT count(*) FROM records WHERE instr(data, '{"$null"') AND key NOT LIKE '$segment:%'"#,

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GQLRunCache
 
-/// Leaf values: they stand in records and results as they came.
+/// Leaf values: records and results contain them as they were received.
 @Suite("Leaf values")
 struct ScalarTests {
   /// A value as it is sent, and as it is stored, shown and delivered.

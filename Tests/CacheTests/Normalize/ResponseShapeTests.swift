@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunCache
 
-/// Responses held against the schema.
+/// Responses checked against the schema.
 @Suite("Response shape")
 struct ResponseShapeTests {
   private static let schema = """

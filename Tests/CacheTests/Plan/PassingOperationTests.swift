@@ -34,7 +34,7 @@ struct PassingOperationTests {
   @Test("each result has the fields selected by its flags", arguments: [true, false])
   func results(all: Bool) async throws {
     let template = try template(Self.flagged)
-    // A plan of the other flag is there already.
+    // A plan with the other flag already exists.
     _ = try template.prepared(coerced: ["id": "0", "all": .boolean(!all)], isStored: false)
     for id in ["1", "2"] {
       let operation = try template.prepared(

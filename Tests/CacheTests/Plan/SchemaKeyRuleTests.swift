@@ -3,7 +3,7 @@ import Testing
 
 @testable import GQLRunCache
 
-/// Key rules and field rules that stand in the schema.
+/// Key rules and field rules of the schema.
 @Suite("Rules of the schema")
 struct SchemaKeyRuleTests {
   private func joined(

@@ -122,7 +122,7 @@ struct PostgresStoreTests {
     #expect(try await Self.read(1, from: store) == "miss at user")
   }
 
-  @Test("a user who may only read reads, and a write says so")
+  @Test("a user who may only read reads, and a write is refused")
   func readOnly() async throws {
     let url = try PostgresSchema.newForTest()
     try await Self.write(1, #""name":"Ada""#, to: try await Self.open(url))

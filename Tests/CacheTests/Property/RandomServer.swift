@@ -168,7 +168,7 @@ struct RandomErrors {
       visit(data, [collector.root], isRoot: true, path: [], &positions)
       guard !positions.isEmpty else { return }
       let path = random.pick(positions)
-      // The null stands at the error, or at what is around it.
+      // The null is at the error's path, or at an ancestor.
       let position = Array(
         path.prefix(random.chance(60) ? path.count : 1 + random.upTo(path.count)))
       guard positions.contains(position) else { continue }

@@ -135,7 +135,7 @@ struct ReferenceCache {
     return object(json, field.selections, path: path, &response)
   }
 
-  /// Whether a null of an error stands in a list of leaf values.
+  /// Whether a list of leaf values contains a null of an error.
   private func hasErroredNull(
     _ json: JSONValue, _ path: [JSONValue], _ depth: Int, _ response: Response
   ) -> Bool {
@@ -153,7 +153,7 @@ struct ReferenceCache {
     let type = object["__typename"]?.stringValue
     let fields = response.collector.fields(of: sets, type: type ?? "")
     var stored: [String: Value] = [:]
-    // Lists that are not stored because of an element. Where the same list is told twice, the engine
+    // Lists that are not stored because of an element. Where a response has the same list twice, the engine
     // keeps more of it than we do here.
     var dropped: Set<String> = []
     for member in object {

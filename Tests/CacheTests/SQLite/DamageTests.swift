@@ -143,7 +143,7 @@ struct DamageTests {
     // The same answer again, or another.
     try await file.write(next, to: store)
     #expect(try await file.read(store) == DamagedFile.data(next))
-    // Segments are named after what they hold: the old one is left behind, and nobody reads it.
+    // Segments are named after what they hold: the old one remains, and is not read.
     let left = harm == .segment && next == "new" ? 1 : 0
     #expect(try await store.statistics().damagedRecords == left)
     try store.close()
@@ -224,7 +224,7 @@ struct DamageTests {
     lock.setSuspect(true)
     try first.close()
     try file.overwrite(page: 4, with: 0x5a)
-    // Nobody checks while somebody else is there.
+    // The check does not run while another process uses the file.
     let store = try file.open()
     try store.close()
     lock.unlock(.presence)

@@ -20,7 +20,7 @@ struct DamagedDatabasesTests {
 
     var text: String {
       "\(right) read back right, \(missing) with something missing, \(refused) refused with a clear "
-        + "error, \(rebuilt) set aside and begun anew"
+        + "error, \(rebuilt) set aside and started again"
     }
   }
 
@@ -170,7 +170,7 @@ struct DamagedDatabasesTests {
       let noise = (0..<length).map { _ in UInt8(truncatingIfNeeded: random.next()) }
       data.replaceSubrange(offset..<(offset + length), with: noise)
     default:
-      // A page in the place of another.
+      // A page replaced by another.
       let pages = data.count / 16384
       guard pages > 3 else { return data }
       let (a, b) = (1 + random.upTo(pages - 1), 1 + random.upTo(pages - 1))

@@ -91,9 +91,9 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
-/// How the bytes of a response come in, and when they go on.
+/// How the bytes of a response arrive, and when they are written.
 struct Arrival: Sendable, CustomTestStringConvertible {
-  /// The sizes of the pieces, in turn; the last one again and again.
+  /// The sizes of the pieces, in turn; then always the last one.
   var pieces: [Int] = [Int.max]
   /// Pieces smaller than this are collected by the parser.
   var minimumPiece = 4 << 10

@@ -15,8 +15,8 @@ enum SQLiteTool {
   /// What the statements print, without the last line feed.
   @discardableResult
   static func run(_ sql: String, on file: String) throws -> String {
-    let (status, text, complaint) = try ChildProcess(path ?? "", ["-batch", file, sql]).finish()
-    guard status == 0 else { throw Failure(output: complaint) }
+    let (status, text, errors) = try ChildProcess(path ?? "", ["-batch", file, sql]).finish()
+    guard status == 0 else { throw Failure(output: errors) }
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 }

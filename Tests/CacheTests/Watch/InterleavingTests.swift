@@ -115,7 +115,7 @@ private struct Interleaving {
         fail("\(watchers[index].query.document) pending: \(isPending) after \(context)")
       }
     }
-    // Now and then nobody looks, so that changes pile up.
+    // Sometimes the watchers do not read, so that changes accumulate.
     if random.chance(80) { try await look(context) }
     let dump = try await CacheTests.dump(store)
     if dump != model.dump { fail("after \(context)\n\(dump)for\n\(model.dump)") }

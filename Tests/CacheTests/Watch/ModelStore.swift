@@ -1,4 +1,4 @@
-/// A store with layers and watchers that is obviously right: dictionaries, merged anew for each look.
+/// A store with layers and watchers that is obviously right: dictionaries, merged again for each read.
 struct ModelStore {
   indirect enum Value: Equatable {
     case leaf(String)

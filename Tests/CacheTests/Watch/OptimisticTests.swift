@@ -113,7 +113,7 @@ struct OptimisticTests {
       #expect(try await cache.read(Self.query) == Self.shown(4))
       store.removeOptimistic(c)
       #expect(try await cache.read(Self.query) == Self.shown(2))
-      // Somebody else's write of another field shows through.
+      // Another writer's change of another field is visible.
       try await cache.write(Self.post(31, title: "new"), Self.query)
       #expect(try await cache.read(Self.query) == Self.shown(2, title: "new"))
       store.removeOptimistic(a)
@@ -225,7 +225,7 @@ struct OptimisticTests {
       let layer = try store.addOptimistic(Self.guess(2), for: prepare(Self.like))
       var watcher = Watcher(store, try prepare(Self.query))
       _ = try await watcher.next()
-      // Two responses on their way: one that ends before the logout, one that has begun.
+      // Two responses in flight: one that ends before the logout, one that has begun.
       let ended = try await feed(Self.post(5).utf8, prepare(Self.query), into: store)
       let pending = try await ended.finish().write
       let begun = try ResponseNormalizer(prepare(Self.query), store: store)

@@ -9,7 +9,10 @@ indirect enum DecodingPlan: Sendable {
   case dictionary
   case list
 
-  static let key = CodingUserInfoKey(rawValue: "plan")!
+  static let key = {
+    guard let key = CodingUserInfoKey(rawValue: "plan") else { preconditionFailure("no key") }
+    return key
+  }()
 
   /// The types of values, with a function that decodes one and shows it.
   private static let types: [@Sendable (any SingleValueDecodingContainer) throws -> String] = [

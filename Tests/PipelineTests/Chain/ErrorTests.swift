@@ -222,7 +222,7 @@ struct ErrorTests {
       (ErrorOutcome.result(result), ["server:1", "cache:spare"]), (.suppressed, ["server:1"]),
     ] {
       var bench = Bench(server: Server(.results(["1", "truncated"])))
-      bench.taps = [Tap(outcome: outcome), Tap(outcome: .error(Refused(by: "nobody asks")))]
+      bench.taps = [Tap(outcome: outcome), Tap(outcome: .error(Refused(by: "a refusal")))]
       let seen = await bench.run()
       #expect(seen.results == results)
       #expect(seen.error == nil)

@@ -240,11 +240,11 @@ struct OptionValuesTests {
   @Test("are expanded per request if the option is a template")
   func templates() throws {
     let template = try #require(
-      try read("template: \"${env:TIMEOUT}/${context:tenant}/${context:user:-nobody}\"").get()
+      try read("template: \"${env:TIMEOUT}/${context:tenant}/${context:user:-guest}\"").get()
         .template)
     #expect(!template.isConstant && Template("x").isConstant)
     #expect(template.requiredNames == ["tenant"])
-    #expect(try template.text { ["tenant": "acme"][$0] } == "45s/acme/nobody")
+    #expect(try template.text { ["tenant": "acme"][$0] } == "45s/acme/guest")
     #expect(try template.text { ["tenant": "a", "user": "u"][$0] } == "45s/a/u")
     #expect(throws: Template.MissingValue.self) { try template.text { _ in nil } }
   }

@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test func `the policy of a request wins over the option`() async throws {
+  @Test func `the policy of a request overrides the option`() async throws {
     try await DemoServer.withServer { server in
       try await Bench.with(chain(.networkOnly), url: server.url) { bench in
         _ = await bench.run(Self.query)

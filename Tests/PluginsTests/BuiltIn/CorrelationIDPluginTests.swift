@@ -43,7 +43,7 @@ import Testing
       Self.chain(options), url: "http://localhost/", setup: setup, body: body)
   }
 
-  @Test func `one id stands in all requests of an operation, its log lines and its results`()
+  @Test func `one id is in all requests of an operation, its log lines and its results`()
     async throws
   {
     let network = FakeNetwork(.response(503), .ok)

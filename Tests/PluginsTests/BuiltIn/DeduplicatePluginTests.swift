@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `whoever is cancelled leaves, and the others get the answer`() async throws {
+  @Test func `a cancelled caller leaves, and the others get the response`() async throws {
     try await bench(.ok) { bench, network, gate in
       let first = Task { await bench.run() }
       await gate.arrival(1)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `when all are cancelled the network is left, and the next one begins anew`()
+  @Test func `when all callers are cancelled, so is the request, and the next is sent`()
     async throws
   {
     try await bench(.silence, .ok) { bench, network, gate in

@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `a program is told what the file says, and what is asked`() async throws {
+  @Test func `a program receives the options of the file and the request`() async throws {
     let script = """
       exec 3>>"$(dirname "$0")/seen"
       read -r start; printf '%s\\n' "$start" >&3
@@ -215,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func `a program that is not there is told with its name`() async throws {
+  @Test func `a missing program is reported with its name`() async throws {
     try await Bench.with(
       "- exec: { command: [/nowhere/plugin] }\n" + Bench.plain, url: "http://localhost/"
     ) { bench in

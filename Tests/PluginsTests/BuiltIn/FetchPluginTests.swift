@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `without a network the error says so`() async throws {
+  @Test func `without a transport the error names it`() async throws {
     var setup = Bench.Setup()
     setup.transport = FakeNetwork(.failure(.nameResolutionFailed, .notSent))
     try await Bench.with(url: "http://localhost/", setup: setup) { bench in

@@ -139,7 +139,7 @@ import Testing
     if naps.isEmpty { #expect(result.outcome.message.contains("retry_after_max")) }
   }
 
-  @Test func `Retry-After is passed over when the file says so`() async throws {
+  @Test func `Retry-After is ignored if the option is off`() async throws {
     let answer = FakeNetwork.Answer.response(429, headers: ["Retry-After": "3600"])
     let result = try await run(
       "respect_retry_after: false, backoff: { jitter: none }", FakeNetwork(answer, .ok))

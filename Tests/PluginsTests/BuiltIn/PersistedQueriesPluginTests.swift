@@ -210,7 +210,7 @@ import Testing
     #expect(run.outcomes[0].error == nil)
   }
 
-  @Test func `subscriptions are left alone`() async throws {
+  @Test func `subscriptions are sent unchanged`() async throws {
     let run = try await run("", .ok, documents: ["subscription S { user { id name } }"])
     #expect(run.requests.allSatisfy { !Self.text($0).contains("sha256Hash") })
     #expect(run.requests.count == 1)
@@ -273,7 +273,7 @@ import Testing
     #expect(run.outcomes[1].message.contains("another text"))
   }
 
-  @Test func `a document with other bytes is not in the manifest, even if it is canonically equivalent`()
+  @Test func `a document with other bytes is not in the manifest, even if it is equivalent`()
     async throws
   {
     let manifest = try Self.manifest("id", "query User { user(id: \"\u{E9}\") { name } }")

@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: ["99999999999999999999", "86401", "Sat, 06 Nov 2094 08:49:47 GMT"])
-  func `a server that wants to be left alone for too long is, and it is said`(_ value: String)
+  func `a delay that is too long fails the request, with a reason`(_ value: String)
     async throws
   {
     let result = try await naps(
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func `whoever waits can be cancelled`() async throws {
+  @Test func `a waiting caller can be cancelled`() async throws {
     let clock = ManualClock()
     var setup = Bench.Setup()
     setup.transport = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)

@@ -112,7 +112,7 @@ import Testing
     #expect(variables.outcomes[0].message.contains("with other variables"))
   }
 
-  @Test func `auto asks the network for what is missing only; record begins anew`() async throws {
+  @Test func `auto requests only what is missing; record starts again`() async throws {
     let file = File()
     let other = #"query Other { user(id: "2") { id name } }"#
     #expect(try await outcomes("auto", file.path, [.ok]).requests == 1)
@@ -124,7 +124,7 @@ import Testing
     #expect(file.lines.count == 2)
   }
 
-  @Test func `GET and POST are told apart, and a URL's other parameters are not recorded`()
+  @Test func `GET and POST are distinguished, and a URL's other parameters are not recorded`()
     async throws
   {
     let file = File()
@@ -162,7 +162,7 @@ import Testing
     ("{\"gqlrun_recording\":2}\n", "is not a recording"),
     ("{\"gqlrun_recording\":1}\n{\"operation\":\"User\"}\n", ":2: this line is not a recorded"),
     ("{\"gqlrun_recording\":1}\n{\"operation\":", ":2: this line is not a recorded"),
-  ]) func `a file that is no recording is told with its line, and left alone`(
+  ]) func `a file that is no recording is reported with its line, and not changed`(
     _ text: String, _ message: String
   ) async throws {
     let file = File()

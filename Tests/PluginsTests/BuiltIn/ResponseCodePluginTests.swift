@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: [(400, true), (404, false)])
-  func `further statuses are read when the file says so`(
+  func `further statuses are accepted if an option lists them`(
     _ status: Int, _ isRead: Bool
   ) async throws {
     let answer = FakeNetwork.Answer.response(

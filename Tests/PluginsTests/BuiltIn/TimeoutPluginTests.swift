@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `the time of a request wins over the option`() async throws {
+  @Test func `the time limit of a request overrides the option`() async throws {
     let clock = ManualClock()
     let setup = setup(clock, FakeNetwork(.silence))
     try await Bench.with(Self.chain, url: "http://localhost/", setup: setup) { bench in
@@ -82,7 +82,7 @@ import Testing
   private static let aboveTimeout =
     "- max-retry: { backoff: { base: 0s } }\n- timeout: { total: 25s }\n" + Bench.plain
 
-  @Test func `retries from above the timeout do not begin the time anew`() async throws {
+  @Test func `retries from above the timeout do not restart the time`() async throws {
     let clock = ManualClock()
     let network = FakeNetwork(
       .response(503), .response(503), .silence, before: { clock.advance(by: .seconds(10)) })
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `waiting for a retry counts when the timeout stands above it`() async throws {
+  @Test func `the delay of a retry counts when the timeout is above it`() async throws {
     let clock = ManualClock()
     let network = FakeNetwork(.response(503))
     let chain =

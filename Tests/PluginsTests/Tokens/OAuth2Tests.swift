@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `what a killed writer left does not count, and a new sign-in wins over the file`()
+  @Test func `the file of a killed writer is ignored, and a new sign-in overrides the file`()
     async throws
   {
     let server = TokenServer(.token(expiresIn: 3600, refreshToken: "other-refresh-token"))
@@ -232,7 +232,7 @@ import Testing
     (404, "<h1>nothing here</h1>", "404"),
     (200, "{}", "without an access_token"),
     (200, #"{"access_token":"x","token_type":"mac"}"#, "of type mac"),
-  ]) func `a refusal is told as the token endpoint says it, and nothing is sent`(
+  ]) func `a refusal is reported in the terms of the token endpoint, and nothing is sent`(
     _ status: Int, _ body: String, _ message: String
   ) async throws {
     let server = TokenServer(.response(status, body))
@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  @Test func `a token endpoint in trouble is retried by max-retry, and then told`() async throws {
+  @Test func `a failing token endpoint is retried by max-retry, and then reported`() async throws {
     for answer in [TokenServer.Answer.response(503, ""), .failure(.connectionFailed)] {
       let server = TokenServer(answer)
       try await bench("client_secret: \"${env:SECRET}\"", server, retries: 2) { bench in

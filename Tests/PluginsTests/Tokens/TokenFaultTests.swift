@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `whoever is cancelled while a token is renewed leaves the renewal to the others`()
+  @Test func `a caller that is cancelled during a renewal leaves it to the others`()
     async throws
   {
     let server = TokenServer(.silence)

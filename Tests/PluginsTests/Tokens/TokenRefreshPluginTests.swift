@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func `a refused token that nothing renews is told once, and the cache stays`() async throws
+  @Test func `a refused token without renewal is reported once, and the cache stays`() async throws
   {
     let network = FakeNetwork(.response(401, body: "who is secret-token-1?"))
     try await bench("env: T", network, variables: ["T": "secret-token-1"]) { bench in
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func `a file is read for every attempt, so whoever keeps it current is heeded`()
+  @Test func `a file is read for every attempt, so that changes of it are used`()
     async throws
   {
     let file = NSTemporaryDirectory() + "token-\(UUID().uuidString)"

@@ -218,7 +218,7 @@ import Testing
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func `fault 27: a redirect is not followed unless the file says so`(_ status: Int) async throws {
+  func `fault 27: a redirect is not followed unless allowed`(_ status: Int) async throws {
     try await RawServer.withServer([.request, .send(HTTPText.user)]) { other in
       let location = "\(other.url)?key=hidden"
       let answer = HTTPText.response(
@@ -272,7 +272,7 @@ import Testing
     }
   }
 
-  @Test func `faults 30 and 31: a server that is not there is told from a name that is not`()
+  @Test func `faults 30 and 31: a missing server and an unknown name are distinguished`()
     async throws
   {
     try await HeldPort.with { port in

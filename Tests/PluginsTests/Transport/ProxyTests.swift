@@ -48,8 +48,7 @@ import Testing
     }
   }
 
-  @Test func `plain requests are handed to a proxy, which is told whom they are for`() async throws
-  {
+  @Test func `plain requests are sent to a proxy with their full URL`() async throws {
     let script: [RawServer.Step] = [
       .request, .send(HTTPText.response()), .request, .send(HTTPText.response()),
     ]
@@ -85,7 +84,7 @@ import Testing
       ], "requires credentials", url: "http://server.invalid/graphql")
   }
 
-  @Test func `a proxy that speaks SOCKS is told the name of the server`() async throws {
+  @Test func `a SOCKS proxy receives the name of the server`() async throws {
     let script: [RawServer.Step] = [
       // Greeting, and the choice of no credentials.
       .bytes(3), .send([5, 0]),

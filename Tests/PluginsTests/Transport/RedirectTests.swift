@@ -63,7 +63,7 @@ import Testing
     "X-Auth-Key", "X-JWT", "X-Session", "Ocp-Apim-Subscription-Key",
   ]
 
-  @Test func `fault 28: another origin is not asked unless the file says so, and gets no secrets`()
+  @Test func `fault 28: a redirect to another origin needs the option, and gets no secrets`()
     async throws
   {
     try await RawServer.withServer([.request, .send(HTTPText.response())]) { other in

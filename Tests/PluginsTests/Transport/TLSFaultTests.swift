@@ -55,7 +55,7 @@ struct TLSFaultTests {
     }
   }
 
-  @Test func `fault 33: an expired certificate is told by its day`() async throws {
+  @Test func `fault 33: an expired certificate is reported with its day`() async throws {
     // The second connection is the look at the certificate.
     expectRefusal(
       try await run(try certificates.server(.expired), client: trusting),
@@ -68,7 +68,7 @@ struct TLSFaultTests {
       "its certificate is for another name")
   }
 
-  @Test func `server_name is asked for and must stand in the certificate`() async throws {
+  @Test func `server_name is requested, and the certificate must contain it`() async throws {
     let named = trusting + ", server_name: other.example"
     for host in ["localhost", "127.0.0.1"] {
       let result = try await run(try certificates.server(.other), client: named, host: host)
@@ -81,7 +81,7 @@ struct TLSFaultTests {
     expectEntry("fetch: { tls: { server_name: \"a/b\" } }", refusedWith: "not a host name")
   }
 
-  @Test func `with server_name the server is still told its own address`() async throws {
+  @Test func `with server_name the server still gets its own address`() async throws {
     let tls = try certificates.server(.other)
     try await RawServer.withServer([.request, .send(HTTPText.response())], tls: tls) { server in
       let chain = chain(trusting + ", server_name: other.example")
@@ -117,7 +117,7 @@ struct TLSFaultTests {
     #expect(try await run(newer, client: trusting).outcome.error == nil)
   }
 
-  @Test func `a certificate of the client is shown to who wants one, and its lack is told`()
+  @Test func `a client certificate is sent if required, and its lack is reported`()
     async throws
   {
     let strict = try certificates.server(.good) {
@@ -149,7 +149,7 @@ struct TLSFaultTests {
         "a certificate of this client needs its key") == true)
   }
 
-  @Test func `fault 34: plain HTTP spoken to a TLS port is told, without a retry's harm`()
+  @Test func `fault 34: plain HTTP to a TLS port is reported, without a retry`()
     async throws
   {
     let tls = try certificates.server(.good)

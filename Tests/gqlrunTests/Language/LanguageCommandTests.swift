@@ -55,7 +55,7 @@ struct LanguageCommandTests {
     #expect(try await run(["deep.graphql"]).status == 1)
   }
 
-  @Test("a project file says what to check, and its absence is told")
+  @Test("a project file names what to check, and its absence is reported")
   func project() async throws {
     let folder = try folder()
     let none = try await Program.run(["validate"], in: folder)
@@ -72,7 +72,7 @@ struct LanguageCommandTests {
     #expect(nowhere.errors.contains("none of the documents that the project file names is there"))
   }
 
-  @Test("a pattern that the shell left alone names what it matches")
+  @Test("a pattern that the shell did not expand names what it matches")
   func patterns() async throws {
     let folder = try folder()
     let some = try await Program.run(
@@ -96,13 +96,13 @@ struct LanguageCommandTests {
     let bad = try await run(["bad.graphql"])
     #expect(bad.status == 65, "\(bad)")
     #expect(bad.errors.contains("bad.graphql:1:19: Cannot query field 'nam' on type 'User'."))
-    // Nobody listens there: what is sent ends with another exit code.
+    // No server listens there: a sent request has another exit code.
     #expect(try await run(["good.graphql"]).status == 69)
     #expect(try await run(["two.graphql", "--operation", "A"]).status == 69)
     #expect(try await run(["two.graphql", "--operation", "B"]).status == 65)
   }
 
-  @Test("what is wrong with an introspection result is told without a place that means nothing")
+  @Test("an error in an introspection result has no meaningless source location")
   func wrongIntrospection() async throws {
     let folder = try folder()
     try folder.write("{\"data\": {\n  \"__schema\": nope", to: "cut.json")
@@ -118,7 +118,7 @@ struct LanguageCommandTests {
     #expect(unknown.errors.contains("unknown.json: Unknown type 'Foo'."))
   }
 
-  @Test("a schema that is none is told with all places, wherever it is given")
+  @Test("an invalid schema is reported with all source locations, wherever it is named")
   func wrongSchema() async throws {
     let folder = try folder()
     try folder.write(
@@ -156,10 +156,10 @@ struct LanguageCommandTests {
       ["schema", "diff", "schema.graphql", "schema.graphql"], in: folder)
     #expect(same.status == 0)
     #expect(same.output == "no changes\n")
-    let nobody = try await Program.run(
+    let closed = try await Program.run(
       ["schema", "fetch", "-e", "http://127.0.0.1:1/"], in: folder)
-    #expect(nobody.status != 0)
-    #expect(nobody.output == "")
+    #expect(closed.status != 0)
+    #expect(closed.output == "")
     #expect(try await Program.run(["schema", "print", "absent.json"], in: folder).status == 65)
   }
 

@@ -51,7 +51,7 @@ struct SchemaTests {
     #expect(failure([file("{}")])?.status == .badInput)
   }
 
-  @Test("changes are told by what they mean for clients")
+  @Test("changes are reported with their effect on clients")
   func diff() throws {
     let old = try SchemaFile.load([file("type Query { a: Int b: Int } enum E { X }")])
     let new = try SchemaFile.load([file("type Query { a: Int c: Int } enum E { X Y }")])

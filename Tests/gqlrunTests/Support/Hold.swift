@@ -7,7 +7,7 @@ actor Hold {
 
   init(after count: Int) { left = count }
 
-  /// In the place of the sleep of a server.
+  /// Replaces the sleep of a server.
   func pass() async {
     if left > 0 {
       left -= 1

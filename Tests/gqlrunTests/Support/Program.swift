@@ -31,7 +31,7 @@ enum Program {
     _ arguments: [String], in folder: Folder, input: String = "",
     environment: [String: String] = [:], onStart: @Sendable (Int32) async throws -> Void = { _ in }
   ) async throws -> RunResult {
-    // Files instead of pipes: nobody has to read while the program runs.
+    // Files instead of pipes: no reader is needed while the program runs.
     let names = try ["in", "out", "err"].map { try folder.write("", to: "\($0)-\(UUID())") }
     try folder.replace(names[0], with: input)
     var process = ChildProcess(
