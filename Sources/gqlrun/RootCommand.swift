@@ -29,7 +29,8 @@ struct RootCommand: AsyncParsableCommand {
     subcommands: [
       RunCommand.self, BatchCommand.self, DemoCommand.self, ServeCommand.self, PipelineCommand.self,
       PluginsCommand.self, DoctorCommand.self, CacheCommand.self, FormatCommand.self,
-      ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, ManifestCommand.self,
+      ValidateCommand.self, SchemaCommand.self, OperationsCommand.self, GenerateCommand.self,
+      ManifestCommand.self,
       LogoutCommand.self,
       ProfileCommand.self, ProfileRunCommand.self, CompleteCommand.self, ManualCommand.self,
     ])

@@ -19,6 +19,7 @@ struct DocumentationTests {
     ],
     "validate": [],
     "schema": ["fetch", "print", "diff"],
+    "generate": [],
     "operations": ["manifest", "verify"],
     // The former spelling, which the changelog names.
     "manifest": ["build", "verify"],

@@ -17,6 +17,20 @@ public struct ProjectFile: Sendable {
     public var documents: [Text]
     /// The endpoints, in the order of the file.
     public var endpoints: [Endpoint]
+    /// The settings of `gqlrun generate`, from `extensions.gqlrun`; `nil` if there are none.
+    public var generation: Generation?
+  }
+
+  /// Settings of generated code: those of `gqlrun generate`.
+  public struct Generation: Sendable {
+    /// The values of each key, in the order of the file; a scalar is `Name=Type`.
+    public var values: [String: [Text]] = [:]
+
+    /// The keys, with those that have a list.
+    public static let keys = [
+      "output", "access", "fields", "enum_cases", "scalars", "imports", "schema_module",
+      "schema_output", "conformances", "manifest",
+    ]
   }
 
   /// A text of the file with its source location.

@@ -74,6 +74,9 @@ struct ProjectReader {
         for own in extensions where own.key == "endpoints" {
           project.endpoints += endpoints(own.value)
         }
+        for own in extensions where own.key == "gqlrun" {
+          project.generation = generation(own.value)
+        }
       default: continue
       }
     }
@@ -101,6 +104,31 @@ struct ProjectReader {
       }
     case .scalar: return texts(node, "`schema`")
     }
+  }
+
+  private mutating func generation(_ node: YAMLNode) -> ProjectFile.Generation? {
+    guard let members = mapping(node, "`gqlrun`") else { return nil }
+    var generation = ProjectFile.Generation()
+    for member in members {
+      let known = ProjectFile.Generation.keys
+      guard known.contains(member.key) else {
+        report(
+          "`gqlrun` has no key `\(member.key)`", member.keyLocation,
+          suggestion(for: member.key, in: known).map { "did you mean `\($0)`?" }
+            ?? "its keys are \(known.joined(separator: ", "))")
+        continue
+      }
+      guard member.key == "scalars" else {
+        generation.values[member.key] = texts(member.value, "`\(member.key)`")
+        continue
+      }
+      for scalar in mapping(member.value, "`scalars`") ?? [] {
+        generation.values["scalars", default: []] += texts(scalar.value, "`\(scalar.key)`").map {
+          ProjectFile.Text(value: "\(scalar.key)=\($0.value)", location: $0.location)
+        }
+      }
+    }
+    return generation
   }
 
   private mutating func endpoints(_ node: YAMLNode) -> [ProjectFile.Endpoint] {

@@ -155,8 +155,9 @@ struct RunCommand: AsyncParsableCommand {
       let limit = EventLimit(subscriptionOptions)
       let run = OperationRun(
         operation: operation, uploads: uploads, label: source.label, context: named, policy: policy,
-        output: outputOptions, pages: pageOptions, isIncremental: incremental,
-        watches: subscriptionOptions.watch, limit: limit,
+        output: outputOptions, pages: pageOptions, watches: subscriptionOptions.watch,
+        isIncremental: incremental, limit: limit, filter: filter, verbosity: verbose,
+        isQuiet: quiet, trace: include ? trace : nil)
       let errorCount: Int
       do {
         errorCount = try await client.shutdown { client in

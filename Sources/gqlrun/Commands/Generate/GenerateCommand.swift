@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import GQLRunGenerator
+import GQLRunLanguage
+import GQLRunPipeline
+
+struct GenerateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "generate",
+    abstract: "Generate Swift types from operations.",
+    discussion: """
+      Writes a Swift file for each operation and fragment, and one for the enums, input objects and \
+      scalars that they use. The target that compiles them depends on the product GQLRunTyped.
+
+      Options that are not given are those of `extensions.gqlrun` in the nearest graphql.config.yml, \
+      where they are written with underscores: output, access, fields, enum_cases, scalars, imports, \
+      schema_module, schema_output, conformances, manifest.
+
+      A comment above an operation or fragment adds conformances: `# gqlrun: hashable, identifiable, \
+      codable`. Above a field with one fragment and nothing else, `# gqlrun: flatten` gives it the type \
+      of the fragment.
+
+      Deletes only files that it has generated. Exit code 1 if a document is invalid, or with --check \
+      if a file is not up to date.
+
+      EXAMPLES
+        gqlrun generate --schema schema.graphql \\
+          --documents 'operations/**/*.graphql' --output Generated
+        gqlrun generate --check
+        gqlrun generate --watch
+      """)
+
+  @OptionGroup var settings: GenerateOptions
+
+  @Flag(
+    name: .long, help: "Write nothing; print the differences, and fail if there are any.")
+  var check = false
+
+  @Flag(
+    name: .long, help: "Generate again whenever a schema or document changes, until interrupted.")
+  var watch = false
+
+  func validate() throws {
+    guard !(check && watch) else {
+      throw ValidationError("--check and --watch exclude each other; leave one out")
+    }
+  }
+
+  func run() async throws {
+    try await reporting {
+      guard watch else { return try generate() }
+      try await Interruption.run { try await generateOnChanges() }
+    }
+  }
+
+  private func generate() throws {
+    for plan in try settings.plans() {
+      let files = try plan.files()
+      let output = GeneratedFolder(files)
+      if check {
+        let differences = try output.differences()
+        guard differences.isEmpty else {
+          try Terminal.write(differences.joined())
+          throw Failure(
+            .failed,
+            "\(differences.count) generated file\(differences.count == 1 ? " is" : "s are") not up to "
+              + "date; run gqlrun generate")
+        }
+        Terminal.note("\(plan.output): \(files.count) files, up to date")
+      } else {
+        let changes = try output.write()
+        Terminal.note("\(plan.output): \(files.count) files, \(changes) changed")
+      }
+    }
+  }
+
+  /// Generates, then again after every change of the files; errors are printed and do not end it.
+  private func generateOnChanges() async throws {
+    var before: [String]?
+    while !Task.isCancelled {
+      let state = (try? settings.plans().flatMap(\.inputs).map(Self.state)) ?? []
+      if state != before {
+        before = state
+        do {
+          try generate()
+        } catch let failure as Failure {
+          if !failure.message.isEmpty { Terminal.error(failure.message) }
+        }
+      }
+      try await Task.sleep(for: .milliseconds(300))
+    }
+  }
+
+  /// The name, size and time of a file, which change with its text.
+  private static func state(of path: String) -> String {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    let time = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+    return "\(path) \(attributes?[.size] ?? 0) \(time)"
+  }
+}

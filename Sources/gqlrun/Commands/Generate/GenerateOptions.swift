@@ -1,0 +1,196 @@
+public import ArgumentParser
+import Foundation
+public import GQLRunGenerator
+import GQLRunPipeline
+
+extension GeneratorOptions.Access: ExpressibleByArgument {}
+extension GeneratorOptions.Naming: ExpressibleByArgument {}
+extension GeneratorOptions.Conformance: ExpressibleByArgument {}
+
+/// What to generate and how: options, which override the project file.
+struct GenerateOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Schema: type definitions, or the JSON result of an introspection query. May be repeated.",
+      valueName: "file"))
+  var schema: [String] = []
+
+  @Option(
+    name: .long, parsing: .upToNextOption,
+    help: ArgumentHelp(
+      "GraphQL documents, or patterns such as 'operations/**/*.graphql'.", valueName: "file"))
+  var documents: [String] = []
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("Folder of the files.", valueName: "folder"))
+  var output: String?
+
+  @Option(name: .long, help: "Access level of the types; internal by default.")
+  var access: GeneratorOptions.Access?
+
+  @Option(name: .long, help: "Names of properties; verbatim by default.")
+  var fields: GeneratorOptions.Naming?
+
+  @Option(name: .long, help: "Names of enum cases; camel by default.")
+  var enumCases: GeneratorOptions.Naming?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Swift type of a custom scalar, such as DateTime=Date; String by default. May be repeated.",
+      valueName: "Scalar=Type"))
+  var scalar: [String] = []
+
+  @Option(
+    name: .customLong("import"),
+    help: ArgumentHelp("Module with types of scalars. May be repeated.", valueName: "module"))
+  var imports: [String] = []
+
+  @Option(name: .long, help: "Protocol that all types conform to. May be repeated.")
+  var conformance: [GeneratorOptions.Conformance] = []
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Module of the schema's types, if they are in another target than the operations.",
+      valueName: "module"))
+  var schemaModule: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Folder of the schema's types; needs --schema-module.", valueName: "folder"))
+  var schemaOutput: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Operation manifest to write, with the ids that a pipeline sends.", valueName: "file"))
+  var manifest: String?
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "Pipeline file whose keys and schema determine the ids of --manifest.", valueName: "file"))
+  var pipeline: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Configuration of Apollo iOS to begin with: apollo-codegen-config.json.", valueName: "file"))
+  var fromApollo: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Project file, instead of the nearest graphql.config.* or .graphqlrc*.", valueName: "file"))
+  var config: String?
+
+  @Option(name: .long, help: "Name of the project, if the project file has several.")
+  var project: String?
+
+  func validate() throws {
+    guard schemaOutput == nil || schemaModule != nil else {
+      throw ValidationError("--schema-output needs --schema-module, the module of that folder")
+    }
+  }
+
+  /// One plan, or one for each project of the project file that has settings.
+  func plans() throws -> [GeneratePlan] {
+    if let fromApollo {
+      let apollo = try ApolloConfiguration(path: fromApollo)
+      return [try plan(apollo.values, folder: apollo.folder, nil)]
+    }
+    if !schema.isEmpty, !documents.isEmpty, config == nil, project == nil {
+      return [try plan([:], folder: "", nil)]
+    }
+    guard let file = try Project.file(config, isQuiet: true) else {
+      throw Failure(
+        .usage,
+        "there is nothing to generate from: name --schema and --documents, or describe the project in "
+          + "a file \(ProjectFile.names[0])")
+    }
+    let folder = (file.path as NSString).deletingLastPathComponent
+    let chosen = file.projects.filter { project == nil || $0.name == project }
+    let projects = try Project.load(file.path, named: project)
+    let pairs = zip(chosen, projects).filter { $0.0.generation != nil || chosen.count == 1 }
+    return try pairs.map { settings, project in
+      try plan(
+        settings.generation?.values.mapValues { $0.map(\.value) } ?? [:], folder: folder, project)
+    }
+  }
+
+  private func plan(
+    _ values: [String: [String]], folder: String, _ project: Project?
+  ) throws -> GeneratePlan {
+    func path(_ key: String) -> String? {
+      values[key]?.first.map { folder.isEmpty || $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
+    }
+    func inFolder(_ key: String) throws -> [String] {
+      let patterns = values[key] ?? []
+      let base = folder.isEmpty ? FileManager.default.currentDirectoryPath : folder
+      return ProjectFile.files(patterns, in: base).files
+    }
+    guard let output = output ?? path("output") else {
+      throw Failure(
+        .usage,
+        "there is no folder to write to; name it with --output, or as `output` of "
+          + "`extensions.gqlrun` in the project file")
+    }
+    let schema = try schema.isEmpty ? project?.schema ?? inFolder("schema") : schema
+    let documents =
+      try documents.isEmpty
+      ? project?.documents ?? inFolder("documents") : Project.expanded(documents)
+    guard !schema.isEmpty else {
+      throw Failure(.usage, "there is no schema; name it with --schema")
+    }
+    guard !documents.isEmpty else {
+      throw Failure(.usage, "there are no documents; name them with --documents")
+    }
+    return GeneratePlan(
+      schema: schema, documents: documents.filter { !schema.contains($0) }, output: output,
+      schemaOutput: schemaOutput ?? path("schema_output"), manifest: manifest ?? path("manifest"),
+      pipeline: pipeline, options: try options(values))
+  }
+
+  private func options(_ values: [String: [String]]) throws -> GeneratorOptions {
+    var options = GeneratorOptions(
+      access: try access ?? Self.choice(values, "access") ?? .internal,
+      fields: try fields ?? Self.choice(values, "fields") ?? .verbatim,
+      enumCases: try enumCases ?? Self.choice(values, "enum_cases") ?? .camel,
+      imports: imports.isEmpty ? values["imports"] ?? [] : imports,
+      schemaModule: schemaModule ?? values["schema_module"]?.first)
+    options.conformances = try Set(
+      conformance.isEmpty
+        ? (values["conformances"] ?? []).map { try Self.value($0, "conformances") } : conformance)
+    for text in (values["scalars"] ?? []) + scalar {
+      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2 else {
+        throw Failure(.usage, "cannot read --scalar \(text): write --scalar DateTime=Date")
+      }
+      options.scalars[parts[0]] =
+        Self.foundation.contains(parts[1]) ? "Foundation.\(parts[1])" : parts[1]
+    }
+    return options
+  }
+
+  /// Types of Foundation that the runtime can decode.
+  private static let foundation: Set<String> = ["Date", "Decimal", "URL", "UUID"]
+
+  private static func choice<Value: ExpressibleByArgument & CaseIterable & RawRepresentable>(
+    _ values: [String: [String]], _ key: String
+  ) throws -> Value? where Value.RawValue == String {
+    try values[key]?.first.map { try value($0, key) }
+  }
+
+  private static func value<Value: CaseIterable & RawRepresentable>(
+    _ text: String, _ key: String
+  ) throws -> Value where Value.RawValue == String {
+    guard let value = Value(rawValue: text) else {
+      throw Failure(
+        .badInput,
+        "`\(key)` cannot be \"\(text)\"; use \(Value.allCases.map(\.rawValue).joined(separator: ", "))"
+      )
+    }
+    return value
+  }
+}

@@ -1,0 +1,78 @@
+import GQLRunCache
+import GQLRunGenerator
+import GQLRunJSON
+import GQLRunLanguage
+import GQLRunPipeline
+import GQLRunPlugins
+
+/// The inputs and outputs of one generation.
+struct GeneratePlan {
+  var schema: [String]
+  var documents: [String]
+  var output: String
+  var schemaOutput: String?
+  var manifest: String?
+  var pipeline: String?
+  var options: GeneratorOptions
+
+  /// The files that the result depends on.
+  var inputs: [String] { schema + documents + [pipeline].compactMap { $0 } }
+
+  /// The texts of the generated files, by their paths.
+  func files() throws -> GeneratedFolder.Files {
+    let schema = try SchemaFile.load(schema)
+    let sources = try documents.map {
+      (path: $0, text: try Input.bytes($0, "the document"))
+    }
+    let generated: [GeneratedFile]
+    do {
+      generated = try Generator(schema: schema, options: options).files(from: sources)
+    } catch let error as GeneratorError {
+      try report(error, sources).write(as: .human)
+      throw Failure(.failed, "")
+    }
+    var files = GeneratedFolder.Files(roots: [output])
+    if let schemaOutput { files.roots.append(schemaOutput) }
+    for file in generated {
+      let folder = file.kind == .schema ? schemaOutput ?? output : output
+      files.texts["\(folder)/\(file.path)"] = file.text
+    }
+    if let manifest {
+      files.texts[manifest] = try manifestText(generated.compactMap(\.operation), schema)
+    }
+    return files
+  }
+
+  private func report(
+    _ error: GeneratorError, _ sources: [(path: String, text: [UInt8])]
+  ) -> FindingReport {
+    FindingReport(
+      findings: error.diagnostics.map {
+        Finding(
+          severity: .error, code: "GeneratorError", message: $0.message,
+          location: Finding.Location(file: $0.file, location: $0.location))
+      }, sources: SourceFiles(sources.map { SourceFiles.File(name: $0.path, bytes: $0.text) }))
+  }
+
+  /// The operation manifest; its ids are the hashes of the texts that the pipeline sends.
+  private func manifestText(
+    _ operations: [GeneratedFile.Operation], _ schema: Schema
+  ) throws -> String {
+    let loaded = try pipeline.map {
+      try PipelineFile.load(
+        path: $0, registry: .builtIn, environment: .gqlrun(endpoint: nil).withPlaceholders
+      ).pipeline
+    }
+    let keys = try SchemaFile.rules(
+      loaded?.keys ?? KeyRules(), of: schema, pipeline: loaded, flags: [])
+    let facts = TypeFacts(schema)
+    let entries = try operations.map { operation in
+      let document = try Document(parsing: operation.document)
+      return OperationManifest.Operation(
+        body: try PreparedOperation.sentDocument(
+          of: document, operationName: operation.name, keys: keys, facts: facts),
+        name: operation.name, type: try document.operation(named: operation.name).type)
+    }
+    return OperationManifest(operations: entries).apolloJSON.jsonText(pretty: true) + "\n"
+  }
+}
