@@ -4,5 +4,6 @@
 @_exported public import GQLRunLanguage
 @_exported public import GQLRunPipeline
 @_exported public import GQLRunPlugins
+@_exported public import GQLRunTyped
 @_exported public import HTTPTypes
 @_exported public import Logging

@@ -2,6 +2,7 @@ import Foundation
 public import GQLRunCache
 public import GQLRunJSON
 public import GQLRunPipeline
+import GQLRunTyped
 public import HTTPTypes
 
 /// A result of an operation: its decoded data, with the errors, source and metadata of the
@@ -81,24 +82,65 @@ extension OperationResult where Value: Decodable {
   }
 }
 
+extension OperationResult {
+  /// Decodes the data of a response with the generated type of its operation.
+  ///
+  /// - Throws: The first error of the response, with ``GraphQLErrorHandling/firstError``;
+  ///   `ChainError` with code `undecodable_data` if the data does not match the type.
+  init<Operation: GraphQLOperation>(
+    _ response: GraphQLResponse, of operation: Operation, onErrors: GraphQLErrorHandling
+  ) throws where Value == Operation.Data {
+    self.response = response
+    if onErrors == .firstError, let error = response.errors.first { throw error }
+    guard let text = response.data else { return }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count)
+    try text.forEachChunk { bytes.append(contentsOf: $0) }
+    if bytes.elementsEqual("null".utf8) { return }
+    do {
+      data = try operation.data(checked: bytes)
+    } catch let error as TypeMismatch {
+      if error.isNull,
+        response.errors.explainNull(at: error.path.map(GraphQLError.PathElement.init))
+      {
+        return
+      }
+      throw ChainError(
+        .graphQL, .undecodableData,
+        "the data of \(Operation.operationName) does not match its type: \(error); compare the schema "
+          + "with the server's, and run gqlrun generate",
+        cause: error, graphQLErrors: response.errors)
+    }
+  }
+}
+
 extension ChainError.Code {
   /// The data of a response does not match the type that the program decodes.
   public static let undecodableData = Self(rawValue: "undecodable_data")
 }
 
 extension DecodingError {
-  /// Whether an error of the response explains the missing value: a null at the path of the error,
-  /// or at an ancestor that the null was propagated to.
+  /// Whether an error of the response explains the missing value.
   fileprivate func isExplained(by errors: [GraphQLError]) -> Bool {
     guard case .valueNotFound(_, let context) = self else { return false }
-    return errors.contains { error in
-      guard let path = error.path, path.count >= context.codingPath.count else { return false }
-      return zip(context.codingPath, path).allSatisfy { step, element in
-        switch element {
-        case .key(let key): step.stringValue == key
-        case .index(let index): step.intValue == index
-        }
-      }
+    return errors.explainNull(
+      at: context.codingPath.map { $0.intValue.map { .index($0) } ?? .key($0.stringValue) })
+  }
+}
+
+extension [GraphQLError] {
+  /// Whether one of the errors explains a null: it is at the path, or below it, from where the null was
+  /// propagated.
+  fileprivate func explainNull(at path: [GraphQLError.PathElement]) -> Bool {
+    contains { $0.path?.starts(with: path) == true }
+  }
+}
+
+extension GraphQLError.PathElement {
+  fileprivate init(_ element: TypeMismatch.PathElement) {
+    switch element {
+    case .key(let key): self = .key(key)
+    case .index(let index): self = .index(index)
     }
   }
 }

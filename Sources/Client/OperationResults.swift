@@ -4,7 +4,7 @@ import GQLRunPipeline
 /// The results of an operation: two with `cache-and-network` on a cache hit, otherwise one.
 ///
 /// The operation starts when the first result is read. Use only one iterator.
-public struct OperationResults<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+public struct OperationResults<Value: Sendable>: AsyncSequence, Sendable {
   /// A result of the operation.
   public typealias Element = OperationResult<Value>
 
@@ -50,7 +50,7 @@ public enum OperationUpdate<Value: Sendable>: Sendable {
 ///
 /// The sequence ends when its task is cancelled, the client is shut down, or the iterator is
 /// released.
-public struct OperationUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+public struct OperationUpdates<Value: Sendable>: AsyncSequence, Sendable {
   /// A result, a cache miss, or an error.
   public typealias Element = OperationUpdate<Value>
 

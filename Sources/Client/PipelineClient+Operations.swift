@@ -196,12 +196,21 @@ extension PipelineClient {
   private func last<Value: Decodable>(
     of stream: ResponseStream, _ request: GraphQLRequest, _ onErrors: GraphQLErrorHandling
   ) async throws -> OperationResult<Value> {
+    try OperationResult(
+      await lastResponse(of: stream, request), label: request.label, decoder: decoder,
+      onErrors: onErrors)
+  }
+
+  /// The last response of a request.
+  func lastResponse(
+    of stream: ResponseStream, _ request: GraphQLRequest
+  ) async throws -> GraphQLResponse {
     var last: GraphQLResponse?
     for try await response in stream { last = response }
     guard let last else {
       throw ChainError(.chain, .noResult, "the pipeline delivered no result of \(request.label)")
     }
-    return try OperationResult(last, label: request.label, decoder: decoder, onErrors: onErrors)
+    return last
   }
 
   private func converting<Value: Decodable>(

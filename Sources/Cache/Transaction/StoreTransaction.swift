@@ -22,7 +22,7 @@ public actor StoreTransaction {
   ///
   /// - Throws: ``CacheMiss`` with the first missing field, or ``CacheError``.
   public func read(_ operation: PreparedOperation) async throws -> JSONValue {
-    let bytes = try await bytes(of: operation.withIdentity)
+    let bytes = try await text(of: operation.withIdentity)
     do {
       return try JSONValue(parsing: bytes)
     } catch {
@@ -37,10 +37,13 @@ public actor StoreTransaction {
   public func read<Value: Decodable & Sendable>(
     _ operation: PreparedOperation, as type: Value.Type
   ) async throws -> Value {
-    try JSONTextDecoder().decode(type, from: try await bytes(of: operation))
+    try JSONTextDecoder().decode(type, from: try await text(of: operation))
   }
 
-  private func bytes(of operation: PreparedOperation) async throws -> [UInt8] {
+  /// The JSON text of an operation's data: exactly the selected fields.
+  ///
+  /// - Throws: ``CacheMiss`` with the first missing field, or ``CacheError``.
+  package func text(of operation: PreparedOperation) async throws -> [UInt8] {
     try checkOpen()
     switch try await base.read(operation) {
     case .hit(let data): return try data.bytes()

@@ -1,0 +1,240 @@
+import GQLRun
+import GQLRunDemoServer
+import GQLRunTestSupport
+import Observation
+import Testing
+
+// As `gqlrun generate` writes them.
+struct PostQuery: GraphQLQuery {
+  static let operationName = "Post"
+  static let document = "query Post($id:ID!){post(id:$id){id title likeCount}}"
+  let id: String
+
+  func write(to variables: inout ObjectWriter) { variables.write("id", id) }
+
+  struct Data: GraphQLObject {
+    let post: Post?
+
+    init(post: Post?) { self.post = post }
+    init(from object: inout ObjectReader) throws { post = try object.read("post", "Post") }
+    func write(to object: inout ObjectWriter) { object.write("post", post) }
+
+    struct Post: GraphQLObject, Hashable {
+      let id: String
+      let title: String
+      let likeCount: Int
+
+      init(id: String, title: String, likeCount: Int) {
+        self.id = id
+        self.title = title
+        self.likeCount = likeCount
+      }
+
+      init(from object: inout ObjectReader) throws {
+        id = try object.read("id", "ID!")
+        title = try object.read("title", "String!")
+        likeCount = try object.read("likeCount", "Int!")
+      }
+
+      func write(to object: inout ObjectWriter) {
+        object.write("__typename", "Post")
+        object.write("id", id)
+        object.write("title", title)
+        object.write("likeCount", likeCount)
+      }
+    }
+  }
+}
+
+struct LikeMutation: GraphQLMutation {
+  static let operationName = "Like"
+  static let document = "mutation Like($id:ID!){likePost(id:$id){id likeCount}}"
+  let id: String
+
+  func write(to variables: inout ObjectWriter) { variables.write("id", id) }
+
+  struct Data: GraphQLObject {
+    let likePost: LikePost
+
+    init(likePost: LikePost) { self.likePost = likePost }
+    init(from object: inout ObjectReader) throws { likePost = try object.read("likePost", "Post!") }
+    func write(to object: inout ObjectWriter) { object.write("likePost", likePost) }
+
+    struct LikePost: GraphQLObject {
+      let id: String
+      let likeCount: Int
+
+      init(id: String, likeCount: Int) {
+        self.id = id
+        self.likeCount = likeCount
+      }
+
+      init(from object: inout ObjectReader) throws {
+        id = try object.read("id", "ID!")
+        likeCount = try object.read("likeCount", "Int!")
+      }
+
+      func write(to object: inout ObjectWriter) {
+        object.write("__typename", "Post")
+        object.write("id", id)
+        object.write("likeCount", likeCount)
+      }
+    }
+  }
+}
+
+/// The title has another type than in the schema.
+struct WrongQuery: GraphQLQuery {
+  static let operationName = "Wrong"
+  static let document = "query Wrong{post(id:\"post-1\"){title}}"
+
+  struct Data: GraphQLObject {
+    let title: Int
+
+    init(from object: inout ObjectReader) throws {
+      struct Post: GraphQLObject {
+        let title: Int
+        init(from object: inout ObjectReader) throws { title = try object.read("title", "Int!") }
+        func write(to object: inout ObjectWriter) {}
+      }
+      let post: Post = try object.read("post", "Post")
+      title = post.title
+    }
+    func write(to object: inout ObjectWriter) {}
+  }
+}
+
+@Suite("PipelineClient: operations with generated types", .timeLimit(.minutes(1)))
+struct TypedOperationTests {
+  private func withClient(
+    _ body: (PipelineClient, LiveDemoServer) async throws -> Void
+  ) async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      try await PipelineClient(file: folder.pipeline(server.url)).shutdown {
+        try await body($0, server)
+      }
+    }
+  }
+
+  @Test("results of the server and the cache have the same type and data")
+  func fetch() async throws {
+    try await withClient { client, server in
+      let sent = try await client.fetch(PostQuery(id: "P_1"))
+      let cached = try await client.fetch(PostQuery(id: "P_1"))
+      #expect(sent.source == .server && cached.source == .cache)
+      #expect(sent.data?.post?.id == "P_1")
+      #expect(cached.data?.post == sent.data?.post)
+      #expect(server.requestCount == 1)
+      var sources: [GraphQLResponse.Source] = []
+      for try await result in client.results(PostQuery(id: "P_1")) { sources.append(result.source) }
+      #expect(sources == [.cache, .server])
+    }
+  }
+
+  @Test("data of another type is an error with the path, the type and what came")
+  func mismatch() async throws {
+    try await withClient { client, _ in
+      let error = await #expect(throws: ChainError.self) { try await client.fetch(WrongQuery()) }
+      #expect(error?.code == .undecodableData)
+      #expect(error?.cause is TypeMismatch)
+      #expect(
+        "\(error?.cause ?? CancellationError())".hasPrefix(
+          "post.title: expected Int!, found the string"))
+    }
+  }
+
+  @Test("a watch shows the expected result of a mutation, and its answer")
+  func optimistic() async throws {
+    try await withClient { client, _ in
+      var updates = client.watch(PostQuery(id: "P_1")).makeAsyncIterator()
+      let before = try #require(try await updates.next()?.result?.data?.post?.likeCount)
+      async let like = client.perform(
+        LikeMutation(id: "P_1"), optimistic: .init(likePost: .init(id: "P_1", likeCount: 1_000_000))
+      )
+      var likes = 0
+      while likes != before + 1 {
+        likes = try #require(try await updates.next()?.result?.data?.post?.likeCount)
+        #expect(likes == 1_000_000 || likes == before + 1)
+      }
+      #expect(try await like.data?.likePost.likeCount == before + 1)
+    }
+  }
+
+  @Test("data is read, written and updated in the store")
+  func store() async throws {
+    try await withClient { client, server in
+      let query = PostQuery(id: "new")
+      #expect(try await client.read(query)?.post == nil)
+      try await client.write(
+        .init(post: .init(id: "new", title: "Draft", likeCount: 0)), for: query)
+      try await client.update(query) { data in
+        .init(
+          post: data.post.map { .init(id: $0.id, title: "Edited", likeCount: $0.likeCount + 1) })
+      }
+      let post = try #require(await client.read(query)?.post)
+      #expect(post == .init(id: "new", title: "Edited", likeCount: 1))
+      await #expect(throws: CacheMiss.self) {
+        try await client.update(PostQuery(id: "none")) { $0 }
+      }
+      #expect(server.requestCount == 0)
+    }
+  }
+
+  @Test("an observer has the data of the cache at once, follows changes, and ends with its owner")
+  func observer() async throws {
+    try await withClient { client, server in try await Self.observer(client, server) }
+  }
+
+  @MainActor private static func observer(
+    _ client: PipelineClient, _ server: LiveDemoServer
+  ) async throws {
+    _ = try await client.fetch(PostQuery(id: "P_1"))
+    var observer: QueryObserver? = QueryObserver(PostQuery(id: "P_1"), client: client)
+    weak let released = observer
+    var loading: [Bool] = []
+    var likes: Int?
+    for await state in observing(
+      observer, { ($0?.isLoading ?? false, $0?.data?.post?.likeCount) })
+    {
+      loading.append(state.0)
+      likes = state.1
+      if likes != nil { break }
+    }
+    #expect(!loading.contains(true))
+    let before = try #require(likes)
+    try await client.perform(LikeMutation(id: "P_1"))
+    for await state in observing(observer, { $0?.data?.post?.likeCount })
+    where state == before + 1 {
+      break
+    }
+    #expect(server.requestCount == 2)
+    observer = nil
+    while released != nil { await Task.yield() }
+  }
+
+  @Test("an observer without cached data is loading until the server has answered")
+  func loading() async throws {
+    try await withClient { client, server in try await Self.loading(client, server) }
+  }
+
+  @MainActor private static func loading(
+    _ client: PipelineClient, _ server: LiveDemoServer
+  ) async throws {
+    let observer = QueryObserver(PostQuery(id: "P_1"), client: client)
+    var states: [Bool] = []
+    for await state in observing(observer, { ($0.isLoading, $0.data != nil) }) {
+      states.append(state.0)
+      if state.1 { break }
+    }
+    #expect(states.contains(true))
+    #expect(!observer.isLoading && observer.failure == nil && observer.errors.isEmpty)
+  }
+
+  /// The values of an expression: the current one, and one after each change.
+  @MainActor private static func observing<Subject: Sendable, Value: Sendable>(
+    _ subject: Subject, _ value: @escaping @MainActor (Subject) -> Value
+  ) -> Observations<Value, Never> {
+    Observations { value(subject) }
+  }
+}
