@@ -137,10 +137,10 @@ struct EventListener: Sendable {
   /// again.
   private mutating func connect() async throws -> Bool {
     let request: GraphQLRequest
-    do throws(CacheError) {
-      request = try runner.request(operation, operation.template, item.variables)
+    do {
+      request = try runner.request(item, operation, item.variables)
     } catch {
-      fail(error.message)
+      fail((error as? CacheError)?.message ?? "\(error)")
       return false
     }
     var pass: Governor.Pass? = try await runner.governor.enter(operation.id)
