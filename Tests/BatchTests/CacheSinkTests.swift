@@ -99,7 +99,8 @@ struct CacheSinkTests {
     let found = try Bench.findings(Self.yaml, in: path)
     #expect(found.count == 1, "\(found)")
     #expect(found[0].hasPrefix("4:1 "), "\(found)")
-    #expect(found[0].contains("the sink `cache` needs a pipeline with a store that outlives the run"))
+    #expect(
+      found[0].contains("the sink `cache` needs a pipeline with a store that outlives the run"))
   }
 }
 

@@ -85,7 +85,7 @@ struct ModuleTests {
       ("Sources/GraphQL/Document.swift", "import GQLRunJSON", 1),
       ("Sources/GraphQL/Document.swift", "// import GQLRunJSON", 0),
       ("Sources/JSONStream/Parser.swift", "internal import CYajl", 0),
-      ("Sources/JSONStream/Parser.swift", "import Foundation", 1),
+      ("Sources/JSONStream/Parser.swift", "import Dispatch", 1),
       ("Sources/Cache/Merge.swift", "@testable import CYajl", 1),
       ("Sources/Cache/SQLite/Store.swift", "import GRDB", 0),
       ("Sources/Cache/Memory/Store.swift", "import GRDB", 1),

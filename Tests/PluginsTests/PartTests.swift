@@ -116,7 +116,7 @@ import Testing
   }
 
   private static let retrying = """
-    - max-retry: { max_retries: 3, base: 1ms }
+    - max-retry: { max_retries: 3, backoff: { base: 1ms } }
     - fetch
     - response-code
     - parse

@@ -93,7 +93,7 @@ struct BatchSubscriptionTests {
     let before = try #require(values.firstIndex { $0 > 3 })
     #expect(values == Array(1..<before + 1) + Array(4..<10 - before), "\(values)")
     if signal == "INT" { #expect(before == 3) }
-    // A task of which nothing is recorded starts anew.
+    // A task of which nothing is recorded starts from the beginning.
     guard before > 0 else { return }
     #expect(
       result.output.contains("may be missing, after \(before) event")

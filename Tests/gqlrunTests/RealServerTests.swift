@@ -224,12 +224,4 @@ struct RealServerTests {
     let refused = try await run("/graphql", "subscription { nope }")
     #expect(refused.status == 4 && refused.output.contains("Cannot query field"), "\(refused)")
   }
-
-  @Test("responses in parts are not supported yet, and refused")
-  func unsupported() async throws {
-    let deferred = try await run(
-      "/graphql", "{ feed(first: 1) { edges { node { id ... @defer { slowBody(ms: 1) } } } } }")
-    #expect(deferred.status == 1 && deferred.output == "", "\(deferred)")
-    #expect(deferred.errors.contains("multipart/mixed"), "\(deferred)")
-  }
 }

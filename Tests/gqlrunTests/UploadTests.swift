@@ -71,7 +71,7 @@ struct FormUploadTests {
       """#, in: folder())
     #expect(
       result.output == """
-        {"i": {"title": "t", "files": [null, null], "cover": null}}
+        {"i": {"title": "t", "cover": null, "files": [null, null]}}
         variables.i.cover variables.i.files.1: b.txt text/plain two
         variables.i.files.0: x.png image/x one
 

@@ -189,7 +189,9 @@ package final class IncrementalResponse {
     add(delta.extensions)
     switch delta.content {
     case .none:
-      if let anchor = anchors[target.path], delta.isNullData, target.index == anchor.count {
+      if let anchor = anchors[target.path], let count = anchor.count, delta.isNullData,
+        target.index == count
+      {
         return try append(Array("[null]".utf8), to: anchor, label, delta, normalizer)
       }
       if let anchor = anchors[target.path] { normalizer.remove(anchor) }

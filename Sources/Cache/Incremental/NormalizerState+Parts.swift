@@ -28,7 +28,7 @@ extension NormalizerState {
     result.open(UInt8(ascii: "["))
     let isBegun = beginList(node: part.parts.isEmpty ? -1 : table.node(of: part.parts))
     containers.top.pointee.isPart = true
-    // The stored list is cut, not the elements on their way to it.
+    // The stored list is cut, not the elements that are added to it.
     containers.top.pointee.segmentStart = Int.max / 2
     containers.top.pointee.elementCount = part.count ?? 0
     return isBegun

@@ -1,7 +1,7 @@
 /// A change of a value inside a record, by a later part of a response.
 ///
 /// It is applied inside the transaction to what is stored then. A value that another request has replaced in between
-/// is left alone.
+/// is not changed.
 struct RecordDelta: Sendable {
   enum Change: Sendable {
     /// The text of an object to merge.

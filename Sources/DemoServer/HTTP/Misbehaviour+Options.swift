@@ -32,7 +32,7 @@ extension Misbehaviour {
     },
     Option(
       name: "times", placeholder: "N",
-      help: "Misbehave only for the first N requests with that key."
+      help: "Misbehave only for the first N requests of a key."
     ) { value, result in
       assign(count(value), to: &result.times)
     },
@@ -112,7 +112,7 @@ extension Misbehaviour {
     },
     Option(
       name: "stall-after", placeholder: "EVENTS",
-      help: "Send nothing after N events or parts, and do not close."
+      help: "After N events or parts, send nothing, do not close."
     ) { value, result in
       assign(count(value), to: &result.stallAfter)
     },

@@ -52,7 +52,8 @@ struct HTTPRequestBuilder {
       guard request.uploads.isEmpty else {
         throw ChainError(
           .request, .invalidRequest,
-          "files cannot be sent over WebSocket; use an endpoint with http:// or https://", delivery: .notSent)
+          "files cannot be sent over WebSocket; use an endpoint with http:// or https://",
+          delivery: .notSent)
       }
       return try socket(request)
     }
@@ -92,7 +93,9 @@ struct HTTPRequestBuilder {
     let multipart = MultipartBody(operations: body(of: request), uploads: request.uploads)
     var fields: HTTPFields = [.contentType: multipart.contentType]
     for name in Self.preflightFields { fields[name] = "1" }
-    var head = Self.head(.post, endpoint.target(for: .query, isSocket: false), fields, endpoint, request.additionalHeaders)
+    var head = Self.head(
+      .post, endpoint.target(for: .query, isSocket: false), fields, endpoint,
+      request.additionalHeaders)
     // A field of the endpoint would lack the boundary.
     head.headerFields[.contentType] = multipart.contentType
     var message = HTTPRequestMessage(head: head)

@@ -76,7 +76,9 @@ public struct TokenRefreshPlugin: Plugin {
       do throws(Endpoint.InvalidURL) {
         endpoint = try Endpoint(url: tokenURL)
       } catch {
-        throw $tokenURL.error("this is not an http or https URL: \(error.reason)")
+        throw $tokenURL.error(
+          "this is not an http or https URL: \(error.reason)",
+          remedy: "only http and https are possible here")
       }
       guard !endpoint.isWebSocket else {
         throw $tokenURL.error("this is not an http or https URL", remedy: "use https")

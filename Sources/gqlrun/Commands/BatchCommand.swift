@@ -15,7 +15,7 @@ struct BatchCommand: AsyncParsableCommand {
       --resume continues a run that was interrupted or failed.
 
       EXAMPLES
-        gqlrun batch new nightly.batch.yaml
+        gqlrun batch new export.batch.yaml
         gqlrun batch check nightly.batch.yaml
         gqlrun batch run nightly.batch.yaml
         gqlrun batch run nightly.batch.yaml --resume

@@ -16,7 +16,8 @@ struct BatchRunCommand: AsyncParsableCommand {
     discussion: """
       Writes results to the manifest's sinks, or to standard output if it has none; progress goes to \
       standard error. After an interrupt, requests in flight are completed and their results written; a \
-      second interrupt ends the run at once. In both cases --resume continues.
+      second interrupt ends the run at once. In both cases --resume continues. In a job of \
+      Kubernetes (completionMode: Indexed) or an array of Slurm, --shard auto --resume runs the job's shard.
 
       EXAMPLES
         gqlrun batch run nightly.batch.yaml
@@ -24,7 +25,6 @@ struct BatchRunCommand: AsyncParsableCommand {
         gqlrun batch run nightly.batch.yaml --only failed
         gqlrun batch run nightly.batch.yaml --dry-run
         gqlrun batch run nightly.batch.yaml --shard 2/4
-        gqlrun batch run nightly.batch.yaml --shard auto --resume
       """)
 
   @OptionGroup var source: ManifestOptions

@@ -230,11 +230,11 @@ extension Pipeline {
     let parts = entries.flatMap(\.parts)
     let reads = parts.contains { if case .cacheRead = $0 { true } else { false } }
     let writes = parts.contains { if case .cacheWrite = $0 { true } else { false } }
-    let name: String
+    let (name, option): (String, String)
     switch choice {
     case .memory: return reads || writes
-    case .sqlite(let path): name = "sqlite:\(path)"
-    case .postgres: name = "postgresql://…"
+    case .sqlite(let path): (name, option) = (path, "sqlite:\(path)")
+    case .postgres: (name, option) = ("the database", "postgresql://…")
     }
     guard !writes else { return true }
     if !isQuiet {
@@ -242,7 +242,7 @@ extension Pipeline {
       Terminal.warning(
         reads
           ? "\(title) has no `cache-write`: nothing is stored in \(name); add `- cache-write` to its chain"
-          : "\(title) has neither `cache-read` nor `cache-write`: --store \(name) is not used; add "
+          : "\(title) has neither `cache-read` nor `cache-write`: --store \(option) is not used; add "
             + "them to its chain")
     }
     return reads

@@ -140,12 +140,15 @@ struct HelpTopic {
           - exec: { command: [python3, ./sign.py], stage: http }
 
           {"event":"start","version":1,"stage":"http","options":{}}
-          {"event":"request","method":"POST","url":"…","headers":{…},"body":"…","attempt":1,"id":1}
+          {"event":"request","method":"POST","url":"…","headers":{…},"body":"…","id":1}
           {"id":1,"action":"continue","headers":{"X-Signature":"…"}}
 
         Members of the lines, by stage and event:
-          graphql request   operation {name, type}, attempt, document, variables, context
-          graphql response  operation, attempt, source, status, errors [{message, code}]
+          graphql request   operation {name, type}, attempt, document, variables,
+                            context
+          graphql response  operation, attempt, source, status, errors
+                            [{message, code}]
+          graphql event     the same, number, data: an event of a subscription
           http request      method, url, headers, body, attempt
           http response     status, headers
 
@@ -153,6 +156,7 @@ struct HelpTopic {
           continue  headers to set; graphql: context, extensions; http: remove, body
           answer    a result instead of the server's; graphql: data, errors, extensions;
                     http: status, headers, body
+          drop      only for an event, which is neither delivered nor stored
           fail      code and message of the error
 
         gqlrun plugins exec lists the options. A file that starts programs must be

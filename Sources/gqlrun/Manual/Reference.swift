@@ -29,10 +29,12 @@ enum Reference {
     Entry(name: "XDG_STATE_HOME", text: "folder of the trusted files", option: "--allow-exec"),
     Entry(name: "HOME", text: "trusted files without XDG_STATE_HOME", option: "--allow-exec"),
     Entry(
-      name: "JOB_COMPLETION*",
-      text: "shard of --shard auto in a Kubernetes job", option: "--shard"),
+      name: "JOB_COMPLETION_INDEX", text: "--shard auto: shard in a Kubernetes job",
+      option: "--shard"),
+    Entry(name: "JOB_COMPLETIONS", text: "--shard auto: number of shards", option: "--shard"),
     Entry(
-      name: "SLURM_ARRAY_TASK_*", text: "shard of --shard auto in a Slurm array", option: "--shard"),
+      name: "SLURM_ARRAY_TASK_ID", text: "--shard auto: shard in a Slurm array",
+      option: "--shard"),
     Entry(name: "TMPDIR", text: "folder for temporary files; default: /tmp"),
   ]
 

@@ -8,7 +8,8 @@ import Testing
       optionTable(FetchPlugin.self) == [
         "timeout": "5m", "connect_timeout": "10s", "idle_timeout": "30s",
         "event_timeout": "5m", "max_body": "1GiB",
-        "max_message": "16MiB", "max_ratio": nil, "max_headers": "64KiB", "min_throughput": "0B", "redirects": "none",
+        "max_message": "16MiB", "max_ratio": nil, "max_headers": "64KiB", "min_throughput": "0B",
+        "redirects": "none",
         "max_redirects": "3", "tls": "{}", "proxy": "environment", "no_proxy": nil,
         "unix_socket": nil,
         "http2": "true",

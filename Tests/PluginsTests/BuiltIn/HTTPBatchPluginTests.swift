@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test(arguments: [401, 429, 503])
-  func `a status about something else fails each operation, and arrays go on`(
+  func `a status about something else fails each operation, and arrays continue`(
     _ status: Int
   ) async throws {
     let network = ArrayNetwork(refusal: status)
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func `mutations are sent by themselves unless told otherwise`() async throws {
+  @Test func `mutations are sent by themselves by default`() async throws {
     let single = ArrayNetwork()
     try await run(2, max: 2, single, type: "mutation") { _, outcomes in
       #expect(outcomes.allSatisfy { $0.error == nil })

@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `a mutation that was lost on the way is not sent again`() async throws {
+  @Test func `a mutation that was lost is not sent again`() async throws {
     try await RawServer.withServer([.bytes(1), .reset]) { server in
       let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
       try await Bench.with(chain, url: server.url) { bench in

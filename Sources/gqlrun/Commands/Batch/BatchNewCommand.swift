@@ -15,7 +15,7 @@ extension BatchCommand {
         EXAMPLES
           gqlrun batch new
           gqlrun batch new countries --document country.graphql --rows codes.csv
-          gqlrun batch new nightly --document all.graphql --operation Repos
+          gqlrun batch new all --document country.graphql --sink out/all.csv
         """)
 
     @Argument(help: "File to write; its name ends in .batch.yaml.")

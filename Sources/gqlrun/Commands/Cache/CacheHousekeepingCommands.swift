@@ -15,7 +15,7 @@ extension CacheCommand {
 
         EXAMPLES
           gqlrun cache gc --store sqlite:cache.db
-          gqlrun cache gc --pipeline shop.pipeline.yaml --store sqlite:cache.db
+          gqlrun cache gc --pipeline offline.pipeline.yaml --store sqlite:cache.db
           gqlrun cache gc --older-than 720h --store sqlite:cache.db
         """)
 
