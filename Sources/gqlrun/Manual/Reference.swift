@@ -35,6 +35,7 @@ enum Reference {
     Entry(
       name: "SLURM_ARRAY_TASK_ID", text: "--shard auto: shard in a Slurm array",
       option: "--shard"),
+    Entry(name: "SHELL", text: "shell of --generate-completion-script without a name"),
     Entry(name: "TMPDIR", text: "folder for temporary files; default: /tmp"),
   ]
 

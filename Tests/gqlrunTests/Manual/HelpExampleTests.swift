@@ -61,6 +61,14 @@ struct HelpExampleTests {
     "gqlrun cache explain":
       "gqlrun run feed.graphql --var first=60 -e URL --store sqlite:cache.db > x",
     "gqlrun pipeline": "rm mine.pipeline.yaml",
+    "gqlrun generate": """
+    mkdir operations; cp country.graphql operations/
+    cat > graphql.config.yaml <<END
+    schema: schema.graphql
+    documents: "operations/**/*.graphql"
+    extensions: { gqlrun: { output: Generated } }
+    END
+    """,
     "gqlrun operations verify":
       "gqlrun operations manifest --schema schema.graphql country.graphql -o ops.json",
   ]
