@@ -86,7 +86,7 @@ struct LikeMutation: GraphQLMutation {
 /// The title has another type than in the schema.
 struct WrongQuery: GraphQLQuery {
   static let operationName = "Wrong"
-  static let document = "query Wrong{post(id:\"post-1\"){title}}"
+  static let document = "query Wrong{post(id:\"P_1\"){title}}"
 
   struct Data: GraphQLObject {
     let title: Int

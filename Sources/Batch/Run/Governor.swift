@@ -46,15 +46,20 @@ final class Governor: Sendable {
     maximum = settings.concurrency
     patience = settings.patience
     state = Locked(State(limit: Double(settings.concurrency)))
-    rate = limits?.perSecond.map {
-      RequestBudget.Rate(interval: .seconds(1 / $0), burst: limits?.burst ?? 1)
+    guard let limits else {
+      rate = nil
+      budget = nil
+      return
     }
-    budget = limits.map { _ in
-      // All requests of a pipeline have the same credential.
-      RequestBudget.shared(
-        in: services, origin: endpoint.map { "\($0.scheme)://\($0.authority)" } ?? "",
-        credential: "")
+    if let perSecond = limits.perSecond {
+      rate = RequestBudget.Rate(interval: .seconds(1 / perSecond), burst: limits.burst)
+    } else {
+      rate = nil
     }
+    var origin = ""
+    if let endpoint { origin = "\(endpoint.scheme)://\(endpoint.authority)" }
+    // All requests of a pipeline have the same credential.
+    budget = RequestBudget.shared(in: services, origin: origin, credential: "")
   }
 
   var currentLimit: Int { state.withLock { $0.currentLimit } }
