@@ -217,6 +217,59 @@ import Testing
     }
   }
 
+  // MARK: Pause
+
+  @Test func `a paused subscription begins again when it is resumed`() async throws {
+    let script =
+      RawServer.Step.greeting + [
+        .message(SocketTests.next("Ada")), .frame, .frame,
+        .message(SocketTests.next("Bo", id: 2)), .message(SocketTests.complete(2)), .closing,
+      ]
+    try await RawServer.withServer(script) { server in
+      try await Bench.with(url: "ws://127.0.0.1:\(server.port)/") { bench in
+        let register = SubscriptionRegister.of(bench.runner.services)
+        let resuming = Task {
+          _ = await server.log.frame(containing: "complete")
+          #expect(register.current == .idle)
+          register.resume()
+        }
+        var outcome = Outcome()
+        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
+          outcome.add(response)
+          if outcome.results.count == 1 { register.pause() }
+        }
+        await resuming.value
+        #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
+        #expect(outcome.texts.last == SocketTests.payload("Bo"))
+        #expect(await server.log.connections == 1)
+      }
+    }
+  }
+
+  @Test func `a subscription over HTTP is paused, too`() async throws {
+    let stream =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: next\ndata: "
+      + SocketTests.payload("Ada") + "\n\n"
+    let first: [RawServer.Step] = [.request, .send(stream), .untilClosed]
+    try await RawServer.withServer(first, Self.events) { server in
+      try await Bench.with(url: server.url) { bench in
+        let register = SubscriptionRegister.of(bench.runner.services)
+        let resuming = Task {
+          await server.log.closure()
+          register.resume()
+        }
+        var outcome = Outcome()
+        for try await response in bench.runner.execute(try Bench.request(SocketTests.document)) {
+          outcome.add(response)
+          if outcome.results.count == 1 { register.pause() }
+        }
+        await resuming.value
+        #expect(outcome.results.map(\.gap) == [nil, 784_111_777, nil])
+        #expect(outcome.texts.last == SocketTests.payload("Bo"))
+      }
+    }
+  }
+
   // MARK: Back-pressure
 
   @Test func `a slow reader stops the connection, and gets every event`() async throws {

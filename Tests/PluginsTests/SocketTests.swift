@@ -375,6 +375,45 @@ import Testing
     }
   }
 
+  @Test func `resubscribes everything that still runs, over one connection`() async throws {
+    let first =
+      RawServer.Step.greeting + [.frame, .message(Self.next("Ada")), .close(1001), .closing]
+    let second =
+      RawServer.Step.greeting + [
+        .frame, .message(Self.next("Bo", id: 2)), .message(Self.next("Bo")),
+        .message(Self.complete(2)), .message(Self.complete()), .closing,
+      ]
+    try await RawServer.withServer([first, second], tls: nil) { server in
+      try await Bench.with(Self.retrying, url: "ws://127.0.0.1:\(server.port)/") { bench in
+        async let one = bench.run(Self.document)
+        _ = await server.log.frame(containing: "subscribe")
+        let two = await bench.run(Self.document)
+        #expect(two.texts.last == Self.payload("Bo"), "\(two.message)")
+        #expect(await one.texts.last == Self.payload("Bo"))
+        #expect(await server.log.connections == 2)
+      }
+    }
+  }
+
+  @Test func `does not reconnect if the caller leaves while it waits`() async throws {
+    let script = RawServer.Step.greeting + [.close(1001), .closing]
+    try await RawServer.withServer([script], tls: nil) { server in
+      let clock = ManualClock()
+      var setup = Bench.Setup()
+      setup.clock = ServiceClock(clock)
+      try await Bench.with(
+        Self.retrying.replacing("0s", with: "10s"),
+        url: "ws://127.0.0.1:\(server.port)/", setup: setup
+      ) { bench in
+        let task = Task { await bench.run(Self.document) }
+        await clock.sleepers(1)
+        task.cancel()
+        #expect(await task.value.error is CancellationError)
+        #expect(await server.log.connections == 1)
+      }
+    }
+  }
+
   @Test func `a query that was sent is not sent again`() async throws {
     let script = RawServer.Step.greeting + [.reset]
     try await RawServer.withServer([script], tls: nil) { server in

@@ -204,6 +204,21 @@ import Testing
     }
   }
 
+  @Test func `the budget of retries does not end subscriptions`() async throws {
+    let lost = FakeNetwork.Answer.response(
+      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
+    let network = FakeNetwork(
+      Array(repeating: lost, count: 40)
+        + [.response(200, headers: Self.eventStream, body: Self.complete)])
+    var setup = Self.hurried
+    setup.transport = network
+    try await Bench.with(Self.retrying, url: "http://localhost/", setup: setup) { bench in
+      let outcome = await bench.run(Self.document)
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(outcome.results.compactMap(\.gap).count == 40)
+    }
+  }
+
   @Test func `a server that stays away ends the subscription`() async throws {
     try await subscribe(
       Self.retrying, to: .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
@@ -212,6 +227,71 @@ import Testing
       #expect(outcome.code == .connectionFailed || outcome.code == .tooManyAttempts)
       #expect(outcome.results.map(\.gap) == [nil])
       #expect(await network.count == 4)
+    }
+  }
+
+  /// Connections without an event, each lost after a time.
+  private func lose(
+    after time: Duration, times: Int, delay: String,
+    check: @Sendable (Outcome, FakeNetwork) async throws -> Void
+  ) async throws {
+    let clock = ServiceClock(JumpingClock())
+    var setup = Bench.Setup()
+    setup.clock = clock
+    setup.secondsSince1970 = { 1_000 + clock.now() / .seconds(1) }
+    let lost = FakeNetwork.Answer.lost(headers: Self.eventStream, after: time, on: clock)
+    let end = FakeNetwork.Answer.response(200, headers: Self.eventStream, body: Self.complete)
+    let network = FakeNetwork(Array(repeating: lost, count: times) + [end])
+    setup.transport = network
+    let chain =
+      "- max-retry: { max_retries: 2, backoff: { base: \(delay), max: \(delay), jitter: none } }\n"
+      + Bench.plain
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      try await check(await bench.run(Self.document), network)
+    }
+  }
+
+  @Test func `a connection that lasted 30 seconds resets the number of retries`() async throws {
+    try await lose(after: .seconds(30), times: 8, delay: "1s") { outcome, network in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(await network.count == 9)
+      #expect(outcome.results.compactMap(\.gap).count == 8)
+    }
+  }
+
+  @Test func `the delay before a retry does not count as time of the connection`() async throws {
+    try await lose(after: .seconds(29), times: 8, delay: "60s") { outcome, network in
+      #expect(outcome.code == .connectionClosed, "\(outcome.message)")
+      #expect(await network.count == 3)
+    }
+  }
+
+  @Test func `a gap begins when the connection is lost, not when it is open again`() async throws {
+    try await lose(after: .seconds(5), times: 2, delay: "60s") { outcome, _ in
+      let gaps = outcome.results.compactMap(\.gap)
+      #expect(gaps.first == 1_005 && gaps.count == 2, "\(gaps)")
+    }
+  }
+
+  @Test func `the state of the connections is observable`() async throws {
+    let network = FakeNetwork([
+      .response(200, headers: Self.eventStream, body: Self.event("1", "Ada")),
+      .failure(.connectionFailed, .notSent),
+      .response(200, headers: Self.eventStream, body: Self.complete),
+    ])
+    var setup = Self.hurried
+    setup.transport = network
+    try await Bench.with(Self.retrying, url: "http://localhost/", setup: setup) { bench in
+      let register = SubscriptionRegister.of(bench.runner.services)
+      var states = register.states().makeAsyncIterator()
+      #expect(await bench.run(Self.document).error == nil)
+      #expect(register.current == .idle)
+      for state in ["idle", "connecting", "open", "waiting", "connecting", "waiting"] {
+        #expect("\(await states.next() ?? .idle)".hasPrefix(state))
+      }
+      for state in [ConnectionState.connecting, .open, .idle] {
+        #expect(await states.next() == state)
+      }
     }
   }
 }

@@ -241,7 +241,8 @@ extension Attempt {
       throw error.located(in: request)
     }
     let firstByte = services.clock.now() - sent
-    state.hasConnected()
+    state.hasConnected(at: services.clock.now())
+    request.context[SubscriptionHandle.self]?.connected(response.interrupt)
     let keeps = policy.writesCache
     let target = keeps ? try await writeTarget(request) : nil
     let results = try await parser.interceptor.parse(
@@ -249,7 +250,7 @@ extension Attempt {
     let (head, isReplayed) = (response.head, response.isReplayed)
     let missing = MissingResult(of: request)
     return ResponseStream(pull: { [self] in
-      guard var result = try await results.next() else {
+      guard var result = try await next(results) else {
         try missing.check(request, entry: parser.id)
         return nil
       }
@@ -264,6 +265,15 @@ extension Attempt {
       }
       return result
     })
+  }
+
+  private func next(_ results: ResponseStream) async throws -> GraphQLResponse? {
+    do {
+      return try await results.next()
+    } catch {
+      state.hasLost(at: services.clock.now(), date: services.secondsSince1970())
+      throw error
+    }
   }
 
   /// Sends a message; if the server does not speak WebSocket, over HTTP, where the endpoint permits it.

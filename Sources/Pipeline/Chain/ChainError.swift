@@ -138,6 +138,8 @@ extension ChainError.Code {
   /// The server closed the WebSocket connection for a reason that a retry would not change, or while it executed
   /// a query or mutation.
   public static let webSocketClosed = Self(rawValue: "websocket_closed")
+  /// The subscription was paused. The chain connects it again; callers do not get this error.
+  static let subscriptionPaused = Self(rawValue: "subscription_paused")
   /// The status code is not accepted.
   public static let httpStatus = Self(rawValue: "http_status")
   /// The media type of the response is not accepted.

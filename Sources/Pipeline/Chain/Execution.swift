@@ -33,8 +33,15 @@ final class Execution: Sendable {
   /// A separate object, so that attempts do not retain the execution that retains them.
   private let state = ExecutionState()
   let progress: Locked<Progress>
+  /// `nil` for other operations than subscriptions.
+  private let subscription: SubscriptionHandle?
 
   init(_ request: GraphQLRequest, routes: Routes) {
+    var request = request
+    subscription =
+      request.operationType == .subscription
+      ? SubscriptionHandle(SubscriptionRegister.of(routes.services)) : nil
+    if let subscription { request.context[SubscriptionHandle.self] = subscription }
     original = request
     progress = Locked(Progress(request: request))
     self.routes = routes
@@ -64,6 +71,9 @@ final class Execution: Sendable {
         } catch {
           return try await conclude(error)
         }
+      } catch let error as ChainError where error.code == .subscriptionPaused {
+        await state.rollBackOpenWrites()
+        progress.withLock { pause(&$0, error) }
       } catch {
         return try await conclude(error)
       }
@@ -89,6 +99,7 @@ final class Execution: Sendable {
     let attempt = Attempt(
       routes, route, state: state, number: number, retryCause: retryCause,
       start: routes.services.clock.now())
+    await subscription?.connect()
     let stream = await attempt.run(request)
     progress.withLock {
       $0.request = request
@@ -102,14 +113,12 @@ final class Execution: Sendable {
     try progress.withLock { progress in
       var isLost = false
       if isSubscription {
-        let wasConnected = state.takeConnected()
-        if progress.gap == nil, wasConnected || progress.hasEvents {
-          progress.gap = SubscriptionGap(
-            since: routes.services.secondsSince1970(), cause: retry.cause)
-        }
+        let connection = noteGap(&progress, retry.cause)
         // What worked may be tried as often again.
-        if progress.hasEvents { return restartAnew(&progress, retry) }
-        isLost = wasConnected
+        if progress.hasEvents || connection?.isStable ?? false {
+          return restartAnew(&progress, retry.cause)
+        }
+        isLost = connection != nil
       }
       guard progress.number < Self.maximumAttempts else {
         throw ChainError(
@@ -128,11 +137,28 @@ final class Execution: Sendable {
 
   private var isSubscription: Bool { original.operationType == .subscription }
 
+  /// Notes from when events are missing. Returns the connection that was lost; `nil` if there was none.
+  private func noteGap(
+    _ progress: inout Progress, _ cause: (any Error)?
+  ) -> ExecutionState.Connection? {
+    let connection = state.takeConnection()
+    if progress.gap == nil, connection != nil || progress.hasEvents {
+      progress.gap = SubscriptionGap(
+        since: connection?.loss?.date ?? routes.services.secondsSince1970(), cause: cause)
+    }
+    return connection
+  }
+
+  private func pause(_ progress: inout Progress, _ error: ChainError) {
+    _ = noteGap(&progress, error)
+    restartAnew(&progress, error)
+  }
+
   /// Begins again with the first attempt of the request.
-  private func restartAnew(_ progress: inout Progress, _ retry: ChainRetry) {
+  private func restartAnew(_ progress: inout Progress, _ cause: (any Error)?) {
     progress.number = 1
     progress.request = original
-    progress.retryCause = retry.cause
+    progress.retryCause = cause
     progress.stream = nil
     progress.hasEvents = false
   }
@@ -141,7 +167,7 @@ final class Execution: Sendable {
   private func takeGap() -> SubscriptionGap? {
     guard isSubscription else { return nil }
     return progress.withLock { progress in
-      guard progress.gap != nil, state.takeConnected() else { return nil }
+      guard progress.gap != nil, state.isConnected else { return nil }
       return progress.gap.take()
     }
   }
@@ -171,8 +197,14 @@ final class Execution: Sendable {
       $0.hasEnded = true
       $0.stream = nil
     }
+    subscription?.end()
     await state.rollBackOpenWrites()
   }
+}
+
+extension ExecutionState.Connection {
+  /// Whether it lasted, so that it counts as one that worked although no event came.
+  fileprivate var isStable: Bool { loss.map { $0.time - begin >= .seconds(30) } ?? false }
 }
 
 /// The time at which the connection of a subscription was lost, on the services' clock.

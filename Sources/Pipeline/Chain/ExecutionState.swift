@@ -8,7 +8,7 @@ import Synchronization
 /// several dozen of them per request.
 final class ExecutionState: Sendable {
   private let hasConsultedCache = Atomic(false)
-  private let isConnected = Atomic(false)
+  private let connection = Locked<Connection?>(nil)
   private let writes = Locked<[TrackedWrite]>([])
 
   /// `true` for the first call only: `cache-and-network` reads the cache once, however many retries
@@ -17,11 +17,27 @@ final class ExecutionState: Sendable {
     !hasConsultedCache.exchange(true, ordering: .acquiringAndReleasing)
   }
 
-  /// Notes that a response has begun.
-  func hasConnected() { isConnected.store(true, ordering: .releasing) }
+  /// A response that has begun, and its failure.
+  struct Connection: Sendable {
+    /// The time of its beginning, on the services' clock.
+    let begin: Duration
+    /// The time of its failure on the services' clock, and in seconds since 1970; `nil` before.
+    var loss: (time: Duration, date: Double)?
+  }
 
-  /// Whether a response has begun since the last call.
-  func takeConnected() -> Bool { isConnected.exchange(false, ordering: .acquiringAndReleasing) }
+  /// Notes that a response has begun.
+  func hasConnected(at time: Duration) { connection.withLock { $0 = Connection(begin: time) } }
+
+  /// Notes that the response has failed, which may be long before the next attempt.
+  func hasLost(at time: Duration, date: Double) {
+    connection.withLock { if $0?.loss == nil { $0?.loss = (time, date) } }
+  }
+
+  /// Whether a response has begun since the last call of ``takeConnection()``.
+  var isConnected: Bool { connection.withLock { $0 != nil } }
+
+  /// The response that has begun since the last call.
+  func takeConnection() -> Connection? { connection.withLock { $0.take() } }
 
   func add(_ write: TrackedWrite) {
     writes.withLock { writes in

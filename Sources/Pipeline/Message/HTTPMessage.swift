@@ -66,6 +66,8 @@ public struct HTTPResponseMessage: Sendable {
   public var isReplayed = false
   /// The secrets in the request's header fields, which a server may repeat; set by the chain.
   public var secrets: [SecretString] = []
+  /// Ends the body with an error, from any thread; `nil` if that is not possible.
+  package var interrupt: (@Sendable (any Error) -> Void)?
   /// Whether the chain has set the secrets, which it does once.
   var knowsSecrets = false
 

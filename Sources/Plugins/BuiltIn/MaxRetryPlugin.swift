@@ -1,3 +1,4 @@
+import GQLRunLanguage
 public import GQLRunPipeline
 import GQLRunSupport
 import HTTPTypes
@@ -21,8 +22,9 @@ public struct MaxRetryPlugin: Plugin {
       + "seconds; the caller receives the sixth failure. A longer Retry-After of the server is "
       + "respected. A mutation is retried only if it certainly was not sent before.",
     subscriptions:
-      "Opens a lost connection again, and announces a gap before further events. An event "
-      + "resets the number of retries and the delay.",
+      "Opens a lost connection again, and announces a gap before further events. An event, or a "
+      + "connection of 30 seconds, resets the number of retries and the delay. `budget` does not "
+      + "limit subscriptions.",
     moreExamples: ["max-retry: { on: [network], respect_retry_after: false }"])
 
   @Option(0...24, "Maximum number of retries of one operation") var maxRetries = 3
@@ -34,7 +36,7 @@ public struct MaxRetryPlugin: Plugin {
     "Longest Retry-After that is respected; a longer one ends the retries")
   var retryAfterMax = Duration.seconds(60)
   @Option(
-    "Maximum share of operations that are retried; the first ten retries are free")
+    "Maximum share of queries and mutations that are retried; the first ten retries are free")
   var budget = Percentage(fraction: 0.1)
   @Option("Whether mutations are retried only if they certainly were not sent, or always")
   var mutations = Mutations.unsent
@@ -144,7 +146,9 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
           + "maximum of the option max_retries of "
           + "max-retry", entry: context.entryID, cause: context.retryCause)
     }
-    if context.attempt == 1 { budget.noteOperation() }
+    // A subscription that connects again replaces its connection, and adds no load.
+    let usesBudget = request.operationType != .subscription
+    if usesBudget, context.attempt == 1 { budget.noteOperation() }
     var request = request
     let clock = context.services.clock
     let time = OperationTime.of(&request, clock)
@@ -161,13 +165,16 @@ private struct MaxRetryInterceptor: GraphQLInterceptor {
         throw failure
       }
       if let deadline = time.deadline, clock.now() + delay.wait >= deadline { throw error }
-      guard budget.takeRetry() else {
+      guard !usesBudget || budget.takeRetry() else {
         failure.message += "; not retried, because the option budget of max-retry is used up"
         throw failure
       }
       context.services.logger.info(
         "↻ \(sent.label): retry \(attempt) of \(maxRetries) in \(delay.wait.shown)",
         metadata: Self.metadata(of: failure))
+      sent.context[SubscriptionHandle.self]?
+        .wait(
+          until: context.services.secondsSince1970() + delay.wait / .seconds(1), after: failure)
       try await clock.sleep(for: delay.wait)
       throw ChainRetry(sent, cause: error)
     }

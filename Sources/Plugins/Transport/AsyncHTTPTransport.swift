@@ -84,6 +84,7 @@ public struct AsyncHTTPTransport: HTTPTransport {
       var response = HTTPResponseMessage(
         head: head, body: HTTPBody(pull: { try await exchange.next() }))
       response.version = version
+      response.interrupt = { [weak exchange] in exchange?.interrupt($0) }
       return response
     } catch var error as ChainError where error.code == .connectionClosed {
       origin.peer.note(connectionIsKept: false)

@@ -139,6 +139,9 @@ final class Exchange: Sendable {
     }
   }
 
+  /// Ends the body with an error.
+  func interrupt(_ error: any Error) { reader.interrupt(error) }
+
   /// Returns the connection to the pool, or closes it.
   private func end() {
     let isFirst = progress.withLock { progress in

@@ -192,6 +192,17 @@ extension ResponseReader {
     }
   }
 
+  /// Ends the response with an error, and the connection.
+  func interrupt(_ error: any Error) {
+    let (task, reader) = state.withLock { state in
+      if state.end == nil { state.end = .failure(error) }
+      state.pieces = []
+      return (state.task.take(), woken(&state))
+    }
+    task?.cancel()
+    reader?.resume()
+  }
+
   private func fail(_ error: any Error) {
     state.withLock { state in
       if state.end == nil { state.end = .failure(error) }

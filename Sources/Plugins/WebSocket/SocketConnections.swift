@@ -92,6 +92,7 @@ final class SocketConnections: Sendable {
         head: HTTPResponse(status: .ok, headerFields: [.contentType: EventFraming.sequenceType]),
         body: HTTPBody(pull: { try await body.next() }))
       response.version = "WebSocket"
+      response.interrupt = { [weak operation] in operation?.expire($0) }
       return response
     }
   }

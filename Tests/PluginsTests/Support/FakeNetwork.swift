@@ -6,6 +6,8 @@ actor FakeNetwork: HTTPTransport {
   enum Answer: Sendable {
     case response(Int, headers: [String: String] = [:], body: String = "")
     case failure(ChainError.Code, ChainError.Delivery)
+    /// A head, and no body until the connection is lost.
+    case lost(headers: [String: String], after: Duration, on: ServiceClock)
     /// Nothing, until the task is cancelled.
     case silence
 
@@ -44,12 +46,24 @@ actor FakeNetwork: HTTPTransport {
     case .silence:
       try await ManualClock().sleep(for: .seconds(1))
       throw CancellationError()
+    case .lost(let headers, let time, let clock):
+      return HTTPResponseMessage(
+        head: Self.head(200, headers),
+        body: HTTPBody {
+          try await clock.sleep(for: time)
+          throw ChainError(.transport, .connectionClosed, "lost", delivery: .answered)
+        })
     case .response(let status, let headers, let body):
-      var head = HTTPResponse(status: .init(code: status))
-      for (name, value) in headers {
-        if let name = HTTPField.Name(name) { head.headerFields[name] = value }
-      }
-      return HTTPResponseMessage(head: head, body: HTTPBody([Array(body.utf8)]))
+      return HTTPResponseMessage(
+        head: Self.head(status, headers), body: HTTPBody([Array(body.utf8)]))
     }
+  }
+
+  private static func head(_ status: Int, _ headers: [String: String]) -> HTTPResponse {
+    var head = HTTPResponse(status: .init(code: status))
+    for (name, value) in headers {
+      if let name = HTTPField.Name(name) { head.headerFields[name] = value }
+    }
+    return head
   }
 }

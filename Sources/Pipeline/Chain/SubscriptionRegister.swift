@@ -1,0 +1,214 @@
+import GQLRunSupport
+
+/// The subscriptions of a client: their state, and whether they are paused.
+package final class SubscriptionRegister: Sendable {
+  private struct Entry {
+    var state = ConnectionState.idle
+    /// Ends the connection with an error.
+    var interrupt: (@Sendable (any Error) -> Void)?
+    /// Continues a subscription that is paused.
+    var resumption: CheckedContinuation<Void, Never>?
+  }
+
+  private struct State {
+    var lastNumber = 0
+    var entries: [Int: Entry] = [:]
+    var isPaused = false
+    var shown = ConnectionState.idle
+    var failure: (any Error)?
+    var hasConnected = false
+    var watchers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
+    private var openCount = 0
+    private var connectingCount = 0
+    /// The earliest end of all delays; `nil` if it has to be found, or if there is none.
+    private var earliest: Double?
+
+    /// The state of all entries together.
+    mutating func together() -> ConnectionState {
+      if isPaused { return .idle }
+      if openCount > 0 { return .open }
+      if connectingCount > 0 { return .connecting }
+      earliest = earliest ?? entries.values.lazy.compactMap(\.state.delayEnd).min()
+      return earliest.map { .waiting(until: $0) } ?? .idle
+    }
+
+    /// Sets the state of an entry, as long as it exists.
+    mutating func set(_ number: Int, _ value: ConnectionState) {
+      guard let old = entries[number]?.state else { return }
+      count(old, -1)
+      count(value, 1)
+      entries[number]?.state = value
+      if old.delayEnd == earliest { earliest = nil }
+      if let known = earliest, let end = value.delayEnd { earliest = min(known, end) }
+    }
+
+    mutating func remove(_ number: Int) {
+      set(number, .idle)
+      entries[number] = nil
+    }
+
+    private mutating func count(_ value: ConnectionState, _ change: Int) {
+      if value == .open { openCount += change }
+      if value == .connecting { connectingCount += change }
+    }
+  }
+
+  private let state = Locked(State())
+
+  /// The register of all runners with these services.
+  package static func of(_ services: Services) -> SubscriptionRegister {
+    services.shared.value(SubscriptionRegister.self, named: "") { SubscriptionRegister() }
+  }
+
+  /// The current state.
+  package var current: ConnectionState { state.withLock(\.shown) }
+
+  /// Whether a subscription was ever connected.
+  package var hasConnected: Bool { state.withLock(\.hasConnected) }
+
+  /// The error for which a subscription waits, or has waited; `nil` once one is connected.
+  package var failure: (any Error)? { state.withLock(\.failure) }
+
+  /// The current state, and each one that follows. A slow reader only gets the last ones.
+  package func states() -> AsyncStream<ConnectionState> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: ConnectionState.self, bufferingPolicy: .bufferingNewest(16))
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      state.watchers[state.lastNumber] = continuation
+      continuation.yield(state.shown)
+      return state.lastNumber
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) }
+    }
+    return stream
+  }
+
+  /// Ends the connections of all subscriptions, which stay without one until ``resume()``.
+  package func pause() {
+    let interrupts = update { state in
+      state.isPaused = true
+      return state.entries.values.compactMap(\.interrupt)
+    }
+    for interrupt in interrupts { interrupt(Self.pauseError) }
+  }
+
+  /// Connects the paused subscriptions again.
+  package func resume() {
+    let paused = update { state in
+      state.isPaused = false
+      return Array(state.entries.keys).compactMap { state.entries[$0]?.resumption.take() }
+    }
+    for continuation in paused { continuation.resume() }
+  }
+
+  private static let pauseError = ChainError(
+    .transport, .subscriptionPaused, "the subscription was paused", delivery: .answered)
+
+  fileprivate func add() -> Int {
+    state.withLock { state in
+      state.lastNumber += 1
+      state.entries[state.lastNumber] = Entry()
+      return state.lastNumber
+    }
+  }
+
+  fileprivate func remove(_ number: Int) { update { $0.remove(number) } }
+
+  fileprivate func set(
+    _ number: Int, _ value: ConnectionState, after failure: (any Error)? = nil
+  ) {
+    update { state in
+      state.set(number, value)
+      state.entries[number]?.interrupt = nil
+      if let failure { state.failure = failure }
+    }
+  }
+
+  /// Notes a connection. Ends it at once if subscriptions are paused.
+  fileprivate func connected(_ number: Int, _ interrupt: (@Sendable (any Error) -> Void)?) {
+    let isPaused = update { state in
+      state.set(number, .open)
+      state.entries[number]?.interrupt = interrupt
+      state.failure = nil
+      state.hasConnected = true
+      return state.isPaused
+    }
+    if isPaused { interrupt?(Self.pauseError) }
+  }
+
+  /// Suspends while subscriptions are paused.
+  fileprivate func waitWhilePaused(_ number: Int) async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let waits = update { state in
+          guard state.isPaused, !Task.isCancelled, state.entries[number] != nil else {
+            return false
+          }
+          state.set(number, .idle)
+          state.entries[number]?.resumption = continuation
+          return true
+        }
+        if !waits { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.entries[number]?.resumption.take() }?.resume()
+    }
+  }
+
+  @discardableResult
+  private func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+    state.withLock { state in
+      let result = change(&state)
+      let next = state.together()
+      if next != state.shown {
+        state.shown = next
+        for watcher in state.watchers.values { watcher.yield(next) }
+      }
+      return result
+    }
+  }
+}
+
+extension ConnectionState {
+  /// The end of the delay before the next connection; `nil` in other states.
+  fileprivate var delayEnd: Double? {
+    if case .waiting(let until) = self { until } else { nil }
+  }
+}
+
+/// One subscription in the register, until it is released.
+package final class SubscriptionHandle: RequestContextKey, Sendable {
+  package typealias Value = SubscriptionHandle
+
+  private let register: SubscriptionRegister
+  private let number: Int
+
+  init(_ register: SubscriptionRegister) {
+    self.register = register
+    number = register.add()
+  }
+
+  deinit { register.remove(number) }
+
+  /// Notes that the subscription waits before it connects again.
+  package func wait(until time: Double, after failure: any Error) {
+    register.set(number, .waiting(until: time), after: failure)
+  }
+
+  /// Suspends while subscriptions are paused, and notes that the subscription connects.
+  func connect() async {
+    await register.waitWhilePaused(number)
+    register.set(number, .connecting)
+  }
+
+  /// Notes that the subscription is connected.
+  ///
+  /// - Parameter interrupt: Ends the connection with an error; `nil` if that is not possible.
+  func connected(_ interrupt: (@Sendable (any Error) -> Void)?) {
+    register.connected(number, interrupt)
+  }
+
+  func end() { register.remove(number) }
+}
