@@ -83,7 +83,8 @@ let networked: [Target] = [
   .target(
     name: "GQLRunPipeline",
     dependencies: [
-      "GQLRunConfiguration", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport",
+      "GQLRunConfiguration", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunLive",
+      "GQLRunSupport",
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],

@@ -19,7 +19,12 @@ import Testing
       \(test.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n"))
       """)
     let test = try #require(pipeline.tests.first)
-    return await test.run(pipeline).failures.map { "\($0.location.line): \($0.message)" }
+    let equipment = PipelineTest.Equipment { test, services in
+      services[TokenScript.self] = TokenScript(test.tokens)
+    }
+    return await test.run(pipeline, equipment: equipment).failures.map {
+      "\($0.location.line): \($0.message)"
+    }
   }
 
   private static let chain = """
@@ -95,7 +100,9 @@ import Testing
           - { times: 1, events: [], end: silent }
           - events: [{ data: { n: 1 } }]
         expect: { succeeded: 1, events: 1, gaps: 1, requests: 2, attempts: 2 }
-        """, chain: Self.chain.replacing("timeout: 10s", with: "event_timeout: 1m")) == [])
+        """,
+        chain: Self.chain.replacing("timeout: 10s", with: "event_timeout: 20s")
+          .replacing("total: 1m", with: "total: 15s")) == [])
     #expect(
       try await failures(
         """
@@ -105,6 +112,52 @@ import Testing
           - events: []
         expect: { failed: 1, error: NO, message: "no", events: 2, gaps: 0 }
         """) == [])
+  }
+
+  /// The table of the reference client.
+  ///
+  /// https://github.com/enisdenjo/graphql-ws/blob/master/src/client.ts
+  @Test(arguments: [
+    (1000, true), (1001, true), (1002, false), (1006, true), (1011, false), (1012, true),
+    (4005, false), (4400, false), (4401, false), (4403, true), (4406, false), (4408, true),
+    (4409, false), (4429, false), (4499, true), (4500, false), (4999, true),
+  ]) func `a close with a code is retried, or ends the subscription`(
+    _ code: Int, _ isRetried: Bool
+  ) async throws {
+    for events in ["[]", "[{ data: { n: 1 } }]"] {
+      let count = events == "[]" ? 0 : 1
+      let expected =
+        isRetried
+        ? "{ succeeded: 1, requests: 2, events: \(count + 1), gaps: \(count), within: 2s }"
+        : "{ failed: 1, requests: 1, events: \(count), gaps: 0, message: \"with \(code)\" }"
+      #expect(
+        try await failures(
+          """
+          upstream:
+            - { times: 1, events: \(events), close: \(code) }
+            - events: [{ data: { n: 2 } }]
+          expect: \(expected)
+          """) == [], "\(code), \(events)")
+    }
+  }
+
+  @Test func `a close that rejects the credentials is an error, or gets a new token`() async throws
+  {
+    #expect(
+      try await failures(
+        """
+        upstream: [{ events: [], close: 4403 }]
+        expect: { failed: 1, requests: 4, error: connection_rejected, message: "with 4403" }
+        """) == [])
+    #expect(
+      try await failures(
+        """
+        upstream:
+          - { when: { bearer: old }, events: [{ data: { n: 1 } }], close: 4401 }
+          - { when: { bearer: new }, events: [{ data: { n: 2 } }] }
+        expect: { succeeded: 1, requests: 2, events: 2, gaps: 1 }
+        """, chain: Self.chain.replacing("- fetch", with: "- token-refresh: { env: T }\n  - fetch"))
+        == [])
   }
 
   @Test func `a wrong expectation about events says what came`() async throws {

@@ -83,6 +83,12 @@ public struct PipelineTest: OptionSection {
       "How the stream of `events` ends: the server completes the subscription, the connection is `lost`, "
         + "or it stays open and `silent`")
     public var end = End.complete
+    /// The code with which the server closes the WebSocket connection after ``events``; `nil` if it does not.
+    @Option(
+      1000...4999,
+      "Code with which the server closes the WebSocket connection after `events`, such as 4403; 1006 loses it"
+    )
+    public var close: Int?
 
     /// Checks that an answer is either a body or a stream.
     public func validate() throws(OptionError) {
@@ -93,6 +99,12 @@ public struct PipelineTest: OptionSection {
       }
       if events == nil, $end.isGiven {
         throw $end.error("`end` is the end of `events`", remedy: "add `events`, or remove it")
+      }
+      if close != nil, events == nil || $end.isGiven {
+        throw $close.error(
+          events == nil
+            ? "`close` is the end of `events`" : "a stream has one end: `end` or `close`",
+          remedy: events == nil ? "add `events`, which may be empty" : "remove one")
       }
     }
 
@@ -121,7 +133,7 @@ public struct PipelineTest: OptionSection {
     public init() {}
   }
 
-  /// How the stream of a scripted connection ends.
+  /// How the stream of a scripted connection ends if the server does not close it with a code.
   public enum End: String, CaseIterable, ExpressibleByOption {
     /// The server completes the subscription, the connection is lost, or nothing arrives any more.
     case complete, lost, silent

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunLive
 import HTTPTypes
 
 /// A server in this process with the answers of a test.
@@ -41,6 +42,7 @@ actor ScriptedUpstream: HTTPTransport {
       }
     }
     if let failure = answer.fail, let error = Self.error(failure) { throw error }
+    if let close = answer.closing, answer.events?.isEmpty == true { throw close }
     if let events = answer.events { return Self.stream(events, answer, clock, limits) }
     return Self.message(answer)
   }
@@ -97,7 +99,9 @@ actor ScriptedUpstream: HTTPTransport {
           guard event.delay < limits.idle else { throw silence(limits) }
           return event.bytes
         }
-        switch end.next() {
+        let end = end.next()
+        if end != nil, let close = answer.closing { throw close }
+        switch end {
         case .complete: return Array("event: complete\ndata:\n\n".utf8)
         case .lost:
           throw ChainError(
@@ -131,6 +135,13 @@ actor ScriptedUpstream: HTTPTransport {
           .transport, .truncatedResponse,
           "the connection was lost in the body", delivery: .answered)
       })
+  }
+}
+
+extension PipelineTest.Answer {
+  /// The error of a connection that the server closes with a code.
+  fileprivate var closing: ChainError? {
+    close.map { ChainError(SocketClose($0, ""), by: "the server") }
   }
 }
 

@@ -49,22 +49,12 @@ extension TransportFailures {
           + "header fields or in `connection_params` right?", .notSent)
     case .closed(let close) where close.isOwn && close.code == SocketClose.OwnCode.normal:
       return shutDown()
+    case .closed(let close) where !close.isOwn: return ChainError(close, by: origin)
     case .closed(let close):
-      var error = close.isOwn ? ownFailure(close) : serverFailure(close)
+      var error = ownFailure(close)
       error.closeCode = close.code
       return error
     }
-  }
-
-  private func serverFailure(_ close: SocketClose) -> ChainError {
-    let message = "\(origin) closed the WebSocket connection with \(close)"
-    if close.rejectsCredentials {
-      return failure(
-        .connectionRejected,
-        message
-          + "; are the credentials in the header fields or in `connection_params` right?", .unknown)
-    }
-    return failure(close.isFatal ? .webSocketClosed : .connectionClosed, message, .unknown)
   }
 
   private func ownFailure(_ close: SocketClose) -> ChainError {

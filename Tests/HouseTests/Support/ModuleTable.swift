@@ -80,7 +80,7 @@ struct Module {
       own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunSupport"],
       packages: ["Yams", "HTTPTypes"], system: ["Foundation", "Glibc", "Musl"]),
     Module(
-      "GQLRunPipeline", folder: "Pipeline", own: core.union(["GQLRunConfiguration"]),
+      "GQLRunPipeline", folder: "Pipeline", own: core.union(["GQLRunConfiguration", "GQLRunLive"]),
       packages: ["Logging", "HTTPTypes"],
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
