@@ -104,7 +104,9 @@ struct SubscriptionRunTests {
     }
   }
 
-  private func run(_ connections: [[Int]], count: Int = 1) async throws -> SubscriptionReport {
+  private func run(
+    _ connections: [[Int]], count: Int = 1, _ services: Services? = nil
+  ) async throws -> SubscriptionReport {
     let clock = EventClock()
     var pipeline = try PipelineFile.load(
       Array(
@@ -118,9 +120,11 @@ struct SubscriptionRunTests {
     ).pipeline
     pipeline.entries.insert(
       PipelineEntry(id: "slow", .graphQL(Slow(clock: clock))), at: 1)
-    let services = Services(
-      transport: EventNetwork(clock, connections), store: .memory(), clock: ServiceClock(clock),
-      random: { 0.5 })
+    let services =
+      services
+      ?? Services(
+        transport: EventNetwork(clock, connections), store: .memory(), clock: ServiceClock(clock),
+        random: { 0.5 })
     let operation = try PreparedOperation(document: Document(parsing: "subscription { n }"))
     return try await SubscriptionRun(
       PipelineRunner(pipeline, services: services), GraphQLRequest(operation), count: count,
@@ -156,6 +160,44 @@ struct SubscriptionRunTests {
     #expect(report.events == 1 && report.failures.map(\.count) == [1])
     #expect(report.failures.first?.message.contains("no more connections") == true)
     await #expect(throws: ChainError.self) { try await run([]) }
+  }
+
+  /// A clock whose measured time ends when a retry is due, for which nothing is sent.
+  private final class RetryClock: Clock, Sendable {
+    private let retries = AsyncStream.makeStream(of: Void.self)
+    let minimumResolution = Swift.Duration.zero
+    var now: EventClock.Instant { EventClock.Instant(offset: .zero) }
+
+    func sleep(until deadline: EventClock.Instant, tolerance: Swift.Duration?) async throws {
+      if deadline.offset == .seconds(3_600) {
+        for await _ in retries.stream { return }
+      } else {
+        retries.continuation.yield()
+        let (stream, end) = AsyncStream.makeStream(of: Void.self)
+        defer { end.finish() }
+        for await _ in stream {}
+      }
+      throw CancellationError()
+    }
+  }
+
+  /// A server that refuses connections.
+  private struct Refusal: HTTPTransport {
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      throw ChainError(.transport, .connectionFailed, "connection refused", delivery: .notSent)
+    }
+  }
+
+  @Test("without a connection the error is that of the last attempt, although a retry is due")
+  func unreachable() async throws {
+    let services = Services(
+      transport: Refusal(), clock: ServiceClock(RetryClock()), random: { 0.5 })
+    let error = await #expect(throws: ChainError.self) {
+      try await run([], count: 1, services)
+    }
+    #expect(error?.code == .connectionFailed)
   }
 
   @Test("the report is JSON and text, and without events neither fails")

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunDemoServer
+import GQLRunJSON
 import Testing
 
 @testable import gqlrun
@@ -131,6 +132,48 @@ struct LiveRunTests {
       result.errors.contains("the query of `catch_up` has fetched the current state"), "\(result)")
   }
 
+  @Test("profile --subscribe reports events and reconnects; an unreachable server is an error")
+  func profile() async throws {
+    let folder = try Folder()
+    try folder.write(Self.retrying, to: "retry.pipeline.yaml")
+    try folder.write(EventServer.subscription, to: "live.graphql")
+    let result = try await EventServer.shell(
+      "event event", "event event complete",
+      line: """
+        export URL
+        profile() { "$GQLRUN" profile -d live.graphql --subscribe "$@"; echo $?; }
+        profile --pipeline retry.pipeline.yaml --duration 1m --json report.json
+        profile -e $URL --rate 5
+        profile -d germany.graphql -e $URL
+        URL=http://127.0.0.1:1/ profile --pipeline retry.pipeline.yaml --duration 1m
+        """, in: folder)
+    #expect(result.output.hasSuffix("0\n64\n64\n69\n"), "\(result)")
+    #expect(result.output.contains("4 events of 1 subscription in "), "\(result)")
+    #expect(result.output.contains("reconnects: 1; connections: 2"), "\(result)")
+    #expect(result.errors.contains("127.0.0.1:1"), "\(result)")
+    let report = try JSONValue(parsing: folder.text("report.json"))["subscription"]
+    #expect(report?["events"]?.intValue == 4 && report?["reconnects"]?.intValue == 1)
+    #expect(report?["delivery"]?["count"]?.intValue == 4)
+  }
+
+  @Test("events with errors are exit code 4, also if --jq fails on them")
+  func eventsWithErrors() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let result = try await Program.shell(
+        """
+        run() { "$GQLRUN" run 'subscription { countdown(from: 2, failAt: 1) }' -e '\(server.url)' "$@"; echo $?; }
+        run --jq '.data.countdown'
+        run --jq '.data | keys[]' -r
+        run --jq '.data.countdown[0]'
+        """, in: folder)
+      #expect(
+        result.output == "2\nnull\n0\n4\ncountdown\ncountdown\n4\n5\n", "\(result)")
+      #expect(result.errors.contains("graphql error: countdown: The number 1 fails."), "\(result)")
+      #expect(result.errors.contains("warning: --jq failed on the result: null"), "\(result)")
+    }
+  }
+
   @Test("-v shows connections, lost ones, retries and gaps")
   func verbose() async throws {
     let folder = try Folder()
@@ -151,6 +194,8 @@ struct LiveRunTests {
         == 2,
       "\(result)")
     #expect(result.errors.contains("↻ Counted: retry 1 of 3 in "), "\(result)")
+    #expect(result.errors.contains("* Subscription: open\n"), "\(result)")
+    #expect(result.errors.contains("* Subscription: waiting, connects again in "), "\(result)")
     #expect(result.errors.contains("the connection was lost and is open again"), "\(result)")
     #expect(!result.errors.contains("> POST"), "\(result)")
     #expect(try folder.text("quiet") == "")

@@ -37,7 +37,8 @@ package struct SubscriptionRun: Sendable {
   /// Measures until the duration is over, the server has completed all subscriptions, or the task is
   /// cancelled.
   ///
-  /// - Throws: The error of the first subscription if none had an event.
+  /// - Throws: The error of the first subscription if none had an event; that of the last attempt if none was
+  ///   connected.
   package func run() async throws -> SubscriptionReport {
     let clock = runner.services.clock
     let recorder = EventRecorder()
@@ -54,12 +55,23 @@ package struct SubscriptionRun: Sendable {
       group.cancelAll()
     }
     let seconds = max((clock.now() - start).inSeconds, 1e-9)
-    if let error = recorder.firstError, recorder.events == 0 { throw error }
+    if recorder.events == 0, let error = recorder.firstError ?? connectionError { throw error }
     var report = recorder.report(
       subscriptions: count, seconds: seconds, processSeconds: processTime() - processStart)
     report.receivedBytes = meter.map { $0.receivedBytes - wires } ?? 0
     report.connections = meter.map { $0.count - connections }
     return report
+  }
+
+  /// Why no subscription was connected; `nil` if one was, or if the task was cancelled.
+  private var connectionError: (any Error)? {
+    let register = SubscriptionRegister.of(runner.services)
+    guard !register.hasConnected, !Task.isCancelled else { return nil }
+    return register.failure
+      ?? ChainError(
+        .transport, .timedOut,
+        "\(request.label) was not connected within \(duration.optionText), and no attempt has failed; "
+          + "measure longer with --duration", delivery: .unknown)
   }
 
   private func measure(_ recorder: EventRecorder) async {

@@ -32,12 +32,14 @@ struct OperationRun: Sendable {
 
   /// Writes the results.
   ///
-  /// - Returns: The number of GraphQL errors of the last result.
+  /// - Returns: The number of GraphQL errors: of all pages or events, otherwise of the last result.
   func execute(_ client: PipelineClient, _ meter: ConnectionMeter) async throws -> Int {
     let size = uploads.values.reduce(0) { $0 + $1.count }
     // A terminal that shows the result needs no progress, except that of an upload.
     let isShown = !isQuiet && (size > 0 || output.output != nil || !Terminal.isOutputTerminal)
     async let _ = isShown ? TransferProgress.show(uploading: size, meter) : ()
+    async let _ =
+      verbosity > 0 && operation.type == .subscription ? show(client.connectionStates) : ()
     return try await results(client)
   }
 
@@ -72,9 +74,10 @@ struct OperationRun: Sendable {
         }
         // Without --incremental, only the whole result is printed.
         guard response.isComplete else { continue }
-        if !isIncremental { try writer.write { try response.forEachChunk($0) } }
-        // A later result replaces an earlier one, except pages.
-        errorCount = response.errors.count + (pages.paginate ? errorCount : 0)
+        if !isIncremental { try write(response, to: writer) }
+        // A later result replaces an earlier one, except pages and events.
+        let isOneOfMany = pages.paginate || operation.type == .subscription
+        errorCount = response.errors.count + (isOneOfMany ? errorCount : 0)
         if !isQuiet { report(response, effective, ContinuousClock.now - start) }
         if !response.isCatchUp, limit.count() { break }
       }
@@ -94,6 +97,13 @@ struct OperationRun: Sendable {
     return errorCount
   }
 
+  /// Prints each state of the connection, except that before and after the subscription.
+  private func show(_ states: AsyncStream<ConnectionState>) async {
+    for await state in states where state != .idle {
+      Terminal.note(Terminal.styled("* Subscription: \(state.text)", .dim))
+    }
+  }
+
   private var isLive: Bool { watches || operation.type == .subscription }
 
   private func stream(
@@ -102,6 +112,17 @@ struct OperationRun: Sendable {
     guard watches else { return client.execute(request) }
     return ResponseStream(
       try client.watch(request, refetches: true), label: operation.label, isQuiet: isQuiet)
+  }
+
+  private func write(_ response: GraphQLResponse, to writer: ResultWriter) throws {
+    do {
+      try writer.write { try response.forEachChunk($0) }
+    } catch let failure as Failure
+      where failure.status == .filterFailed && !response.errors.isEmpty
+    {
+      // The errors of the result are the cause, and decide about the exit code.
+      if !isQuiet { Terminal.warning(failure.message) }
+    }
   }
 
   private func report(_ response: GraphQLResponse, _ policy: CachePolicy, _ time: Duration) {
@@ -137,5 +158,17 @@ struct OperationRun: Sendable {
           + "\(written.unchangedRecords) unchanged")
     }
     Terminal.note(Terminal.styled("= " + parts.joined(separator: ", "), .bold))
+  }
+}
+
+extension ConnectionState {
+  fileprivate var text: String {
+    switch self {
+    case .idle: "idle"
+    case .connecting: "connecting"
+    case .open: "open"
+    case .waiting(let time):
+      "waiting, connects again in \(Duration.seconds(max(0, time - Services.timeOfDay())).shown)"
+    }
   }
 }

@@ -44,7 +44,8 @@ enum Reference {
     Entry(name: "1", text: "an operation, a check or a comparison failed"),
     Entry(name: "3", text: "the cache has no complete result"),
     Entry(name: "4", text: "the response has GraphQL errors"),
-    Entry(name: "5", text: "the expression of --jq failed on the result", option: "--jq"),
+    Entry(
+      name: "5", text: "the expression of --jq failed on a result without errors", option: "--jq"),
     Entry(name: "64", text: "the command line is invalid"),
     Entry(name: "65", text: "a document, variable, response or database is invalid"),
     Entry(name: "69", text: "the endpoint is unreachable"),

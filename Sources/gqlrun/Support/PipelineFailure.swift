@@ -36,7 +36,7 @@ extension Failure {
     switch error.code {
     case .cacheMiss: return .cacheMiss
     case .invalidRequest, .notPersisted: return .badInput
-    case .missingToken, .tokenRenewalFailed: return .authentication
+    case .missingToken, .tokenRenewalFailed, .connectionRejected: return .authentication
     case .timedOut, .rateLimited: return .tryLater
     case .nameResolutionFailed, .connectionFailed, .connectionClosed, .tlsFailed,
       .proxyFailed:
