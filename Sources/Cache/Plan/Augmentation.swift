@@ -9,23 +9,18 @@ import GQLRunLanguage
 struct Augmentation {
   let keys: KeyRules
   let facts: TypeFacts?
-  /// The type conditions of fragments, by name.
-  private var fragmentTypes: [String: String] = [:]
+  private let document: Document
+  private let shared: SharedIdentities
 
-  init(keys: KeyRules, facts: TypeFacts?) {
+  init(_ document: Document, keys: KeyRules, facts: TypeFacts?) {
+    self.document = document
     self.keys = keys
     self.facts = facts
+    shared = SharedIdentities(document, keys: keys, facts: facts)
   }
 
-  func augment(_ document: Document) -> Document {
-    var augmentation = self
-    for fragment in document.fragments {
-      augmentation.fragmentTypes[fragment.name.value] = fragment.typeCondition.value
-    }
-    return augmentation.augmented(document)
-  }
-
-  private func augmented(_ document: Document) -> Document {
+  /// The document with the added fields.
+  func augmented() -> Document {
     var result = document
     result.definitions = document.definitions.map { definition in
       switch definition {
@@ -49,7 +44,8 @@ struct Augmentation {
   }
 
   private func augment(
-    _ set: SelectionSet, type: String?, isRoot: Bool, isInline: Bool = false
+    _ set: SelectionSet, type: String?, isRoot: Bool, isInline: Bool = false,
+    field name: String? = nil
   ) -> SelectionSet {
     var result = set
     result.selections = set.selections.map { selection in
@@ -57,7 +53,8 @@ struct Augmentation {
       case .field(var field):
         if let inner = field.selectionSet {
           let fieldType = type.flatMap { facts?.fields[$0]?[field.name.value] }
-          field.selectionSet = augment(inner, type: fieldType, isRoot: false)
+          field.selectionSet = augment(
+            inner, type: fieldType, isRoot: false, field: field.name.value)
         }
         return .field(field)
       case .inlineFragment(var fragment):
@@ -77,28 +74,16 @@ struct Augmentation {
     }
     for name in type.map({ addedKeyFields(of: $0) }) ?? []
     where !asksPlainly(for: name, in: set, anyAlias: true) { added.append(field(name, in: set)) }
-    result.selections = added + identities(ofDeferredIn: set, on: type) + result.selections
+    result.selections = added + identities(in: set, of: name, on: type) + result.selections
     return result
   }
 
-  /// The key fields of the types of deferred fragments: objects must be identified before the fragments arrive.
-  private func identities(ofDeferredIn set: SelectionSet, on type: String?) -> [Selection] {
-    var types: [String] = []
-    for selection in set.selections {
-      let (directives, condition): ([Directive], String?) =
-        switch selection {
-        case .field: ([], nil)
-        case .inlineFragment(let fragment): (fragment.directives, fragment.typeCondition?.value)
-        case .fragmentSpread(let spread):
-          (spread.directives, fragmentTypes[spread.name.value])
-        }
-      guard let condition, condition != type, !types.contains(condition),
-        directives.contains(where: { $0.name.value == "defer" })
-      else { continue }
-      types.append(condition)
-    }
-    return types.compactMap { type in
-      let fields = addedKeyFields(of: type).map { field($0, in: set) }
+  /// The key fields of further types, so that every part of a response identifies the same objects.
+  private func identities(in set: SelectionSet, of field: String?, on type: String?) -> [Selection]
+  {
+    guard let field else { return [] }
+    return shared.types(for: set, of: field, on: type).compactMap { type in
+      let fields = addedKeyFields(of: type).map { self.field($0, in: set) }
       if fields.isEmpty { return nil }
       return .inlineFragment(
         InlineFragment(

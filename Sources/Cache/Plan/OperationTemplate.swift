@@ -38,7 +38,7 @@ public struct OperationTemplate: Sendable {
     let (operation, reduced) = try PreparedOperation.select(operationName, in: document)
     try PreparedOperation.refuseImpossible(reduced)
     try Self.refuseUnknownDelivery(operation, reduced, facts?.schema)
-    augmented = Augmentation(keys: keys, facts: facts).augment(reduced)
+    augmented = Augmentation(reduced, keys: keys, facts: facts).augmented()
     guard let sent = augmented.operations.first else {
       throw CacheError(.invalidOperation, "the document has no operation")
     }

@@ -10,7 +10,7 @@ extension PreparedOperation {
     facts: TypeFacts? = nil
   ) throws(CacheError) -> String {
     let (_, reduced) = try select(operationName, in: document)
-    return Augmentation(keys: keys, facts: facts).augment(reduced).printed()
+    return Augmentation(reduced, keys: keys, facts: facts).augmented().printed()
   }
 
   /// The operation with that name, and the document reduced to it.

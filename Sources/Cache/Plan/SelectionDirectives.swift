@@ -109,7 +109,7 @@ extension OperationTemplate {
 
 extension Document {
   /// Where a directive with this name is first applied to a fragment or field.
-  fileprivate func location(ofDirective name: String) -> SourceLocation? {
+  func location(ofDirective name: String) -> SourceLocation? {
     for definition in definitions {
       let set: SelectionSet? =
         switch definition {

@@ -48,6 +48,50 @@ struct DeliveryStoreTests {
   }
 
   @Test(
+    "what one selection of a field identifies, all selections of the field do",
+    arguments: [
+      // Another alias has the fragment with the key, in a later part.
+      (
+        "{ a: node { x } ... @defer { b: node { ... on User { code } } } }",
+        "a: node { __typename ... on User { code } x }"
+      ),
+      // The key comes with a deferred fragment inside a deferred fragment.
+      (
+        "{ node { ... @defer { ... on User @defer { name } } } }",
+        "node { __typename ... on User { code } ... @defer {"
+      ),
+      // The key field of a type is a field of its interface.
+      (
+        "{ a: node { x } b: node @stream { ... @include(if: true) { code } } }",
+        "a: node { __typename ... on User { code } x }"
+      ),
+      // Without the directives, nothing is added.
+      (
+        "{ a: node { x } b: node { ... on User { code } } }", "a: node { __typename x }"
+      ),
+      // A type that the field cannot have.
+      (
+        "{ a: other { x } ... @defer { b: node { ... on User { code } } } }",
+        "a: other { __typename x }"
+      ),
+    ])
+  func sharedIdentities(document: String, expected: String) throws {
+    let facts = try facts(
+      """
+      directive @defer on FRAGMENT_SPREAD | INLINE_FRAGMENT
+      directive @stream on FIELD
+      type Query { node: Node other: Other }
+      interface Node { x: Int code: String }
+      interface Other { x: Int }
+      type User implements Node { x: Int code: String name: String }
+      type Post implements Node & Other { x: Int code: String }
+      """)
+    let operation = try prepare(document, keys: KeyRules(types: ["User": ["code"]]), facts: facts)
+    let sent = operation.document.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(sent.contains(expected), "\(sent)")
+  }
+
+  @Test(
     "a part goes to the object that the first part had, whatever was written since",
     arguments: [StoreKind.memory, .sqlite])
   func references(kind: StoreKind) async throws {
