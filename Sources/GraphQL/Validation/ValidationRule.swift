@@ -43,6 +43,12 @@ public enum ValidationRule: String, Sendable, Hashable, CaseIterable {
   case knownDirectives = "KnownDirectivesRule"
   /// Directives that are not repeatable are applied at most once per location.
   case uniqueDirectivesPerLocation = "UniqueDirectivesPerLocationRule"
+  /// Mutations and subscriptions have no `@defer` or `@stream` at their root.
+  case deferStreamDirectiveOnRootField = "DeferStreamDirectiveOnRootFieldRule"
+  /// Labels of `@defer` and `@stream` are strings without variables, and unique.
+  case deferStreamDirectiveLabel = "DeferStreamDirectiveLabelRule"
+  /// Fields with `@stream` are lists.
+  case streamDirectiveOnListField = "StreamDirectiveOnListFieldRule"
   /// Arguments are defined by their field or directive.
   case knownArgumentNames = "KnownArgumentNamesRule"
   /// Argument names are unique.
@@ -99,7 +105,8 @@ public enum ValidationRule: String, Sendable, Hashable, CaseIterable {
     .variablesAreInputTypes, .scalarLeafs, .fieldsOnCorrectType, .uniqueFragmentNames,
     .knownFragmentNames, .noUnusedFragments, .possibleFragmentSpreads, .noFragmentCycles,
     .uniqueVariableNames, .noUndefinedVariables, .noUnusedVariables, .knownDirectives,
-    .uniqueDirectivesPerLocation, .knownArgumentNames, .uniqueArgumentNames,
+    .uniqueDirectivesPerLocation, .deferStreamDirectiveOnRootField, .deferStreamDirectiveLabel,
+    .streamDirectiveOnListField, .knownArgumentNames, .uniqueArgumentNames,
     .valuesOfCorrectType, .providedRequiredArguments, .variablesInAllowedPosition,
     .overlappingFieldsCanBeMerged, .uniqueInputFieldNames, .maxIntrospectionDepth,
   ]

@@ -25,6 +25,53 @@ import Testing
       .map(\.description)
   }
 
+  // MARK: - Incremental delivery
+
+  @Test(arguments: [
+    ("{ list @stream(label: \"a\") ... @defer(label: \"b\") { one } }", []),
+    (
+      "{ list @stream(label: \"a\") ... @defer(label: \"a\") { one } }",
+      ["1:8, 1:32: Defer/Stream directive label argument must be unique."]
+    ),
+    (
+      "query($l: String) { ... @defer(label: $l) { one } }",
+      ["1:25: Defer directive label argument must be a static string."]
+    ),
+    (
+      "{ one @stream }",
+      ["1:7: Stream directive cannot be used on non-list field 'one' on type 'Query'."]
+    ),
+    (
+      "mutation { list @stream ...F } fragment F on Mutation { ... @defer { one } }",
+      [
+        "1:17: Stream directive cannot be used on root mutation type 'Mutation'.",
+        "1:61: Defer directive cannot be used on root mutation type 'Mutation'.",
+      ]
+    ),
+    ("mutation { query { ... @defer { one } } }", []),
+    (
+      "subscription { ...F @defer } fragment F on Subscription { one }",
+      ["1:21: Defer directive cannot be used on root subscription type 'Subscription'."]
+    ),
+  ])
+  func `@defer and @stream follow the rules of graphql-js`(
+    source: String, expected: [String]
+  ) throws {
+    let types = """
+      type Query { one: Int list: [Int]! }
+      type Mutation { one: Int list: [Int] query: Query }
+      type Subscription { one: Int }
+      directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+      directive @stream(if: Boolean! = true, label: String, initialCount: Int! = 0) on FIELD
+      """
+    let schema = try Schema(sdl: Document(parsing: types))
+    let found = try Document(parsing: source).validate(against: schema).map { error in
+      error.locations.map { "\($0.line):\($0.column)" }.joined(separator: ", ")
+        + ": \(error.message)"
+    }
+    #expect(found == expected)
+  }
+
   // MARK: - The reference implementation
 
   @Test(Shared.whenPresent)

@@ -1,0 +1,43 @@
+/// Mutations and subscriptions have no `@defer` or `@stream` at their root, directly or in fragments.
+///
+/// https://github.com/graphql/graphql-spec/pull/1110
+final class DeferStreamDirectiveOnRootField: RuleVisitor {
+  func enter(operation: OperationDefinition, _ context: ValidationContext) {
+    guard operation.type != .query, let root = context.schema?.rootType(for: operation.type),
+      context.directives["defer"] != nil || context.directives["stream"] != nil
+    else { return }
+    var spread: Set<String> = []
+    var open = [operation.selectionSet.selections[...]]
+    while let last = open.indices.last {
+      guard let selection = open[last].popFirst() else {
+        open.removeLast()
+        continue
+      }
+      switch selection {
+      case .field: report("stream", "Stream", selection, operation, root.name, context)
+      case .inlineFragment(let fragment):
+        report("defer", "Defer", selection, operation, root.name, context)
+        open.append(fragment.selectionSet.selections[...])
+      case .fragmentSpread(let used):
+        report("defer", "Defer", selection, operation, root.name, context)
+        guard spread.insert(used.name.value).inserted,
+          let fragment = context.fragment(named: used.name.value)
+        else { continue }
+        open.append(fragment.selectionSet.selections[...])
+      }
+    }
+  }
+
+  private func report(
+    _ name: String, _ title: String, _ selection: Selection, _ operation: OperationDefinition,
+    _ root: String, _ context: ValidationContext
+  ) {
+    guard context.directives[name] != nil,
+      let directive = selection.directives.first(where: { $0.name.value == name })
+    else { return }
+    context.report(
+      .deferStreamDirectiveOnRootField,
+      "\(title) directive cannot be used on root \(operation.type.rawValue) type '\(root)'.",
+      at: directive.location)
+  }
+}
