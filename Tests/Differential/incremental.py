@@ -151,6 +151,9 @@ async def main(seed, count):
         except IndexError:
             # A defect of 3.3.0a6, in the filter of fragments below a null.
             continue
+        if any("list index out of range" in json.dumps(message) for message in messages):
+            # The same defect inside a field, which becomes an error of the response.
+            continue
         (whole,) = await run(schema, make_resolver(rng, False), document, False)
         print(json.dumps({"query": query, "messages": messages, "data": whole["data"]}))
 
