@@ -17,6 +17,13 @@ POWER_CUTS ?= 150
 DAMAGED ?= 2000
 # How often `make torture-batch` kills a run.
 BATCH_KILLS ?= 100
+# Connections that `make torture-live` cuts, and subscriptions meanwhile.
+CUTS ?= 1000
+SUBSCRIPTIONS ?= 50
+# Events and subscriptions of `make bench-live`, and connections that its server closes at once.
+LIVE_EVENTS ?= 300000
+LIVE_SUBSCRIPTIONS ?= 10000
+LIVE_CLIENTS ?= 1000
 # Tasks, servers and rows of `make bench-batch`; see Benchmarks/Batch/bench.py.
 BATCH_TASKS ?= 20000
 BATCH_SERVERS ?= demo delayed fixed
@@ -59,6 +66,7 @@ TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
 FIGURES_PACKAGES := python3 gcc libc6-dev
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
+BENCH_LIVE_PACKAGES := $(PACKAGES) python3 python3-venv gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 CLUSTER_PACKAGES := python3 python3-venv curl slurm-wlm munge
 
@@ -218,6 +226,10 @@ torture-batch: packages-torture build ## Kill batch runs (BATCH_KILLS), let syst
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-faults.py $(PROGRAM)
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/batch-outputs.py $(PROGRAM)
 
+.PHONY: torture-live
+torture-live: build ## Cut connections of running subscriptions at random bytes (CUTS, SUBSCRIPTIONS); check each event, gaps, memory
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/live.py $(PROGRAM) $(CUTS) $(SUBSCRIPTIONS)
+
 .PHONY: bench-batch
 bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a Python script (BATCH_TASKS, BATCH_SERVERS; BATCH_ROWS=0: no million)
 	@[ -x .build-bench-batch/bin/python ] || { python3 -m venv .build-bench-batch && \
@@ -228,6 +240,13 @@ bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a P
 	done
 	@[ $(BATCH_ROWS) = 0 ] || .build-bench-batch/bin/python Benchmarks/Batch/bench.py $(PROGRAM) \
 	  --million --rows $(BATCH_ROWS) --server fixed
+
+.PHONY: bench-live
+bench-live: build packages-bench-live ## Measure subscriptions beside Python and bare clients (LIVE_EVENTS, LIVE_SUBSCRIPTIONS, LIVE_CLIENTS)
+	@[ -x .build-bench-live/bin/python ] || { python3 -m venv .build-bench-live && \
+	  .build-bench-live/bin/pip -q install -r Benchmarks/Live/requirements.txt; }
+	.build-bench-live/bin/python Benchmarks/Live/bench.py $(PROGRAM) --events $(LIVE_EVENTS) \
+	  --subscriptions $(LIVE_SUBSCRIPTIONS) --clients $(LIVE_CLIENTS)
 
 .PHONY: generated
 generated: embedded build ## Make again what is made from the sources: plugins.md, the schema of pipeline files
@@ -334,7 +353,7 @@ clean: ## Remove everything that was built
 	  .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
-.PHONY: packages-figures packages-server packages-cluster
+.PHONY: packages-figures packages-server packages-cluster packages-bench-live
 packages:
 	@$(call install-packages,$(PACKAGES))
 packages-core:
@@ -347,6 +366,8 @@ packages-bench:
 	@$(call install-packages,$(BENCH_PACKAGES))
 packages-bench-batch:
 	@$(call install-packages,$(BENCH_BATCH_PACKAGES))
+packages-bench-live:
+	@$(call install-packages,$(BENCH_LIVE_PACKAGES))
 packages-torture:
 	@$(call install-packages,$(TORTURE_PACKAGES))
 packages-cluster:
