@@ -176,6 +176,10 @@ test: packages packages-test ## Run all tests
 test-uploads: build ## Upload a file of 4 GiB, and compare memory and contents
 	Tests/Uploads/upload.py $(PROGRAM) 4294967296
 
+.PHONY: test-streams
+test-streams: build ## Read a list of a million elements in parts, and compare memory with that for ten thousand
+	Tests/Streams/stream.py $(PROGRAM) 10000 1000000
+
 .PHONY: test-outside
 test-outside: packages ## Build and run packages that use the library from outside this tree
 	@$(call prepare,.build-outside)

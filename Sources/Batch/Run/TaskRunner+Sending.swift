@@ -74,7 +74,10 @@ extension TaskRunner {
     var time: Double { runner.services.secondsSince1970() }
     var page = Page()
     do {
-      for try await response in runner.execute(request) { page.response = response }
+      // Data without another reference grows in place with the parts of a response.
+      for try await response in runner.execute(request) {
+        page.response = response.isComplete ? response : nil
+      }
       page.milliseconds = (clock.now - start).milliseconds
       guard let response = page.response else {
         page.error = ChainError(.chain, .noResult, "the chain returned no result")

@@ -63,9 +63,11 @@ struct ResultMerge {
     }
   }
 
+  // Each container is taken out of its parent while it changes: with a second reference, as in a tuple that is
+  // matched, every part would copy the whole list.
+
   private func merge(_ new: JSONValue, into old: inout JSONValue) {
-    switch (old, new) {
-    case (.object(var object), .object(let fields)):
+    if case .object(let fields) = new, case .object(var object) = old {
       old = .null
       for member in fields {
         guard var value = object[member.key] else {
@@ -77,7 +79,9 @@ struct ResultMerge {
         object[member.key] = value
       }
       old = .object(object)
-    case (.array(var list), .array(let elements)) where list.count == elements.count:
+    } else if case .array(let elements) = new, case .array(var list) = old,
+      list.count == elements.count
+    {
       old = .null
       for (index, element) in elements.enumerated() {
         var value = list[index]
@@ -86,8 +90,8 @@ struct ResultMerge {
         list[index] = value
       }
       old = .array(list)
-    case (_, .null) where keepsValues: break
-    default: old = new
+    } else if !new.isNull || !keepsValues {
+      old = new
     }
   }
 
@@ -95,10 +99,10 @@ struct ResultMerge {
     _ value: inout JSONValue, _ path: ArraySlice<PathStep>,
     _ body: (inout JSONValue) -> Bool
   ) -> Bool {
-    switch (path.first, value) {
-    case (nil, _): return body(&value)
-    case (.field(let key)?, .object(var object)):
-      guard var member = object[key] else { return false }
+    switch path.first {
+    case nil: return body(&value)
+    case .field(let key)?:
+      guard case .object(var object) = value, var member = object[key] else { return false }
       value = .null
       object[key] = .null
       defer {
@@ -106,8 +110,8 @@ struct ResultMerge {
         value = .object(object)
       }
       return change(&member, path.dropFirst(), body)
-    case (.element(let index)?, .array(var list)):
-      guard list.indices.contains(index) else { return false }
+    case .element(let index)?:
+      guard case .array(var list) = value, list.indices.contains(index) else { return false }
       value = .null
       var element = list[index]
       list[index] = .null
@@ -116,7 +120,6 @@ struct ResultMerge {
         value = .array(list)
       }
       return change(&element, path.dropFirst(), body)
-    default: return false
     }
   }
 }

@@ -185,6 +185,33 @@ struct DeliveryStoreTests {
     }
   }
 
+  @Test(
+    "a list whose connection broke keeps the elements that came, and the next response replaces it",
+    arguments: [StoreKind.memory, .sqlite])
+  func brokenList(kind: StoreKind) async throws {
+    try await kind.withStore { store in
+      let operation = try prepare("{ feed @stream { id } }")
+      func part(_ ids: [Int], _ end: String) -> String {
+        let items = ids.map { #"{"__typename":"Post","id":"\#($0)"}"# }.joined(separator: ",")
+        return #"{"incremental":[{"id":"0","items":[\#(items)]}],\#(end)}"#
+      }
+      let first = #"{"data":{"feed":[]},"pending":[{"id":"0","path":["feed"]}],"hasNext":true}"#
+      let message = await failure(
+        [first, part([1, 2], #""hasNext":true"#)], operation, into: store)
+      #expect(message.contains("missing: feed"), "\(message)")
+      func stored() async throws -> [String]? {
+        guard case .hit(let body) = try await store.read(operation) else { return nil }
+        let feed = try JSONValue(parsing: body.bytes())["feed"]?.arrayValue
+        return feed?.compactMap { $0["id"]?.stringValue }
+      }
+      // Nothing in a record says that a list is not whole: a later read takes it for that (decision 38).
+      #expect(try await stored() == ["1", "2"])
+      let whole = part([1, 2, 3], #""completed":[{"id":"0"}],"hasNext":false"#)
+      _ = try await receive([first, whole], operation, into: store)
+      #expect(try await stored() == ["1", "2", "3"])
+    }
+  }
+
   @Test("nothing of a response is written after the store was cleared")
   func cleared() async throws {
     let store = CacheStore(MemoryStore(collectsChanges: true))
