@@ -16,15 +16,19 @@ struct ExecGraphQL: GraphQLInterceptor {
       switch try await caller.ask(Self.message(request, context), context, .notSent) {
       case .continue(let reply): try change(&request, reply, context)
       case .answer(let reply): return ResponseStream(Self.response(reply, context))
-      case .drop: break
+      case .drop, .retry: break
       }
     }
-    let stream = await next(request)
+    let sent = request
+    var stream = await next(request)
+    if caller.asksForFailures {
+      stream = stream.mapErrors { try await recovered($0, sent, context) }
+    }
     let isSubscription = context.operationType == .subscription
     let asksForEvents = caller.asksForEvents && isSubscription
     guard caller.asksForResponses || asksForEvents else { return stream }
     let count = Atomic(0)
-    return ResponseStream(pull: {
+    return ResponseStream(pull: { [stream] in
       while let response = try await stream.next() {
         var message = Self.message(response, context)
         if asksForEvents, response.source == .server {
@@ -36,12 +40,30 @@ struct ExecGraphQL: GraphQLInterceptor {
         switch try await caller.ask(message, context, .answered) {
         case .continue: return response
         case .answer(let reply): return await Self.replaced(response, reply, context)
+        case .retry:
+          await response.pendingWrite?.rollback()
+          throw ChainRetry(sent)
         // A result of the program is not a response of the server.
         case .drop: await response.pendingWrite?.rollback()
         }
       }
       return nil
     })
+  }
+
+  /// What the program makes of an error.
+  private func recovered(
+    _ error: any Error, _ request: GraphQLRequest, _ context: ChainContext
+  ) async throws -> GraphQLResponse? {
+    if error is CancellationError { throw error }
+    var message = Self.operation(context, event: "failure")
+    caller.describe(error, in: &message)
+    let delivery = (error as? ChainError)?.delivery ?? .unknown
+    switch try await caller.ask(message, context, delivery) {
+    case .continue, .drop: throw error
+    case .answer(let reply): return Self.response(reply, context)
+    case .retry: throw ChainRetry(request, cause: error)
+    }
   }
 
   /// The response with the data of a reply, which is not stored.
@@ -149,19 +171,53 @@ struct ExecHTTP: HTTPInterceptor {
           request.multipart = nil
         }
       case .answer(let reply): return try response(reply, context)
-      case .drop: break
+      case .drop, .retry: break
       }
     }
-    let response = try await next(request)
+    var response: HTTPResponseMessage
+    do {
+      response = try await next(request)
+    } catch {
+      guard caller.asksForFailures, !(error is CancellationError), !(error is ChainRetry) else {
+        throw error
+      }
+      return try await recovered(error, context)
+    }
     guard caller.asksForResponses else { return response }
-    let message: JSONObject = [
+    var message: JSONObject = [
       "event": "response", "status": .number(JSONNumber(response.head.status.code)),
       "headers": Self.object(response.head.headerFields),
     ]
+    if caller.maxBody > 0, !Self.arrivesInParts(response) {
+      let beginning = try await response.takeBeginning(caller.maxBody)
+      message["body"] = .string(String(decoding: beginning.bytes, as: UTF8.self))
+      message["body_is_whole"] = .boolean(beginning.isWhole)
+    }
     guard case .answer(let reply) = try await caller.ask(message, context, .answered) else {
       return response
     }
     return try self.response(reply, context)
+  }
+
+  /// What the program makes of an error.
+  private func recovered(
+    _ error: any Error, _ context: ChainContext
+  ) async throws -> HTTPResponseMessage {
+    var message: JSONObject = [
+      "event": "failure", "attempt": .number(JSONNumber(context.attempt)),
+    ]
+    caller.describe(error, in: &message)
+    let delivery = (error as? ChainError)?.delivery ?? .unknown
+    guard case .answer(let reply) = try await caller.ask(message, context, delivery) else {
+      throw error
+    }
+    return try response(reply, context)
+  }
+
+  /// Whether waiting for the body would hold back events or parts.
+  private static func arrivesInParts(_ response: HTTPResponseMessage) -> Bool {
+    let type = (response.head.headerFields[.contentType] ?? "").lowercased()
+    return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/")
   }
 
   private static func message(
@@ -206,7 +262,48 @@ struct ExecHTTP: HTTPInterceptor {
   }
 }
 
+extension HTTPResponseMessage {
+  /// The first bytes of the body, which remain in it.
+  fileprivate mutating func takeBeginning(
+    _ limit: Int
+  ) async throws -> (bytes: [UInt8], isWhole: Bool) {
+    var (bytes, chunks): ([UInt8], [any BodyChunk]) = ([], [])
+    var isWhole = false
+    var iterator = body.makeAsyncIterator()
+    // One byte more shows whether the body ends at the limit.
+    while bytes.count <= limit {
+      guard let chunk = try await iterator.next() else {
+        isWhole = true
+        break
+      }
+      chunks.append(chunk)
+      chunk.withUnsafeBytes { bytes += $0.prefix(limit + 1 - bytes.count) }
+    }
+    let (beginning, rest, hasEnded) = (HTTPBody(chunks), body, isWhole)
+    body = HTTPBody {
+      var iterator = beginning.makeAsyncIterator()
+      if let chunk = try await iterator.next() { return chunk }
+      if hasEnded { return nil }
+      iterator = rest.makeAsyncIterator()
+      return try await iterator.next()
+    }
+    return (Array(bytes.prefix(limit)), isWhole)
+  }
+}
+
 extension ExecCaller {
+  /// Adds an error to a message: its code, how far the request got, and the rejected response.
+  func describe(_ failure: any Error, in message: inout JSONObject) {
+    let error = failure as? ChainError
+    message["layer"] = error.map { .string($0.layer.rawValue) } ?? .null
+    message["code"] = error.map { .string($0.code.rawValue) } ?? .null
+    message["message"] = .string(error?.message ?? "\(failure)")
+    message["delivery"] = .string((error?.delivery ?? .unknown).rawValue)
+    guard let http = error?.http else { return }
+    message["status"] = .number(JSONNumber(http.status))
+    message["body"] = .string(String(decoding: http.bodyPrefix, as: UTF8.self))
+  }
+
   /// The header fields in a member of a reply; throws if one is invalid.
   func fields(
     _ reply: JSONObject, _ member: String, _ context: ChainContext

@@ -16,7 +16,13 @@ public struct ExecPlugin: Plugin {
     narration:
       "The first request starts sign.py in the folder of the pipeline file. For each request it "
       + "reads a line with method, URL, headers and body, and answers with a line that sets the "
-      + "header with the signature.",
+      + "header with the signature.\n\n"
+      + "With `events: [failure]`, the program gets a line for each error that ends an attempt: {\"event\": "
+      + "\"failure\", \"attempt\": 1, \"layer\": \"transport\", \"code\": \"http_status\", \"message\": …, "
+      + "\"delivery\": \"answered\", \"status\": 503, \"body\": …}. It answers `continue` to pass the error on, "
+      + "`answer` with a result instead, `fail` with another error, or, with `stage: graphql`, `retry`, which starts "
+      + "the chain again and counts for `max-retry`; responses may be answered with `retry`, too. `delivery` is "
+      + "`notSent` if the server cannot have executed a mutation.",
     subscriptions:
       "With `events: [event]` and `stage: graphql`, the program gets a line for each event, with its number "
       + "since the connection was opened, its `data` and its `errors`: {\"event\": \"event\", \"number\": 1, "
@@ -29,9 +35,14 @@ public struct ExecPlugin: Plugin {
   var command: [String]
   @Option("Stage that it takes part in") var stage = Stage.graphql
   @Option(
-    "When it is called: before a request is passed on, when a response has arrived, and for each event of "
-      + "a subscription with its data")
+    "When it is called: before a request is passed on, when a response has arrived, when an attempt fails, and "
+      + "for each event of a subscription with its data")
   var events = [Event.request]
+  @Option(
+    ByteSize(bytes: 0)...(.mebibytes(16)),
+    "How much of the body of a response the program gets, with `stage: http` and `events: [response]`, before the "
+      + "response is passed on; bodies that arrive in parts are not passed")
+  var maxBody = ByteSize(bytes: 0)
   @Option("Options of the program, a mapping that it receives when it starts") var options:
     JSONValue?
   @Option(
@@ -43,13 +54,17 @@ public struct ExecPlugin: Plugin {
   var restarts = 3
 
   enum Stage: String, CaseIterable, ExpressibleByOption { case graphql, http }
-  enum Event: String, CaseIterable, ExpressibleByOption { case request, response, event }
+  enum Event: String, CaseIterable, ExpressibleByOption {
+    case request, response, event, failure
+  }
 
   /// Creates the plugin with the defaults of its options.
   public init() {}
 
-  /// May change header fields.
-  public var traits: PluginTraits { .changesHeaders }
+  /// May change header fields, and restart the chain with `failure` in `events`.
+  public var traits: PluginTraits { canRetry ? [.changesHeaders, .restarts] : .changesHeaders }
+
+  private var canRetry: Bool { stage == .graphql && events.contains(.failure) }
 
   /// Surrounds operations, or HTTP exchanges with `stage: http`.
   public var placement: Placement { .wrap(.graphQL, .http) }
@@ -69,6 +84,11 @@ public struct ExecPlugin: Plugin {
       throw $events.error(
         "the HTTP stage has no events of subscriptions", remedy: "write `stage: graphql`")
     }
+    guard maxBody.bytes == 0 || stage == .http && events.contains(.response) else {
+      throw $maxBody.error(
+        "bodies belong to the responses of the HTTP stage",
+        remedy: "write `stage: http, events: [response]`")
+    }
     guard !command.contains(where: { $0.contains("\0") }) else {
       throw $command.error("a command cannot contain the character NUL")
     }
@@ -82,7 +102,8 @@ public struct ExecPlugin: Plugin {
           command: command, folder: environment.folder, stage: stage.rawValue,
           options: options ?? .object(JSONObject()), restarts: restarts)),
       timeout: timeout, asksForRequests: events.contains(.request),
-      asksForResponses: events.contains(.response), asksForEvents: events.contains(.event))
+      asksForResponses: events.contains(.response), asksForEvents: events.contains(.event),
+      asksForFailures: events.contains(.failure), canRetry: canRetry, maxBody: maxBody.bytes)
     return [
       stage == .http ? .http(ExecHTTP(caller: caller)) : .graphQL(ExecGraphQL(caller: caller))
     ]
@@ -97,6 +118,10 @@ struct ExecCaller: Sendable {
   let asksForRequests: Bool
   let asksForResponses: Bool
   let asksForEvents: Bool
+  let asksForFailures: Bool
+  let canRetry: Bool
+  /// The most bytes of a body that the program gets.
+  let maxBody: Int
 
   /// The decision of the program.
   enum Answer {
@@ -104,6 +129,8 @@ struct ExecCaller: Sendable {
     case answer(JSONObject)
     /// Only for events.
     case drop
+    /// Only for responses and failures of the GraphQL stage.
+    case retry
   }
 
   /// - Parameter delivery: How far the request has got at the time of the call.
@@ -117,10 +144,12 @@ struct ExecCaller: Sendable {
       if error.isCancellation { throw CancellationError() }
       throw failure(.execFailed, "\(program.label) \(error.reason)", context, delivery)
     }
+    let event = message["event"]?.stringValue
     switch reply["action"]?.stringValue {
     case "continue": return .continue(reply)
     case "answer": return .answer(reply)
-    case "drop" where message["event"]?.stringValue == "event": return .drop
+    case "drop" where event == "event": return .drop
+    case "retry" where canRetry && (event == "failure" || event == "response"): return .retry
     case "fail":
       let code = reply["code"]?.stringValue.map { ChainError.Code(rawValue: $0) }
       throw failure(
@@ -129,8 +158,9 @@ struct ExecCaller: Sendable {
     default:
       throw failure(
         .execFailed,
-        "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`, and "
-          + "`drop` for events",
+        "\(program.label) answered without a valid action; use `continue`, `answer` or `fail`, "
+          + "`drop` for events, and, with `events: [failure]` in the GraphQL stage, `retry` for responses and "
+          + "failures",
         context, delivery)
     }
   }

@@ -48,9 +48,13 @@ import Testing
     let folder = try Folder(script)
     let entry =
       "- exec: { command: [sh, \(folder.path)/plugin.sh]\(options.isEmpty ? "" : ", \(options)") }"
+    // What may restart the chain needs a bound above it.
+    let bound =
+      options.contains("[failure]") && !options.contains("stage: http") ? "- max-retry\n" : ""
     let chain =
       options.contains("stage: http")
-      ? Bench.plain.replacing("- fetch", with: entry + "\n- fetch") : entry + "\n" + Bench.plain
+      ? Bench.plain.replacing("- fetch", with: entry + "\n- fetch")
+      : bound + entry + "\n" + Bench.plain
     var setup = Bench.Setup()
     setup.transport = network
     setup.clock = ServiceClock(clock)
@@ -166,6 +170,94 @@ import Testing
       #expect(outcome.code?.rawValue == "no" && outcome.message.contains("exec: never"))
       #expect(await network.count == 0)
     }
+  }
+
+  /// A program that writes what it gets to `seen`, and answers questions that match `pattern` with `answer`.
+  private static func seeing(_ pattern: String, _ answer: String) -> String {
+    """
+    exec 3>>"$(dirname "$0")/seen"
+    read -r start
+    while read -r line; do
+      printf '%s\\n' "$line" >&3
+      \(id)
+      case "$line" in
+        \(pattern)) echo "{\\"id\\":$id,\(answer)}" ;;
+        *) echo "{\\"id\\":$id,\\"action\\":\\"continue\\"}" ;;
+      esac
+    done
+    """
+  }
+
+  private static let refused = FakeNetwork.Answer.response(
+    400, headers: ["Content-Type": "application/json"], body: #"{"reason":"rotated"}"#)
+
+  @Test func `a program gets failures, and may retry`() async throws {
+    let script = Self.seeing(
+      #"*'"attempt":1'*'"event":"failure"'*|*'"event":"failure"'*'"attempt":1'*"#,
+      #"\"action\":\"retry\""#)
+    let network = FakeNetwork(Self.refused, .ok)
+    try await with(script, "events: [failure]", network: network) { bench, network, text in
+      let outcome = await bench.run()
+      #expect(outcome.error == nil, "\(outcome.message)")
+      #expect(await network.count == 2)
+      let seen = text("seen")
+      for part in [
+        #""event":"failure""#, #""layer":"transport""#, #""delivery":"answered""#,
+        #""status":400"#, #"rotated"#,
+      ] {
+        #expect(seen.contains(part), "\(seen)")
+      }
+    }
+    // Later failures are passed on.
+    try await with(
+      script, "events: [failure]", network: FakeNetwork(Self.refused, Self.refused, .ok)
+    ) { bench, network, text in
+      #expect(await bench.run().failure?.http?.status == 400)
+      #expect(await network.count == 2)
+      #expect(text("seen").split(separator: "\n").count == 2)
+    }
+  }
+
+  @Test func `a program answers failures with a result or another error`() async throws {
+    let result = Self.seeing(
+      #"*'"event":"failure"'*"#, #"\"action\":\"answer\",\"data\":{\"user\":null}"#)
+    try await with(result, "events: [failure]", network: FakeNetwork(Self.refused)) { bench, _, _ in
+      #expect(await bench.run().texts == [#"{"data":{"user":null}}"#])
+    }
+    let error = Self.seeing(
+      #"*'"event":"failure"'*"#, #"\"action\":\"fail\",\"code\":\"moved\",\"message\":\"use v2\""#)
+    try await with(
+      error, "stage: http, events: [failure]",
+      network: FakeNetwork(.failure(.connectionFailed, .notSent))
+    ) {
+      bench, _, _ in
+      #expect(await bench.run().code?.rawValue == "moved")
+    }
+  }
+
+  @Test func `a program gets the beginning of a body, and the response stays whole`() async throws {
+    let script = Self.seeing("none", "")
+    let options = "stage: http, events: [response], max_body: "
+    try await with(script, options + "1KiB") { bench, _, text in
+      #expect(await bench.run().error == nil)
+      #expect(text("seen").contains(#""body_is_whole":true"#), "\(text("seen"))")
+    }
+    try await with(script, options + "9B") { bench, _, text in
+      let outcome = await bench.run()
+      #expect(outcome.error == nil && outcome.texts.count == 1, "\(outcome.message)")
+      #expect(text("seen").contains(#""body":"{\"data\":{""#), "\(text("seen"))")
+      #expect(text("seen").contains(#""body_is_whole":false"#))
+    }
+  }
+
+  @Test func `retry needs failures, and a bound`() async throws {
+    let script = Self.answering(#"echo "{\"id\":$id,\"action\":\"retry\"}""#)
+    try await with(script, "events: [response]") { bench, _, _ in
+      let outcome = await bench.run()
+      #expect(outcome.code == .execFailed && outcome.message.contains("without a valid action"))
+    }
+    let found = Bench.findings("- exec: { command: [a], events: [failure] }\n" + Bench.plain)
+    #expect(found.contains { $0.contains("bounds the number of restarts") }, "\(found)")
   }
 
   @Test func `a program that ends is started again, up to a bound`() async throws {
@@ -289,6 +381,7 @@ import Testing
     ("exec: { command: [] }", "names no program"), ("exec: {}", "requires the option `command`"),
     ("exec: { command: [sh], stage: x }", "graphql or http"),
     ("exec: { command: [sh, -c, 'true'], events: [response] }", nil),
+    ("exec: { command: [sh], max_body: 1KiB }", "bodies belong to the responses of the HTTP stage"),
   ]) func `options are checked`(_ entry: String, _ part: String?) {
     expectEntry(entry, refusedWith: part)
   }
