@@ -12,6 +12,7 @@ struct PluginContractTests {
     PluginContract(AuditPlugin.self, context: ["user": "ada"]),
     PluginContract(CacheReadPlugin.self, entry: "cache-read: { policy: network-first }"),
     PluginContract(CacheWritePlugin.self),
+    PluginContract(CookiesPlugin.self),
     PluginContract(CorrelationIDPlugin.self),
     PluginContract(DeduplicatePlugin.self, readsAhead: true),
     PluginContract(ErrorTapPlugin.self),

@@ -7,6 +7,7 @@ extension PluginRegistry {
     MaxRetryPlugin.self,
     TimeoutPlugin.self,
     HeadersPlugin.self,
+    CookiesPlugin.self,
     CorrelationIDPlugin.self,
     RequireContextPlugin.self,
     AuditPlugin.self,

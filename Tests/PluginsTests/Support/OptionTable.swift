@@ -13,7 +13,8 @@ func chain(with entry: String) -> String {
   var entries = others.map { "- \($0 == name ? entry : $0)" }
   if !others.contains(String(name)) {
     // Above the cache read, but for what belongs to HTTP or below it.
-    let isBelow = ["headers", "rate-limit", "record-replay", "apq", "http-batch"].contains(name)
+    let isBelow = ["headers", "rate-limit", "record-replay", "apq", "http-batch", "cookies"]
+      .contains(name)
     entries.insert("- \(entry)", at: isBelow ? 1 : 0)
     if ["apq", "token-refresh"].contains(name) { entries.insert("- max-retry", at: 0) }
   }

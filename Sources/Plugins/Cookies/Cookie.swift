@@ -1,0 +1,204 @@
+/// A cookie of a server.
+///
+/// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.7
+struct Cookie: Sendable, Equatable {
+  var name: String
+  var value: String
+  /// The host, or the domain whose hosts get the cookie.
+  var domain: String
+  var isHostOnly: Bool
+  var path: String
+  var isSecure: Bool
+  /// When it ends, in seconds since 1970; `nil` with the jar.
+  var expires: Double?
+  /// The order of creation, which a replacement keeps.
+  var number = 0
+
+  /// What identifies a cookie in a jar.
+  var key: [String] { [name, domain, isHostOnly ? "host" : "domain", path] }
+
+  func isExpired(at now: Double) -> Bool { expires.map { $0 <= now } ?? false }
+
+  /// Whether the cookie belongs to a request.
+  func belongs(to origin: CookieOrigin) -> Bool {
+    (isHostOnly ? origin.host == domain : Self.matches(origin.host, domain: domain))
+      && Self.matches(origin.path, prefix: path) && (!isSecure || origin.isSecure)
+  }
+
+  /// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.1.3
+  static func matches(_ host: String, domain: String) -> Bool {
+    host == domain || host.hasSuffix("." + domain) && !CookieOrigin.isAddress(host)
+  }
+
+  /// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.1.4
+  static func matches(_ path: String, prefix: String) -> Bool {
+    path == prefix
+      || path.hasPrefix(prefix)
+        && (prefix.hasSuffix("/") || path.dropFirst(prefix.count).first == "/")
+  }
+}
+
+/// The part of a request's URL that decides about cookies.
+struct CookieOrigin: Sendable {
+  /// In lower case, without the port.
+  var host: String
+  /// Without the query.
+  var path: String
+  var isSecure: Bool
+
+  init(scheme: String, authority: String, path: String) {
+    let authority = authority.lowercased()
+    if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+      host = String(authority[...end])
+    } else {
+      host = String(authority.prefix { $0 != ":" })
+    }
+    self.path = String(path.prefix { $0 != "?" && $0 != "#" })
+    isSecure = scheme == "https" || scheme == "wss"
+  }
+
+  /// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.1.4
+  var defaultPath: String {
+    guard path.hasPrefix("/"), let last = path.lastIndex(of: "/"), last != path.startIndex else {
+      return "/"
+    }
+    return String(path[..<last])
+  }
+
+  /// Whether a host is an IP address, which has no subdomains.
+  static func isAddress(_ host: String) -> Bool {
+    host.hasPrefix("[") || host.split(separator: ".").last.map { UInt($0) != nil } ?? false
+  }
+}
+
+extension Cookie {
+  /// The longest name with value, and the longest value of an attribute, in bytes.
+  private static let limits = (pair: 4096, attribute: 1024)
+  /// The longest life, in seconds: 400 days.
+  private static let longestLife = 400.0 * 86_400
+
+  /// Reads a field `Set-Cookie`; `nil` for one that is refused.
+  ///
+  /// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.6
+  init?(setCookie text: String, from origin: CookieOrigin, now: Double) {
+    guard !text.utf8.contains(where: { $0 < 32 && $0 != 9 || $0 == 127 }) else { return nil }
+    var parts = text.split(separator: ";", omittingEmptySubsequences: false)[...]
+    let pair = parts.removeFirst()
+    if let equals = pair.firstIndex(of: "=") {
+      name = Self.trimmed(pair[..<equals])
+      value = Self.trimmed(pair[pair.index(after: equals)...])
+    } else {
+      (name, value) = ("", Self.trimmed(pair))
+    }
+    guard name.utf8.count + value.utf8.count <= Self.limits.pair, !(name.isEmpty && value.isEmpty)
+    else { return nil }
+    (domain, isHostOnly, path, isSecure) = (origin.host, true, origin.defaultPath, false)
+    var maxAge: Double?
+    for part in parts {
+      let equals = part.firstIndex(of: "=")
+      let attribute = Self.trimmed(part[..<(equals ?? part.endIndex)]).lowercased()
+      let content = equals.map { Self.trimmed(part[part.index(after: $0)...]) } ?? ""
+      guard content.utf8.count <= Self.limits.attribute else { continue }
+      switch attribute {
+      case "expires":
+        if let date = CookieDate.seconds(content) { expires = min(date, now + Self.longestLife) }
+      case "max-age": maxAge = Self.seconds(content) ?? maxAge
+      case "domain":
+        let name = content.hasPrefix(".") ? String(content.dropFirst()) : content
+        (domain, isHostOnly) = name.isEmpty ? (origin.host, true) : (name.lowercased(), false)
+      case "path": path = content.hasPrefix("/") ? content : origin.defaultPath
+      case "secure": isSecure = true
+      // No script reads the jar, and every request is the program's own.
+      default: continue
+      }
+    }
+    if let maxAge { expires = maxAge <= 0 ? 0 : now + min(maxAge, Self.longestLife) }
+    guard isAllowed(for: origin) else { return nil }
+  }
+
+  /// Whether the server may set the cookie. Also makes a cookie for a public suffix one of the host.
+  private mutating func isAllowed(for origin: CookieOrigin) -> Bool {
+    if !isHostOnly {
+      // A name without a dot is a public suffix. There is no list of the longer ones, such as `co.uk`.
+      if !domain.contains("."), domain != origin.host { return false }
+      guard Self.matches(origin.host, domain: domain) else { return false }
+      if domain == origin.host, !domain.contains(".") || CookieOrigin.isAddress(domain) {
+        isHostOnly = true
+      }
+    }
+    if isSecure, !origin.isSecure { return false }
+    let prefixed = name.lowercased()
+    if prefixed.hasPrefix("__secure-") { return isSecure }
+    if prefixed.hasPrefix("__host-") { return isSecure && isHostOnly && path == "/" }
+    return true
+  }
+
+  /// A number of seconds; a negative one ends the cookie.
+  private static func seconds(_ text: String) -> Double? {
+    let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+    return text.hasPrefix("-") ? -1 : Double(digits)
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    guard let first = text.firstIndex(where: { !isSpace($0) }),
+      let last = text.lastIndex(where: { !isSpace($0) })
+    else { return "" }
+    return String(text[first...last])
+  }
+}
+
+/// The date of an `Expires` attribute, in any of the forms that servers use.
+///
+/// https://httpwg.org/http-extensions/draft-ietf-httpbis-rfc6265bis.html#section-5.1.1
+enum CookieDate {
+  private static let months = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+  ]
+
+  /// The date in seconds since 1970; `nil` for other text.
+  static func seconds(_ text: String) -> Double? {
+    var time: [Int]?
+    var (day, month, year): (Int?, Int?, Int?) = (nil, nil, nil)
+    let tokens = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber || $0 == ":")) }
+    for token in tokens {
+      let word = token.lowercased()
+      if time == nil, let found = clock(word) {
+        time = found
+      } else if day == nil, let number = number(word, digits: 1...2) {
+        day = number
+      } else if month == nil, let index = months.firstIndex(where: { word.hasPrefix($0) }) {
+        month = index + 1
+      } else if year == nil, let number = number(word, digits: 2...4) {
+        year = number < 70 ? number + 2000 : number < 100 ? number + 1900 : number
+      }
+    }
+    guard let time, let day, let month, let year, (1...31).contains(day), year >= 1601,
+      time[0] < 24, time[1] < 60, time[2] < 60
+    else { return nil }
+    let days = Double(Self.days(year, month, day))
+    return days * 86_400 + Double(time[0] * 3600 + time[1] * 60 + time[2])
+  }
+
+  /// Days since 1970 in the Gregorian calendar, counted in years that begin in March.
+  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let years = month > 2 ? year : year - 1
+    let monthsSinceMarch = (month + 9) % 12
+    let dayOfYear = (153 * monthsSinceMarch + 2) / 5 + day - 1
+    return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - 719_468
+  }
+
+  private static func clock(_ word: String) -> [Int]? {
+    let parts = word.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 3 else { return nil }
+    let numbers = parts.compactMap { number(String($0), digits: 1...2) }
+    return numbers.count == 3 ? numbers : nil
+  }
+
+  /// A number at the beginning of a word, of so many digits.
+  private static func number(_ word: String, digits: ClosedRange<Int>) -> Int? {
+    let found = word.prefix { $0.isASCII && $0.isNumber }
+    return digits.contains(found.count) ? Int(found) : nil
+  }
+}

@@ -1,0 +1,150 @@
+import GQLRunPipeline
+import HTTPTypes
+import Testing
+
+@testable import GQLRunPlugins
+
+@Suite("Cookies", .timeLimit(.minutes(1)))
+struct CookieTests {
+  /// Monday, 2 November 2026, 00:00 UTC.
+  private static let now = 1_793_577_600.0
+
+  private static func origin(_ url: String) -> CookieOrigin {
+    let parts = url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+    let rest = parts[2]
+    let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+    return CookieOrigin(
+      scheme: String(parts[0].dropLast()), authority: String(rest[..<slash]),
+      path: slash == rest.endIndex ? "/" : String(rest[slash...]))
+  }
+
+  /// What a request to `url` sends after responses of `origin` with these fields.
+  private func sent(
+    _ fields: [String], from url: String, to target: String, after seconds: Double = 0
+  ) -> String? {
+    let jar = CookieJar()
+    jar.store(fields, from: Self.origin(url), now: Self.now)
+    return jar.header(for: Self.origin(target), now: Self.now + seconds)
+  }
+
+  @Test(
+    "domains and paths",
+    arguments: [
+      ("a=1", "https://api.example.com/graphql", "https://api.example.com/other", "a=1"),
+      ("a=1", "https://api.example.com/v1/graphql", "https://api.example.com/v1/x?y", "a=1"),
+      ("a=1", "https://api.example.com/v1/graphql", "https://api.example.com/v10", nil),
+      ("a=1", "https://api.example.com/", "https://example.com/", nil),
+      ("a=1", "https://api.example.com/", "https://b.api.example.com/", nil),
+      ("a=1; Domain=example.com", "https://api.example.com/", "https://ws.example.com/", "a=1"),
+      ("a=1; domain=.EXAMPLE.com", "https://api.example.com/", "https://example.com/", "a=1"),
+      ("a=1; Domain=example.com", "https://api.example.com/", "https://badexample.com/", nil),
+      ("a=1; Domain=other.com", "https://api.example.com/", "https://other.com/", nil),
+      (
+        "a=1; Domain=b.api.example.com", "https://api.example.com/", "https://b.api.example.com/",
+        nil
+      ),
+      ("a=1; Domain=com", "https://example.com/", "https://example.com/", nil),
+      ("a=1; Domain=localhost", "http://localhost:4000/", "http://localhost:5000/", "a=1"),
+      ("a=1; Domain=", "https://example.com/", "https://example.com/", "a=1"),
+      ("a=1; Domain=0.0.1", "http://127.0.0.1/", "http://10.0.0.1/", nil),
+      ("a=1; Path=/graphql", "https://example.com/login", "https://example.com/graphql/x", "a=1"),
+      ("a=1; Path=/graphql", "https://example.com/login", "https://example.com/graphqlx", nil),
+      ("a=1; Path=graphql", "https://example.com/a/b", "https://example.com/a", "a=1"),
+      ("a=1; Secure", "https://example.com/", "http://example.com/", nil),
+      ("a=1; Secure", "http://example.com/", "https://example.com/", nil),
+      ("__Secure-a=1", "https://example.com/", "https://example.com/", nil),
+      ("__Host-a=1; Secure; Path=/", "https://example.com/x", "https://example.com/", "__Host-a=1"),
+      (
+        "__host-a=1; Secure; Path=/; Domain=example.com", "https://example.com/",
+        "https://example.com/", nil
+      ),
+      ("a=1; HttpOnly; SameSite=Strict", "https://example.com/", "https://example.com/", "a=1"),
+      (" a = b=c ;Path=/", "https://example.com/", "https://example.com/", "a=b=c"),
+      ("plain", "https://example.com/", "https://example.com/", "plain"),
+      ("=", "https://example.com/", "https://example.com/", nil),
+      ("a=\u{1}", "https://example.com/", "https://example.com/", nil),
+      ("a=1", "http://[::1]:4000/", "http://[::1]:5000/", "a=1"),
+    ] as [(String, String, String, String?)])
+  func domains(field: String, from: String, to target: String, expected: String?) {
+    #expect(sent([field], from: from, to: target) == expected)
+  }
+
+  @Test(
+    "times",
+    arguments: [
+      ("a=1; Max-Age=10", 9.0, true), ("a=1; Max-Age=10", 10, false), ("a=1; Max-Age=0", 0, false),
+      ("a=1; Max-Age=-5", 0, false), ("a=1; Max-Age=x", 1e9, true),
+      ("a=1; Max-Age=99999999999", 399 * 86_400, true),
+      ("a=1; Max-Age=99999999999", 401 * 86_400, false),
+      ("a=1; Expires=Mon, 02 Nov 2026 00:00:10 GMT", 9, true),
+      ("a=1; Expires=Mon, 02 Nov 2026 00:00:10 GMT", 10, false),
+      ("a=1; Expires=Monday, 02-Nov-26 00:00:10 GMT", 9, true),
+      ("a=1; Expires=Mon Nov  2 00:00:10 2026", 10, false),
+      ("a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT", 0, false),
+      ("a=1; Expires=never", 1e9, true),
+      ("a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=10", 9, true),
+    ] as [(String, Double, Bool)])
+  func times(field: String, after seconds: Double, isSent: Bool) {
+    let url = "https://example.com/"
+    #expect((sent([field], from: url, to: url, after: seconds) != nil) == isSent)
+  }
+
+  @Test("longer paths are first, then older cookies, which keep their age when they are replaced")
+  func order() {
+    let fields = ["a=1", "b=1", "c=1; Path=/graphql", "a=2"]
+    let url = "https://example.com/graphql"
+    #expect(sent(fields, from: "https://example.com/", to: url) == "c=1; a=2; b=1")
+  }
+
+  @Test("a server can remove a cookie, and cannot replace a secure one without encryption")
+  func replacing() {
+    let jar = CookieJar()
+    let (secure, plain) = (Self.origin("https://example.com/"), Self.origin("http://example.com/"))
+    jar.store(["a=1; Secure", "b=1"], from: secure, now: Self.now)
+    jar.store(["a=2", "b=2"], from: plain, now: Self.now)
+    #expect(jar.header(for: secure, now: Self.now) == "a=1; b=2")
+    jar.store(["a=; Max-Age=0"], from: secure, now: Self.now)
+    #expect(jar.header(for: secure, now: Self.now) == "b=2")
+    jar.removeAll()
+    #expect(jar.header(for: secure, now: Self.now) == nil)
+  }
+
+  @Test("a jar is bounded")
+  func bounds() {
+    let jar = CookieJar()
+    let origin = Self.origin("https://example.com/")
+    for number in 0..<200 { jar.store(["c\(number)=1"], from: origin, now: Self.now) }
+    let pairs = jar.header(for: origin, now: Self.now)?.split(separator: ";").count
+    #expect(pairs == CookieJar.perDomain)
+    #expect(
+      sent(["a=" + String(repeating: "x", count: 5000)], from: "https://a.b/", to: "https://a.b/")
+        == nil)
+  }
+
+  @Test("requests of a pipeline have the cookies of responses before, and its own fields")
+  func plugin() async throws {
+    let network = FakeNetwork(
+      .response(
+        200, headers: ["Content-Type": "application/json", "Set-Cookie": "session=1; Path=/"],
+        body: HTTPText.user), .ok)
+    var setup = Bench.Setup()
+    setup.transport = network
+    let chain = Bench.plain.replacing("- fetch", with: "- cookies\n- fetch")
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      for _ in 0..<2 { #expect(await bench.run(policy: .networkOnly).error == nil) }
+      let fields = await network.requests.map { $0.head.headerFields[.cookie] }
+      #expect(fields == [nil, "session=1"])
+    }
+    // Without the plugin, there are no cookies.
+    let plain = FakeNetwork(
+      .response(
+        200, headers: ["Content-Type": "application/json", "Set-Cookie": "session=1; Path=/"],
+        body: HTTPText.user))
+    setup.transport = plain
+    try await Bench.with(Bench.plain, url: "http://localhost/", setup: setup) { bench in
+      for _ in 0..<2 { _ = await bench.run(policy: .networkOnly) }
+      let fields = await plain.requests.map { $0.head.headerFields[.cookie] }
+      #expect(fields == [nil, nil])
+    }
+  }
+}
