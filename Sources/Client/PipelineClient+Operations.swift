@@ -136,6 +136,7 @@ extension PipelineClient {
   package func watch(_ request: GraphQLRequest, refetches: Bool) throws -> OperationWatch {
     var watch = try runner.watch(request, refetches: refetches)
     if let refresher { watch.companion = { refresher.lease() } }
+    watch.register = watches
     return watch
   }
 
@@ -151,6 +152,9 @@ extension PipelineClient {
   ///     `__typename` and key fields. Readers and watchers of the store get it at once. It is
   ///     removed when the response is written or the mutation fails. `nil`, the default, shows
   ///     nothing.
+  ///   - refetch: The names of watched queries that are requested from the server again after the
+  ///     mutation, because its result does not say how they change, such as lists that get a new
+  ///     element. Their watches deliver the results; names that are not watched are ignored.
   ///   - onErrors: How GraphQL errors are handled; by default the result has the errors and the
   ///     partial data.
   ///   - type: The type of the data: a type of the program, `JSONValue` (the default), `Data` or
@@ -161,8 +165,8 @@ extension PipelineClient {
   public func perform<Value: Decodable & Sendable>(
     _ mutation: String, variables: JSONObject = [:], uploads: [String: Upload] = [:],
     operationName: String? = nil,
-    optimistic: JSONValue? = nil, onErrors: GraphQLErrorHandling = .partial,
-    as type: Value.Type = JSONValue.self
+    optimistic: JSONValue? = nil, refetch: [String] = [],
+    onErrors: GraphQLErrorHandling = .partial, as type: Value.Type = JSONValue.self
   ) async throws -> OperationResult<Value> {
     let request = GraphQLRequest(
       try prepared.operation(mutation, operationName, variables, uploads: Array(uploads.keys)),
@@ -175,7 +179,9 @@ extension PipelineClient {
     }
     let stream =
       try optimistic.map { try runner.execute(request, optimistic: $0) } ?? runner.execute(request)
-    return try await last(of: stream, request, onErrors)
+    let response = try await lastResponse(of: stream, request)
+    watches.refetch(refetch)
+    return try OperationResult(response, label: request.label, decoder: decoder, onErrors: onErrors)
   }
 
   /// Executes a request that the program has built itself, with header fields or context values.
@@ -206,7 +212,8 @@ extension PipelineClient {
     of stream: ResponseStream, _ request: GraphQLRequest
   ) async throws -> GraphQLResponse {
     var last: GraphQLResponse?
-    for try await response in stream { last = response }
+    // The data of a part without another reference grows in place; a second reference would copy it with every part.
+    for try await response in stream { last = response.isComplete ? response : nil }
     guard let last else {
       throw ChainError(.chain, .noResult, "the pipeline delivered no result of \(request.label)")
     }

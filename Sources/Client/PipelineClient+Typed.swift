@@ -53,20 +53,23 @@ extension PipelineClient {
   ///   - mutation: The mutation with its variables.
   ///   - optimistic: The expected data, with the key fields of its objects. Readers and watchers of
   ///     the store get it at once. It is removed when the response is written or the mutation fails.
+  ///   - refetch: The names of watched queries that are requested from the server again after the
+  ///     mutation: `[FeedQuery.operationName]`.
   ///   - onErrors: How GraphQL errors are handled.
   /// - Throws: The errors of `fetch`, and `CacheError` with code `invalidData` if `optimistic` lacks
   ///   a key field, because the mutation does not select it.
   @discardableResult
   public func perform<Mutation: GraphQLMutation>(
-    _ mutation: Mutation, optimistic: Mutation.Data? = nil,
+    _ mutation: Mutation, optimistic: Mutation.Data? = nil, refetch: [String] = [],
     onErrors: GraphQLErrorHandling = .partial
   ) async throws -> OperationResult<Mutation.Data> {
     let request = GraphQLRequest(try prepare(mutation))
     let stream =
       try optimistic.map { try runner.execute(request, optimistic: $0.json) }
       ?? runner.execute(request)
-    return try OperationResult(
-      await lastResponse(of: stream, request), of: mutation, onErrors: onErrors)
+    let response = try await lastResponse(of: stream, request)
+    watches.refetch(refetch)
+    return try OperationResult(response, of: mutation, onErrors: onErrors)
   }
 
   /// Subscribes to events with a generated type, as

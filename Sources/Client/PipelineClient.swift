@@ -31,6 +31,7 @@ public final class PipelineClient: Service, Sendable {
   /// The services of the pipeline's plugins, for a runner next to the client, such as a batch.
   public var services: Services { runner.services }
   let operations = OperationRegister()
+  let watches = WatchRegister()
   let prepared: PreparedOperations
   let decoder: JSONTextDecoder
   private let transport: AsyncHTTPTransport?

@@ -64,6 +64,26 @@ struct StoreTests {
     }
   }
 
+  @Test("a mutation requests watched queries again, by name")
+  func refetch() async throws {
+    try await withClient { client, _ in
+      var updates = client.watch(Documents.post, variables: ["id": "P_1"], as: PostData.self)
+        .makeAsyncIterator()
+      let before = try #require(try await updates.next()?.result?.data?.post?.likeCount)
+      // Without a key field, the result of the mutation does not change the post in the cache.
+      let like = "mutation Like($id: ID!) { likePost(id: $id) { likeCount } }"
+      for names in [["Feed"], ["Feed", "Post"]] {
+        _ = try await client.perform(like, variables: ["id": "P_1"], refetch: names)
+      }
+      let after = try #require(try await updates.next()?.result)
+      #expect(after.source == .server && after.data?.post?.likeCount == before + 2)
+      // A mutation that fails requests nothing.
+      await #expect(throws: (any Error).self) {
+        try await client.perform(like, refetch: ["Post"])
+      }
+    }
+  }
+
   @Test("a watch reports missing data, and failures, and continues")
   func missing() async throws {
     try await withClient { client, server in

@@ -100,9 +100,9 @@ extension PreparedOperation {
   /// The key fields of a type.
   package func keyFields(of type: String) -> [String] { plan.keyFields(of: type) }
 
-  /// Whether a rule of some type merges the pages of a field with this name by offset.
-  package func joinsByOffset(_ field: String) -> Bool {
-    plan.keys.pages.values.contains { $0[field] == .offset }
+  /// Whether a rule of some type joins the pages of a field with this name in this manner.
+  func joins(_ field: String, _ policy: PagePolicy) -> Bool {
+    plan.keys.pages.values.contains { $0[field] == policy }
   }
 }
 

@@ -30,6 +30,8 @@ public struct OperationWatch: AsyncSequence, Sendable {
   let refetches: Bool
   /// Creates an object that each iterator retains, such as one that keeps the store up to date.
   package var companion: (@Sendable () -> any AnyObject & Sendable)?
+  /// Knows the watch while it is iterated.
+  package var register: WatchRegister?
 
   /// Starts a watch; each iterator has its own request.
   public func makeAsyncIterator() -> Iterator { Iterator(ActiveWatch(self)) }
@@ -98,9 +100,21 @@ final class ActiveWatch: Sendable {
       cache.skip()
       fetch(watch.request)
     }
+    watch.register?.add(self, name: watch.operation.name)
   }
 
-  deinit { end() }
+  deinit {
+    watch.register?.remove(ObjectIdentifier(self))
+    end()
+  }
+
+  /// Requests the result from the server again, in place of a request in flight. A watch with `cache-only` never does.
+  func refetch() {
+    guard watch.request.cachePolicy != .cacheOnly else { return }
+    var request = watch.request
+    request.cachePolicy = .networkOnly
+    fetch(request)
+  }
 
   private func end() {
     inbox.cancel()
@@ -155,11 +169,7 @@ final class ActiveWatch: Sendable {
     case .hit(let data):
       return .response(GraphQLResponse(source: .cache, data: data))
     case .miss(let miss):
-      if watch.refetches, watch.request.cachePolicy != .cacheOnly, !inbox.isRunning {
-        var request = watch.request
-        request.cachePolicy = .networkOnly
-        fetch(request)
-      }
+      if watch.refetches, !inbox.isRunning { refetch() }
       return .missing(miss)
     }
   }
@@ -170,7 +180,9 @@ private final class Inbox: Sendable {
   private struct State {
     var events: [WatchEvent] = []
     var task: Task<Void, Never>?
-    var isRunning = false
+    /// The number of the request in flight; `nil` without one.
+    var running: Int?
+    var requests = 0
     var hasBegun = false
   }
 
@@ -185,7 +197,7 @@ private final class Inbox: Sendable {
   var hasMore: Bool { state.withLock { !$0.events.isEmpty } }
 
   /// Whether a request is in flight.
-  var isRunning: Bool { state.withLock { $0.isRunning } }
+  var isRunning: Bool { state.withLock { $0.running != nil } }
 
   func put(_ event: WatchEvent) {
     state.withLock { state in
@@ -198,12 +210,16 @@ private final class Inbox: Sendable {
     state.withLock { $0.events.isEmpty ? nil : $0.events.removeFirst() }
   }
 
+  /// Runs a request, and cancels the one before.
   func run(_ body: @escaping @Sendable () async -> Void) {
     state.withLock { state in
-      state.isRunning = true
+      state.task?.cancel()
+      state.requests += 1
+      let number = state.requests
+      state.running = number
       state.task = Task {
         await body()
-        self.state.withLock { $0.isRunning = false }
+        self.state.withLock { if $0.running == number { $0.running = nil } }
       }
     }
   }

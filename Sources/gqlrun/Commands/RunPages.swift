@@ -2,7 +2,6 @@ import ArgumentParser
 import GQLRun
 import GQLRunBatch
 import GQLRunCache
-import GQLRunLanguage
 import GQLRunPipeline
 
 /// The options that follow the pages of a result.
@@ -69,7 +68,7 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
         .usage, "--paginate needs one result per page; choose another policy than cache-and-network"
       )
     }
-    pager = try PageSearch(operation).pager(name)
+    pager = try operation.pager(name)
   }
 
   func makeAsyncIterator() -> RunPages { self }
@@ -77,7 +76,8 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
   mutating func next() async throws -> GraphQLResponse? {
     while true {
       if let response = try await responses.next() {
-        last = response
+        // Data without another reference grows in place with the parts of a response.
+        last = pager != nil && response.isComplete ? response : nil
         return response
       }
       guard let operation = try nextPage() else { return nil }
@@ -110,27 +110,12 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
   }
 }
 
-/// Searches an operation for the list whose pages a variable selects.
-private struct PageSearch {
-  private struct Match {
-    var path: String
-    var variable: String
-    var isConnection: Bool
-  }
-
-  private let operation: PreparedOperation
-  private let fragments: [String: FragmentDefinition]
-  private var matches: [Match] = []
-
-  init(_ operation: PreparedOperation) throws {
-    self.operation = operation
-    let document = try Document(parsing: operation.callerDocument)
-    fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
-    for definition in document.operations { visit(definition.selectionSet, "") }
-  }
-
+extension PreparedOperation {
+  /// A pager for the list whose pages a variable selects.
+  ///
   /// - Parameter name: The document's name, for error messages.
-  func pager(_ name: String) throws -> Pager {
+  fileprivate func pager(_ name: String) throws -> Pager {
+    let matches = try pagedFields()
     let connections = matches.filter(\.isConnection)
     let candidates = connections.isEmpty ? matches : connections
     let named = candidates.filter { $0.variable == "endCursor" }
@@ -140,56 +125,17 @@ private struct PageSearch {
       throw Failure(
         .badInput,
         candidates.isEmpty
-          ? "\(name): --paginate finds no list with pages in \(operation.label); select `pageInfo { hasNextPage "
+          ? "\(name): --paginate finds no list with pages in \(label); select `pageInfo { hasNextPage "
             + "endCursor }` of a connection whose `after` is a variable, such as `feed(first: 50, after: $after)`, or "
             + "declare `merge: offset` for a list in the pipeline file"
-          : "\(name): --paginate finds several lists with pages in \(operation.label): \(found); name the variable "
+          : "\(name): --paginate finds several lists with pages in \(label): \(found); name the variable "
             + "of the one to follow `$endCursor`")
     }
     let pager =
       match.isConnection
-      ? Pager(
-        connection: match.path, cursor: match.variable, variables: operation.variables)
-      : Pager(items: match.path, offset: match.variable, variables: operation.variables)
+      ? Pager(connection: match.path, cursor: match.variable, variables: variables)
+      : Pager(items: match.path, offset: match.variable, variables: variables)
     guard let pager else { throw Failure(.badInput, "\(name): cannot follow \(match.path)") }
     return pager
-  }
-
-  private mutating func visit(_ set: SelectionSet, _ path: String) {
-    for field in fields(of: set) {
-      let path = path.isEmpty ? field.responseKey : "\(path).\(field.responseKey)"
-      guard let inner = field.selectionSet else { continue }
-      let variables = field.arguments.compactMap { argument -> (argument: String, name: String)? in
-        guard case .variable(let name) = argument.value else { return nil }
-        return (argument.name.value, name.value)
-      }
-      let cursor = variables.first { $0.argument == "after" || $0.name == "endCursor" }
-      let offset = variables.first { $0.argument == "offset" || $0.argument == "skip" }
-      if let cursor, hasPageInfo(inner) {
-        matches.append(Match(path: path, variable: cursor.name, isConnection: true))
-      } else if let offset, operation.joinsByOffset(field.name.value) {
-        matches.append(Match(path: path, variable: offset.name, isConnection: false))
-      }
-      visit(inner, path)
-    }
-  }
-
-  private func hasPageInfo(_ set: SelectionSet) -> Bool {
-    guard let info = fields(of: set).first(where: { $0.responseKey == "pageInfo" })?.selectionSet
-    else { return false }
-    let names = fields(of: info).map(\.responseKey)
-    return names.contains("hasNextPage") && names.contains("endCursor")
-  }
-
-  /// The fields of a selection set and its fragments. Fragments of a prepared operation are acyclic.
-  private func fields(of set: SelectionSet) -> [Field] {
-    set.selections.flatMap { selection -> [Field] in
-      switch selection {
-      case .field(let field): [field]
-      case .inlineFragment(let fragment): fields(of: fragment.selectionSet)
-      case .fragmentSpread(let spread):
-        fragments[spread.name.value].map { fields(of: $0.selectionSet) } ?? []
-      }
-    }
   }
 }
