@@ -23,6 +23,7 @@ struct HTMLReport {
         <section><h2>Latency</h2>\(latencyChart)\(quantiles)</section>
         <section><h2>Throughput</h2>\(throughputChart)</section>
         <section><h2>Operations</h2>\(operations)</section>
+        \(gaps)
         \(tasks("Failed tasks", data.failed, shows: data.counts[.failed] + data.counts[.unknown] + data.counts[.skipped]))
         \(tasks("Slowest tasks", Array(data.slowest.prefix(20)), shows: nil))
         </main>
@@ -139,6 +140,22 @@ struct HTMLReport {
     return
       "<section><h2>\(title)</h2>\(note)<table><tr><th>Operation</th><th>Key</th><th>State</th>"
       + "<th>HTTP</th><th>Attempts</th><th>Time</th><th>Why</th></tr>\(rows.joined())</table></section>"
+  }
+
+  /// The times in which events of subscriptions may be missing.
+  private var gaps: String {
+    let (count, first) = data.gaps
+    guard count > 0 else { return "" }
+    let note =
+      count > first.count
+      ? "<p class=\"sub\">The first \(first.count) of \(number(count)).</p>" : ""
+    let rows = first.map { operation, gap in
+      "<tr><td><code>\(escaped(operation))</code></td><td>\(escaped(gap.key))</td>"
+        + "<td class=\"e\">\(escaped(gap.text))</td></tr>"
+    }
+    return
+      "<section><h2>Gaps in events</h2>\(note)<table><tr><th>Operation</th><th>Key</th><th>Gap</th></tr>"
+      + "\(rows.joined())</table></section>"
   }
 
   private func escaped(_ text: String) -> String { HTML.escaped(text) }

@@ -21,6 +21,8 @@ final class SocketLife: ChannelInboundHandler {
   private var messages: SocketMessages
   /// The time until which the connection must be open.
   private var openingDue: Duration?
+  /// Why the connection was not opened; an operation may arrive after that.
+  private var openingFailure: (any Error)?
   private var timerNumber: Int?
   /// Whether the channel takes frames.
   private var isUpgraded = false
@@ -88,6 +90,8 @@ extension SocketLife {
 
 extension SocketLife {
   func begin(_ operation: SocketOperation) {
+    // Another connection could not be opened either.
+    if let openingFailure { return operation.finish(.failure(.failed(openingFailure))) }
     guard connection != nil, !session.isOver else {
       return operation.finish(.failure(.notBegun))
     }
@@ -258,6 +262,7 @@ extension SocketLife {
   private func end(_ end: End) {
     guard let connection else { return }
     self.connection = nil
+    if case .notOpened(let error) = end { openingFailure = error }
     session.closed()
     // Before operations fail: those that begin again find another connection.
     onEnd(connection)
