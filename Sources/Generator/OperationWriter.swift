@@ -69,7 +69,6 @@ struct OperationWriter {
       }
       return "\"\(key)\": \(value)"
     }
-    text.line()
     text.line("\(access)var conditions: [String: Bool] { [\(entries.joined(separator: ", "))] }")
   }
 }
@@ -79,17 +78,17 @@ enum InputWriter {
   static func writeInitializer(
     _ properties: [InputProperty], _ access: String, _ text: inout SwiftText
   ) {
+    // Without properties, Swift has an internal initializer.
+    if properties.isEmpty, access.isEmpty { return }
     text.line()
+    if properties.isEmpty { return text.line("\(access)init() {}") }
     let parameters = properties.map { property in
       "\(SwiftNames.parameter(property.name)): \(property.type)"
         + (property.defaultValue.map { " = \($0)" } ?? "")
     }
-    if properties.isEmpty { return text.line("\(access)init() {}") }
-    text.function("\(access)init", parameters) { text in
-      for property in properties {
-        text.line("self.\(stored(property)) = \(SwiftNames.escaped(property.name))")
-      }
-    }
+    text.initializer(
+      "\(access)init", parameters,
+      properties.map { "self.\(stored($0)) = \(SwiftNames.escaped($0.name))" })
   }
 
   /// The property that stores the value; that of a deprecated field can be used without a warning.
@@ -101,12 +100,11 @@ enum InputWriter {
     _ properties: [InputProperty], _ parameter: String, _ access: String, _ text: inout SwiftText
   ) {
     guard !properties.isEmpty else { return }
-    text.line()
-    text.block("\(access)func write(to \(parameter): inout ObjectWriter)") { text in
-      for property in properties {
+    text.function(
+      "\(access)func write(to \(parameter): inout ObjectWriter)",
+      properties.map { property in
         let value = stored(property) == parameter ? "self.\(parameter)" : stored(property)
-        text.line("\(parameter).\(property.method)(\"\(property.key)\", \(value))")
-      }
-    }
+        return "\(parameter).\(property.method)(\"\(property.key)\", \(value))"
+      })
   }
 }

@@ -1,5 +1,5 @@
 /// A Swift type for a selection set.
-indirect enum SelectionModel {
+indirect enum SelectionModel: Hashable {
   /// A structure with the selected fields.
   case object(ObjectModel)
   /// An enumeration of the type conditions of a selection set.
@@ -14,7 +14,7 @@ indirect enum SelectionModel {
 }
 
 /// A structure with the selected fields of an object.
-struct ObjectModel {
+struct ObjectModel: Hashable {
   var name: String
   var documentation: String?
   var properties: [Property] = []
@@ -29,7 +29,7 @@ struct ObjectModel {
 }
 
 /// One stored property of a structure.
-struct Property {
+struct Property: Hashable {
   /// How the property is read from the object.
   enum Reading: Hashable {
     /// The value of a member.
@@ -59,8 +59,8 @@ struct Property {
 }
 
 /// An enumeration of the type conditions of a selection set, each with the fields that it adds.
-struct VariantModel {
-  struct Case {
+struct VariantModel: Hashable {
+  struct Case: Hashable {
     var name: String
     /// The object types of the case.
     var typenames: [String]
@@ -70,4 +70,35 @@ struct VariantModel {
   var name: String
   var documentation: String?
   var cases: [Case]
+  /// Types that several cases have.
+  var types: [SelectionModel] = []
+
+  /// Moves types that are equal in all cases that have them into the enumeration: one type instead of
+  /// one for each case.
+  mutating func shareTypes() {
+    var found: [String: [SelectionModel]] = [:]
+    var order: [String] = []
+    for type in cases.flatMap(\.types) {
+      if found[type.name] == nil { order.append(type.name) }
+      found[type.name, default: []].append(type)
+    }
+    let taken = Set(cases.map(\.model.name) + [name])
+    for name in order where !taken.contains(name) {
+      guard let equal = found[name], equal.count > 1, Set(equal).count == 1 else { continue }
+      types.append(equal[0])
+      for index in cases.indices { cases[index].types.removeAll { $0.name == name } }
+    }
+  }
+}
+
+extension VariantModel.Case {
+  /// The types in the structure of the case; none in an enumeration.
+  fileprivate var types: [SelectionModel] {
+    get { if case .object(let object) = model { object.types } else { [] } }
+    set {
+      guard case .object(var object) = model else { return }
+      object.types = newValue
+      model = .object(object)
+    }
+  }
 }

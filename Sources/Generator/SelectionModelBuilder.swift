@@ -110,6 +110,7 @@ struct SelectionModelBuilder {
           typenames: members,
           model: try model(typeName, conditionals.map(\.part), inner)))
     }
+    variants.shareTypes()
     return variants
   }
 

@@ -16,18 +16,15 @@ struct SelectionWriter {
     let protocols = names(isIdentifiable: object.isIdentifiable)
     text.block("\(access)struct \(object.name): \(protocols)") { text in
       for property in object.properties { declare(property, in: &text) }
+      text.line()
       writeInitializer(of: object, to: &text)
-      text.line()
-      text.block("\(access)init(from object: inout ObjectReader) throws") { text in
-        for property in object.properties { text.line(reading(property)) }
-      }
-      text.line()
-      text.block("\(access)func write(to object: inout ObjectWriter)") { text in
-        if let typename = object.typename {
-          text.line("object.write(\"__typename\", \"\(typename)\")")
-        }
-        for property in object.properties { text.line(writing(property)) }
-      }
+      text.function(
+        "\(access)init(from object: inout ObjectReader) throws",
+        object.properties.map(reading))
+      let typename = object.typename.map { "object.write(\"__typename\", \"\($0)\")" }
+      text.function(
+        "\(access)func write(to object: inout ObjectWriter)",
+        [typename].compactMap { $0 } + object.properties.map(writing))
       for type in object.types {
         text.line()
         write(type, to: &text)
@@ -57,16 +54,13 @@ struct SelectionWriter {
   }
 
   private func writeInitializer(of object: ObjectModel, to text: inout SwiftText) {
-    text.line()
     let parameters = object.properties.map { property in
       "\(SwiftNames.parameter(property.name)): \(property.type)"
         + (property.reading == .conditionalField ? " = nil" : "")
     }
-    text.function("\(access)init", parameters) { text in
-      for property in object.properties {
-        text.line("self.\(stored(property)) = \(SwiftNames.escaped(property.name))")
-      }
-    }
+    text.initializer(
+      "\(access)init", parameters,
+      object.properties.map { "self.\(stored($0)) = \(SwiftNames.escaped($0.name))" })
   }
 
   private func reading(_ property: Property) -> String {
@@ -112,7 +106,6 @@ struct SelectionWriter {
           text.line("case let typename: self = .other(typename: typename)")
         }
       }
-      text.line()
       text.block("\(access)func write(to object: inout ObjectWriter)") { text in
         text.cases(of: "self") { text in
           for variant in variants.cases {
@@ -121,9 +114,9 @@ struct SelectionWriter {
           text.line("case .other(let typename): object.write(\"__typename\", typename)")
         }
       }
-      for variant in variants.cases {
+      for type in variants.types + variants.cases.map(\.model) {
         text.line()
-        write(variant.model, to: &text)
+        write(type, to: &text)
       }
     }
   }

@@ -24,27 +24,43 @@ struct SwiftText {
     line("}")
   }
 
-  /// Adds a function whose parameters are on one line if they fit.
-  mutating func function(
-    _ head: String, _ parameters: [String], suffix: String = "", _ body: (inout Self) -> Void
-  ) {
-    let short = "\(head)(\(parameters.joined(separator: ", ")))\(suffix)"
-    if indentation.utf8.count + short.utf8.count + 2 <= 100 { return block(short, body) }
-    line("\(head)(")
-    indentation += "  "
-    var row = ""
-    for (index, parameter) in parameters.enumerated() {
-      let part = parameter + (index + 1 < parameters.count ? "," : "")
-      if !row.isEmpty, indentation.utf8.count + row.utf8.count + part.utf8.count + 1 > 100 {
-        line(row)
-        row = ""
-      }
-      row += row.isEmpty ? part : " " + part
-    }
-    line(row)
-    indentation.removeLast(2)
-    block(")\(suffix)", body)
+  /// Adds a function: on one line if it fits, otherwise with as many statements on a line as fit.
+  mutating func function(_ head: String, _ statements: [String]) {
+    let short =
+      "\(head) {" + (statements.isEmpty ? "}" : " \(statements.joined(separator: "; ")) }")
+    if fits(short) { return line(short) }
+    line("\(head) {")
+    rows(statements, separator: ";", endsLines: false)
+    line("}")
   }
+
+  /// Adds an initializer, whose parameters are on one line if they fit.
+  mutating func initializer(_ head: String, _ parameters: [String], _ statements: [String]) {
+    let short = "\(head)(\(parameters.joined(separator: ", ")))"
+    if fits(short + " {") { return function(short, statements) }
+    line("\(head)(")
+    rows(parameters, separator: ",", endsLines: true)
+    function(")", statements)
+  }
+
+  /// Adds indented lines with as many parts as fit.
+  private mutating func rows(_ parts: [String], separator: String, endsLines: Bool) {
+    indentation += "  "
+    defer { indentation.removeLast(2) }
+    var row = ""
+    for part in parts {
+      let longer = row.isEmpty ? part : "\(row)\(separator) \(part)"
+      if !row.isEmpty, !fits(longer + separator) {
+        line(row + (endsLines ? separator : ""))
+        row = part
+      } else {
+        row = longer
+      }
+    }
+    if !row.isEmpty { line(row) }
+  }
+
+  private func fits(_ line: String) -> Bool { indentation.utf8.count + line.utf8.count <= 120 }
 
   /// Adds a description as a documentation comment.
   ///

@@ -147,23 +147,15 @@ public struct ReviewInput: GraphQLInputObject {
   public var createdAt: GraphQLNullable<DateTime>
 
   public init(
-    stars: Int, commentary: GraphQLNullable<String> = .absent,
-    favoriteColor: GraphQLNullable<ColorInput> = .absent, tags: GraphQLNullable<[String]> = .absent,
-    createdAt: GraphQLNullable<DateTime> = .absent
+    stars: Int, commentary: GraphQLNullable<String> = .absent, favoriteColor: GraphQLNullable<ColorInput> = .absent,
+    tags: GraphQLNullable<[String]> = .absent, createdAt: GraphQLNullable<DateTime> = .absent
   ) {
-    self.stars = stars
-    self.commentary = commentary
-    self.favoriteColor = favoriteColor
-    self.tags = tags
+    self.stars = stars; self.commentary = commentary; self.favoriteColor = favoriteColor; self.tags = tags
     self.createdAt = createdAt
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("stars", stars)
-    object.write("commentary", commentary)
-    object.write("favoriteColor", favoriteColor)
-    object.write("tags", tags)
-    object.write("createdAt", createdAt)
+    object.write("stars", stars); object.write("commentary", commentary); object.write("favoriteColor", favoriteColor)
+    object.write("tags", tags); object.write("createdAt", createdAt)
   }
 }
 
@@ -174,17 +166,10 @@ public struct ColorInput: GraphQLInputObject {
   public var alpha: GraphQLNullable<Double>
 
   public init(red: Int, green: Int, blue: Int, alpha: GraphQLNullable<Double> = .absent) {
-    self.red = red
-    self.green = green
-    self.blue = blue
-    self.alpha = alpha
+    self.red = red; self.green = green; self.blue = blue; self.alpha = alpha
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("red", red)
-    object.write("green", green)
-    object.write("blue", blue)
-    object.write("alpha", alpha)
+    object.write("red", red); object.write("green", green); object.write("blue", blue); object.write("alpha", alpha)
   }
 }
 
@@ -210,22 +195,12 @@ public struct UserInput: GraphQLInputObject {
     nickname: GraphQLNullable<String> = .absent, tags: GraphQLNullable<[String?]> = .absent,
     matrix: GraphQLNullable<[[Int]?]> = .absent
   ) {
-    self.name = name
-    self.email = email
-    self.status = status
-    self.address = address
-    self._nickname = nickname
-    self.tags = tags
-    self.matrix = matrix
+    self.name = name; self.email = email; self.status = status; self.address = address; self._nickname = nickname
+    self.tags = tags; self.matrix = matrix
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("name", name)
-    object.write("email", email)
-    object.write("status", status)
-    object.write("address", address)
-    object.write("nickname", _nickname)
-    object.write("tags", tags)
+    object.write("name", name); object.write("email", email); object.write("status", status)
+    object.write("address", address); object.write("nickname", _nickname); object.write("tags", tags)
     object.write("matrix", matrix)
   }
 }
@@ -238,22 +213,12 @@ public struct AddressInput: GraphQLInputObject {
   public var self_: GraphQLNullable<String>
 
   public init(
-    street: String, city: String, zip_code: GraphQLNullable<String> = .absent,
-    default: GraphQLNullable<Bool> = .absent, self_: GraphQLNullable<String> = .absent
-  ) {
-    self.street = street
-    self.city = city
-    self.zip_code = zip_code
-    self.`default` = `default`
-    self.self_ = self_
-  }
-
+    street: String, city: String, zip_code: GraphQLNullable<String> = .absent, default: GraphQLNullable<Bool> = .absent,
+    self_: GraphQLNullable<String> = .absent
+  ) { self.street = street; self.city = city; self.zip_code = zip_code; self.`default` = `default`; self.self_ = self_ }
   public func write(to object: inout ObjectWriter) {
-    object.write("street", street)
-    object.write("city", city)
-    object.write("zip_code", zip_code)
-    object.write("default", `default`)
-    object.write("self", self_)
+    object.write("street", street); object.write("city", city); object.write("zip_code", zip_code)
+    object.write("default", `default`); object.write("self", self_)
   }
 }
 
@@ -264,19 +229,11 @@ public struct TreeInput: GraphQLInputObject {
   public var children: GraphQLNullable<[TreeInput]>
 
   public init(
-    value: Int, left: GraphQLNullable<TreeInput> = .absent,
-    right: GraphQLNullable<TreeInput> = .absent, children: GraphQLNullable<[TreeInput]> = .absent
-  ) {
-    self.value = value
-    self.left = left
-    self.right = right
-    self.children = children
-  }
-
+    value: Int, left: GraphQLNullable<TreeInput> = .absent, right: GraphQLNullable<TreeInput> = .absent,
+    children: GraphQLNullable<[TreeInput]> = .absent
+  ) { self.value = value; self.left = left; self.right = right; self.children = children }
   public func write(to object: inout ObjectWriter) {
-    object.write("value", value)
-    object.write("left", left)
-    object.write("right", right)
+    object.write("value", value); object.write("left", left); object.write("right", right)
     object.write("children", children)
   }
 }
@@ -285,32 +242,18 @@ public struct LeftInput: GraphQLInputObject {
   public var right: GraphQLNullable<RightInput>
   public var name: String
 
-  public init(right: GraphQLNullable<RightInput> = .absent, name: String) {
-    self.right = right
-    self.name = name
-  }
-
-  public func write(to object: inout ObjectWriter) {
-    object.write("right", right)
-    object.write("name", name)
-  }
+  public init(right: GraphQLNullable<RightInput> = .absent, name: String) { self.right = right; self.name = name }
+  public func write(to object: inout ObjectWriter) { object.write("right", right); object.write("name", name) }
 }
 
 public struct RightInput: GraphQLInputObject {
   public var left: GraphQLNullable<LeftInput>
   public var lefts: GraphQLNullable<[LeftInput?]>
 
-  public init(
-    left: GraphQLNullable<LeftInput> = .absent, lefts: GraphQLNullable<[LeftInput?]> = .absent
-  ) {
-    self.left = left
-    self.lefts = lefts
+  public init(left: GraphQLNullable<LeftInput> = .absent, lefts: GraphQLNullable<[LeftInput?]> = .absent) {
+    self.left = left; self.lefts = lefts
   }
-
-  public func write(to object: inout ObjectWriter) {
-    object.write("left", left)
-    object.write("lefts", lefts)
-  }
+  public func write(to object: inout ObjectWriter) { object.write("left", left); object.write("lefts", lefts) }
 }
 
 public struct DefaultsInput: GraphQLInputObject {
@@ -324,20 +267,10 @@ public struct DefaultsInput: GraphQLInputObject {
     count: GraphQLNullable<Int> = .absent, text: GraphQLNullable<String> = .absent,
     color: GraphQLNullable<ColorInput> = .absent, optional: GraphQLNullable<Bool> = .absent,
     units: GraphQLNullable<[LengthUnit]> = .absent
-  ) {
-    self.count = count
-    self.text = text
-    self.color = color
-    self.optional = optional
-    self.units = units
-  }
-
+  ) { self.count = count; self.text = text; self.color = color; self.optional = optional; self.units = units }
   public func write(to object: inout ObjectWriter) {
-    object.write("count", count)
-    object.write("text", text)
-    object.write("color", color)
-    object.write("optional", optional)
-    object.write("units", units)
+    object.write("count", count); object.write("text", text); object.write("color", color)
+    object.write("optional", optional); object.write("units", units)
   }
 }
 
@@ -363,15 +296,8 @@ public struct PositionInput: GraphQLInputObject {
   public var episode: Episode
   public var index: Int
 
-  public init(episode: Episode, index: Int) {
-    self.episode = episode
-    self.index = index
-  }
-
-  public func write(to object: inout ObjectWriter) {
-    object.write("episode", episode)
-    object.write("index", index)
-  }
+  public init(episode: Episode, index: Int) { self.episode = episode; self.index = index }
+  public func write(to object: inout ObjectWriter) { object.write("episode", episode); object.write("index", index) }
 }
 
 public struct CharacterFilter: GraphQLInputObject {
@@ -382,22 +308,12 @@ public struct CharacterFilter: GraphQLInputObject {
   public var `class`: GraphQLNullable<String>
 
   public init(
-    and: GraphQLNullable<[CharacterFilter]> = .absent,
-    not: GraphQLNullable<CharacterFilter> = .absent, name: GraphQLNullable<StringFilter> = .absent,
-    episodes: GraphQLNullable<[Episode]> = .absent, class: GraphQLNullable<String> = .absent
-  ) {
-    self.and = and
-    self.not = not
-    self.name = name
-    self.episodes = episodes
-    self.`class` = `class`
-  }
-
+    and: GraphQLNullable<[CharacterFilter]> = .absent, not: GraphQLNullable<CharacterFilter> = .absent,
+    name: GraphQLNullable<StringFilter> = .absent, episodes: GraphQLNullable<[Episode]> = .absent,
+    class: GraphQLNullable<String> = .absent
+  ) { self.and = and; self.not = not; self.name = name; self.episodes = episodes; self.`class` = `class` }
   public func write(to object: inout ObjectWriter) {
-    object.write("and", and)
-    object.write("not", not)
-    object.write("name", name)
-    object.write("episodes", episodes)
+    object.write("and", and); object.write("not", not); object.write("name", name); object.write("episodes", episodes)
     object.write("class", `class`)
   }
 }
@@ -410,16 +326,9 @@ public struct StringFilter: GraphQLInputObject {
   public init(
     eq: GraphQLNullable<String> = .absent, in: GraphQLNullable<[String]> = .absent,
     contains: GraphQLNullable<String> = .absent
-  ) {
-    self.eq = eq
-    self.`in` = `in`
-    self.contains = contains
-  }
-
+  ) { self.eq = eq; self.`in` = `in`; self.contains = contains }
   public func write(to object: inout ObjectWriter) {
-    object.write("eq", eq)
-    object.write("in", `in`)
-    object.write("contains", contains)
+    object.write("eq", eq); object.write("in", `in`); object.write("contains", contains)
   }
 }
 

@@ -17,7 +17,6 @@ public enum AnyResult: GraphQLObject {
     case let typename: self = .other(typename: typename)
     }
   }
-
   public func write(to object: inout ObjectWriter) {
     switch self {
     case .human(let value): value.write(to: &object)
@@ -31,20 +30,12 @@ public enum AnyResult: GraphQLObject {
     public let name: String
     public let height: Double?
 
-    public init(name: String, height: Double?) {
-      self.name = name
-      self.height = height
-    }
-
+    public init(name: String, height: Double?) { self.name = name; self.height = height }
     public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!")
-      height = try object.read("height", "Float")
+      name = try object.read("name", "String!"); height = try object.read("height", "Float")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Human")
-      object.write("name", name)
-      object.write("height", height)
+      object.write("__typename", "Human"); object.write("name", name); object.write("height", height)
     }
   }
 
@@ -52,20 +43,12 @@ public enum AnyResult: GraphQLObject {
     public let name: String
     public let primaryFunction: String?
 
-    public init(name: String, primaryFunction: String?) {
-      self.name = name
-      self.primaryFunction = primaryFunction
-    }
-
+    public init(name: String, primaryFunction: String?) { self.name = name; self.primaryFunction = primaryFunction }
     public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!")
-      primaryFunction = try object.read("primaryFunction", "String")
+      name = try object.read("name", "String!"); primaryFunction = try object.read("primaryFunction", "String")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Droid")
-      object.write("name", name)
-      object.write("primaryFunction", primaryFunction)
+      object.write("__typename", "Droid"); object.write("name", name); object.write("primaryFunction", primaryFunction)
     }
   }
 
@@ -73,20 +56,12 @@ public enum AnyResult: GraphQLObject {
     public let name: String
     public let length: Double?
 
-    public init(name: String, length: Double?) {
-      self.name = name
-      self.length = length
-    }
-
+    public init(name: String, length: Double?) { self.name = name; self.length = length }
     public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!")
-      length = try object.read("length", "Float")
+      name = try object.read("name", "String!"); length = try object.read("length", "Float")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Starship")
-      object.write("name", name)
-      object.write("length", length)
+      object.write("__typename", "Starship"); object.write("name", name); object.write("length", length)
     }
   }
 }

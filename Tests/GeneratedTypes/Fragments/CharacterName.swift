@@ -10,20 +10,13 @@ public struct CharacterName: GraphQLObject {
   public let name: String
 
   public init(__typename: String, id: String, name: String) {
-    self.__typename = __typename
-    self.id = id
-    self.name = name
+    self.__typename = __typename; self.id = id; self.name = name
   }
-
   public init(from object: inout ObjectReader) throws {
-    __typename = try object.read("__typename", "String!")
-    id = try object.read("id", "ID!")
+    __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
     name = try object.read("name", "String!")
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", __typename)
-    object.write("id", id)
-    object.write("name", name)
+    object.write("__typename", __typename); object.write("id", id); object.write("name", name)
   }
 }

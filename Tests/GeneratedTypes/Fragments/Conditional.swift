@@ -9,21 +9,14 @@ public struct Conditional: GraphQLObject {
   public let userParts: UserParts?
 
   public init(id: String, name: String? = nil, userParts: UserParts?) {
-    self.id = id
-    self.name = name
-    self.userParts = userParts
+    self.id = id; self.name = name; self.userParts = userParts
   }
-
   public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!")
-    name = try object.readIfIncluded("name", "String!")
+    id = try object.read("id", "ID!"); name = try object.readIfIncluded("name", "String!")
     userParts = try object.isTrue("x") ? UserParts(from: &object) : nil
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User")
-    object.write("id", id)
-    object.writeIfPresent("name", name)
+    object.write("__typename", "User"); object.write("id", id); object.writeIfPresent("name", name)
     userParts?.write(to: &object)
   }
 }

@@ -11,38 +11,24 @@ public struct HumanDetails: GraphQLObject {
   public let homeworld: Homeworld?
 
   public init(height: Double?, mass: Double?, homeworld: Homeworld?) {
-    self.height = height
-    self._mass = mass
-    self.homeworld = homeworld
+    self.height = height; self._mass = mass; self.homeworld = homeworld
   }
-
   public init(from object: inout ObjectReader) throws {
-    height = try object.read("height", "Float")
-    _mass = try object.read("mass", "Float")
+    height = try object.read("height", "Float"); _mass = try object.read("mass", "Float")
     homeworld = try object.read("homeworld", "Planet")
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Human")
-    object.write("height", height)
-    object.write("mass", _mass)
+    object.write("__typename", "Human"); object.write("height", height); object.write("mass", _mass)
     object.write("homeworld", homeworld)
   }
 
   public struct Homeworld: GraphQLObject {
     public let name: String
 
-    public init(name: String) {
-      self.name = name
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!")
-    }
-
+    public init(name: String) { self.name = name }
+    public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Planet")
-      object.write("name", name)
+      object.write("__typename", "Planet"); object.write("name", name)
     }
   }
 }

@@ -6,16 +6,7 @@ public import GQLRunTyped
 public struct LowerCase: GraphQLObject {
   public let id: String
 
-  public init(id: String) {
-    self.id = id
-  }
-
-  public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!")
-  }
-
-  public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User")
-    object.write("id", id)
-  }
+  public init(id: String) { self.id = id }
+  public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+  public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
 }

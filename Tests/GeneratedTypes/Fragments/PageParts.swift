@@ -7,19 +7,12 @@ public struct PageParts: GraphQLObject {
   public let hasNextPage: Bool
   public let endCursor: String?
 
-  public init(hasNextPage: Bool, endCursor: String?) {
-    self.hasNextPage = hasNextPage
-    self.endCursor = endCursor
-  }
-
+  public init(hasNextPage: Bool, endCursor: String?) { self.hasNextPage = hasNextPage; self.endCursor = endCursor }
   public init(from object: inout ObjectReader) throws {
-    hasNextPage = try object.read("hasNextPage", "Boolean!")
-    endCursor = try object.read("endCursor", "ID")
+    hasNextPage = try object.read("hasNextPage", "Boolean!"); endCursor = try object.read("endCursor", "ID")
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "PageInfo")
-    object.write("hasNextPage", hasNextPage)
+    object.write("__typename", "PageInfo"); object.write("hasNextPage", hasNextPage)
     object.write("endCursor", endCursor)
   }
 }

@@ -7,19 +7,11 @@ public struct PlanetParts: GraphQLObject {
   public let name: String
   public let climate: [String]?
 
-  public init(name: String, climate: [String]?) {
-    self.name = name
-    self.climate = climate
-  }
-
+  public init(name: String, climate: [String]?) { self.name = name; self.climate = climate }
   public init(from object: inout ObjectReader) throws {
-    name = try object.read("name", "String!")
-    climate = try object.read("climate", "[String!]")
+    name = try object.read("name", "String!"); climate = try object.read("climate", "[String!]")
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Planet")
-    object.write("name", name)
-    object.write("climate", climate)
+    object.write("__typename", "Planet"); object.write("name", name); object.write("climate", climate)
   }
 }

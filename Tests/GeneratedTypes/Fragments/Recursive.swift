@@ -7,56 +7,33 @@ public struct Recursive: GraphQLObject {
   public let name: String
   public let neighbors: [Neighbor]
 
-  public init(name: String, neighbors: [Neighbor]) {
-    self.name = name
-    self.neighbors = neighbors
-  }
-
+  public init(name: String, neighbors: [Neighbor]) { self.name = name; self.neighbors = neighbors }
   public init(from object: inout ObjectReader) throws {
-    name = try object.read("name", "String!")
-    neighbors = try object.read("neighbors", "[Planet!]!")
+    name = try object.read("name", "String!"); neighbors = try object.read("neighbors", "[Planet!]!")
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Planet")
-    object.write("name", name)
-    object.write("neighbors", neighbors)
+    object.write("__typename", "Planet"); object.write("name", name); object.write("neighbors", neighbors)
   }
 
   public struct Neighbor: GraphQLObject {
     public let name: String
     public let neighbors: [Neighbor]
 
-    public init(name: String, neighbors: [Neighbor]) {
-      self.name = name
-      self.neighbors = neighbors
-    }
-
+    public init(name: String, neighbors: [Neighbor]) { self.name = name; self.neighbors = neighbors }
     public init(from object: inout ObjectReader) throws {
-      name = try object.read("name", "String!")
-      neighbors = try object.read("neighbors", "[Planet!]!")
+      name = try object.read("name", "String!"); neighbors = try object.read("neighbors", "[Planet!]!")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Planet")
-      object.write("name", name)
-      object.write("neighbors", neighbors)
+      object.write("__typename", "Planet"); object.write("name", name); object.write("neighbors", neighbors)
     }
 
     public struct Neighbor: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Planet")
-        object.write("name", name)
+        object.write("__typename", "Planet"); object.write("name", name)
       }
     }
   }

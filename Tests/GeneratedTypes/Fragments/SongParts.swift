@@ -7,19 +7,11 @@ public struct SongParts: GraphQLObject {
   public let title: String
   public let artist: String?
 
-  public init(title: String, artist: String?) {
-    self.title = title
-    self.artist = artist
-  }
-
+  public init(title: String, artist: String?) { self.title = title; self.artist = artist }
   public init(from object: inout ObjectReader) throws {
-    title = try object.read("title", "String!")
-    artist = try object.read("artist", "String")
+    title = try object.read("title", "String!"); artist = try object.read("artist", "String")
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "Song")
-    object.write("title", title)
-    object.write("artist", artist)
+    object.write("__typename", "Song"); object.write("title", title); object.write("artist", artist)
   }
 }

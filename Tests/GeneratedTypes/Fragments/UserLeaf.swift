@@ -7,19 +7,11 @@ public struct UserLeaf: GraphQLObject {
   public let id: String
   public let status: Status
 
-  public init(id: String, status: Status) {
-    self.id = id
-    self.status = status
-  }
-
+  public init(id: String, status: Status) { self.id = id; self.status = status }
   public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!")
-    status = try object.read("status", "Status!")
+    id = try object.read("id", "ID!"); status = try object.read("status", "Status!")
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User")
-    object.write("id", id)
-    object.write("status", status)
+    object.write("__typename", "User"); object.write("id", id); object.write("status", status)
   }
 }

@@ -8,39 +8,23 @@ public struct UserParts: GraphQLObject {
   public let name: String
   public let address: Address?
 
-  public init(id: String, name: String, address: Address?) {
-    self.id = id
-    self.name = name
-    self.address = address
-  }
-
+  public init(id: String, name: String, address: Address?) { self.id = id; self.name = name; self.address = address }
   public init(from object: inout ObjectReader) throws {
-    id = try object.read("id", "ID!")
-    name = try object.read("name", "String!")
+    id = try object.read("id", "ID!"); name = try object.read("name", "String!")
     address = try object.read("address", "Address")
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", "User")
-    object.write("id", id)
-    object.write("name", name)
+    object.write("__typename", "User"); object.write("id", id); object.write("name", name)
     object.write("address", address)
   }
 
   public struct Address: GraphQLObject {
     public let city: String
 
-    public init(city: String) {
-      self.city = city
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      city = try object.read("city", "String!")
-    }
-
+    public init(city: String) { self.city = city }
+    public init(from object: inout ObjectReader) throws { city = try object.read("city", "String!") }
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", "Address")
-      object.write("city", city)
+      object.write("__typename", "Address"); object.write("city", city)
     }
   }
 }

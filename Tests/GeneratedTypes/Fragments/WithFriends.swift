@@ -9,21 +9,14 @@ public struct WithFriends: GraphQLObject {
   public let characterName: CharacterName
 
   public init(__typename: String, friends: [Friend?]?, characterName: CharacterName) {
-    self.__typename = __typename
-    self.friends = friends
-    self.characterName = characterName
+    self.__typename = __typename; self.friends = friends; self.characterName = characterName
   }
-
   public init(from object: inout ObjectReader) throws {
-    __typename = try object.read("__typename", "String!")
-    friends = try object.read("friends", "[Character]")
+    __typename = try object.read("__typename", "String!"); friends = try object.read("friends", "[Character]")
     characterName = try CharacterName(from: &object)
   }
-
   public func write(to object: inout ObjectWriter) {
-    object.write("__typename", __typename)
-    object.write("friends", friends)
-    characterName.write(to: &object)
+    object.write("__typename", __typename); object.write("friends", friends); characterName.write(to: &object)
   }
 
   /// A character of the films.
@@ -32,18 +25,13 @@ public struct WithFriends: GraphQLObject {
     public let characterName: CharacterName
 
     public init(__typename: String, characterName: CharacterName) {
-      self.__typename = __typename
-      self.characterName = characterName
+      self.__typename = __typename; self.characterName = characterName
     }
-
     public init(from object: inout ObjectReader) throws {
-      __typename = try object.read("__typename", "String!")
-      characterName = try CharacterName(from: &object)
+      __typename = try object.read("__typename", "String!"); characterName = try CharacterName(from: &object)
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("__typename", __typename)
-      characterName.write(to: &object)
+      object.write("__typename", __typename); characterName.write(to: &object)
     }
   }
 }

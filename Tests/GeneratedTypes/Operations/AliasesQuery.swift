@@ -15,20 +15,11 @@ public struct AliasesQuery: GraphQLQuery {
     /// The hero of an episode.
     public let second: Second?
 
-    public init(first: First?, second: Second?) {
-      self.first = first
-      self.second = second
-    }
-
+    public init(first: First?, second: Second?) { self.first = first; self.second = second }
     public init(from object: inout ObjectReader) throws {
-      first = try object.read("first", "Character")
-      second = try object.read("second", "Character")
+      first = try object.read("first", "Character"); second = try object.read("second", "Character")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("first", first)
-      object.write("second", second)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("first", first); object.write("second", second) }
 
     /// A character of the films.
     public struct First: GraphQLObject {
@@ -36,19 +27,12 @@ public struct AliasesQuery: GraphQLQuery {
       /// What others call it.
       public let title: String
 
-      public init(__typename: String, title: String) {
-        self.__typename = __typename
-        self.title = title
-      }
-
+      public init(__typename: String, title: String) { self.__typename = __typename; self.title = title }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        title = try object.read("title", "String!")
+        __typename = try object.read("__typename", "String!"); title = try object.read("title", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("title", title)
+        object.write("__typename", __typename); object.write("title", title)
       }
     }
 
@@ -60,21 +44,14 @@ public struct AliasesQuery: GraphQLQuery {
       public let id: String
 
       public init(__typename: String, title: String, id: String) {
-        self.__typename = __typename
-        self.title = title
-        self.id = id
+        self.__typename = __typename; self.title = title; self.id = id
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        title = try object.read("title", "String!")
+        __typename = try object.read("__typename", "String!"); title = try object.read("title", "String!")
         id = try object.read("id", "ID!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("title", title)
-        object.write("id", id)
+        object.write("__typename", __typename); object.write("title", title); object.write("id", id)
       }
     }
   }

@@ -13,20 +13,11 @@ public struct AllConformancesQuery: GraphQLQuery {
     public let search: [Search]
     public let human: Human?
 
-    public init(search: [Search], human: Human?) {
-      self.search = search
-      self.human = human
-    }
-
+    public init(search: [Search], human: Human?) { self.search = search; self.human = human }
     public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!")
-      human = try object.read("human", "Human")
+      search = try object.read("search", "[SearchResult!]!"); human = try object.read("human", "Human")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("search", search)
-      object.write("human", human)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("search", search); object.write("human", human) }
 
     public enum Search: GraphQLObject, Hashable, Codable {
       case human(Human)
@@ -38,7 +29,6 @@ public struct AllConformancesQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .human(let value): value.write(to: &object)
@@ -52,21 +42,14 @@ public struct AllConformancesQuery: GraphQLQuery {
         public let friends: [Friend?]?
 
         public init(id: String, name: String, friends: [Friend?]?) {
-          self.id = id
-          self.name = name
-          self.friends = friends
+          self.id = id; self.name = name; self.friends = friends
         }
-
         public init(from object: inout ObjectReader) throws {
-          id = try object.read("id", "ID!")
-          name = try object.read("name", "String!")
+          id = try object.read("id", "ID!"); name = try object.read("name", "String!")
           friends = try object.read("friends", "[Character]")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          object.write("id", id)
-          object.write("name", name)
+          object.write("__typename", "Human"); object.write("id", id); object.write("name", name)
           object.write("friends", friends)
         }
 
@@ -75,19 +58,12 @@ public struct AllConformancesQuery: GraphQLQuery {
           public let __typename: String
           public let id: String
 
-          public init(__typename: String, id: String) {
-            self.__typename = __typename
-            self.id = id
-          }
-
+          public init(__typename: String, id: String) { self.__typename = __typename; self.id = id }
           public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!")
-            id = try object.read("id", "ID!")
+            __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename)
-            object.write("id", id)
+            object.write("__typename", __typename); object.write("id", id)
           }
         }
       }
@@ -98,17 +74,10 @@ public struct AllConformancesQuery: GraphQLQuery {
       public var mass: Double? { _mass }
       private let _mass: Double?
 
-      public init(mass: Double?) {
-        self._mass = mass
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        _mass = try object.read("mass", "Float")
-      }
-
+      public init(mass: Double?) { self._mass = mass }
+      public init(from object: inout ObjectReader) throws { _mass = try object.read("mass", "Float") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("mass", _mass)
+        object.write("__typename", "Human"); object.write("mass", _mass)
       }
     }
   }

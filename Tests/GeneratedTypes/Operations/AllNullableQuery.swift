@@ -13,16 +13,9 @@ public struct AllNullableQuery: GraphQLQuery {
   public init(
     episode: GraphQLNullable<Episode> = .absent, first: GraphQLNullable<Int> = .absent,
     after: GraphQLNullable<String> = .absent
-  ) {
-    self.episode = episode
-    self.first = first
-    self.after = after
-  }
-
+  ) { self.episode = episode; self.first = first; self.after = after }
   public func write(to variables: inout ObjectWriter) {
-    variables.write("episode", episode)
-    variables.write("first", first)
-    variables.write("after", after)
+    variables.write("episode", episode); variables.write("first", first); variables.write("after", after)
   }
 
   public struct Data: GraphQLObject {
@@ -30,19 +23,12 @@ public struct AllNullableQuery: GraphQLQuery {
     public let hero: Hero?
     public let characters: Characters
 
-    public init(hero: Hero?, characters: Characters) {
-      self.hero = hero
-      self.characters = characters
-    }
-
+    public init(hero: Hero?, characters: Characters) { self.hero = hero; self.characters = characters }
     public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-      characters = try object.read("characters", "CharacterConnection!")
+      hero = try object.read("hero", "Character"); characters = try object.read("characters", "CharacterConnection!")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-      object.write("characters", characters)
+      object.write("hero", hero); object.write("characters", characters)
     }
 
     /// A character of the films.
@@ -51,36 +37,22 @@ public struct AllNullableQuery: GraphQLQuery {
       /// What others call it.
       public let name: String
 
-      public init(__typename: String, name: String) {
-        self.__typename = __typename
-        self.name = name
-      }
-
+      public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        name = try object.read("name", "String!")
+        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("name", name)
+        object.write("__typename", __typename); object.write("name", name)
       }
     }
 
     public struct Characters: GraphQLObject {
       public let totalCount: Int
 
-      public init(totalCount: Int) {
-        self.totalCount = totalCount
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        totalCount = try object.read("totalCount", "Int!")
-      }
-
+      public init(totalCount: Int) { self.totalCount = totalCount }
+      public init(from object: inout ObjectReader) throws { totalCount = try object.read("totalCount", "Int!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection")
-        object.write("totalCount", totalCount)
+        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
       }
     }
   }

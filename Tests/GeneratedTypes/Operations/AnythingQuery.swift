@@ -8,27 +8,14 @@ public struct AnythingQuery: GraphQLQuery {
   public static let document = "query Anything($input:JSON){anything(input:$input)}"
   public let input: GraphQLNullable<JSON>
 
-  public init(input: GraphQLNullable<JSON> = .absent) {
-    self.input = input
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("input", input)
-  }
+  public init(input: GraphQLNullable<JSON> = .absent) { self.input = input }
+  public func write(to variables: inout ObjectWriter) { variables.write("input", input) }
 
   public struct Data: GraphQLObject {
     public let anything: JSON?
 
-    public init(anything: JSON?) {
-      self.anything = anything
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      anything = try object.read("anything", "JSON")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("anything", anything)
-    }
+    public init(anything: JSON?) { self.anything = anything }
+    public init(from object: inout ObjectReader) throws { anything = try object.read("anything", "JSON") }
+    public func write(to object: inout ObjectWriter) { object.write("anything", anything) }
   }
 }

@@ -12,17 +12,9 @@ public struct BooksOnlyQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let media: [Media]
 
-    public init(media: [Media]) {
-      self.media = media
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      media = try object.read("media", "[Media!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("media", media)
-    }
+    public init(media: [Media]) { self.media = media }
+    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("media", media) }
 
     public enum Media: GraphQLObject {
       case book(Book)
@@ -34,7 +26,6 @@ public struct BooksOnlyQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .book(let value): value.write(to: &object)
@@ -45,17 +36,10 @@ public struct BooksOnlyQuery: GraphQLQuery {
       public struct Book: GraphQLObject {
         public let bookParts: BookParts
 
-        public init(bookParts: BookParts) {
-          self.bookParts = bookParts
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          bookParts = try BookParts(from: &object)
-        }
-
+        public init(bookParts: BookParts) { self.bookParts = bookParts }
+        public init(from object: inout ObjectReader) throws { bookParts = try BookParts(from: &object) }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Book")
-          bookParts.write(to: &object)
+          object.write("__typename", "Book"); bookParts.write(to: &object)
         }
       }
     }

@@ -12,17 +12,9 @@ public struct BoxValuesQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let boxes: [Box]
 
-    public init(boxes: [Box]) {
-      self.boxes = boxes
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      boxes = try object.read("boxes", "[Box!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("boxes", boxes)
-    }
+    public init(boxes: [Box]) { self.boxes = boxes }
+    public init(from object: inout ObjectReader) throws { boxes = try object.read("boxes", "[Box!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("boxes", boxes) }
 
     public struct Box: GraphQLObject {
       public let id: String
@@ -37,34 +29,19 @@ public struct BoxValuesQuery: GraphQLQuery {
         id: String, value: Value, string: StringObject?, error: ErrorObject?, array: [ArrayObject],
         optional: OptionalObject?, data: DataObject?
       ) {
-        self.id = id
-        self.value = value
-        self.string = string
-        self.error = error
-        self.array = array
-        self.optional = optional
-        self.data = data
+        self.id = id; self.value = value; self.string = string; self.error = error; self.array = array
+        self.optional = optional; self.data = data
       }
-
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        value = try object.read("value", "BoxValue!")
-        string = try object.read("string", "StringObject")
-        error = try object.read("error", "Error")
-        array = try object.read("array", "[Array!]!")
-        optional = try object.read("optional", "Optional")
+        id = try object.read("id", "ID!"); value = try object.read("value", "BoxValue!")
+        string = try object.read("string", "StringObject"); error = try object.read("error", "Error")
+        array = try object.read("array", "[Array!]!"); optional = try object.read("optional", "Optional")
         data = try object.read("data", "Data")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Box")
-        object.write("id", id)
-        object.write("value", value)
-        object.write("string", string)
-        object.write("error", error)
-        object.write("array", array)
-        object.write("optional", optional)
-        object.write("data", data)
+        object.write("__typename", "Box"); object.write("id", id); object.write("value", value)
+        object.write("string", string); object.write("error", error); object.write("array", array)
+        object.write("optional", optional); object.write("data", data)
       }
 
       public enum Value: GraphQLObject {
@@ -79,7 +56,6 @@ public struct BoxValuesQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .stringObject(let value): value.write(to: &object)
@@ -91,17 +67,10 @@ public struct BoxValuesQuery: GraphQLQuery {
         public struct StringObject: GraphQLObject {
           public let value: String
 
-          public init(value: String) {
-            self.value = value
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            value = try object.read("value", "String!")
-          }
-
+          public init(value: String) { self.value = value }
+          public init(from object: inout ObjectReader) throws { value = try object.read("value", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "StringObject")
-            object.write("value", value)
+            object.write("__typename", "StringObject"); object.write("value", value)
           }
         }
 
@@ -109,20 +78,12 @@ public struct BoxValuesQuery: GraphQLQuery {
           public let message: String
           public let code: Int?
 
-          public init(message: String, code: Int?) {
-            self.message = message
-            self.code = code
-          }
-
+          public init(message: String, code: Int?) { self.message = message; self.code = code }
           public init(from object: inout ObjectReader) throws {
-            message = try object.read("message", "String!")
-            code = try object.read("code", "Int")
+            message = try object.read("message", "String!"); code = try object.read("code", "Int")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Error")
-            object.write("message", message)
-            object.write("code", code)
+            object.write("__typename", "Error"); object.write("message", message); object.write("code", code)
           }
         }
       }
@@ -130,51 +91,30 @@ public struct BoxValuesQuery: GraphQLQuery {
       public struct StringObject: GraphQLObject {
         public let value: String
 
-        public init(value: String) {
-          self.value = value
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          value = try object.read("value", "String!")
-        }
-
+        public init(value: String) { self.value = value }
+        public init(from object: inout ObjectReader) throws { value = try object.read("value", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "StringObject")
-          object.write("value", value)
+          object.write("__typename", "StringObject"); object.write("value", value)
         }
       }
 
       public struct ErrorObject: GraphQLObject {
         public let message: String
 
-        public init(message: String) {
-          self.message = message
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          message = try object.read("message", "String!")
-        }
-
+        public init(message: String) { self.message = message }
+        public init(from object: inout ObjectReader) throws { message = try object.read("message", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Error")
-          object.write("message", message)
+          object.write("__typename", "Error"); object.write("message", message)
         }
       }
 
       public struct ArrayObject: GraphQLObject {
         public let count: Int
 
-        public init(count: Int) {
-          self.count = count
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          count = try object.read("count", "Int!")
-        }
-
+        public init(count: Int) { self.count = count }
+        public init(from object: inout ObjectReader) throws { count = try object.read("count", "Int!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Array")
-          object.write("count", count)
+          object.write("__typename", "Array"); object.write("count", count)
         }
       }
 
@@ -182,37 +122,22 @@ public struct BoxValuesQuery: GraphQLQuery {
         public let some: String?
         public let none: String?
 
-        public init(some: String?, none: String?) {
-          self.some = some
-          self.none = none
-        }
-
+        public init(some: String?, none: String?) { self.some = some; self.none = none }
         public init(from object: inout ObjectReader) throws {
-          some = try object.read("some", "String")
-          none = try object.read("none", "String")
+          some = try object.read("some", "String"); none = try object.read("none", "String")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Optional")
-          object.write("some", some)
-          object.write("none", none)
+          object.write("__typename", "Optional"); object.write("some", some); object.write("none", none)
         }
       }
 
       public struct DataObject: GraphQLObject {
         public let bytes: String
 
-        public init(bytes: String) {
-          self.bytes = bytes
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          bytes = try object.read("bytes", "String!")
-        }
-
+        public init(bytes: String) { self.bytes = bytes }
+        public init(from object: inout ObjectReader) throws { bytes = try object.read("bytes", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Data")
-          object.write("bytes", bytes)
+          object.write("__typename", "Data"); object.write("bytes", bytes)
         }
       }
     }

@@ -9,30 +9,19 @@ public struct CharacterPagesQuery: GraphQLQuery {
   public let first: Int
   public let after: GraphQLNullable<String>
 
-  public init(first: Int, after: GraphQLNullable<String> = .absent) {
-    self.first = first
-    self.after = after
-  }
-
+  public init(first: Int, after: GraphQLNullable<String> = .absent) { self.first = first; self.after = after }
   public func write(to variables: inout ObjectWriter) {
-    variables.write("first", first)
-    variables.write("after", after)
+    variables.write("first", first); variables.write("after", after)
   }
 
   public struct Data: GraphQLObject {
     public let characters: Characters
 
-    public init(characters: Characters) {
-      self.characters = characters
-    }
-
+    public init(characters: Characters) { self.characters = characters }
     public init(from object: inout ObjectReader) throws {
       characters = try object.read("characters", "CharacterConnection!")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("characters", characters)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("characters", characters) }
 
     public struct Characters: GraphQLObject {
       public let totalCount: Int
@@ -40,42 +29,27 @@ public struct CharacterPagesQuery: GraphQLQuery {
       public let pageInfo: PageInfo
 
       public init(totalCount: Int, edges: [Edge], pageInfo: PageInfo) {
-        self.totalCount = totalCount
-        self.edges = edges
-        self.pageInfo = pageInfo
+        self.totalCount = totalCount; self.edges = edges; self.pageInfo = pageInfo
       }
-
       public init(from object: inout ObjectReader) throws {
-        totalCount = try object.read("totalCount", "Int!")
-        edges = try object.read("edges", "[CharacterEdge!]!")
+        totalCount = try object.read("totalCount", "Int!"); edges = try object.read("edges", "[CharacterEdge!]!")
         pageInfo = try object.read("pageInfo", "PageInfo!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection")
-        object.write("totalCount", totalCount)
-        object.write("edges", edges)
-        object.write("pageInfo", pageInfo)
+        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
+        object.write("edges", edges); object.write("pageInfo", pageInfo)
       }
 
       public struct Edge: GraphQLObject {
         public let cursor: String
         public let node: Node
 
-        public init(cursor: String, node: Node) {
-          self.cursor = cursor
-          self.node = node
-        }
-
+        public init(cursor: String, node: Node) { self.cursor = cursor; self.node = node }
         public init(from object: inout ObjectReader) throws {
-          cursor = try object.read("cursor", "String!")
-          node = try object.read("node", "Character!")
+          cursor = try object.read("cursor", "String!"); node = try object.read("node", "Character!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "CharacterEdge")
-          object.write("cursor", cursor)
-          object.write("node", node)
+          object.write("__typename", "CharacterEdge"); object.write("cursor", cursor); object.write("node", node)
         }
 
         /// A character of the films.
@@ -86,21 +60,14 @@ public struct CharacterPagesQuery: GraphQLQuery {
           public let name: String
 
           public init(__typename: String, id: String, name: String) {
-            self.__typename = __typename
-            self.id = id
-            self.name = name
+            self.__typename = __typename; self.id = id; self.name = name
           }
-
           public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!")
-            id = try object.read("id", "ID!")
+            __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
             name = try object.read("name", "String!")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename)
-            object.write("id", id)
-            object.write("name", name)
+            object.write("__typename", __typename); object.write("id", id); object.write("name", name)
           }
         }
       }
@@ -110,18 +77,13 @@ public struct CharacterPagesQuery: GraphQLQuery {
         public let endCursor: String?
 
         public init(hasNextPage: Bool, endCursor: String?) {
-          self.hasNextPage = hasNextPage
-          self.endCursor = endCursor
+          self.hasNextPage = hasNextPage; self.endCursor = endCursor
         }
-
         public init(from object: inout ObjectReader) throws {
-          hasNextPage = try object.read("hasNextPage", "Boolean!")
-          endCursor = try object.read("endCursor", "ID")
+          hasNextPage = try object.read("hasNextPage", "Boolean!"); endCursor = try object.read("endCursor", "ID")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "PageInfo")
-          object.write("hasNextPage", hasNextPage)
+          object.write("__typename", "PageInfo"); object.write("hasNextPage", hasNextPage)
           object.write("endCursor", endCursor)
         }
       }

@@ -12,17 +12,11 @@ public struct CharacterSeenSubscription: GraphQLSubscription {
   public struct Data: GraphQLObject {
     public let characterSeen: CharacterSeen
 
-    public init(characterSeen: CharacterSeen) {
-      self.characterSeen = characterSeen
-    }
-
+    public init(characterSeen: CharacterSeen) { self.characterSeen = characterSeen }
     public init(from object: inout ObjectReader) throws {
       characterSeen = try object.read("characterSeen", "Character!")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("characterSeen", characterSeen)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("characterSeen", characterSeen) }
 
     /// A character of the films.
     public struct CharacterSeen: GraphQLObject {
@@ -30,20 +24,11 @@ public struct CharacterSeenSubscription: GraphQLSubscription {
       public let name: String
       public let variant: Variant
 
-      public init(name: String, variant: Variant) {
-        self.name = name
-        self.variant = variant
-      }
-
+      public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-        variant = try Variant(from: &object)
+        name = try object.read("name", "String!"); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("name", name)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case droid(Droid)
@@ -55,7 +40,6 @@ public struct CharacterSeenSubscription: GraphQLSubscription {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .droid(let value): value.write(to: &object)
@@ -66,17 +50,12 @@ public struct CharacterSeenSubscription: GraphQLSubscription {
         public struct Droid: GraphQLObject {
           public let primaryFunction: String?
 
-          public init(primaryFunction: String?) {
-            self.primaryFunction = primaryFunction
-          }
-
+          public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
           public init(from object: inout ObjectReader) throws {
             primaryFunction = try object.read("primaryFunction", "String")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid")
-            object.write("primaryFunction", primaryFunction)
+            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
           }
         }
       }

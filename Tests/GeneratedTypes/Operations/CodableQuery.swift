@@ -12,17 +12,9 @@ public struct CodableQuery: GraphQLQuery {
   public struct Data: GraphQLObject, Codable {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject, Codable {
       public let id: String
@@ -30,21 +22,14 @@ public struct CodableQuery: GraphQLQuery {
       public let codableParts: CodableParts
 
       public init(id: String, name: String, codableParts: CodableParts) {
-        self.id = id
-        self.name = name
-        self.codableParts = codableParts
+        self.id = id; self.name = name; self.codableParts = codableParts
       }
-
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        name = try object.read("name", "String!")
+        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
         codableParts = try CodableParts(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-        object.write("name", name)
+        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
         codableParts.write(to: &object)
       }
     }

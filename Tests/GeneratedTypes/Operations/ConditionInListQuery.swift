@@ -12,36 +12,19 @@ public struct ConditionInListQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let nodes: [Node?]
 
-    public init(nodes: [Node?]) {
-      self.nodes = nodes
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      nodes = try object.read("nodes", "[Node]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("nodes", nodes)
-    }
+    public init(nodes: [Node?]) { self.nodes = nodes }
+    public init(from object: inout ObjectReader) throws { nodes = try object.read("nodes", "[Node]!") }
+    public func write(to object: inout ObjectWriter) { object.write("nodes", nodes) }
 
     public struct Node: GraphQLObject {
       public let id: String
       public let variant: Variant
 
-      public init(id: String, variant: Variant) {
-        self.id = id
-        self.variant = variant
-      }
-
+      public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        variant = try Variant(from: &object)
+        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("id", id)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case user(User)
@@ -55,7 +38,6 @@ public struct ConditionInListQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .user(let value): value.write(to: &object)
@@ -67,17 +49,10 @@ public struct ConditionInListQuery: GraphQLQuery {
         public struct User: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User")
-            object.write("name", name)
+            object.write("__typename", "User"); object.write("name", name)
           }
         }
 
@@ -85,20 +60,12 @@ public struct ConditionInListQuery: GraphQLQuery {
           public let name: String
           public let population: Int?
 
-          public init(name: String, population: Int?) {
-            self.name = name
-            self.population = population
-          }
-
+          public init(name: String, population: Int?) { self.name = name; self.population = population }
           public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-            population = try object.read("population", "Int")
+            name = try object.read("name", "String!"); population = try object.read("population", "Int")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Planet")
-            object.write("name", name)
-            object.write("population", population)
+            object.write("__typename", "Planet"); object.write("name", name); object.write("population", population)
           }
         }
       }

@@ -12,36 +12,19 @@ public struct ConditionOfUnionQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let search: [Search]
 
-    public init(search: [Search]) {
-      self.search = search
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("search", search)
-    }
+    public init(search: [Search]) { self.search = search }
+    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("search", search) }
 
     public struct Search: GraphQLObject {
       public let id: String
       public let variant: Variant
 
-      public init(id: String, variant: Variant) {
-        self.id = id
-        self.variant = variant
-      }
-
+      public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        variant = try Variant(from: &object)
+        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("id", id)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case starship(Starship)
@@ -53,7 +36,6 @@ public struct ConditionOfUnionQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .starship(let value): value.write(to: &object)
@@ -64,17 +46,10 @@ public struct ConditionOfUnionQuery: GraphQLQuery {
         public struct Starship: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Starship")
-            object.write("name", name)
+            object.write("__typename", "Starship"); object.write("name", name)
           }
         }
       }

@@ -13,17 +13,9 @@ public struct ConditionTwiceQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public enum Hero: GraphQLObject {
@@ -36,7 +28,6 @@ public struct ConditionTwiceQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .droid(let value): value.write(to: &object)
@@ -48,19 +39,12 @@ public struct ConditionTwiceQuery: GraphQLQuery {
         public let name: String
         public let primaryFunction: String?
 
-        public init(name: String, primaryFunction: String?) {
-          self.name = name
-          self.primaryFunction = primaryFunction
-        }
-
+        public init(name: String, primaryFunction: String?) { self.name = name; self.primaryFunction = primaryFunction }
         public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-          primaryFunction = try object.read("primaryFunction", "String")
+          name = try object.read("name", "String!"); primaryFunction = try object.read("primaryFunction", "String")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid")
-          object.write("name", name)
+          object.write("__typename", "Droid"); object.write("name", name)
           object.write("primaryFunction", primaryFunction)
         }
       }

@@ -12,17 +12,9 @@ public struct ConditionWithAliasQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let search: [Search]
 
-    public init(search: [Search]) {
-      self.search = search
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("search", search)
-    }
+    public init(search: [Search]) { self.search = search }
+    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("search", search) }
 
     public enum Search: GraphQLObject {
       case human(Human)
@@ -36,7 +28,6 @@ public struct ConditionWithAliasQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .human(let value): value.write(to: &object)
@@ -48,34 +39,20 @@ public struct ConditionWithAliasQuery: GraphQLQuery {
       public struct Human: GraphQLObject {
         public let label: String
 
-        public init(label: String) {
-          self.label = label
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          label = try object.read("label", "String!")
-        }
-
+        public init(label: String) { self.label = label }
+        public init(from object: inout ObjectReader) throws { label = try object.read("label", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          object.write("label", label)
+          object.write("__typename", "Human"); object.write("label", label)
         }
       }
 
       public struct Starship: GraphQLObject {
         public let label: String
 
-        public init(label: String) {
-          self.label = label
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          label = try object.read("label", "String!")
-        }
-
+        public init(label: String) { self.label = label }
+        public init(from object: inout ObjectReader) throws { label = try object.read("label", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Starship")
-          object.write("label", label)
+          object.write("__typename", "Starship"); object.write("label", label)
         }
       }
     }

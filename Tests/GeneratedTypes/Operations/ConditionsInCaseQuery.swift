@@ -12,17 +12,9 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let search: [Search]
 
-    public init(search: [Search]) {
-      self.search = search
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("search", search)
-    }
+    public init(search: [Search]) { self.search = search }
+    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("search", search) }
 
     public enum Search: GraphQLObject {
       case human(Human)
@@ -34,7 +26,6 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .human(let value): value.write(to: &object)
@@ -45,17 +36,10 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
       public struct Human: GraphQLObject {
         public let friends: [Friend?]?
 
-        public init(friends: [Friend?]?) {
-          self.friends = friends
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          friends = try object.read("friends", "[Character]")
-        }
-
+        public init(friends: [Friend?]?) { self.friends = friends }
+        public init(from object: inout ObjectReader) throws { friends = try object.read("friends", "[Character]") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          object.write("friends", friends)
+          object.write("__typename", "Human"); object.write("friends", friends)
         }
 
         /// A character of the films.
@@ -64,20 +48,11 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
           public let name: String
           public let variant: Variant
 
-          public init(name: String, variant: Variant) {
-            self.name = name
-            self.variant = variant
-          }
-
+          public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
           public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-            variant = try Variant(from: &object)
+            name = try object.read("name", "String!"); variant = try Variant(from: &object)
           }
-
-          public func write(to object: inout ObjectWriter) {
-            object.write("name", name)
-            variant.write(to: &object)
-          }
+          public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
 
           public enum Variant: GraphQLObject {
             case droid(Droid)
@@ -89,7 +64,6 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
               case let typename: self = .other(typename: typename)
               }
             }
-
             public func write(to object: inout ObjectWriter) {
               switch self {
               case .droid(let value): value.write(to: &object)
@@ -100,17 +74,12 @@ public struct ConditionsInCaseQuery: GraphQLQuery {
             public struct Droid: GraphQLObject {
               public let primaryFunction: String?
 
-              public init(primaryFunction: String?) {
-                self.primaryFunction = primaryFunction
-              }
-
+              public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
               public init(from object: inout ObjectReader) throws {
                 primaryFunction = try object.read("primaryFunction", "String")
               }
-
               public func write(to object: inout ObjectWriter) {
-                object.write("__typename", "Droid")
-                object.write("primaryFunction", primaryFunction)
+                object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
               }
             }
           }

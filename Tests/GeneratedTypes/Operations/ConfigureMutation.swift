@@ -8,27 +8,14 @@ public struct ConfigureMutation: GraphQLMutation {
   public static let document = "mutation Configure($input:DefaultsInput){configure(input:$input)}"
   public let input: GraphQLNullable<DefaultsInput>
 
-  public init(input: GraphQLNullable<DefaultsInput> = .absent) {
-    self.input = input
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("input", input)
-  }
+  public init(input: GraphQLNullable<DefaultsInput> = .absent) { self.input = input }
+  public func write(to variables: inout ObjectWriter) { variables.write("input", input) }
 
   public struct Data: GraphQLObject {
     public let configure: Bool?
 
-    public init(configure: Bool?) {
-      self.configure = configure
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      configure = try object.read("configure", "Boolean")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("configure", configure)
-    }
+    public init(configure: Bool?) { self.configure = configure }
+    public init(from object: inout ObjectReader) throws { configure = try object.read("configure", "Boolean") }
+    public func write(to object: inout ObjectWriter) { object.write("configure", configure) }
   }
 }

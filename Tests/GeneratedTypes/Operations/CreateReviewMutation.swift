@@ -10,29 +10,18 @@ public struct CreateReviewMutation: GraphQLMutation {
   public let review: ReviewInput
 
   public init(episode: GraphQLNullable<Episode> = .absent, review: ReviewInput) {
-    self.episode = episode
-    self.review = review
+    self.episode = episode; self.review = review
   }
-
   public func write(to variables: inout ObjectWriter) {
-    variables.write("episode", episode)
-    variables.write("review", review)
+    variables.write("episode", episode); variables.write("review", review)
   }
 
   public struct Data: GraphQLObject {
     public let createReview: CreateReview?
 
-    public init(createReview: CreateReview?) {
-      self.createReview = createReview
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      createReview = try object.read("createReview", "Review")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("createReview", createReview)
-    }
+    public init(createReview: CreateReview?) { self.createReview = createReview }
+    public init(from object: inout ObjectReader) throws { createReview = try object.read("createReview", "Review") }
+    public func write(to object: inout ObjectWriter) { object.write("createReview", createReview) }
 
     /// A review.
     public struct CreateReview: GraphQLObject {
@@ -42,21 +31,14 @@ public struct CreateReviewMutation: GraphQLMutation {
       public let commentary: String?
 
       public init(id: String, stars: Int, commentary: String?) {
-        self.id = id
-        self.stars = stars
-        self.commentary = commentary
+        self.id = id; self.stars = stars; self.commentary = commentary
       }
-
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        stars = try object.read("stars", "Int!")
+        id = try object.read("id", "ID!"); stars = try object.read("stars", "Int!")
         commentary = try object.read("commentary", "String")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review")
-        object.write("id", id)
-        object.write("stars", stars)
+        object.write("__typename", "Review"); object.write("id", id); object.write("stars", stars)
         object.write("commentary", commentary)
       }
     }

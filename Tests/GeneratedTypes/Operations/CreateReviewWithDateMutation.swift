@@ -8,44 +8,24 @@ public struct CreateReviewWithDateMutation: GraphQLMutation {
   public static let document = "mutation CreateReviewWithDate($review:ReviewInput!){createReview(episode:JEDI review:$review){createdAt}}"
   public let review: ReviewInput
 
-  public init(review: ReviewInput) {
-    self.review = review
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("review", review)
-  }
+  public init(review: ReviewInput) { self.review = review }
+  public func write(to variables: inout ObjectWriter) { variables.write("review", review) }
 
   public struct Data: GraphQLObject {
     public let createReview: CreateReview?
 
-    public init(createReview: CreateReview?) {
-      self.createReview = createReview
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      createReview = try object.read("createReview", "Review")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("createReview", createReview)
-    }
+    public init(createReview: CreateReview?) { self.createReview = createReview }
+    public init(from object: inout ObjectReader) throws { createReview = try object.read("createReview", "Review") }
+    public func write(to object: inout ObjectWriter) { object.write("createReview", createReview) }
 
     /// A review.
     public struct CreateReview: GraphQLObject {
       public let createdAt: DateTime
 
-      public init(createdAt: DateTime) {
-        self.createdAt = createdAt
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        createdAt = try object.read("createdAt", "DateTime!")
-      }
-
+      public init(createdAt: DateTime) { self.createdAt = createdAt }
+      public init(from object: inout ObjectReader) throws { createdAt = try object.read("createdAt", "DateTime!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review")
-        object.write("createdAt", createdAt)
+        object.write("__typename", "Review"); object.write("createdAt", createdAt)
       }
     }
   }

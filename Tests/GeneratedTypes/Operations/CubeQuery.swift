@@ -12,17 +12,9 @@ public struct CubeQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let cube: [[[Cube]?]]?
 
-    public init(cube: [[[Cube]?]]?) {
-      self.cube = cube
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      cube = try object.read("cube", "[[[Character!]]!]")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("cube", cube)
-    }
+    public init(cube: [[[Cube]?]]?) { self.cube = cube }
+    public init(from object: inout ObjectReader) throws { cube = try object.read("cube", "[[[Character!]]!]") }
+    public func write(to object: inout ObjectWriter) { object.write("cube", cube) }
 
     /// A character of the films.
     public struct Cube: GraphQLObject {
@@ -30,19 +22,12 @@ public struct CubeQuery: GraphQLQuery {
       /// What others call it.
       public let name: String
 
-      public init(__typename: String, name: String) {
-        self.__typename = __typename
-        self.name = name
-      }
-
+      public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        name = try object.read("name", "String!")
+        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("name", name)
+        object.write("__typename", __typename); object.write("name", name)
       }
     }
   }

@@ -13,36 +13,21 @@ public struct DeepConditionsQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
       public let __typename: String
       public let friends: [Friend?]?
 
-      public init(__typename: String, friends: [Friend?]?) {
-        self.__typename = __typename
-        self.friends = friends
-      }
-
+      public init(__typename: String, friends: [Friend?]?) { self.__typename = __typename; self.friends = friends }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        friends = try object.read("friends", "[Character]")
+        __typename = try object.read("__typename", "String!"); friends = try object.read("friends", "[Character]")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("friends", friends)
+        object.write("__typename", __typename); object.write("friends", friends)
       }
 
       /// A character of the films.
@@ -50,19 +35,12 @@ public struct DeepConditionsQuery: GraphQLQuery {
         public let __typename: String
         public let friends: [Friend?]?
 
-        public init(__typename: String, friends: [Friend?]?) {
-          self.__typename = __typename
-          self.friends = friends
-        }
-
+        public init(__typename: String, friends: [Friend?]?) { self.__typename = __typename; self.friends = friends }
         public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!")
-          friends = try object.read("friends", "[Character]")
+          __typename = try object.read("__typename", "String!"); friends = try object.read("friends", "[Character]")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename)
-          object.write("friends", friends)
+          object.write("__typename", __typename); object.write("friends", friends)
         }
 
         /// A character of the films.
@@ -76,7 +54,6 @@ public struct DeepConditionsQuery: GraphQLQuery {
             case let typename: self = .other(typename: typename)
             }
           }
-
           public func write(to object: inout ObjectWriter) {
             switch self {
             case .droid(let value): value.write(to: &object)
@@ -87,49 +64,30 @@ public struct DeepConditionsQuery: GraphQLQuery {
           public struct Droid: GraphQLObject {
             public let owner: Owner?
 
-            public init(owner: Owner?) {
-              self.owner = owner
-            }
-
-            public init(from object: inout ObjectReader) throws {
-              owner = try object.read("owner", "Human")
-            }
-
+            public init(owner: Owner?) { self.owner = owner }
+            public init(from object: inout ObjectReader) throws { owner = try object.read("owner", "Human") }
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Droid")
-              object.write("owner", owner)
+              object.write("__typename", "Droid"); object.write("owner", owner)
             }
 
             public struct Owner: GraphQLObject {
               public let starships: [Starship]?
 
-              public init(starships: [Starship]?) {
-                self.starships = starships
-              }
-
+              public init(starships: [Starship]?) { self.starships = starships }
               public init(from object: inout ObjectReader) throws {
                 starships = try object.read("starships", "[Starship!]")
               }
-
               public func write(to object: inout ObjectWriter) {
-                object.write("__typename", "Human")
-                object.write("starships", starships)
+                object.write("__typename", "Human"); object.write("starships", starships)
               }
 
               public struct Starship: GraphQLObject {
                 public let pilots: [Pilot]?
 
-                public init(pilots: [Pilot]?) {
-                  self.pilots = pilots
-                }
-
-                public init(from object: inout ObjectReader) throws {
-                  pilots = try object.read("pilots", "[Pilot!]")
-                }
-
+                public init(pilots: [Pilot]?) { self.pilots = pilots }
+                public init(from object: inout ObjectReader) throws { pilots = try object.read("pilots", "[Pilot!]") }
                 public func write(to object: inout ObjectWriter) {
-                  object.write("__typename", "Starship")
-                  object.write("pilots", pilots)
+                  object.write("__typename", "Starship"); object.write("pilots", pilots)
                 }
 
                 public enum Pilot: GraphQLObject {
@@ -144,7 +102,6 @@ public struct DeepConditionsQuery: GraphQLQuery {
                     case let typename: self = .other(typename: typename)
                     }
                   }
-
                   public func write(to object: inout ObjectWriter) {
                     switch self {
                     case .human(let value): value.write(to: &object)
@@ -156,34 +113,22 @@ public struct DeepConditionsQuery: GraphQLQuery {
                   public struct Human: GraphQLObject {
                     public let name: String
 
-                    public init(name: String) {
-                      self.name = name
-                    }
-
-                    public init(from object: inout ObjectReader) throws {
-                      name = try object.read("name", "String!")
-                    }
-
+                    public init(name: String) { self.name = name }
+                    public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
                     public func write(to object: inout ObjectWriter) {
-                      object.write("__typename", "Human")
-                      object.write("name", name)
+                      object.write("__typename", "Human"); object.write("name", name)
                     }
                   }
 
                   public struct Wookiee: GraphQLObject {
                     public let furColor: String?
 
-                    public init(furColor: String?) {
-                      self.furColor = furColor
-                    }
-
+                    public init(furColor: String?) { self.furColor = furColor }
                     public init(from object: inout ObjectReader) throws {
                       furColor = try object.read("furColor", "String")
                     }
-
                     public func write(to object: inout ObjectWriter) {
-                      object.write("__typename", "Wookiee")
-                      object.write("furColor", furColor)
+                      object.write("__typename", "Wookiee"); object.write("furColor", furColor)
                     }
                   }
                 }

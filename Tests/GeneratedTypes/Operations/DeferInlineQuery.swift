@@ -12,72 +12,41 @@ public struct DeferInlineQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let human: Human?
 
-    public init(human: Human?) {
-      self.human = human
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      human = try object.read("human", "Human")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("human", human)
-    }
+    public init(human: Human?) { self.human = human }
+    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
+    public func write(to object: inout ObjectWriter) { object.write("human", human) }
 
     public struct Human: GraphQLObject {
       public let name: String
       public let deferred: Deferred<DeferredObject>
 
-      public init(name: String, deferred: Deferred<DeferredObject>) {
-        self.name = name
-        self.deferred = deferred
-      }
-
+      public init(name: String, deferred: Deferred<DeferredObject>) { self.name = name; self.deferred = deferred }
       public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-        deferred = try object.deferred()
+        name = try object.read("name", "String!"); deferred = try object.deferred()
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("name", name)
-        deferred.write(to: &object)
+        object.write("__typename", "Human"); object.write("name", name); deferred.write(to: &object)
       }
 
       public struct DeferredObject: GraphQLObject {
         public let height: Double?
         public let homeworld: Homeworld?
 
-        public init(height: Double?, homeworld: Homeworld?) {
-          self.height = height
-          self.homeworld = homeworld
-        }
-
+        public init(height: Double?, homeworld: Homeworld?) { self.height = height; self.homeworld = homeworld }
         public init(from object: inout ObjectReader) throws {
-          height = try object.read("height", "Float")
-          homeworld = try object.read("homeworld", "Planet")
+          height = try object.read("height", "Float"); homeworld = try object.read("homeworld", "Planet")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          object.write("height", height)
-          object.write("homeworld", homeworld)
+          object.write("__typename", "Human"); object.write("height", height); object.write("homeworld", homeworld)
         }
 
         public struct Homeworld: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Planet")
-            object.write("name", name)
+            object.write("__typename", "Planet"); object.write("name", name)
           }
         }
       }

@@ -13,17 +13,9 @@ public struct DeferLabelQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -33,40 +25,26 @@ public struct DeferLabelQuery: GraphQLQuery {
       public let friends: Deferred<Friends>
 
       public init(__typename: String, name: String, friends: Deferred<Friends>) {
-        self.__typename = __typename
-        self.name = name
-        self.friends = friends
+        self.__typename = __typename; self.name = name; self.friends = friends
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        name = try object.read("name", "String!")
+        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
         friends = try object.deferred()
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("name", name)
-        friends.write(to: &object)
+        object.write("__typename", __typename); object.write("name", name); friends.write(to: &object)
       }
 
       public struct Friends: GraphQLObject {
         public let __typename: String
         public let friends: [Friend?]?
 
-        public init(__typename: String, friends: [Friend?]?) {
-          self.__typename = __typename
-          self.friends = friends
-        }
-
+        public init(__typename: String, friends: [Friend?]?) { self.__typename = __typename; self.friends = friends }
         public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!")
-          friends = try object.read("friends", "[Character]")
+          __typename = try object.read("__typename", "String!"); friends = try object.read("friends", "[Character]")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename)
-          object.write("friends", friends)
+          object.write("__typename", __typename); object.write("friends", friends)
         }
 
         /// A character of the films.
@@ -75,19 +53,12 @@ public struct DeferLabelQuery: GraphQLQuery {
           /// What others call it.
           public let name: String
 
-          public init(__typename: String, name: String) {
-            self.__typename = __typename
-            self.name = name
-          }
-
+          public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
           public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!")
-            name = try object.read("name", "String!")
+            __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename)
-            object.write("name", name)
+            object.write("__typename", __typename); object.write("name", name)
           }
         }
       }

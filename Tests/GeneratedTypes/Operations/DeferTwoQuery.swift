@@ -12,73 +12,40 @@ public struct DeferTwoQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let id: String
       public let one: Deferred<One>
       public let two: Deferred<Two>
 
-      public init(id: String, one: Deferred<One>, two: Deferred<Two>) {
-        self.id = id
-        self.one = one
-        self.two = two
-      }
-
+      public init(id: String, one: Deferred<One>, two: Deferred<Two>) { self.id = id; self.one = one; self.two = two }
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        one = try object.deferred()
-        two = try object.deferred()
+        id = try object.read("id", "ID!"); one = try object.deferred(); two = try object.deferred()
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-        one.write(to: &object)
-        two.write(to: &object)
+        object.write("__typename", "User"); object.write("id", id); one.write(to: &object); two.write(to: &object)
       }
 
       public struct One: GraphQLObject {
         public let name: String
 
-        public init(name: String) {
-          self.name = name
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-        }
-
+        public init(name: String) { self.name = name }
+        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User")
-          object.write("name", name)
+          object.write("__typename", "User"); object.write("name", name)
         }
       }
 
       public struct Two: GraphQLObject {
         public let email: String?
 
-        public init(email: String?) {
-          self.email = email
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          email = try object.read("email", "String")
-        }
-
+        public init(email: String?) { self.email = email }
+        public init(from object: inout ObjectReader) throws { email = try object.read("email", "String") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User")
-          object.write("email", email)
+          object.write("__typename", "User"); object.write("email", email)
         }
       }
     }

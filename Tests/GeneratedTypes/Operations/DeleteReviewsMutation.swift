@@ -8,27 +8,14 @@ public struct DeleteReviewsMutation: GraphQLMutation {
   public static let document = "mutation DeleteReviews($ids:[ID!]!){deleteReviews(ids:$ids)}"
   public let ids: [String]
 
-  public init(ids: [String]) {
-    self.ids = ids
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("ids", ids)
-  }
+  public init(ids: [String]) { self.ids = ids }
+  public func write(to variables: inout ObjectWriter) { variables.write("ids", ids) }
 
   public struct Data: GraphQLObject {
     public let deleteReviews: Bool
 
-    public init(deleteReviews: Bool) {
-      self.deleteReviews = deleteReviews
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      deleteReviews = try object.read("deleteReviews", "Boolean!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("deleteReviews", deleteReviews)
-    }
+    public init(deleteReviews: Bool) { self.deleteReviews = deleteReviews }
+    public init(from object: inout ObjectReader) throws { deleteReviews = try object.read("deleteReviews", "Boolean!") }
+    public func write(to object: inout ObjectWriter) { object.write("deleteReviews", deleteReviews) }
   }
 }

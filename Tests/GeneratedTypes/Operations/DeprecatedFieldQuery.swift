@@ -12,17 +12,9 @@ public struct DeprecatedFieldQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let human: Human?
 
-    public init(human: Human?) {
-      self.human = human
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      human = try object.read("human", "Human")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("human", human)
-    }
+    public init(human: Human?) { self.human = human }
+    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
+    public func write(to object: inout ObjectWriter) { object.write("human", human) }
 
     public struct Human: GraphQLObject {
       @available(*, deprecated, message: "Use \"height\".")
@@ -30,20 +22,12 @@ public struct DeprecatedFieldQuery: GraphQLQuery {
       private let _mass: Double?
       public let height: Double?
 
-      public init(mass: Double?, height: Double?) {
-        self._mass = mass
-        self.height = height
-      }
-
+      public init(mass: Double?, height: Double?) { self._mass = mass; self.height = height }
       public init(from object: inout ObjectReader) throws {
-        _mass = try object.read("mass", "Float")
-        height = try object.read("height", "Float")
+        _mass = try object.read("mass", "Float"); height = try object.read("height", "Float")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("mass", _mass)
-        object.write("height", height)
+        object.write("__typename", "Human"); object.write("mass", _mass); object.write("height", height)
       }
     }
   }

@@ -12,36 +12,20 @@ public struct Emoji12Query: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let a1: String
       public let _1: String
 
-      public init(a1: String, _1: String) {
-        self.a1 = a1
-        self._1 = _1
-      }
-
+      public init(a1: String, _1: String) { self.a1 = a1; self._1 = _1 }
       public init(from object: inout ObjectReader) throws {
-        a1 = try object.read("a1", "ID!")
-        _1 = try object.read("_1", "String!")
+        a1 = try object.read("a1", "ID!"); _1 = try object.read("_1", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("a1", a1)
-        object.write("_1", _1)
+        object.write("__typename", "User"); object.write("a1", a1); object.write("_1", _1)
       }
     }
   }

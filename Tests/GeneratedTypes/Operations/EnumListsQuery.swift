@@ -14,20 +14,11 @@ public struct EnumListsQuery: GraphQLQuery {
     public let hero: Hero?
     public let status: Status
 
-    public init(hero: Hero?, status: Status) {
-      self.hero = hero
-      self.status = status
-    }
-
+    public init(hero: Hero?, status: Status) { self.hero = hero; self.status = status }
     public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-      status = try object.read("status", "Status!")
+      hero = try object.read("hero", "Character"); status = try object.read("status", "Status!")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-      object.write("status", status)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero); object.write("status", status) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -35,18 +26,13 @@ public struct EnumListsQuery: GraphQLQuery {
       public let appearsIn: [Episode?]
 
       public init(__typename: String, appearsIn: [Episode?]) {
-        self.__typename = __typename
-        self.appearsIn = appearsIn
+        self.__typename = __typename; self.appearsIn = appearsIn
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        appearsIn = try object.read("appearsIn", "[Episode]!")
+        __typename = try object.read("__typename", "String!"); appearsIn = try object.read("appearsIn", "[Episode]!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("appearsIn", appearsIn)
+        object.write("__typename", __typename); object.write("appearsIn", appearsIn)
       }
     }
   }

@@ -8,13 +8,8 @@ public struct FlattenedListQuery: GraphQLQuery {
   public static let document = #"query FlattenedList($ids:[ID!]!){search(text:"a"){__typename}human(id:"1"){friends{__typename ...CharacterName}}nodes(ids:$ids){__typename id}}fragment CharacterName on Character{__typename id name}"#
   public let ids: [String]
 
-  public init(ids: [String]) {
-    self.ids = ids
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("ids", ids)
-  }
+  public init(ids: [String]) { self.ids = ids }
+  public func write(to variables: inout ObjectWriter) { variables.write("ids", ids) }
 
   public struct Data: GraphQLObject {
     public let search: [Search]
@@ -22,53 +17,31 @@ public struct FlattenedListQuery: GraphQLQuery {
     public let nodes: [Node?]
 
     public init(search: [Search], human: Human?, nodes: [Node?]) {
-      self.search = search
-      self.human = human
-      self.nodes = nodes
+      self.search = search; self.human = human; self.nodes = nodes
     }
-
     public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!")
-      human = try object.read("human", "Human")
+      search = try object.read("search", "[SearchResult!]!"); human = try object.read("human", "Human")
       nodes = try object.read("nodes", "[Node]!")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("search", search)
-      object.write("human", human)
-      object.write("nodes", nodes)
+      object.write("search", search); object.write("human", human); object.write("nodes", nodes)
     }
 
     public struct Search: GraphQLObject {
       public let __typename: String
 
-      public init(__typename: String) {
-        self.__typename = __typename
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-      }
+      public init(__typename: String) { self.__typename = __typename }
+      public init(from object: inout ObjectReader) throws { __typename = try object.read("__typename", "String!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", __typename) }
     }
 
     public struct Human: GraphQLObject {
       public let friends: [CharacterName?]?
 
-      public init(friends: [CharacterName?]?) {
-        self.friends = friends
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        friends = try object.read("friends", "[Character]")
-      }
-
+      public init(friends: [CharacterName?]?) { self.friends = friends }
+      public init(from object: inout ObjectReader) throws { friends = try object.read("friends", "[Character]") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("friends", friends)
+        object.write("__typename", "Human"); object.write("friends", friends)
       }
     }
 
@@ -76,19 +49,12 @@ public struct FlattenedListQuery: GraphQLQuery {
       public let __typename: String
       public let id: String
 
-      public init(__typename: String, id: String) {
-        self.__typename = __typename
-        self.id = id
-      }
-
+      public init(__typename: String, id: String) { self.__typename = __typename; self.id = id }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        id = try object.read("id", "ID!")
+        __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("id", id)
+        object.write("__typename", __typename); object.write("id", id)
       }
     }
   }

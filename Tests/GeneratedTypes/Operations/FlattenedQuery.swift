@@ -16,37 +16,23 @@ public struct FlattenedQuery: GraphQLQuery {
     public let starships: [Starship]
 
     public init(hero: CharacterName?, me: UserParts?, starships: [Starship]) {
-      self.hero = hero
-      self.me = me
-      self.starships = starships
+      self.hero = hero; self.me = me; self.starships = starships
     }
-
     public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-      me = try object.read("me", "User")
+      hero = try object.read("hero", "Character"); me = try object.read("me", "User")
       starships = try object.read("starships", "[Starship!]!")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-      object.write("me", me)
-      object.write("starships", starships)
+      object.write("hero", hero); object.write("me", me); object.write("starships", starships)
     }
 
     public struct Starship: GraphQLObject {
       public let pilots: [Pilots]?
 
-      public init(pilots: [Pilots]?) {
-        self.pilots = pilots
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        pilots = try object.read("pilots", "[Pilot!]")
-      }
-
+      public init(pilots: [Pilots]?) { self.pilots = pilots }
+      public init(from object: inout ObjectReader) throws { pilots = try object.read("pilots", "[Pilot!]") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship")
-        object.write("pilots", pilots)
+        object.write("__typename", "Starship"); object.write("pilots", pilots)
       }
     }
   }

@@ -12,36 +12,20 @@ public struct FragmentNameClashQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let userParts: String
       public let userParts_: UserParts
 
-      public init(userParts: String, userParts_: UserParts) {
-        self.userParts = userParts
-        self.userParts_ = userParts_
-      }
-
+      public init(userParts: String, userParts_: UserParts) { self.userParts = userParts; self.userParts_ = userParts_ }
       public init(from object: inout ObjectReader) throws {
-        userParts = try object.read("userParts", "String!")
-        userParts_ = try UserParts(from: &object)
+        userParts = try object.read("userParts", "String!"); userParts_ = try UserParts(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("userParts", userParts)
-        userParts_.write(to: &object)
+        object.write("__typename", "User"); object.write("userParts", userParts); userParts_.write(to: &object)
       }
     }
   }

@@ -12,36 +12,22 @@ public struct FragmentOfInterfaceOnObjectQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let human: Human?
 
-    public init(human: Human?) {
-      self.human = human
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      human = try object.read("human", "Human")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("human", human)
-    }
+    public init(human: Human?) { self.human = human }
+    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
+    public func write(to object: inout ObjectWriter) { object.write("human", human) }
 
     public struct Human: GraphQLObject {
       public let pilots: Pilots
       public let characterName: CharacterName
 
       public init(pilots: Pilots, characterName: CharacterName) {
-        self.pilots = pilots
-        self.characterName = characterName
+        self.pilots = pilots; self.characterName = characterName
       }
-
       public init(from object: inout ObjectReader) throws {
-        pilots = try Pilots(from: &object)
-        characterName = try CharacterName(from: &object)
+        pilots = try Pilots(from: &object); characterName = try CharacterName(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        pilots.write(to: &object)
-        characterName.write(to: &object)
+        object.write("__typename", "Human"); pilots.write(to: &object); characterName.write(to: &object)
       }
     }
   }

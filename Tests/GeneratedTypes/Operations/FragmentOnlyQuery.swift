@@ -13,17 +13,9 @@ public struct FragmentOnlyQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public enum Hero: GraphQLObject {
@@ -38,7 +30,6 @@ public struct FragmentOnlyQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .human(let value): value.write(to: &object)
@@ -50,34 +41,20 @@ public struct FragmentOnlyQuery: GraphQLQuery {
       public struct Human: GraphQLObject {
         public let humanDetails: HumanDetails
 
-        public init(humanDetails: HumanDetails) {
-          self.humanDetails = humanDetails
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          humanDetails = try HumanDetails(from: &object)
-        }
-
+        public init(humanDetails: HumanDetails) { self.humanDetails = humanDetails }
+        public init(from object: inout ObjectReader) throws { humanDetails = try HumanDetails(from: &object) }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          humanDetails.write(to: &object)
+          object.write("__typename", "Human"); humanDetails.write(to: &object)
         }
       }
 
       public struct Droid: GraphQLObject {
         public let droidDetails: DroidDetails
 
-        public init(droidDetails: DroidDetails) {
-          self.droidDetails = droidDetails
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          droidDetails = try DroidDetails(from: &object)
-        }
-
+        public init(droidDetails: DroidDetails) { self.droidDetails = droidDetails }
+        public init(from object: inout ObjectReader) throws { droidDetails = try DroidDetails(from: &object) }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid")
-          droidDetails.write(to: &object)
+          object.write("__typename", "Droid"); droidDetails.write(to: &object)
         }
       }
     }

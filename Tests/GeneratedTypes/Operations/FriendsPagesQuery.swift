@@ -9,30 +9,15 @@ public struct FriendsPagesQuery: GraphQLQuery {
   public let id: String
   public let after: GraphQLNullable<String>
 
-  public init(id: String, after: GraphQLNullable<String> = .absent) {
-    self.id = id
-    self.after = after
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("id", id)
-    variables.write("after", after)
-  }
+  public init(id: String, after: GraphQLNullable<String> = .absent) { self.id = id; self.after = after }
+  public func write(to variables: inout ObjectWriter) { variables.write("id", id); variables.write("after", after) }
 
   public struct Data: GraphQLObject {
     public let character: CharacterObject?
 
-    public init(character: CharacterObject?) {
-      self.character = character
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      character = try object.read("character", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("character", character)
-    }
+    public init(character: CharacterObject?) { self.character = character }
+    public init(from object: inout ObjectReader) throws { character = try object.read("character", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("character", character) }
 
     /// A character of the films.
     public struct CharacterObject: GraphQLObject {
@@ -40,18 +25,14 @@ public struct FriendsPagesQuery: GraphQLQuery {
       public let friendsConnection: FriendsConnection
 
       public init(__typename: String, friendsConnection: FriendsConnection) {
-        self.__typename = __typename
-        self.friendsConnection = friendsConnection
+        self.__typename = __typename; self.friendsConnection = friendsConnection
       }
-
       public init(from object: inout ObjectReader) throws {
         __typename = try object.read("__typename", "String!")
         friendsConnection = try object.read("friendsConnection", "FriendsConnection!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("friendsConnection", friendsConnection)
+        object.write("__typename", __typename); object.write("friendsConnection", friendsConnection)
       }
 
       public struct FriendsConnection: GraphQLObject {
@@ -61,45 +42,27 @@ public struct FriendsPagesQuery: GraphQLQuery {
         public let pageInfo: PageInfo
 
         public init(totalCount: Int?, edges: [Edge?]?, friends: [Friend?]?, pageInfo: PageInfo) {
-          self.totalCount = totalCount
-          self.edges = edges
-          self.friends = friends
-          self.pageInfo = pageInfo
+          self.totalCount = totalCount; self.edges = edges; self.friends = friends; self.pageInfo = pageInfo
         }
-
         public init(from object: inout ObjectReader) throws {
-          totalCount = try object.read("totalCount", "Int")
-          edges = try object.read("edges", "[FriendsEdge]")
-          friends = try object.read("friends", "[Character]")
-          pageInfo = try object.read("pageInfo", "PageInfo!")
+          totalCount = try object.read("totalCount", "Int"); edges = try object.read("edges", "[FriendsEdge]")
+          friends = try object.read("friends", "[Character]"); pageInfo = try object.read("pageInfo", "PageInfo!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "FriendsConnection")
-          object.write("totalCount", totalCount)
-          object.write("edges", edges)
-          object.write("friends", friends)
-          object.write("pageInfo", pageInfo)
+          object.write("__typename", "FriendsConnection"); object.write("totalCount", totalCount)
+          object.write("edges", edges); object.write("friends", friends); object.write("pageInfo", pageInfo)
         }
 
         public struct Edge: GraphQLObject {
           public let cursor: String
           public let node: Node?
 
-          public init(cursor: String, node: Node?) {
-            self.cursor = cursor
-            self.node = node
-          }
-
+          public init(cursor: String, node: Node?) { self.cursor = cursor; self.node = node }
           public init(from object: inout ObjectReader) throws {
-            cursor = try object.read("cursor", "ID!")
-            node = try object.read("node", "Character")
+            cursor = try object.read("cursor", "ID!"); node = try object.read("node", "Character")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "FriendsEdge")
-            object.write("cursor", cursor)
-            object.write("node", node)
+            object.write("__typename", "FriendsEdge"); object.write("cursor", cursor); object.write("node", node)
           }
 
           /// A character of the films.
@@ -108,19 +71,12 @@ public struct FriendsPagesQuery: GraphQLQuery {
             /// What others call it.
             public let name: String
 
-            public init(__typename: String, name: String) {
-              self.__typename = __typename
-              self.name = name
-            }
-
+            public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
             public init(from object: inout ObjectReader) throws {
-              __typename = try object.read("__typename", "String!")
-              name = try object.read("name", "String!")
+              __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
             }
-
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", __typename)
-              object.write("name", name)
+              object.write("__typename", __typename); object.write("name", name)
             }
           }
         }
@@ -131,36 +87,22 @@ public struct FriendsPagesQuery: GraphQLQuery {
           /// What others call it.
           public let name: String
 
-          public init(__typename: String, name: String) {
-            self.__typename = __typename
-            self.name = name
-          }
-
+          public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
           public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!")
-            name = try object.read("name", "String!")
+            __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename)
-            object.write("name", name)
+            object.write("__typename", __typename); object.write("name", name)
           }
         }
 
         public struct PageInfo: GraphQLObject {
           public let pageParts: PageParts
 
-          public init(pageParts: PageParts) {
-            self.pageParts = pageParts
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            pageParts = try PageParts(from: &object)
-          }
-
+          public init(pageParts: PageParts) { self.pageParts = pageParts }
+          public init(from object: inout ObjectReader) throws { pageParts = try PageParts(from: &object) }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "PageInfo")
-            pageParts.write(to: &object)
+            object.write("__typename", "PageInfo"); pageParts.write(to: &object)
           }
         }
       }

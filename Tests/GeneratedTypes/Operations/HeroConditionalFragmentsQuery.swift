@@ -13,17 +13,9 @@ public struct HeroConditionalFragmentsQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -31,20 +23,11 @@ public struct HeroConditionalFragmentsQuery: GraphQLQuery {
       public let name: String
       public let variant: Variant
 
-      public init(name: String, variant: Variant) {
-        self.name = name
-        self.variant = variant
-      }
-
+      public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-        variant = try Variant(from: &object)
+        name = try object.read("name", "String!"); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("name", name)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case human(Human)
@@ -58,7 +41,6 @@ public struct HeroConditionalFragmentsQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .human(let value): value.write(to: &object)
@@ -70,34 +52,20 @@ public struct HeroConditionalFragmentsQuery: GraphQLQuery {
         public struct Human: GraphQLObject {
           public let humanDetails: HumanDetails
 
-          public init(humanDetails: HumanDetails) {
-            self.humanDetails = humanDetails
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            humanDetails = try HumanDetails(from: &object)
-          }
-
+          public init(humanDetails: HumanDetails) { self.humanDetails = humanDetails }
+          public init(from object: inout ObjectReader) throws { humanDetails = try HumanDetails(from: &object) }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human")
-            humanDetails.write(to: &object)
+            object.write("__typename", "Human"); humanDetails.write(to: &object)
           }
         }
 
         public struct Droid: GraphQLObject {
           public let droidDetails: DroidDetails
 
-          public init(droidDetails: DroidDetails) {
-            self.droidDetails = droidDetails
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            droidDetails = try DroidDetails(from: &object)
-          }
-
+          public init(droidDetails: DroidDetails) { self.droidDetails = droidDetails }
+          public init(from object: inout ObjectReader) throws { droidDetails = try DroidDetails(from: &object) }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid")
-            droidDetails.write(to: &object)
+            object.write("__typename", "Droid"); droidDetails.write(to: &object)
           }
         }
       }

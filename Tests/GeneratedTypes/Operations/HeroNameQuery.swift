@@ -13,17 +13,9 @@ public struct HeroNameQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -31,19 +23,12 @@ public struct HeroNameQuery: GraphQLQuery {
       /// What others call it.
       public let name: String
 
-      public init(__typename: String, name: String) {
-        self.__typename = __typename
-        self.name = name
-      }
-
+      public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        name = try object.read("name", "String!")
+        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("name", name)
+        object.write("__typename", __typename); object.write("name", name)
       }
     }
   }

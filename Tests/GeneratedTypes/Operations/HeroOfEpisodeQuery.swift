@@ -9,29 +9,16 @@ public struct HeroOfEpisodeQuery: GraphQLQuery {
   public static let document = "query HeroOfEpisode($episode:Episode){hero(episode:$episode){__typename id name}}"
   public let episode: GraphQLNullable<Episode>
 
-  public init(episode: GraphQLNullable<Episode> = .absent) {
-    self.episode = episode
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("episode", episode)
-  }
+  public init(episode: GraphQLNullable<Episode> = .absent) { self.episode = episode }
+  public func write(to variables: inout ObjectWriter) { variables.write("episode", episode) }
 
   public struct Data: GraphQLObject {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -41,21 +28,14 @@ public struct HeroOfEpisodeQuery: GraphQLQuery {
       public let name: String
 
       public init(__typename: String, id: String, name: String) {
-        self.__typename = __typename
-        self.id = id
-        self.name = name
+        self.__typename = __typename; self.id = id; self.name = name
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        id = try object.read("id", "ID!")
+        __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
         name = try object.read("name", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("id", id)
-        object.write("name", name)
+        object.write("__typename", __typename); object.write("id", id); object.write("name", name)
       }
     }
   }

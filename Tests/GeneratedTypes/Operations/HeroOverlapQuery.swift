@@ -13,17 +13,9 @@ public struct HeroOverlapQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -36,49 +28,29 @@ public struct HeroOverlapQuery: GraphQLQuery {
       public let withFriends: WithFriends
 
       public init(
-        __typename: String, name: String, homeworld: Homeworld?, friends: [Friend?]?,
-        characterName: CharacterName, withFriends: WithFriends
+        __typename: String, name: String, homeworld: Homeworld?, friends: [Friend?]?, characterName: CharacterName,
+        withFriends: WithFriends
       ) {
-        self.__typename = __typename
-        self.name = name
-        self.homeworld = homeworld
-        self.friends = friends
-        self.characterName = characterName
-        self.withFriends = withFriends
+        self.__typename = __typename; self.name = name; self.homeworld = homeworld; self.friends = friends
+        self.characterName = characterName; self.withFriends = withFriends
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        name = try object.read("name", "String!")
-        homeworld = try object.read("homeworld", "Planet")
-        friends = try object.read("friends", "[Character]")
-        characterName = try CharacterName(from: &object)
-        withFriends = try WithFriends(from: &object)
+        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
+        homeworld = try object.read("homeworld", "Planet"); friends = try object.read("friends", "[Character]")
+        characterName = try CharacterName(from: &object); withFriends = try WithFriends(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("name", name)
-        object.write("homeworld", homeworld)
-        object.write("friends", friends)
-        characterName.write(to: &object)
-        withFriends.write(to: &object)
+        object.write("__typename", __typename); object.write("name", name); object.write("homeworld", homeworld)
+        object.write("friends", friends); characterName.write(to: &object); withFriends.write(to: &object)
       }
 
       public struct Homeworld: GraphQLObject {
         public let id: String
 
-        public init(id: String) {
-          self.id = id
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          id = try object.read("id", "ID!")
-        }
-
+        public init(id: String) { self.id = id }
+        public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet")
-          object.write("id", id)
+          object.write("__typename", "Planet"); object.write("id", id)
         }
       }
 
@@ -90,21 +62,14 @@ public struct HeroOverlapQuery: GraphQLQuery {
         public let appearsIn: [Episode?]
 
         public init(__typename: String, name: String, appearsIn: [Episode?]) {
-          self.__typename = __typename
-          self.name = name
-          self.appearsIn = appearsIn
+          self.__typename = __typename; self.name = name; self.appearsIn = appearsIn
         }
-
         public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!")
-          name = try object.read("name", "String!")
+          __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
           appearsIn = try object.read("appearsIn", "[Episode]!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename)
-          object.write("name", name)
-          object.write("appearsIn", appearsIn)
+          object.write("__typename", __typename); object.write("name", name); object.write("appearsIn", appearsIn)
         }
       }
     }

@@ -13,17 +13,9 @@ public struct HeroWithFieldsQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -32,21 +24,14 @@ public struct HeroWithFieldsQuery: GraphQLQuery {
       public let characterName: CharacterName
 
       public init(__typename: String, appearsIn: [Episode?], characterName: CharacterName) {
-        self.__typename = __typename
-        self.appearsIn = appearsIn
-        self.characterName = characterName
+        self.__typename = __typename; self.appearsIn = appearsIn; self.characterName = characterName
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        appearsIn = try object.read("appearsIn", "[Episode]!")
+        __typename = try object.read("__typename", "String!"); appearsIn = try object.read("appearsIn", "[Episode]!")
         characterName = try CharacterName(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("appearsIn", appearsIn)
-        characterName.write(to: &object)
+        object.write("__typename", __typename); object.write("appearsIn", appearsIn); characterName.write(to: &object)
       }
     }
   }

@@ -13,17 +13,9 @@ public struct HeroWithFragmentQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -31,18 +23,13 @@ public struct HeroWithFragmentQuery: GraphQLQuery {
       public let characterName: CharacterName
 
       public init(__typename: String, characterName: CharacterName) {
-        self.__typename = __typename
-        self.characterName = characterName
+        self.__typename = __typename; self.characterName = characterName
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        characterName = try CharacterName(from: &object)
+        __typename = try object.read("__typename", "String!"); characterName = try CharacterName(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        characterName.write(to: &object)
+        object.write("__typename", __typename); characterName.write(to: &object)
       }
     }
   }

@@ -8,47 +8,26 @@ public struct HumanHeightsQuery: GraphQLQuery {
   public static let document = "query HumanHeights($id:ID!){human(id:$id){meters:height feet:height(unit:FOOT)}}"
   public let id: String
 
-  public init(id: String) {
-    self.id = id
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("id", id)
-  }
+  public init(id: String) { self.id = id }
+  public func write(to variables: inout ObjectWriter) { variables.write("id", id) }
 
   public struct Data: GraphQLObject {
     public let human: Human?
 
-    public init(human: Human?) {
-      self.human = human
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      human = try object.read("human", "Human")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("human", human)
-    }
+    public init(human: Human?) { self.human = human }
+    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
+    public func write(to object: inout ObjectWriter) { object.write("human", human) }
 
     public struct Human: GraphQLObject {
       public let meters: Double?
       public let feet: Double?
 
-      public init(meters: Double?, feet: Double?) {
-        self.meters = meters
-        self.feet = feet
-      }
-
+      public init(meters: Double?, feet: Double?) { self.meters = meters; self.feet = feet }
       public init(from object: inout ObjectReader) throws {
-        meters = try object.read("meters", "Float")
-        feet = try object.read("feet", "Float")
+        meters = try object.read("meters", "Float"); feet = try object.read("feet", "Float")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("meters", meters)
-        object.write("feet", feet)
+        object.write("__typename", "Human"); object.write("meters", meters); object.write("feet", feet)
       }
     }
   }

@@ -12,32 +12,17 @@ public struct HumanOwnerQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let droid: Droid?
 
-    public init(droid: Droid?) {
-      self.droid = droid
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      droid = try object.read("droid", "Droid")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("droid", droid)
-    }
+    public init(droid: Droid?) { self.droid = droid }
+    public init(from object: inout ObjectReader) throws { droid = try object.read("droid", "Droid") }
+    public func write(to object: inout ObjectWriter) { object.write("droid", droid) }
 
     public struct Droid: GraphQLObject {
       public let owner: Owner?
 
-      public init(owner: Owner?) {
-        self.owner = owner
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        owner = try object.read("owner", "Human")
-      }
-
+      public init(owner: Owner?) { self.owner = owner }
+      public init(from object: inout ObjectReader) throws { owner = try object.read("owner", "Human") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("owner", owner)
+        object.write("__typename", "Droid"); object.write("owner", owner)
       }
 
       public struct Owner: GraphQLObject {
@@ -45,35 +30,22 @@ public struct HumanOwnerQuery: GraphQLQuery {
         public let humanDetails: HumanDetails
 
         public init(starships: [Starship]?, humanDetails: HumanDetails) {
-          self.starships = starships
-          self.humanDetails = humanDetails
+          self.starships = starships; self.humanDetails = humanDetails
         }
-
         public init(from object: inout ObjectReader) throws {
-          starships = try object.read("starships", "[Starship!]")
-          humanDetails = try HumanDetails(from: &object)
+          starships = try object.read("starships", "[Starship!]"); humanDetails = try HumanDetails(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          object.write("starships", starships)
-          humanDetails.write(to: &object)
+          object.write("__typename", "Human"); object.write("starships", starships); humanDetails.write(to: &object)
         }
 
         public struct Starship: GraphQLObject {
           public let shipParts: ShipParts
 
-          public init(shipParts: ShipParts) {
-            self.shipParts = shipParts
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            shipParts = try ShipParts(from: &object)
-          }
-
+          public init(shipParts: ShipParts) { self.shipParts = shipParts }
+          public init(from object: inout ObjectReader) throws { shipParts = try ShipParts(from: &object) }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Starship")
-            shipParts.write(to: &object)
+            object.write("__typename", "Starship"); shipParts.write(to: &object)
           }
         }
       }

@@ -12,33 +12,16 @@ public struct IDQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
   }
 }

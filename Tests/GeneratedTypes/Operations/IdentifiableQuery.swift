@@ -13,17 +13,9 @@ public struct IdentifiableQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject, Hashable, Identifiable {
@@ -32,22 +24,13 @@ public struct IdentifiableQuery: GraphQLQuery {
       public let name: String
       public let variant: Variant
 
-      public init(id: String, name: String, variant: Variant) {
-        self.id = id
-        self.name = name
-        self.variant = variant
-      }
-
+      public init(id: String, name: String, variant: Variant) { self.id = id; self.name = name; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        name = try object.read("name", "String!")
+        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
         variant = try Variant(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("id", id)
-        object.write("name", name)
-        variant.write(to: &object)
+        object.write("id", id); object.write("name", name); variant.write(to: &object)
       }
 
       public enum Variant: GraphQLObject, Hashable {
@@ -60,7 +43,6 @@ public struct IdentifiableQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .droid(let value): value.write(to: &object)
@@ -73,35 +55,23 @@ public struct IdentifiableQuery: GraphQLQuery {
           public let owner: Owner?
 
           public init(primaryFunction: String?, owner: Owner?) {
-            self.primaryFunction = primaryFunction
-            self.owner = owner
+            self.primaryFunction = primaryFunction; self.owner = owner
           }
-
           public init(from object: inout ObjectReader) throws {
-            primaryFunction = try object.read("primaryFunction", "String")
-            owner = try object.read("owner", "Human")
+            primaryFunction = try object.read("primaryFunction", "String"); owner = try object.read("owner", "Human")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid")
-            object.write("primaryFunction", primaryFunction)
+            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
             object.write("owner", owner)
           }
 
           public struct Owner: GraphQLObject, Hashable, Identifiable {
             public let id: String
 
-            public init(id: String) {
-              self.id = id
-            }
-
-            public init(from object: inout ObjectReader) throws {
-              id = try object.read("id", "ID!")
-            }
-
+            public init(id: String) { self.id = id }
+            public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Human")
-              object.write("id", id)
+              object.write("__typename", "Human"); object.write("id", id)
             }
           }
         }

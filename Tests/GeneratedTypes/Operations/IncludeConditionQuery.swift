@@ -8,29 +8,16 @@ public struct IncludeConditionQuery: GraphQLQuery {
   public static let document = "query IncludeCondition($x:Boolean!){hero{__typename ...on Droid@include(if:$x){name primaryFunction}}}"
   public let x: Bool
 
-  public init(x: Bool) {
-    self.x = x
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("x", x)
-  }
+  public init(x: Bool) { self.x = x }
+  public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
 
   public struct Data: GraphQLObject {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public enum Hero: GraphQLObject {
@@ -43,7 +30,6 @@ public struct IncludeConditionQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .droid(let value): value.write(to: &object)
@@ -56,18 +42,14 @@ public struct IncludeConditionQuery: GraphQLQuery {
         public let primaryFunction: String?
 
         public init(name: String? = nil, primaryFunction: String? = nil) {
-          self.name = name
-          self.primaryFunction = primaryFunction
+          self.name = name; self.primaryFunction = primaryFunction
         }
-
         public init(from object: inout ObjectReader) throws {
           name = try object.readIfIncluded("name", "String!")
           primaryFunction = try object.readIfIncluded("primaryFunction", "String")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid")
-          object.writeIfPresent("name", name)
+          object.write("__typename", "Droid"); object.writeIfPresent("name", name)
           object.writeIfPresent("primaryFunction", primaryFunction)
         }
       }

@@ -8,31 +8,17 @@ public struct IncludeDefaultQuery: GraphQLQuery {
   public static let document = "query IncludeDefault($x:Boolean=true){hero{__typename name ...CharacterName@include(if:$x)}}fragment CharacterName on Character{__typename id name}"
   public let x: GraphQLNullable<Bool>
 
-  public init(x: GraphQLNullable<Bool> = .absent) {
-    self.x = x
-  }
-
+  public init(x: GraphQLNullable<Bool> = .absent) { self.x = x }
   public var conditions: [String: Bool] { ["x": x.value ?? true] }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("x", x)
-  }
+  public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
 
   public struct Data: GraphQLObject {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -42,21 +28,14 @@ public struct IncludeDefaultQuery: GraphQLQuery {
       public let characterName: CharacterName?
 
       public init(__typename: String, name: String, characterName: CharacterName?) {
-        self.__typename = __typename
-        self.name = name
-        self.characterName = characterName
+        self.__typename = __typename; self.name = name; self.characterName = characterName
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        name = try object.read("name", "String!")
+        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
         characterName = try object.isTrue("x") ? CharacterName(from: &object) : nil
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("name", name)
-        characterName?.write(to: &object)
+        object.write("__typename", __typename); object.write("name", name); characterName?.write(to: &object)
       }
     }
   }

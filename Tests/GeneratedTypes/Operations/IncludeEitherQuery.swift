@@ -9,51 +9,28 @@ public struct IncludeEitherQuery: GraphQLQuery {
   public let x: Bool
   public let y: Bool
 
-  public init(x: Bool, y: Bool) {
-    self.x = x
-    self.y = y
-  }
-
+  public init(x: Bool, y: Bool) { self.x = x; self.y = y }
   public var conditions: [String: Bool] { ["x": x, "y": y] }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("x", x)
-    variables.write("y", y)
-  }
+  public func write(to variables: inout ObjectWriter) { variables.write("x", x); variables.write("y", y) }
 
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let id: String
       public let userParts: UserParts?
 
-      public init(id: String, userParts: UserParts?) {
-        self.id = id
-        self.userParts = userParts
-      }
-
+      public init(id: String, userParts: UserParts?) { self.id = id; self.userParts = userParts }
       public init(from object: inout ObjectReader) throws {
         id = try object.read("id", "ID!")
         userParts = try (object.isTrue("x")) || (object.isTrue("y")) ? UserParts(from: &object) : nil
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-        userParts?.write(to: &object)
+        object.write("__typename", "User"); object.write("id", id); userParts?.write(to: &object)
       }
     }
   }

@@ -8,45 +8,24 @@ public struct IncludeInFragmentQuery: GraphQLQuery {
   public static let document = "query IncludeInFragment($x:Boolean!){me{...Conditional}}fragment Conditional on User{id name@include(if:$x)...UserParts@include(if:$x)}fragment UserParts on User{id name address{city}}"
   public let x: Bool
 
-  public init(x: Bool) {
-    self.x = x
-  }
-
+  public init(x: Bool) { self.x = x }
   public var conditions: [String: Bool] { ["x": x] }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("x", x)
-  }
+  public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
 
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let conditional: Conditional
 
-      public init(conditional: Conditional) {
-        self.conditional = conditional
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        conditional = try Conditional(from: &object)
-      }
-
+      public init(conditional: Conditional) { self.conditional = conditional }
+      public init(from object: inout ObjectReader) throws { conditional = try Conditional(from: &object) }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        conditional.write(to: &object)
+        object.write("__typename", "User"); conditional.write(to: &object)
       }
     }
   }

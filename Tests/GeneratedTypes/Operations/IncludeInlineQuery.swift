@@ -8,30 +8,16 @@ public struct IncludeInlineQuery: GraphQLQuery {
   public static let document = "query IncludeInline($x:Boolean!){me{id ...@include(if:$x){name email ...UserParts}}}fragment UserParts on User{id name address{city}}"
   public let x: Bool
 
-  public init(x: Bool) {
-    self.x = x
-  }
-
+  public init(x: Bool) { self.x = x }
   public var conditions: [String: Bool] { ["x": x] }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("x", x)
-  }
+  public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
 
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let id: String
@@ -40,25 +26,16 @@ public struct IncludeInlineQuery: GraphQLQuery {
       public let userParts: UserParts?
 
       public init(id: String, name: String? = nil, email: String? = nil, userParts: UserParts?) {
-        self.id = id
-        self.name = name
-        self.email = email
-        self.userParts = userParts
+        self.id = id; self.name = name; self.email = email; self.userParts = userParts
       }
-
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        name = try object.readIfIncluded("name", "String!")
+        id = try object.read("id", "ID!"); name = try object.readIfIncluded("name", "String!")
         email = try object.readIfIncluded("email", "String")
         userParts = try object.isTrue("x") ? UserParts(from: &object) : nil
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-        object.writeIfPresent("name", name)
-        object.writeIfPresent("email", email)
-        userParts?.write(to: &object)
+        object.write("__typename", "User"); object.write("id", id); object.writeIfPresent("name", name)
+        object.writeIfPresent("email", email); userParts?.write(to: &object)
       }
     }
   }

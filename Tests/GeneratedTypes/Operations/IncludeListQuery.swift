@@ -8,47 +8,31 @@ public struct IncludeListQuery: GraphQLQuery {
   public static let document = "query IncludeList($x:Boolean!){starships@include(if:$x){name}matrix@skip(if:$x)}"
   public let x: Bool
 
-  public init(x: Bool) {
-    self.x = x
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("x", x)
-  }
+  public init(x: Bool) { self.x = x }
+  public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
 
   public struct Data: GraphQLObject {
     public let starships: [Starship]?
     public let matrix: [[Int]]?
 
     public init(starships: [Starship]? = nil, matrix: [[Int]]? = nil) {
-      self.starships = starships
-      self.matrix = matrix
+      self.starships = starships; self.matrix = matrix
     }
-
     public init(from object: inout ObjectReader) throws {
       starships = try object.readIfIncluded("starships", "[Starship!]!")
       matrix = try object.readIfIncluded("matrix", "[[Int!]!]!")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.writeIfPresent("starships", starships)
-      object.writeIfPresent("matrix", matrix)
+      object.writeIfPresent("starships", starships); object.writeIfPresent("matrix", matrix)
     }
 
     public struct Starship: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship")
-        object.write("name", name)
+        object.write("__typename", "Starship"); object.write("name", name)
       }
     }
   }

@@ -12,17 +12,9 @@ public struct IncludeLiteralQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let id: String
@@ -31,25 +23,15 @@ public struct IncludeLiteralQuery: GraphQLQuery {
       public let status: Status?
 
       public init(id: String, name: String, email: String? = nil, status: Status? = nil) {
-        self.id = id
-        self.name = name
-        self.email = email
-        self.status = status
+        self.id = id; self.name = name; self.email = email; self.status = status
       }
-
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        name = try object.read("name", "String!")
-        email = try object.readIfIncluded("email", "String")
-        status = try object.readIfIncluded("status", "Status!")
+        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
+        email = try object.readIfIncluded("email", "String"); status = try object.readIfIncluded("status", "Status!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-        object.write("name", name)
-        object.writeIfPresent("email", email)
-        object.writeIfPresent("status", status)
+        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
+        object.writeIfPresent("email", email); object.writeIfPresent("status", status)
       }
     }
   }

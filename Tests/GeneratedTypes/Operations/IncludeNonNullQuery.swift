@@ -8,63 +8,37 @@ public struct IncludeNonNullQuery: GraphQLQuery {
   public static let document = "query IncludeNonNull($x:Boolean!){settings{limits@include(if:$x){average}flags@skip(if:$x)}}"
   public let x: Bool
 
-  public init(x: Bool) {
-    self.x = x
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("x", x)
-  }
+  public init(x: Bool) { self.x = x }
+  public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
 
   public struct Data: GraphQLObject {
     public let settings: Settings
 
-    public init(settings: Settings) {
-      self.settings = settings
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      settings = try object.read("settings", "Settings!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("settings", settings)
-    }
+    public init(settings: Settings) { self.settings = settings }
+    public init(from object: inout ObjectReader) throws { settings = try object.read("settings", "Settings!") }
+    public func write(to object: inout ObjectWriter) { object.write("settings", settings) }
 
     public struct Settings: GraphQLObject {
       public let limits: Limits?
       public let flags: [Bool]?
 
-      public init(limits: Limits? = nil, flags: [Bool]? = nil) {
-        self.limits = limits
-        self.flags = flags
-      }
-
+      public init(limits: Limits? = nil, flags: [Bool]? = nil) { self.limits = limits; self.flags = flags }
       public init(from object: inout ObjectReader) throws {
         limits = try object.readIfIncluded("limits", "Limits!")
         flags = try object.readIfIncluded("flags", "[Boolean!]!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Settings")
-        object.writeIfPresent("limits", limits)
+        object.write("__typename", "Settings"); object.writeIfPresent("limits", limits)
         object.writeIfPresent("flags", flags)
       }
 
       public struct Limits: GraphQLObject {
         public let average: Double
 
-        public init(average: Double) {
-          self.average = average
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          average = try object.read("average", "Float!")
-        }
-
+        public init(average: Double) { self.average = average }
+        public init(from object: inout ObjectReader) throws { average = try object.read("average", "Float!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Limits")
-          object.write("average", average)
+          object.write("__typename", "Limits"); object.write("average", average)
         }
       }
     }

@@ -12,36 +12,20 @@ public struct InlineOfSameTypeQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let id: String
       public let name: String
 
-      public init(id: String, name: String) {
-        self.id = id
-        self.name = name
-      }
-
+      public init(id: String, name: String) { self.id = id; self.name = name }
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        name = try object.read("name", "String!")
+        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-        object.write("name", name)
+        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
       }
     }
   }

@@ -12,17 +12,9 @@ public struct InterfaceConditionOnlyQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let node: Node?
 
-    public init(node: Node?) {
-      self.node = node
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      node = try object.read("node", "Node")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("node", node)
-    }
+    public init(node: Node?) { self.node = node }
+    public init(from object: inout ObjectReader) throws { node = try object.read("node", "Node") }
+    public func write(to object: inout ObjectWriter) { object.write("node", node) }
 
     public enum Node: GraphQLObject {
       case character(CharacterObject)
@@ -34,7 +26,6 @@ public struct InterfaceConditionOnlyQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .character(let value): value.write(to: &object)
@@ -47,19 +38,12 @@ public struct InterfaceConditionOnlyQuery: GraphQLQuery {
         /// What others call it.
         public let name: String
 
-        public init(__typename: String, name: String) {
-          self.__typename = __typename
-          self.name = name
-        }
-
+        public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
         public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!")
-          name = try object.read("name", "String!")
+          __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename)
-          object.write("name", name)
+          object.write("__typename", __typename); object.write("name", name)
         }
       }
     }

@@ -12,36 +12,19 @@ public struct InterfaceConditionQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let node: Node?
 
-    public init(node: Node?) {
-      self.node = node
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      node = try object.read("node", "Node")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("node", node)
-    }
+    public init(node: Node?) { self.node = node }
+    public init(from object: inout ObjectReader) throws { node = try object.read("node", "Node") }
+    public func write(to object: inout ObjectWriter) { object.write("node", node) }
 
     public struct Node: GraphQLObject {
       public let id: String
       public let variant: Variant
 
-      public init(id: String, variant: Variant) {
-        self.id = id
-        self.variant = variant
-      }
-
+      public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        variant = try Variant(from: &object)
+        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("id", id)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case character(CharacterObject)
@@ -53,7 +36,6 @@ public struct InterfaceConditionQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .character(let value): value.write(to: &object)
@@ -66,19 +48,12 @@ public struct InterfaceConditionQuery: GraphQLQuery {
           /// What others call it.
           public let name: String
 
-          public init(__typename: String, name: String) {
-            self.__typename = __typename
-            self.name = name
-          }
-
+          public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
           public init(from object: inout ObjectReader) throws {
-            __typename = try object.read("__typename", "String!")
-            name = try object.read("name", "String!")
+            __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", __typename)
-            object.write("name", name)
+            object.write("__typename", __typename); object.write("name", name)
           }
         }
       }

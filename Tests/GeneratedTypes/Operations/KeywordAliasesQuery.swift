@@ -16,23 +16,14 @@ public struct KeywordAliasesQuery: GraphQLQuery {
     public let Protocol_: ProtocolObject?
 
     public init(class: Class?, Type_: TypeObject?, self_: SelfObject?, Protocol_: ProtocolObject?) {
-      self.`class` = `class`
-      self.Type_ = Type_
-      self.self_ = self_
-      self.Protocol_ = Protocol_
+      self.`class` = `class`; self.Type_ = Type_; self.self_ = self_; self.Protocol_ = Protocol_
     }
-
     public init(from object: inout ObjectReader) throws {
-      `class` = try object.read("class", "User")
-      Type_ = try object.read("Type", "User")
-      self_ = try object.read("self", "User")
-      Protocol_ = try object.read("Protocol", "User")
+      `class` = try object.read("class", "User"); Type_ = try object.read("Type", "User")
+      self_ = try object.read("self", "User"); Protocol_ = try object.read("Protocol", "User")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("class", `class`)
-      object.write("Type", Type_)
-      object.write("self", self_)
+      object.write("class", `class`); object.write("Type", Type_); object.write("self", self_)
       object.write("Protocol", Protocol_)
     }
 
@@ -40,72 +31,37 @@ public struct KeywordAliasesQuery: GraphQLQuery {
       public let `func`: String
       public let `let`: String
 
-      public init(func: String, `let`: String) {
-        self.`func` = `func`
-        self.`let` = `let`
-      }
-
+      public init(func: String, `let`: String) { self.`func` = `func`; self.`let` = `let` }
       public init(from object: inout ObjectReader) throws {
-        `func` = try object.read("func", "ID!")
-        `let` = try object.read("let", "String!")
+        `func` = try object.read("func", "ID!"); `let` = try object.read("let", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("func", `func`)
-        object.write("let", `let`)
+        object.write("__typename", "User"); object.write("func", `func`); object.write("let", `let`)
       }
     }
 
     public struct TypeObject: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
 
     public struct SelfObject: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
 
     public struct ProtocolObject: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
   }
 }

@@ -12,22 +12,12 @@ public struct KeywordVariablesQuery: GraphQLQuery {
   public let `let`: String
   public let `inout`: String
 
-  public init(
-    class: String, self_: GraphQLNullable<Int> = .absent, in: Bool, `let`: String, `inout`: String
-  ) {
-    self.`class` = `class`
-    self.self_ = self_
-    self.`in` = `in`
-    self.`let` = `let`
-    self.`inout` = `inout`
+  public init(class: String, self_: GraphQLNullable<Int> = .absent, in: Bool, `let`: String, `inout`: String) {
+    self.`class` = `class`; self.self_ = self_; self.`in` = `in`; self.`let` = `let`; self.`inout` = `inout`
   }
-
   public func write(to variables: inout ObjectWriter) {
-    variables.write("class", `class`)
-    variables.write("self", self_)
-    variables.write("in", `in`)
-    variables.write("let", `let`)
-    variables.write("inout", `inout`)
+    variables.write("class", `class`); variables.write("self", self_); variables.write("in", `in`)
+    variables.write("let", `let`); variables.write("inout", `inout`)
   }
 
   public struct Data: GraphQLObject {
@@ -36,71 +26,43 @@ public struct KeywordVariablesQuery: GraphQLQuery {
     public let human: Human?
 
     public init(droid: Droid?, characters: Characters, human: Human?) {
-      self.droid = droid
-      self.characters = characters
-      self.human = human
+      self.droid = droid; self.characters = characters; self.human = human
     }
-
     public init(from object: inout ObjectReader) throws {
-      droid = try object.read("droid", "Droid")
-      characters = try object.read("characters", "CharacterConnection!")
+      droid = try object.read("droid", "Droid"); characters = try object.read("characters", "CharacterConnection!")
       human = try object.read("human", "Human")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("droid", droid)
-      object.write("characters", characters)
-      object.write("human", human)
+      object.write("droid", droid); object.write("characters", characters); object.write("human", human)
     }
 
     public struct Droid: GraphQLObject {
       public let name: String?
 
-      public init(name: String? = nil) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.readIfIncluded("name", "String!")
-      }
-
+      public init(name: String? = nil) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.readIfIncluded("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.writeIfPresent("name", name)
+        object.write("__typename", "Droid"); object.writeIfPresent("name", name)
       }
     }
 
     public struct Characters: GraphQLObject {
       public let totalCount: Int
 
-      public init(totalCount: Int) {
-        self.totalCount = totalCount
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        totalCount = try object.read("totalCount", "Int!")
-      }
-
+      public init(totalCount: Int) { self.totalCount = totalCount }
+      public init(from object: inout ObjectReader) throws { totalCount = try object.read("totalCount", "Int!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection")
-        object.write("totalCount", totalCount)
+        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
       }
     }
 
     public struct Human: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("name", name)
+        object.write("__typename", "Human"); object.write("name", name)
       }
     }
   }

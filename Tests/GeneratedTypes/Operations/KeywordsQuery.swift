@@ -12,17 +12,9 @@ public struct KeywordsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let keywords: Keywords
 
-    public init(keywords: Keywords) {
-      self.keywords = keywords
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      keywords = try object.read("keywords", "Keywords!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("keywords", keywords)
-    }
+    public init(keywords: Keywords) { self.keywords = keywords }
+    public init(from object: inout ObjectReader) throws { keywords = try object.read("keywords", "Keywords!") }
+    public func write(to object: inout ObjectWriter) { object.write("keywords", keywords) }
 
     public struct Keywords: GraphQLObject {
       public let `class`: String
@@ -46,95 +38,48 @@ public struct KeywordsQuery: GraphQLQuery {
       public let `true`: Bool?
 
       public init(
-        class: String, func: String, `let`: Int?, `var`: Int?, default: Bool?, self_: String?,
-        init_: String?, Type_: String?, Protocol_: String?, in: Int?, `inout`: String?,
-        import: [String], hashValue_: Int?, description: String?, json_: String?, switch: Switch?,
-        Self_: String?, return: String, true: Bool?
+        class: String, func: String, `let`: Int?, `var`: Int?, default: Bool?, self_: String?, init_: String?,
+        Type_: String?, Protocol_: String?, in: Int?, `inout`: String?, import: [String], hashValue_: Int?,
+        description: String?, json_: String?, switch: Switch?, Self_: String?, return: String, true: Bool?
       ) {
-        self.`class` = `class`
-        self.`func` = `func`
-        self.`let` = `let`
-        self.`var` = `var`
-        self.`default` = `default`
-        self.self_ = self_
-        self.init_ = init_
-        self.Type_ = Type_
-        self.Protocol_ = Protocol_
-        self.`in` = `in`
-        self.`inout` = `inout`
-        self.`import` = `import`
-        self.hashValue_ = hashValue_
-        self.description = description
-        self.json_ = json_
-        self.`switch` = `switch`
-        self.Self_ = Self_
-        self.`return` = `return`
-        self.`true` = `true`
+        self.`class` = `class`; self.`func` = `func`; self.`let` = `let`; self.`var` = `var`
+        self.`default` = `default`; self.self_ = self_; self.init_ = init_; self.Type_ = Type_
+        self.Protocol_ = Protocol_; self.`in` = `in`; self.`inout` = `inout`; self.`import` = `import`
+        self.hashValue_ = hashValue_; self.description = description; self.json_ = json_; self.`switch` = `switch`
+        self.Self_ = Self_; self.`return` = `return`; self.`true` = `true`
       }
-
       public init(from object: inout ObjectReader) throws {
-        `class` = try object.read("class", "String!")
-        `func` = try object.read("func", "String!")
-        `let` = try object.read("let", "Int")
-        `var` = try object.read("var", "Int")
-        `default` = try object.read("default", "Boolean")
-        self_ = try object.read("self", "String")
-        init_ = try object.read("init", "String")
-        Type_ = try object.read("Type", "String")
-        Protocol_ = try object.read("Protocol", "String")
-        `in` = try object.read("in", "Int")
-        `inout` = try object.read("inout", "String")
-        `import` = try object.read("import", "[String!]!")
-        hashValue_ = try object.read("hashValue", "Int")
-        description = try object.read("description", "String")
-        json_ = try object.read("json", "String")
-        `switch` = try object.read("switch", "Keywords")
-        Self_ = try object.read("Self", "String")
-        `return` = try object.read("return", "ID!")
+        `class` = try object.read("class", "String!"); `func` = try object.read("func", "String!")
+        `let` = try object.read("let", "Int"); `var` = try object.read("var", "Int")
+        `default` = try object.read("default", "Boolean"); self_ = try object.read("self", "String")
+        init_ = try object.read("init", "String"); Type_ = try object.read("Type", "String")
+        Protocol_ = try object.read("Protocol", "String"); `in` = try object.read("in", "Int")
+        `inout` = try object.read("inout", "String"); `import` = try object.read("import", "[String!]!")
+        hashValue_ = try object.read("hashValue", "Int"); description = try object.read("description", "String")
+        json_ = try object.read("json", "String"); `switch` = try object.read("switch", "Keywords")
+        Self_ = try object.read("Self", "String"); `return` = try object.read("return", "ID!")
         `true` = try object.read("true", "Boolean")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Keywords")
-        object.write("class", `class`)
-        object.write("func", `func`)
-        object.write("let", `let`)
-        object.write("var", `var`)
-        object.write("default", `default`)
-        object.write("self", self_)
-        object.write("init", init_)
-        object.write("Type", Type_)
-        object.write("Protocol", Protocol_)
-        object.write("in", `in`)
-        object.write("inout", `inout`)
-        object.write("import", `import`)
-        object.write("hashValue", hashValue_)
-        object.write("description", description)
-        object.write("json", json_)
-        object.write("switch", `switch`)
-        object.write("Self", Self_)
-        object.write("return", `return`)
-        object.write("true", `true`)
+        object.write("__typename", "Keywords"); object.write("class", `class`); object.write("func", `func`)
+        object.write("let", `let`); object.write("var", `var`); object.write("default", `default`)
+        object.write("self", self_); object.write("init", init_); object.write("Type", Type_)
+        object.write("Protocol", Protocol_); object.write("in", `in`); object.write("inout", `inout`)
+        object.write("import", `import`); object.write("hashValue", hashValue_)
+        object.write("description", description); object.write("json", json_); object.write("switch", `switch`)
+        object.write("Self", Self_); object.write("return", `return`); object.write("true", `true`)
       }
 
       public struct Switch: GraphQLObject {
         public let `class`: String
         public let `return`: String
 
-        public init(class: String, return: String) {
-          self.`class` = `class`
-          self.`return` = `return`
-        }
-
+        public init(class: String, return: String) { self.`class` = `class`; self.`return` = `return` }
         public init(from object: inout ObjectReader) throws {
-          `class` = try object.read("class", "String!")
-          `return` = try object.read("return", "ID!")
+          `class` = try object.read("class", "String!"); `return` = try object.read("return", "ID!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Keywords")
-          object.write("class", `class`)
-          object.write("return", `return`)
+          object.write("__typename", "Keywords"); object.write("class", `class`); object.write("return", `return`)
         }
       }
     }

@@ -9,29 +9,14 @@ public struct LinkMutation: GraphQLMutation {
   public let a: LeftInput
   public let b: GraphQLNullable<RightInput>
 
-  public init(a: LeftInput, b: GraphQLNullable<RightInput> = .absent) {
-    self.a = a
-    self.b = b
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("a", a)
-    variables.write("b", b)
-  }
+  public init(a: LeftInput, b: GraphQLNullable<RightInput> = .absent) { self.a = a; self.b = b }
+  public func write(to variables: inout ObjectWriter) { variables.write("a", a); variables.write("b", b) }
 
   public struct Data: GraphQLObject {
     public let link: Bool?
 
-    public init(link: Bool?) {
-      self.link = link
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      link = try object.read("link", "Boolean")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("link", link)
-    }
+    public init(link: Bool?) { self.link = link }
+    public init(from object: inout ObjectReader) throws { link = try object.read("link", "Boolean") }
+    public func write(to object: inout ObjectWriter) { object.write("link", link) }
   }
 }

@@ -11,53 +11,32 @@ public struct ListsQuery: GraphQLQuery {
   public let text: String
 
   public init(ids: [String], kinds: GraphQLNullable<[SearchKind]> = .absent, text: String) {
-    self.ids = ids
-    self.kinds = kinds
-    self.text = text
+    self.ids = ids; self.kinds = kinds; self.text = text
   }
-
   public func write(to variables: inout ObjectWriter) {
-    variables.write("ids", ids)
-    variables.write("kinds", kinds)
-    variables.write("text", text)
+    variables.write("ids", ids); variables.write("kinds", kinds); variables.write("text", text)
   }
 
   public struct Data: GraphQLObject {
     public let nodes: [Node?]
     public let search: [Search]
 
-    public init(nodes: [Node?], search: [Search]) {
-      self.nodes = nodes
-      self.search = search
-    }
-
+    public init(nodes: [Node?], search: [Search]) { self.nodes = nodes; self.search = search }
     public init(from object: inout ObjectReader) throws {
-      nodes = try object.read("nodes", "[Node]!")
-      search = try object.read("search", "[SearchResult!]!")
+      nodes = try object.read("nodes", "[Node]!"); search = try object.read("search", "[SearchResult!]!")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("nodes", nodes)
-      object.write("search", search)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("nodes", nodes); object.write("search", search) }
 
     public struct Node: GraphQLObject {
       public let __typename: String
       public let id: String
 
-      public init(__typename: String, id: String) {
-        self.__typename = __typename
-        self.id = id
-      }
-
+      public init(__typename: String, id: String) { self.__typename = __typename; self.id = id }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        id = try object.read("id", "ID!")
+        __typename = try object.read("__typename", "String!"); id = try object.read("id", "ID!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("id", id)
+        object.write("__typename", __typename); object.write("id", id)
       }
     }
 
@@ -71,7 +50,6 @@ public struct ListsQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .starship(let value): value.write(to: &object)
@@ -82,17 +60,10 @@ public struct ListsQuery: GraphQLQuery {
       public struct Starship: GraphQLObject {
         public let name: String
 
-        public init(name: String) {
-          self.name = name
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-        }
-
+        public init(name: String) { self.name = name }
+        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Starship")
-          object.write("name", name)
+          object.write("__typename", "Starship"); object.write("name", name)
         }
       }
     }

@@ -12,21 +12,13 @@ public struct ManyVariablesQuery: GraphQLQuery {
   public let thirdIdentifier: String
   public let fourthIdentifier: String
 
-  public init(
-    firstIdentifier: String, secondIdentifier: String, thirdIdentifier: String,
-    fourthIdentifier: String
-  ) {
-    self.firstIdentifier = firstIdentifier
-    self.secondIdentifier = secondIdentifier
-    self.thirdIdentifier = thirdIdentifier
-    self.fourthIdentifier = fourthIdentifier
+  public init(firstIdentifier: String, secondIdentifier: String, thirdIdentifier: String, fourthIdentifier: String) {
+    self.firstIdentifier = firstIdentifier; self.secondIdentifier = secondIdentifier
+    self.thirdIdentifier = thirdIdentifier; self.fourthIdentifier = fourthIdentifier
   }
-
   public func write(to variables: inout ObjectWriter) {
-    variables.write("firstIdentifier", firstIdentifier)
-    variables.write("secondIdentifier", secondIdentifier)
-    variables.write("thirdIdentifier", thirdIdentifier)
-    variables.write("fourthIdentifier", fourthIdentifier)
+    variables.write("firstIdentifier", firstIdentifier); variables.write("secondIdentifier", secondIdentifier)
+    variables.write("thirdIdentifier", thirdIdentifier); variables.write("fourthIdentifier", fourthIdentifier)
   }
 
   public struct Data: GraphQLObject {
@@ -35,92 +27,52 @@ public struct ManyVariablesQuery: GraphQLQuery {
     public let c: C?
     public let d: D?
 
-    public init(a: A?, b: B?, c: C?, d: D?) {
-      self.a = a
-      self.b = b
-      self.c = c
-      self.d = d
-    }
-
+    public init(a: A?, b: B?, c: C?, d: D?) { self.a = a; self.b = b; self.c = c; self.d = d }
     public init(from object: inout ObjectReader) throws {
-      a = try object.read("a", "Droid")
-      b = try object.read("b", "Droid")
-      c = try object.read("c", "Droid")
+      a = try object.read("a", "Droid"); b = try object.read("b", "Droid"); c = try object.read("c", "Droid")
       d = try object.read("d", "Droid")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("a", a)
-      object.write("b", b)
-      object.write("c", c)
-      object.write("d", d)
+      object.write("a", a); object.write("b", b); object.write("c", c); object.write("d", d)
     }
 
     public struct A: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
 
     public struct B: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
 
     public struct C: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
 
     public struct D: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
   }

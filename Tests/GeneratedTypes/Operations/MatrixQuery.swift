@@ -12,16 +12,8 @@ public struct MatrixQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let matrix: [[Int]]
 
-    public init(matrix: [[Int]]) {
-      self.matrix = matrix
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      matrix = try object.read("matrix", "[[Int!]!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("matrix", matrix)
-    }
+    public init(matrix: [[Int]]) { self.matrix = matrix }
+    public init(from object: inout ObjectReader) throws { matrix = try object.read("matrix", "[[Int!]!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("matrix", matrix) }
   }
 }

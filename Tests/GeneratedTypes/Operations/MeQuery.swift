@@ -12,17 +12,9 @@ public struct MeQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let id: String
@@ -31,25 +23,15 @@ public struct MeQuery: GraphQLQuery {
       public let balance: Money?
 
       public init(id: String, name: String, email: String?, balance: Money?) {
-        self.id = id
-        self.name = name
-        self.email = email
-        self.balance = balance
+        self.id = id; self.name = name; self.email = email; self.balance = balance
       }
-
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        name = try object.read("name", "String!")
-        email = try object.read("email", "String")
-        balance = try object.read("balance", "Money")
+        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
+        email = try object.read("email", "String"); balance = try object.read("balance", "Money")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-        object.write("name", name)
-        object.write("email", email)
-        object.write("balance", balance)
+        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
+        object.write("email", email); object.write("balance", balance)
       }
     }
   }

@@ -12,17 +12,9 @@ public struct MediaMixedQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let media: [Media]
 
-    public init(media: [Media]) {
-      self.media = media
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      media = try object.read("media", "[Media!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("media", media)
-    }
+    public init(media: [Media]) { self.media = media }
+    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("media", media) }
 
     public enum Media: GraphQLObject {
       case film(Film)
@@ -38,7 +30,6 @@ public struct MediaMixedQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .film(let value): value.write(to: &object)
@@ -51,17 +42,10 @@ public struct MediaMixedQuery: GraphQLQuery {
       public struct Film: GraphQLObject {
         public let filmParts: FilmParts
 
-        public init(filmParts: FilmParts) {
-          self.filmParts = filmParts
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          filmParts = try FilmParts(from: &object)
-        }
-
+        public init(filmParts: FilmParts) { self.filmParts = filmParts }
+        public init(from object: inout ObjectReader) throws { filmParts = try FilmParts(from: &object) }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Film")
-          filmParts.write(to: &object)
+          object.write("__typename", "Film"); filmParts.write(to: &object)
         }
       }
 
@@ -69,37 +53,22 @@ public struct MediaMixedQuery: GraphQLQuery {
         public let minutes: Double?
         public let songParts: SongParts
 
-        public init(minutes: Double?, songParts: SongParts) {
-          self.minutes = minutes
-          self.songParts = songParts
-        }
-
+        public init(minutes: Double?, songParts: SongParts) { self.minutes = minutes; self.songParts = songParts }
         public init(from object: inout ObjectReader) throws {
-          minutes = try object.read("minutes", "Float")
-          songParts = try SongParts(from: &object)
+          minutes = try object.read("minutes", "Float"); songParts = try SongParts(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Song")
-          object.write("minutes", minutes)
-          songParts.write(to: &object)
+          object.write("__typename", "Song"); object.write("minutes", minutes); songParts.write(to: &object)
         }
       }
 
       public struct Book: GraphQLObject {
         public let pages: Int
 
-        public init(pages: Int) {
-          self.pages = pages
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          pages = try object.read("pages", "Int!")
-        }
-
+        public init(pages: Int) { self.pages = pages }
+        public init(from object: inout ObjectReader) throws { pages = try object.read("pages", "Int!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Book")
-          object.write("pages", pages)
+          object.write("__typename", "Book"); object.write("pages", pages)
         }
       }
     }

@@ -12,17 +12,9 @@ public struct MediaWithFragmentsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let media: [Media]
 
-    public init(media: [Media]) {
-      self.media = media
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      media = try object.read("media", "[Media!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("media", media)
-    }
+    public init(media: [Media]) { self.media = media }
+    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("media", media) }
 
     public enum Media: GraphQLObject {
       case film(Film)
@@ -36,7 +28,6 @@ public struct MediaWithFragmentsQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .film(let value): value.write(to: &object)
@@ -48,34 +39,20 @@ public struct MediaWithFragmentsQuery: GraphQLQuery {
       public struct Film: GraphQLObject {
         public let filmParts: FilmParts
 
-        public init(filmParts: FilmParts) {
-          self.filmParts = filmParts
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          filmParts = try FilmParts(from: &object)
-        }
-
+        public init(filmParts: FilmParts) { self.filmParts = filmParts }
+        public init(from object: inout ObjectReader) throws { filmParts = try FilmParts(from: &object) }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Film")
-          filmParts.write(to: &object)
+          object.write("__typename", "Film"); filmParts.write(to: &object)
         }
       }
 
       public struct Song: GraphQLObject {
         public let songParts: SongParts
 
-        public init(songParts: SongParts) {
-          self.songParts = songParts
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          songParts = try SongParts(from: &object)
-        }
-
+        public init(songParts: SongParts) { self.songParts = songParts }
+        public init(from object: inout ObjectReader) throws { songParts = try SongParts(from: &object) }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Song")
-          songParts.write(to: &object)
+          object.write("__typename", "Song"); songParts.write(to: &object)
         }
       }
     }

@@ -12,17 +12,9 @@ public struct NestedConditionsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let node: Node?
 
-    public init(node: Node?) {
-      self.node = node
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      node = try object.read("node", "Node")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("node", node)
-    }
+    public init(node: Node?) { self.node = node }
+    public init(from object: inout ObjectReader) throws { node = try object.read("node", "Node") }
+    public func write(to object: inout ObjectWriter) { object.write("node", node) }
 
     public enum Node: GraphQLObject {
       case character(CharacterObject)
@@ -34,7 +26,6 @@ public struct NestedConditionsQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .character(let value): value.write(to: &object)
@@ -47,20 +38,11 @@ public struct NestedConditionsQuery: GraphQLQuery {
         public let name: String
         public let variant: Variant
 
-        public init(name: String, variant: Variant) {
-          self.name = name
-          self.variant = variant
-        }
-
+        public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
         public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-          variant = try Variant(from: &object)
+          name = try object.read("name", "String!"); variant = try Variant(from: &object)
         }
-
-        public func write(to object: inout ObjectWriter) {
-          object.write("name", name)
-          variant.write(to: &object)
-        }
+        public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
 
         public enum Variant: GraphQLObject {
           case droid(Droid)
@@ -74,7 +56,6 @@ public struct NestedConditionsQuery: GraphQLQuery {
             case let typename: self = .other(typename: typename)
             }
           }
-
           public func write(to object: inout ObjectWriter) {
             switch self {
             case .droid(let value): value.write(to: &object)
@@ -86,34 +67,22 @@ public struct NestedConditionsQuery: GraphQLQuery {
           public struct Droid: GraphQLObject {
             public let primaryFunction: String?
 
-            public init(primaryFunction: String?) {
-              self.primaryFunction = primaryFunction
-            }
-
+            public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
             public init(from object: inout ObjectReader) throws {
               primaryFunction = try object.read("primaryFunction", "String")
             }
-
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Droid")
-              object.write("primaryFunction", primaryFunction)
+              object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
             }
           }
 
           public struct Human: GraphQLObject {
             public let height: Double?
 
-            public init(height: Double?) {
-              self.height = height
-            }
-
-            public init(from object: inout ObjectReader) throws {
-              height = try object.read("height", "Float")
-            }
-
+            public init(height: Double?) { self.height = height }
+            public init(from object: inout ObjectReader) throws { height = try object.read("height", "Float") }
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Human")
-              object.write("height", height)
+              object.write("__typename", "Human"); object.write("height", height)
             }
           }
         }

@@ -13,17 +13,9 @@ public struct NestedFragmentsQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -31,18 +23,13 @@ public struct NestedFragmentsQuery: GraphQLQuery {
       public let withFriends: WithFriends
 
       public init(__typename: String, withFriends: WithFriends) {
-        self.__typename = __typename
-        self.withFriends = withFriends
+        self.__typename = __typename; self.withFriends = withFriends
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        withFriends = try WithFriends(from: &object)
+        __typename = try object.read("__typename", "String!"); withFriends = try WithFriends(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        withFriends.write(to: &object)
+        object.write("__typename", __typename); withFriends.write(to: &object)
       }
     }
   }

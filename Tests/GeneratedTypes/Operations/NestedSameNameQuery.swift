@@ -12,80 +12,40 @@ public struct NestedSameNameQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let me: Me?
 
-      public init(me: Me?) {
-        self.me = me
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        me = try object.read("me", "User")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("me", me)
-      }
+      public init(me: Me?) { self.me = me }
+      public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("me", me) }
 
       public struct Me: GraphQLObject {
         public let me: Me?
 
-        public init(me: Me?) {
-          self.me = me
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          me = try object.read("me", "User")
-        }
-
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User")
-          object.write("me", me)
-        }
+        public init(me: Me?) { self.me = me }
+        public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+        public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("me", me) }
 
         public struct Me: GraphQLObject {
           public let me: Me?
 
-          public init(me: Me?) {
-            self.me = me
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            me = try object.read("me", "User")
-          }
-
+          public init(me: Me?) { self.me = me }
+          public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User")
-            object.write("me", me)
+            object.write("__typename", "User"); object.write("me", me)
           }
 
           public struct Me: GraphQLObject {
             public let id: String
 
-            public init(id: String) {
-              self.id = id
-            }
-
-            public init(from object: inout ObjectReader) throws {
-              id = try object.read("id", "ID!")
-            }
-
+            public init(id: String) { self.id = id }
+            public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "User")
-              object.write("id", id)
+              object.write("__typename", "User"); object.write("id", id)
             }
           }
         }

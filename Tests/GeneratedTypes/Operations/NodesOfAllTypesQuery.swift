@@ -8,47 +8,25 @@ public struct NodesOfAllTypesQuery: GraphQLQuery {
   public static let document = "query NodesOfAllTypes($ids:[ID!]!){nodes(ids:$ids){__typename id ...on Human{name}...on Droid{name}...on Wookiee{name}...on Planet{name}...on Starship{name}...on Review{stars}...on User{email}}}"
   public let ids: [String]
 
-  public init(ids: [String]) {
-    self.ids = ids
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("ids", ids)
-  }
+  public init(ids: [String]) { self.ids = ids }
+  public func write(to variables: inout ObjectWriter) { variables.write("ids", ids) }
 
   public struct Data: GraphQLObject {
     public let nodes: [Node?]
 
-    public init(nodes: [Node?]) {
-      self.nodes = nodes
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      nodes = try object.read("nodes", "[Node]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("nodes", nodes)
-    }
+    public init(nodes: [Node?]) { self.nodes = nodes }
+    public init(from object: inout ObjectReader) throws { nodes = try object.read("nodes", "[Node]!") }
+    public func write(to object: inout ObjectWriter) { object.write("nodes", nodes) }
 
     public struct Node: GraphQLObject {
       public let id: String
       public let variant: Variant
 
-      public init(id: String, variant: Variant) {
-        self.id = id
-        self.variant = variant
-      }
-
+      public init(id: String, variant: Variant) { self.id = id; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        variant = try Variant(from: &object)
+        id = try object.read("id", "ID!"); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("id", id)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("id", id); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case human(Human)
@@ -72,7 +50,6 @@ public struct NodesOfAllTypesQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .human(let value): value.write(to: &object)
@@ -89,119 +66,70 @@ public struct NodesOfAllTypesQuery: GraphQLQuery {
         public struct Human: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human")
-            object.write("name", name)
+            object.write("__typename", "Human"); object.write("name", name)
           }
         }
 
         public struct Droid: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid")
-            object.write("name", name)
+            object.write("__typename", "Droid"); object.write("name", name)
           }
         }
 
         public struct Wookiee: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Wookiee")
-            object.write("name", name)
+            object.write("__typename", "Wookiee"); object.write("name", name)
           }
         }
 
         public struct Planet: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Planet")
-            object.write("name", name)
+            object.write("__typename", "Planet"); object.write("name", name)
           }
         }
 
         public struct Starship: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Starship")
-            object.write("name", name)
+            object.write("__typename", "Starship"); object.write("name", name)
           }
         }
 
         public struct Review: GraphQLObject {
           public let stars: Int
 
-          public init(stars: Int) {
-            self.stars = stars
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            stars = try object.read("stars", "Int!")
-          }
-
+          public init(stars: Int) { self.stars = stars }
+          public init(from object: inout ObjectReader) throws { stars = try object.read("stars", "Int!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Review")
-            object.write("stars", stars)
+            object.write("__typename", "Review"); object.write("stars", stars)
           }
         }
 
         public struct User: GraphQLObject {
           public let email: String?
 
-          public init(email: String?) {
-            self.email = email
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            email = try object.read("email", "String")
-          }
-
+          public init(email: String?) { self.email = email }
+          public init(from object: inout ObjectReader) throws { email = try object.read("email", "String") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User")
-            object.write("email", email)
+            object.write("__typename", "User"); object.write("email", email)
           }
         }
       }

@@ -14,20 +14,11 @@ public struct NullableListsQuery: GraphQLQuery {
     public let hero: Hero?
     public let human: Human?
 
-    public init(hero: Hero?, human: Human?) {
-      self.hero = hero
-      self.human = human
-    }
-
+    public init(hero: Hero?, human: Human?) { self.hero = hero; self.human = human }
     public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-      human = try object.read("human", "Human")
+      hero = try object.read("hero", "Character"); human = try object.read("human", "Human")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-      object.write("human", human)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero); object.write("human", human) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -36,21 +27,14 @@ public struct NullableListsQuery: GraphQLQuery {
       public let friends: [Friend?]?
 
       public init(__typename: String, appearsIn: [Episode?], friends: [Friend?]?) {
-        self.__typename = __typename
-        self.appearsIn = appearsIn
-        self.friends = friends
+        self.__typename = __typename; self.appearsIn = appearsIn; self.friends = friends
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        appearsIn = try object.read("appearsIn", "[Episode]!")
+        __typename = try object.read("__typename", "String!"); appearsIn = try object.read("appearsIn", "[Episode]!")
         friends = try object.read("friends", "[Character]")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("appearsIn", appearsIn)
-        object.write("friends", friends)
+        object.write("__typename", __typename); object.write("appearsIn", appearsIn); object.write("friends", friends)
       }
 
       /// A character of the films.
@@ -59,19 +43,12 @@ public struct NullableListsQuery: GraphQLQuery {
         /// What others call it.
         public let name: String
 
-        public init(__typename: String, name: String) {
-          self.__typename = __typename
-          self.name = name
-        }
-
+        public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
         public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!")
-          name = try object.read("name", "String!")
+          __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename)
-          object.write("name", name)
+          object.write("__typename", __typename); object.write("name", name)
         }
       }
     }
@@ -79,33 +56,19 @@ public struct NullableListsQuery: GraphQLQuery {
     public struct Human: GraphQLObject {
       public let homeworld: Homeworld?
 
-      public init(homeworld: Homeworld?) {
-        self.homeworld = homeworld
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        homeworld = try object.read("homeworld", "Planet")
-      }
-
+      public init(homeworld: Homeworld?) { self.homeworld = homeworld }
+      public init(from object: inout ObjectReader) throws { homeworld = try object.read("homeworld", "Planet") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("homeworld", homeworld)
+        object.write("__typename", "Human"); object.write("homeworld", homeworld)
       }
 
       public struct Homeworld: GraphQLObject {
         public let climate: [String]?
 
-        public init(climate: [String]?) {
-          self.climate = climate
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          climate = try object.read("climate", "[String!]")
-        }
-
+        public init(climate: [String]?) { self.climate = climate }
+        public init(from object: inout ObjectReader) throws { climate = try object.read("climate", "[String!]") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet")
-          object.write("climate", climate)
+          object.write("__typename", "Planet"); object.write("climate", climate)
         }
       }
     }

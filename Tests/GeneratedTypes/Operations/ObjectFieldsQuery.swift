@@ -12,17 +12,9 @@ public struct ObjectFieldsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let object: String
@@ -30,21 +22,14 @@ public struct ObjectFieldsQuery: GraphQLQuery {
       public let typename: String?
 
       public init(object: String, value: String, typename: String?) {
-        self.object = object
-        self.value = value
-        self.typename = typename
+        self.object = object; self.value = value; self.typename = typename
       }
-
       public init(from object: inout ObjectReader) throws {
-        self.object = try object.read("object", "ID!")
-        value = try object.read("value", "String!")
+        self.object = try object.read("object", "ID!"); value = try object.read("value", "String!")
         typename = try object.read("typename", "String")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("object", self.object)
-        object.write("value", value)
+        object.write("__typename", "User"); object.write("object", self.object); object.write("value", value)
         object.write("typename", typename)
       }
     }

@@ -12,17 +12,9 @@ public struct ObjectsInCasesQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let media: [Media]
 
-    public init(media: [Media]) {
-      self.media = media
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      media = try object.read("media", "[Media!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("media", media)
-    }
+    public init(media: [Media]) { self.media = media }
+    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("media", media) }
 
     public enum Media: GraphQLObject {
       case book(Book)
@@ -34,7 +26,6 @@ public struct ObjectsInCasesQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .book(let value): value.write(to: &object)
@@ -46,40 +37,24 @@ public struct ObjectsInCasesQuery: GraphQLQuery {
         public let title: String
         public let chapters: [Chapter]
 
-        public init(title: String, chapters: [Chapter]) {
-          self.title = title
-          self.chapters = chapters
-        }
-
+        public init(title: String, chapters: [Chapter]) { self.title = title; self.chapters = chapters }
         public init(from object: inout ObjectReader) throws {
-          title = try object.read("title", "String!")
-          chapters = try object.read("chapters", "[Chapter!]!")
+          title = try object.read("title", "String!"); chapters = try object.read("chapters", "[Chapter!]!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Book")
-          object.write("title", title)
-          object.write("chapters", chapters)
+          object.write("__typename", "Book"); object.write("title", title); object.write("chapters", chapters)
         }
 
         public struct Chapter: GraphQLObject {
           public let title: String?
           public let number: Int
 
-          public init(title: String?, number: Int) {
-            self.title = title
-            self.number = number
-          }
-
+          public init(title: String?, number: Int) { self.title = title; self.number = number }
           public init(from object: inout ObjectReader) throws {
-            title = try object.read("title", "String")
-            number = try object.read("number", "Int!")
+            title = try object.read("title", "String"); number = try object.read("number", "Int!")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Chapter")
-            object.write("title", title)
-            object.write("number", number)
+            object.write("__typename", "Chapter"); object.write("title", title); object.write("number", number)
           }
         }
       }

@@ -8,28 +8,15 @@ public struct OneOfQuery: GraphQLQuery {
   public static let document = "query OneOf($by:CharacterLookup!){character(by:$by){__typename name}}"
   public let by: CharacterLookup
 
-  public init(by: CharacterLookup) {
-    self.by = by
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("by", by)
-  }
+  public init(by: CharacterLookup) { self.by = by }
+  public func write(to variables: inout ObjectWriter) { variables.write("by", by) }
 
   public struct Data: GraphQLObject {
     public let character: CharacterObject?
 
-    public init(character: CharacterObject?) {
-      self.character = character
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      character = try object.read("character", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("character", character)
-    }
+    public init(character: CharacterObject?) { self.character = character }
+    public init(from object: inout ObjectReader) throws { character = try object.read("character", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("character", character) }
 
     /// A character of the films.
     public struct CharacterObject: GraphQLObject {
@@ -37,19 +24,12 @@ public struct OneOfQuery: GraphQLQuery {
       /// What others call it.
       public let name: String
 
-      public init(__typename: String, name: String) {
-        self.__typename = __typename
-        self.name = name
-      }
-
+      public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        name = try object.read("name", "String!")
+        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("name", name)
+        object.write("__typename", __typename); object.write("name", name)
       }
     }
   }

@@ -12,17 +12,9 @@ public struct OnlyConditionsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let search: [Search]
 
-    public init(search: [Search]) {
-      self.search = search
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("search", search)
-    }
+    public init(search: [Search]) { self.search = search }
+    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("search", search) }
 
     public enum Search: GraphQLObject {
       case human(Human)
@@ -36,7 +28,6 @@ public struct OnlyConditionsQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .human(let value): value.write(to: &object)
@@ -48,34 +39,20 @@ public struct OnlyConditionsQuery: GraphQLQuery {
       public struct Human: GraphQLObject {
         public let name: String
 
-        public init(name: String) {
-          self.name = name
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-        }
-
+        public init(name: String) { self.name = name }
+        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          object.write("name", name)
+          object.write("__typename", "Human"); object.write("name", name)
         }
       }
 
       public struct Droid: GraphQLObject {
         public let name: String
 
-        public init(name: String) {
-          self.name = name
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-        }
-
+        public init(name: String) { self.name = name }
+        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid")
-          object.write("name", name)
+          object.write("__typename", "Droid"); object.write("name", name)
         }
       }
     }

@@ -16,92 +16,47 @@ public struct OtherNamesQuery: GraphQLQuery {
     public let none: None?
 
     public init(other: Other?, unknown: Unknown?, some: Some?, none: None?) {
-      self.other = other
-      self.unknown = unknown
-      self.some = some
-      self.none = none
+      self.other = other; self.unknown = unknown; self.some = some; self.none = none
     }
-
     public init(from object: inout ObjectReader) throws {
-      other = try object.read("other", "User")
-      unknown = try object.read("unknown", "User")
-      some = try object.read("some", "User")
-      none = try object.read("none", "User")
+      other = try object.read("other", "User"); unknown = try object.read("unknown", "User")
+      some = try object.read("some", "User"); none = try object.read("none", "User")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("other", other)
-      object.write("unknown", unknown)
-      object.write("some", some)
+      object.write("other", other); object.write("unknown", unknown); object.write("some", some)
       object.write("none", none)
     }
 
     public struct Other: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
 
     public struct Unknown: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
 
     public struct Some: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
 
     public struct None: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
   }
 }

@@ -12,52 +12,29 @@ public struct OverlapOfObjectsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let address: Address?
       public let userParts: UserParts
 
-      public init(address: Address?, userParts: UserParts) {
-        self.address = address
-        self.userParts = userParts
-      }
-
+      public init(address: Address?, userParts: UserParts) { self.address = address; self.userParts = userParts }
       public init(from object: inout ObjectReader) throws {
-        address = try object.read("address", "Address")
-        userParts = try UserParts(from: &object)
+        address = try object.read("address", "Address"); userParts = try UserParts(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("address", address)
-        userParts.write(to: &object)
+        object.write("__typename", "User"); object.write("address", address); userParts.write(to: &object)
       }
 
       public struct Address: GraphQLObject {
         public let city: String
 
-        public init(city: String) {
-          self.city = city
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          city = try object.read("city", "String!")
-        }
-
+        public init(city: String) { self.city = city }
+        public init(from object: inout ObjectReader) throws { city = try object.read("city", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Address")
-          object.write("city", city)
+          object.write("__typename", "Address"); object.write("city", city)
         }
       }
     }

@@ -12,17 +12,9 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let node: Node?
 
-    public init(node: Node?) {
-      self.node = node
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      node = try object.read("node", "Node")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("node", node)
-    }
+    public init(node: Node?) { self.node = node }
+    public init(from object: inout ObjectReader) throws { node = try object.read("node", "Node") }
+    public func write(to object: inout ObjectWriter) { object.write("node", node) }
 
     public enum Node: GraphQLObject {
       case droid(Droid)
@@ -38,7 +30,6 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .droid(let value): value.write(to: &object)
@@ -48,21 +39,24 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
         }
       }
 
+      public struct License: GraphQLObject {
+        public let number: String
+
+        public init(number: String) { self.number = number }
+        public init(from object: inout ObjectReader) throws { number = try object.read("number", "String!") }
+        public func write(to object: inout ObjectWriter) {
+          object.write("__typename", "License"); object.write("number", number)
+        }
+      }
+
       public struct Droid: GraphQLObject {
         /// What others call it.
         public let name: String
 
-        public init(name: String) {
-          self.name = name
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-        }
-
+        public init(name: String) { self.name = name }
+        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid")
-          object.write("name", name)
+          object.write("__typename", "Droid"); object.write("name", name)
         }
       }
 
@@ -71,37 +65,12 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
         public let name: String
         public let license: License?
 
-        public init(name: String, license: License?) {
-          self.name = name
-          self.license = license
-        }
-
+        public init(name: String, license: License?) { self.name = name; self.license = license }
         public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-          license = try object.read("license", "License")
+          name = try object.read("name", "String!"); license = try object.read("license", "License")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Wookiee")
-          object.write("name", name)
-          object.write("license", license)
-        }
-
-        public struct License: GraphQLObject {
-          public let number: String
-
-          public init(number: String) {
-            self.number = number
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            number = try object.read("number", "String!")
-          }
-
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "License")
-            object.write("number", number)
-          }
+          object.write("__typename", "Wookiee"); object.write("name", name); object.write("license", license)
         }
       }
 
@@ -112,39 +81,15 @@ public struct OverlappingConditionsQuery: GraphQLQuery {
         public let height: Double?
 
         public init(name: String, license: License?, height: Double?) {
-          self.name = name
-          self.license = license
-          self.height = height
+          self.name = name; self.license = license; self.height = height
         }
-
         public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-          license = try object.read("license", "License")
+          name = try object.read("name", "String!"); license = try object.read("license", "License")
           height = try object.read("height", "Float")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          object.write("name", name)
-          object.write("license", license)
+          object.write("__typename", "Human"); object.write("name", name); object.write("license", license)
           object.write("height", height)
-        }
-
-        public struct License: GraphQLObject {
-          public let number: String
-
-          public init(number: String) {
-            self.number = number
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            number = try object.read("number", "String!")
-          }
-
-          public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "License")
-            object.write("number", number)
-          }
         }
       }
     }

@@ -12,35 +12,22 @@ public struct PagesQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let characters: Characters
 
-    public init(characters: Characters) {
-      self.characters = characters
-    }
-
+    public init(characters: Characters) { self.characters = characters }
     public init(from object: inout ObjectReader) throws {
       characters = try object.read("characters", "CharacterConnection!")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("characters", characters)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("characters", characters) }
 
     public struct Characters: GraphQLObject {
       public let pageInfo: PageInfo
       public let nodes: [Node]
 
-      public init(pageInfo: PageInfo, nodes: [Node]) {
-        self.pageInfo = pageInfo
-        self.nodes = nodes
-      }
-
+      public init(pageInfo: PageInfo, nodes: [Node]) { self.pageInfo = pageInfo; self.nodes = nodes }
       public init(from object: inout ObjectReader) throws {
-        pageInfo = try object.read("pageInfo", "PageInfo!")
-        nodes = try object.read("nodes", "[Character!]!")
+        pageInfo = try object.read("pageInfo", "PageInfo!"); nodes = try object.read("nodes", "[Character!]!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection")
-        object.write("pageInfo", pageInfo)
+        object.write("__typename", "CharacterConnection"); object.write("pageInfo", pageInfo)
         object.write("nodes", nodes)
       }
 
@@ -49,18 +36,13 @@ public struct PagesQuery: GraphQLQuery {
         public let pageParts: PageParts
 
         public init(startCursor: String?, pageParts: PageParts) {
-          self.startCursor = startCursor
-          self.pageParts = pageParts
+          self.startCursor = startCursor; self.pageParts = pageParts
         }
-
         public init(from object: inout ObjectReader) throws {
-          startCursor = try object.read("startCursor", "ID")
-          pageParts = try PageParts(from: &object)
+          startCursor = try object.read("startCursor", "ID"); pageParts = try PageParts(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "PageInfo")
-          object.write("startCursor", startCursor)
+          object.write("__typename", "PageInfo"); object.write("startCursor", startCursor)
           pageParts.write(to: &object)
         }
       }
@@ -71,18 +53,13 @@ public struct PagesQuery: GraphQLQuery {
         public let characterName: CharacterName
 
         public init(__typename: String, characterName: CharacterName) {
-          self.__typename = __typename
-          self.characterName = characterName
+          self.__typename = __typename; self.characterName = characterName
         }
-
         public init(from object: inout ObjectReader) throws {
-          __typename = try object.read("__typename", "String!")
-          characterName = try CharacterName(from: &object)
+          __typename = try object.read("__typename", "String!"); characterName = try CharacterName(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", __typename)
-          characterName.write(to: &object)
+          object.write("__typename", __typename); characterName.write(to: &object)
         }
       }
     }

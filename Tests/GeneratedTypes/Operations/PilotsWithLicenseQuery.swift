@@ -12,51 +12,29 @@ public struct PilotsWithLicenseQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let starships: [Starship]
 
-    public init(starships: [Starship]) {
-      self.starships = starships
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      starships = try object.read("starships", "[Starship!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("starships", starships)
-    }
+    public init(starships: [Starship]) { self.starships = starships }
+    public init(from object: inout ObjectReader) throws { starships = try object.read("starships", "[Starship!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("starships", starships) }
 
     public struct Starship: GraphQLObject {
       public let pilots: [Pilot]?
 
-      public init(pilots: [Pilot]?) {
-        self.pilots = pilots
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        pilots = try object.read("pilots", "[Pilot!]")
-      }
-
+      public init(pilots: [Pilot]?) { self.pilots = pilots }
+      public init(from object: inout ObjectReader) throws { pilots = try object.read("pilots", "[Pilot!]") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Starship")
-        object.write("pilots", pilots)
+        object.write("__typename", "Starship"); object.write("pilots", pilots)
       }
 
       public struct Pilot: GraphQLObject {
         public let license: License?
         public let variant: Variant
 
-        public init(license: License?, variant: Variant) {
-          self.license = license
-          self.variant = variant
-        }
-
+        public init(license: License?, variant: Variant) { self.license = license; self.variant = variant }
         public init(from object: inout ObjectReader) throws {
-          license = try object.read("license", "License")
-          variant = try Variant(from: &object)
+          license = try object.read("license", "License"); variant = try Variant(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("license", license)
-          variant.write(to: &object)
+          object.write("license", license); variant.write(to: &object)
         }
 
         public struct License: GraphQLObject {
@@ -65,21 +43,14 @@ public struct PilotsWithLicenseQuery: GraphQLQuery {
           public let expires: DateTime
 
           public init(number: String, issued: DateTime?, expires: DateTime) {
-            self.number = number
-            self.issued = issued
-            self.expires = expires
+            self.number = number; self.issued = issued; self.expires = expires
           }
-
           public init(from object: inout ObjectReader) throws {
-            number = try object.read("number", "String!")
-            issued = try object.read("issued", "DateTime")
+            number = try object.read("number", "String!"); issued = try object.read("issued", "DateTime")
             expires = try object.read("expires", "DateTime!")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "License")
-            object.write("number", number)
-            object.write("issued", issued)
+            object.write("__typename", "License"); object.write("number", number); object.write("issued", issued)
             object.write("expires", expires)
           }
         }
@@ -94,7 +65,6 @@ public struct PilotsWithLicenseQuery: GraphQLQuery {
             case let typename: self = .other(typename: typename)
             }
           }
-
           public func write(to object: inout ObjectWriter) {
             switch self {
             case .human(let value): value.write(to: &object)
@@ -105,17 +75,10 @@ public struct PilotsWithLicenseQuery: GraphQLQuery {
           public struct Human: GraphQLObject {
             public let name: String
 
-            public init(name: String) {
-              self.name = name
-            }
-
-            public init(from object: inout ObjectReader) throws {
-              name = try object.read("name", "String!")
-            }
-
+            public init(name: String) { self.name = name }
+            public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Human")
-              object.write("name", name)
+              object.write("__typename", "Human"); object.write("name", name)
             }
           }
         }

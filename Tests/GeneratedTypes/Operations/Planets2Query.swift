@@ -12,32 +12,17 @@ public struct Planets2Query: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let human: Human?
 
-    public init(human: Human?) {
-      self.human = human
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      human = try object.read("human", "Human")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("human", human)
-    }
+    public init(human: Human?) { self.human = human }
+    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
+    public func write(to object: inout ObjectWriter) { object.write("human", human) }
 
     public struct Human: GraphQLObject {
       public let homeworld: Homeworld?
 
-      public init(homeworld: Homeworld?) {
-        self.homeworld = homeworld
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        homeworld = try object.read("homeworld", "Planet")
-      }
-
+      public init(homeworld: Homeworld?) { self.homeworld = homeworld }
+      public init(from object: inout ObjectReader) throws { homeworld = try object.read("homeworld", "Planet") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("homeworld", homeworld)
+        object.write("__typename", "Human"); object.write("homeworld", homeworld)
       }
 
       public struct Homeworld: GraphQLObject {
@@ -45,19 +30,13 @@ public struct Planets2Query: GraphQLQuery {
         public let recursive: Recursive
 
         public init(planetParts: PlanetParts, recursive: Recursive) {
-          self.planetParts = planetParts
-          self.recursive = recursive
+          self.planetParts = planetParts; self.recursive = recursive
         }
-
         public init(from object: inout ObjectReader) throws {
-          planetParts = try PlanetParts(from: &object)
-          recursive = try Recursive(from: &object)
+          planetParts = try PlanetParts(from: &object); recursive = try Recursive(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet")
-          planetParts.write(to: &object)
-          recursive.write(to: &object)
+          object.write("__typename", "Planet"); planetParts.write(to: &object); recursive.write(to: &object)
         }
       }
     }

@@ -12,32 +12,17 @@ public struct PlanetsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let human: Human?
 
-    public init(human: Human?) {
-      self.human = human
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      human = try object.read("human", "Human")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("human", human)
-    }
+    public init(human: Human?) { self.human = human }
+    public init(from object: inout ObjectReader) throws { human = try object.read("human", "Human") }
+    public func write(to object: inout ObjectWriter) { object.write("human", human) }
 
     public struct Human: GraphQLObject {
       public let homeworld: Homeworld?
 
-      public init(homeworld: Homeworld?) {
-        self.homeworld = homeworld
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        homeworld = try object.read("homeworld", "Planet")
-      }
-
+      public init(homeworld: Homeworld?) { self.homeworld = homeworld }
+      public init(from object: inout ObjectReader) throws { homeworld = try object.read("homeworld", "Planet") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        object.write("homeworld", homeworld)
+        object.write("__typename", "Human"); object.write("homeworld", homeworld)
       }
 
       public struct Homeworld: GraphQLObject {
@@ -47,61 +32,36 @@ public struct PlanetsQuery: GraphQLQuery {
         public let neighbors: [Neighbor]
 
         public init(name: String, population: Int?, climate: [String]?, neighbors: [Neighbor]) {
-          self.name = name
-          self.population = population
-          self.climate = climate
-          self.neighbors = neighbors
+          self.name = name; self.population = population; self.climate = climate; self.neighbors = neighbors
         }
-
         public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-          population = try object.read("population", "Int")
-          climate = try object.read("climate", "[String!]")
-          neighbors = try object.read("neighbors", "[Planet!]!")
+          name = try object.read("name", "String!"); population = try object.read("population", "Int")
+          climate = try object.read("climate", "[String!]"); neighbors = try object.read("neighbors", "[Planet!]!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet")
-          object.write("name", name)
-          object.write("population", population)
-          object.write("climate", climate)
-          object.write("neighbors", neighbors)
+          object.write("__typename", "Planet"); object.write("name", name); object.write("population", population)
+          object.write("climate", climate); object.write("neighbors", neighbors)
         }
 
         public struct Neighbor: GraphQLObject {
           public let name: String
           public let neighbors: [Neighbor]
 
-          public init(name: String, neighbors: [Neighbor]) {
-            self.name = name
-            self.neighbors = neighbors
-          }
-
+          public init(name: String, neighbors: [Neighbor]) { self.name = name; self.neighbors = neighbors }
           public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-            neighbors = try object.read("neighbors", "[Planet!]!")
+            name = try object.read("name", "String!"); neighbors = try object.read("neighbors", "[Planet!]!")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Planet")
-            object.write("name", name)
-            object.write("neighbors", neighbors)
+            object.write("__typename", "Planet"); object.write("name", name); object.write("neighbors", neighbors)
           }
 
           public struct Neighbor: GraphQLObject {
             public let name: String
 
-            public init(name: String) {
-              self.name = name
-            }
-
-            public init(from object: inout ObjectReader) throws {
-              name = try object.read("name", "String!")
-            }
-
+            public init(name: String) { self.name = name }
+            public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
             public func write(to object: inout ObjectWriter) {
-              object.write("__typename", "Planet")
-              object.write("name", name)
+              object.write("__typename", "Planet"); object.write("name", name)
             }
           }
         }

@@ -12,36 +12,20 @@ public struct ReservedFragmentQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let name: String
       public let string: StringFragment
 
-      public init(name: String, string: StringFragment) {
-        self.name = name
-        self.string = string
-      }
-
+      public init(name: String, string: StringFragment) { self.name = name; self.string = string }
       public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-        string = try StringFragment(from: &object)
+        name = try object.read("name", "String!"); string = try StringFragment(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("name", name)
-        string.write(to: &object)
+        object.write("__typename", "User"); object.write("name", name); string.write(to: &object)
       }
     }
   }

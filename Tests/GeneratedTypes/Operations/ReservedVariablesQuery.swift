@@ -12,21 +12,13 @@ public struct ReservedVariablesQuery: GraphQLQuery {
   public let operationName: String
   public let data: String
 
-  public init(
-    variables_: String, conditions_: String, document: String, operationName: String, data: String
-  ) {
-    self.variables_ = variables_
-    self.conditions_ = conditions_
-    self.document = document
-    self.operationName = operationName
-    self.data = data
+  public init(variables_: String, conditions_: String, document: String, operationName: String, data: String) {
+    self.variables_ = variables_; self.conditions_ = conditions_; self.document = document
+    self.operationName = operationName; self.data = data
   }
-
   public func write(to variables: inout ObjectWriter) {
-    variables.write("variables", variables_)
-    variables.write("conditions", conditions_)
-    variables.write("document", document)
-    variables.write("operationName", operationName)
+    variables.write("variables", variables_); variables.write("conditions", conditions_)
+    variables.write("document", document); variables.write("operationName", operationName)
     variables.write("data", data)
   }
 
@@ -37,112 +29,62 @@ public struct ReservedVariablesQuery: GraphQLQuery {
     public let d: D?
     public let e: E?
 
-    public init(a: A?, b: B?, c: C?, d: D?, e: E?) {
-      self.a = a
-      self.b = b
-      self.c = c
-      self.d = d
-      self.e = e
-    }
-
+    public init(a: A?, b: B?, c: C?, d: D?, e: E?) { self.a = a; self.b = b; self.c = c; self.d = d; self.e = e }
     public init(from object: inout ObjectReader) throws {
-      a = try object.read("a", "Droid")
-      b = try object.read("b", "Droid")
-      c = try object.read("c", "Droid")
-      d = try object.read("d", "Droid")
-      e = try object.read("e", "Droid")
+      a = try object.read("a", "Droid"); b = try object.read("b", "Droid"); c = try object.read("c", "Droid")
+      d = try object.read("d", "Droid"); e = try object.read("e", "Droid")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("a", a)
-      object.write("b", b)
-      object.write("c", c)
-      object.write("d", d)
-      object.write("e", e)
+      object.write("a", a); object.write("b", b); object.write("c", c); object.write("d", d); object.write("e", e)
     }
 
     public struct A: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
 
     public struct B: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
 
     public struct C: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
 
     public struct D: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
 
     public struct E: GraphQLObject {
       public let name: String
 
-      public init(name: String) {
-        self.name = name
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-      }
-
+      public init(name: String) { self.name = name }
+      public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        object.write("name", name)
+        object.write("__typename", "Droid"); object.write("name", name)
       }
     }
   }

@@ -12,17 +12,9 @@ public struct ReviewsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let reviews: [Review]?
 
-    public init(reviews: [Review]?) {
-      self.reviews = reviews
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      reviews = try object.read("reviews", "[Review!]")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("reviews", reviews)
-    }
+    public init(reviews: [Review]?) { self.reviews = reviews }
+    public init(from object: inout ObjectReader) throws { reviews = try object.read("reviews", "[Review!]") }
+    public func write(to object: inout ObjectWriter) { object.write("reviews", reviews) }
 
     /// A review.
     public struct Review: GraphQLObject {
@@ -32,21 +24,14 @@ public struct ReviewsQuery: GraphQLQuery {
       public let createdAt: DateTime
 
       public init(stars: Int, commentary: String?, createdAt: DateTime) {
-        self.stars = stars
-        self.commentary = commentary
-        self.createdAt = createdAt
+        self.stars = stars; self.commentary = commentary; self.createdAt = createdAt
       }
-
       public init(from object: inout ObjectReader) throws {
-        stars = try object.read("stars", "Int!")
-        commentary = try object.read("commentary", "String")
+        stars = try object.read("stars", "Int!"); commentary = try object.read("commentary", "String")
         createdAt = try object.read("createdAt", "DateTime!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review")
-        object.write("stars", stars)
-        object.write("commentary", commentary)
+        object.write("__typename", "Review"); object.write("stars", stars); object.write("commentary", commentary)
         object.write("createdAt", createdAt)
       }
     }

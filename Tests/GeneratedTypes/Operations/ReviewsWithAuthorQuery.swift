@@ -8,28 +8,15 @@ public struct ReviewsWithAuthorQuery: GraphQLQuery {
   public static let document = "query ReviewsWithAuthor($episode:Episode!){reviews(episode:$episode){id stars author{...UserParts friends(first:3){name}}}}fragment UserParts on User{id name address{city}}"
   public let episode: Episode
 
-  public init(episode: Episode) {
-    self.episode = episode
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("episode", episode)
-  }
+  public init(episode: Episode) { self.episode = episode }
+  public func write(to variables: inout ObjectWriter) { variables.write("episode", episode) }
 
   public struct Data: GraphQLObject {
     public let reviews: [Review]?
 
-    public init(reviews: [Review]?) {
-      self.reviews = reviews
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      reviews = try object.read("reviews", "[Review!]")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("reviews", reviews)
-    }
+    public init(reviews: [Review]?) { self.reviews = reviews }
+    public init(from object: inout ObjectReader) throws { reviews = try object.read("reviews", "[Review!]") }
+    public func write(to object: inout ObjectWriter) { object.write("reviews", reviews) }
 
     /// A review.
     public struct Review: GraphQLObject {
@@ -37,22 +24,13 @@ public struct ReviewsWithAuthorQuery: GraphQLQuery {
       public let stars: Int
       public let author: Author?
 
-      public init(id: String, stars: Int, author: Author?) {
-        self.id = id
-        self.stars = stars
-        self.author = author
-      }
-
+      public init(id: String, stars: Int, author: Author?) { self.id = id; self.stars = stars; self.author = author }
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        stars = try object.read("stars", "Int!")
+        id = try object.read("id", "ID!"); stars = try object.read("stars", "Int!")
         author = try object.read("author", "User")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Review")
-        object.write("id", id)
-        object.write("stars", stars)
+        object.write("__typename", "Review"); object.write("id", id); object.write("stars", stars)
         object.write("author", author)
       }
 
@@ -60,36 +38,21 @@ public struct ReviewsWithAuthorQuery: GraphQLQuery {
         public let friends: [Friend]
         public let userParts: UserParts
 
-        public init(friends: [Friend], userParts: UserParts) {
-          self.friends = friends
-          self.userParts = userParts
-        }
-
+        public init(friends: [Friend], userParts: UserParts) { self.friends = friends; self.userParts = userParts }
         public init(from object: inout ObjectReader) throws {
-          friends = try object.read("friends", "[User!]!")
-          userParts = try UserParts(from: &object)
+          friends = try object.read("friends", "[User!]!"); userParts = try UserParts(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User")
-          object.write("friends", friends)
-          userParts.write(to: &object)
+          object.write("__typename", "User"); object.write("friends", friends); userParts.write(to: &object)
         }
 
         public struct Friend: GraphQLObject {
           public let name: String
 
-          public init(name: String) {
-            self.name = name
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            name = try object.read("name", "String!")
-          }
-
+          public init(name: String) { self.name = name }
+          public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User")
-            object.write("name", name)
+            object.write("__typename", "User"); object.write("name", name)
           }
         }
       }

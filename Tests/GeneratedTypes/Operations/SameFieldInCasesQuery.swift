@@ -12,17 +12,9 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let media: [Media]
 
-    public init(media: [Media]) {
-      self.media = media
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      media = try object.read("media", "[Media!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("media", media)
-    }
+    public init(media: [Media]) { self.media = media }
+    public init(from object: inout ObjectReader) throws { media = try object.read("media", "[Media!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("media", media) }
 
     public enum Media: GraphQLObject {
       case film(Film)
@@ -38,7 +30,6 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .film(let value): value.write(to: &object)
@@ -52,20 +43,12 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
         public let title: String
         public let minutes: Int
 
-        public init(title: String, minutes: Int) {
-          self.title = title
-          self.minutes = minutes
-        }
-
+        public init(title: String, minutes: Int) { self.title = title; self.minutes = minutes }
         public init(from object: inout ObjectReader) throws {
-          title = try object.read("title", "String!")
-          minutes = try object.read("minutes", "Int!")
+          title = try object.read("title", "String!"); minutes = try object.read("minutes", "Int!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Film")
-          object.write("title", title)
-          object.write("minutes", minutes)
+          object.write("__typename", "Film"); object.write("title", title); object.write("minutes", minutes)
         }
       }
 
@@ -73,37 +56,22 @@ public struct SameFieldInCasesQuery: GraphQLQuery {
         public let title: String
         public let length: Double?
 
-        public init(title: String, length: Double?) {
-          self.title = title
-          self.length = length
-        }
-
+        public init(title: String, length: Double?) { self.title = title; self.length = length }
         public init(from object: inout ObjectReader) throws {
-          title = try object.read("title", "String!")
-          length = try object.read("length", "Float")
+          title = try object.read("title", "String!"); length = try object.read("length", "Float")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Song")
-          object.write("title", title)
-          object.write("length", length)
+          object.write("__typename", "Song"); object.write("title", title); object.write("length", length)
         }
       }
 
       public struct Book: GraphQLObject {
         public let title: String
 
-        public init(title: String) {
-          self.title = title
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          title = try object.read("title", "String!")
-        }
-
+        public init(title: String) { self.title = title }
+        public init(from object: inout ObjectReader) throws { title = try object.read("title", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Book")
-          object.write("title", title)
+          object.write("__typename", "Book"); object.write("title", title)
         }
       }
     }

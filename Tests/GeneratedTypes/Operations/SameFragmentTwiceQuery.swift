@@ -12,32 +12,17 @@ public struct SameFragmentTwiceQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let userParts: UserParts
 
-      public init(userParts: UserParts) {
-        self.userParts = userParts
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        userParts = try UserParts(from: &object)
-      }
-
+      public init(userParts: UserParts) { self.userParts = userParts }
+      public init(from object: inout ObjectReader) throws { userParts = try UserParts(from: &object) }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        userParts.write(to: &object)
+        object.write("__typename", "User"); userParts.write(to: &object)
       }
     }
   }

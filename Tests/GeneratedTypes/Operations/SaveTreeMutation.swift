@@ -8,27 +8,14 @@ public struct SaveTreeMutation: GraphQLMutation {
   public static let document = "mutation SaveTree($tree:TreeInput!){saveTree(tree:$tree)}"
   public let tree: TreeInput
 
-  public init(tree: TreeInput) {
-    self.tree = tree
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("tree", tree)
-  }
+  public init(tree: TreeInput) { self.tree = tree }
+  public func write(to variables: inout ObjectWriter) { variables.write("tree", tree) }
 
   public struct Data: GraphQLObject {
     public let saveTree: Int
 
-    public init(saveTree: Int) {
-      self.saveTree = saveTree
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      saveTree = try object.read("saveTree", "Int!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("saveTree", saveTree)
-    }
+    public init(saveTree: Int) { self.saveTree = saveTree }
+    public init(from object: inout ObjectReader) throws { saveTree = try object.read("saveTree", "Int!") }
+    public func write(to object: inout ObjectWriter) { object.write("saveTree", saveTree) }
   }
 }

@@ -15,25 +15,13 @@ public struct ScalarAliasesQuery: GraphQLQuery {
     public let c: [[Int]]
     public let d: Status
 
-    public init(a: DateTime, b: DateTime, c: [[Int]], d: Status) {
-      self.a = a
-      self.b = b
-      self.c = c
-      self.d = d
-    }
-
+    public init(a: DateTime, b: DateTime, c: [[Int]], d: Status) { self.a = a; self.b = b; self.c = c; self.d = d }
     public init(from object: inout ObjectReader) throws {
-      a = try object.read("a", "DateTime!")
-      b = try object.read("b", "DateTime!")
-      c = try object.read("c", "[[Int!]!]!")
-      d = try object.read("d", "Status!")
+      a = try object.read("a", "DateTime!"); b = try object.read("b", "DateTime!")
+      c = try object.read("c", "[[Int!]!]!"); d = try object.read("d", "Status!")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("a", a)
-      object.write("b", b)
-      object.write("c", c)
-      object.write("d", d)
+      object.write("a", a); object.write("b", b); object.write("c", c); object.write("d", d)
     }
   }
 }

@@ -9,30 +9,15 @@ public struct SearchByKindQuery: GraphQLQuery {
   public let text: String
   public let kind: SearchKind
 
-  public init(text: String, kind: SearchKind) {
-    self.text = text
-    self.kind = kind
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("text", text)
-    variables.write("kind", kind)
-  }
+  public init(text: String, kind: SearchKind) { self.text = text; self.kind = kind }
+  public func write(to variables: inout ObjectWriter) { variables.write("text", text); variables.write("kind", kind) }
 
   public struct Data: GraphQLObject {
     public let search: [Search]
 
-    public init(search: [Search]) {
-      self.search = search
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("search", search)
-    }
+    public init(search: [Search]) { self.search = search }
+    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("search", search) }
 
     public enum Search: GraphQLObject {
       case droid(Droid)
@@ -44,7 +29,6 @@ public struct SearchByKindQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .droid(let value): value.write(to: &object)
@@ -55,18 +39,9 @@ public struct SearchByKindQuery: GraphQLQuery {
       public struct Droid: GraphQLObject {
         public let id: String
 
-        public init(id: String) {
-          self.id = id
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          id = try object.read("id", "ID!")
-        }
-
-        public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid")
-          object.write("id", id)
-        }
+        public init(id: String) { self.id = id }
+        public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+        public func write(to object: inout ObjectWriter) { object.write("__typename", "Droid"); object.write("id", id) }
       }
     }
   }

@@ -12,17 +12,9 @@ public struct SearchFlatQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let search: [Search]
 
-    public init(search: [Search]) {
-      self.search = search
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      search = try object.read("search", "[SearchResult!]!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("search", search)
-    }
+    public init(search: [Search]) { self.search = search }
+    public init(from object: inout ObjectReader) throws { search = try object.read("search", "[SearchResult!]!") }
+    public func write(to object: inout ObjectWriter) { object.write("search", search) }
 
     public enum Search: GraphQLObject {
       case human(Human)
@@ -36,7 +28,6 @@ public struct SearchFlatQuery: GraphQLQuery {
         case let typename: self = .other(typename: typename)
         }
       }
-
       public func write(to object: inout ObjectWriter) {
         switch self {
         case .human(let value): value.write(to: &object)
@@ -48,17 +39,10 @@ public struct SearchFlatQuery: GraphQLQuery {
       public struct Human: GraphQLObject {
         public let characterName: CharacterName
 
-        public init(characterName: CharacterName) {
-          self.characterName = characterName
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          characterName = try CharacterName(from: &object)
-        }
-
+        public init(characterName: CharacterName) { self.characterName = characterName }
+        public init(from object: inout ObjectReader) throws { characterName = try CharacterName(from: &object) }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Human")
-          characterName.write(to: &object)
+          object.write("__typename", "Human"); characterName.write(to: &object)
         }
       }
 
@@ -67,19 +51,13 @@ public struct SearchFlatQuery: GraphQLQuery {
         public let droidDetails: DroidDetails
 
         public init(characterName: CharacterName, droidDetails: DroidDetails) {
-          self.characterName = characterName
-          self.droidDetails = droidDetails
+          self.characterName = characterName; self.droidDetails = droidDetails
         }
-
         public init(from object: inout ObjectReader) throws {
-          characterName = try CharacterName(from: &object)
-          droidDetails = try DroidDetails(from: &object)
+          characterName = try CharacterName(from: &object); droidDetails = try DroidDetails(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Droid")
-          characterName.write(to: &object)
-          droidDetails.write(to: &object)
+          object.write("__typename", "Droid"); characterName.write(to: &object); droidDetails.write(to: &object)
         }
       }
     }

@@ -12,17 +12,11 @@ public struct SeenWithFragmentSubscription: GraphQLSubscription {
   public struct Data: GraphQLObject {
     public let characterSeen: CharacterSeen
 
-    public init(characterSeen: CharacterSeen) {
-      self.characterSeen = characterSeen
-    }
-
+    public init(characterSeen: CharacterSeen) { self.characterSeen = characterSeen }
     public init(from object: inout ObjectReader) throws {
       characterSeen = try object.read("characterSeen", "Character!")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("characterSeen", characterSeen)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("characterSeen", characterSeen) }
 
     /// A character of the films.
     public struct CharacterSeen: GraphQLObject {
@@ -30,19 +24,12 @@ public struct SeenWithFragmentSubscription: GraphQLSubscription {
       public let variant: Variant
 
       public init(characterName: CharacterName, variant: Variant) {
-        self.characterName = characterName
-        self.variant = variant
+        self.characterName = characterName; self.variant = variant
       }
-
       public init(from object: inout ObjectReader) throws {
-        characterName = try CharacterName(from: &object)
-        variant = try Variant(from: &object)
+        characterName = try CharacterName(from: &object); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        characterName.write(to: &object)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { characterName.write(to: &object); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case human(Human)
@@ -54,7 +41,6 @@ public struct SeenWithFragmentSubscription: GraphQLSubscription {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .human(let value): value.write(to: &object)
@@ -65,17 +51,10 @@ public struct SeenWithFragmentSubscription: GraphQLSubscription {
         public struct Human: GraphQLObject {
           public let humanDetails: HumanDetails
 
-          public init(humanDetails: HumanDetails) {
-            self.humanDetails = humanDetails
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            humanDetails = try HumanDetails(from: &object)
-          }
-
+          public init(humanDetails: HumanDetails) { self.humanDetails = humanDetails }
+          public init(from object: inout ObjectReader) throws { humanDetails = try HumanDetails(from: &object) }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human")
-            humanDetails.write(to: &object)
+            object.write("__typename", "Human"); humanDetails.write(to: &object)
           }
         }
       }

@@ -8,27 +8,14 @@ public struct SetStatusMutation: GraphQLMutation {
   public static let document = "mutation SetStatus($status:Status!){setStatus(status:$status)}"
   public let status: Status
 
-  public init(status: Status) {
-    self.status = status
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("status", status)
-  }
+  public init(status: Status) { self.status = status }
+  public func write(to variables: inout ObjectWriter) { variables.write("status", status) }
 
   public struct Data: GraphQLObject {
     public let setStatus: Status?
 
-    public init(setStatus: Status?) {
-      self.setStatus = setStatus
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      setStatus = try object.read("setStatus", "Status")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("setStatus", setStatus)
-    }
+    public init(setStatus: Status?) { self.setStatus = setStatus }
+    public init(from object: inout ObjectReader) throws { setStatus = try object.read("setStatus", "Status") }
+    public func write(to object: inout ObjectWriter) { object.write("setStatus", setStatus) }
   }
 }

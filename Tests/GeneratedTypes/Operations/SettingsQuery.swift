@@ -12,17 +12,9 @@ public struct SettingsQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let settings: Settings
 
-    public init(settings: Settings) {
-      self.settings = settings
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      settings = try object.read("settings", "Settings!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("settings", settings)
-    }
+    public init(settings: Settings) { self.settings = settings }
+    public init(from object: inout ObjectReader) throws { settings = try object.read("settings", "Settings!") }
+    public func write(to object: inout ObjectWriter) { object.write("settings", settings) }
 
     public struct Settings: GraphQLObject {
       public let theme: String?
@@ -32,28 +24,16 @@ public struct SettingsQuery: GraphQLQuery {
       public let nested: Nested?
 
       public init(theme: String?, flags: [Bool], limits: Limits, values: JSON?, nested: Nested?) {
-        self.theme = theme
-        self.flags = flags
-        self.limits = limits
-        self.values = values
-        self.nested = nested
+        self.theme = theme; self.flags = flags; self.limits = limits; self.values = values; self.nested = nested
       }
-
       public init(from object: inout ObjectReader) throws {
-        theme = try object.read("theme", "String")
-        flags = try object.read("flags", "[Boolean!]!")
-        limits = try object.read("limits", "Limits!")
-        values = try object.read("values", "JSON")
+        theme = try object.read("theme", "String"); flags = try object.read("flags", "[Boolean!]!")
+        limits = try object.read("limits", "Limits!"); values = try object.read("values", "JSON")
         nested = try object.read("nested", "Settings")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Settings")
-        object.write("theme", theme)
-        object.write("flags", flags)
-        object.write("limits", limits)
-        object.write("values", values)
-        object.write("nested", nested)
+        object.write("__typename", "Settings"); object.write("theme", theme); object.write("flags", flags)
+        object.write("limits", limits); object.write("values", values); object.write("nested", nested)
       }
 
       public struct Limits: GraphQLObject {
@@ -61,22 +41,13 @@ public struct SettingsQuery: GraphQLQuery {
         public let max: Int?
         public let average: Double
 
-        public init(min: Int?, max: Int?, average: Double) {
-          self.min = min
-          self.max = max
-          self.average = average
-        }
-
+        public init(min: Int?, max: Int?, average: Double) { self.min = min; self.max = max; self.average = average }
         public init(from object: inout ObjectReader) throws {
-          min = try object.read("min", "Int")
-          max = try object.read("max", "Int")
+          min = try object.read("min", "Int"); max = try object.read("max", "Int")
           average = try object.read("average", "Float!")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Limits")
-          object.write("min", min)
-          object.write("max", max)
+          object.write("__typename", "Limits"); object.write("min", min); object.write("max", max)
           object.write("average", average)
         }
       }
@@ -85,36 +56,21 @@ public struct SettingsQuery: GraphQLQuery {
         public let theme: String?
         public let nested: Nested?
 
-        public init(theme: String?, nested: Nested?) {
-          self.theme = theme
-          self.nested = nested
-        }
-
+        public init(theme: String?, nested: Nested?) { self.theme = theme; self.nested = nested }
         public init(from object: inout ObjectReader) throws {
-          theme = try object.read("theme", "String")
-          nested = try object.read("nested", "Settings")
+          theme = try object.read("theme", "String"); nested = try object.read("nested", "Settings")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Settings")
-          object.write("theme", theme)
-          object.write("nested", nested)
+          object.write("__typename", "Settings"); object.write("theme", theme); object.write("nested", nested)
         }
 
         public struct Nested: GraphQLObject {
           public let language: String?
 
-          public init(language: String?) {
-            self.language = language
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            language = try object.read("language", "String")
-          }
-
+          public init(language: String?) { self.language = language }
+          public init(from object: inout ObjectReader) throws { language = try object.read("language", "String") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Settings")
-            object.write("language", language)
+            object.write("__typename", "Settings"); object.write("language", language)
           }
         }
       }

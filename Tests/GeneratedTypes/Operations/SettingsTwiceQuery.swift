@@ -12,52 +12,31 @@ public struct SettingsTwiceQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let settings: Settings
 
-    public init(settings: Settings) {
-      self.settings = settings
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      settings = try object.read("settings", "Settings!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("settings", settings)
-    }
+    public init(settings: Settings) { self.settings = settings }
+    public init(from object: inout ObjectReader) throws { settings = try object.read("settings", "Settings!") }
+    public func write(to object: inout ObjectWriter) { object.write("settings", settings) }
 
     public struct Settings: GraphQLObject {
       public let nested: Nested?
       public let settingsParts: SettingsParts
 
       public init(nested: Nested?, settingsParts: SettingsParts) {
-        self.nested = nested
-        self.settingsParts = settingsParts
+        self.nested = nested; self.settingsParts = settingsParts
       }
-
       public init(from object: inout ObjectReader) throws {
-        nested = try object.read("nested", "Settings")
-        settingsParts = try SettingsParts(from: &object)
+        nested = try object.read("nested", "Settings"); settingsParts = try SettingsParts(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Settings")
-        object.write("nested", nested)
-        settingsParts.write(to: &object)
+        object.write("__typename", "Settings"); object.write("nested", nested); settingsParts.write(to: &object)
       }
 
       public struct Nested: GraphQLObject {
         public let settingsParts: SettingsParts
 
-        public init(settingsParts: SettingsParts) {
-          self.settingsParts = settingsParts
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          settingsParts = try SettingsParts(from: &object)
-        }
-
+        public init(settingsParts: SettingsParts) { self.settingsParts = settingsParts }
+        public init(from object: inout ObjectReader) throws { settingsParts = try SettingsParts(from: &object) }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Settings")
-          settingsParts.write(to: &object)
+          object.write("__typename", "Settings"); settingsParts.write(to: &object)
         }
       }
     }

@@ -15,22 +15,13 @@ public struct SharedQuery: GraphQLQuery {
     public let droid: Droid?
     public let human: Human?
 
-    public init(hero: Hero?, droid: Droid?, human: Human?) {
-      self.hero = hero
-      self.droid = droid
-      self.human = human
-    }
-
+    public init(hero: Hero?, droid: Droid?, human: Human?) { self.hero = hero; self.droid = droid; self.human = human }
     public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-      droid = try object.read("droid", "Droid")
+      hero = try object.read("hero", "Character"); droid = try object.read("droid", "Droid")
       human = try object.read("human", "Human")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-      object.write("droid", droid)
-      object.write("human", human)
+      object.write("hero", hero); object.write("droid", droid); object.write("human", human)
     }
 
     /// A character of the films.
@@ -39,35 +30,23 @@ public struct SharedQuery: GraphQLQuery {
       public let characterName: CharacterName
 
       public init(__typename: String, characterName: CharacterName) {
-        self.__typename = __typename
-        self.characterName = characterName
+        self.__typename = __typename; self.characterName = characterName
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        characterName = try CharacterName(from: &object)
+        __typename = try object.read("__typename", "String!"); characterName = try CharacterName(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        characterName.write(to: &object)
+        object.write("__typename", __typename); characterName.write(to: &object)
       }
     }
 
     public struct Droid: GraphQLObject {
       public let characterName: CharacterName
 
-      public init(characterName: CharacterName) {
-        self.characterName = characterName
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        characterName = try CharacterName(from: &object)
-      }
-
+      public init(characterName: CharacterName) { self.characterName = characterName }
+      public init(from object: inout ObjectReader) throws { characterName = try CharacterName(from: &object) }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Droid")
-        characterName.write(to: &object)
+        object.write("__typename", "Droid"); characterName.write(to: &object)
       }
     }
 
@@ -76,19 +55,13 @@ public struct SharedQuery: GraphQLQuery {
       public let humanDetails: HumanDetails
 
       public init(characterName: CharacterName, humanDetails: HumanDetails) {
-        self.characterName = characterName
-        self.humanDetails = humanDetails
+        self.characterName = characterName; self.humanDetails = humanDetails
       }
-
       public init(from object: inout ObjectReader) throws {
-        characterName = try CharacterName(from: &object)
-        humanDetails = try HumanDetails(from: &object)
+        characterName = try CharacterName(from: &object); humanDetails = try HumanDetails(from: &object)
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Human")
-        characterName.write(to: &object)
-        humanDetails.write(to: &object)
+        object.write("__typename", "Human"); characterName.write(to: &object); humanDetails.write(to: &object)
       }
     }
   }

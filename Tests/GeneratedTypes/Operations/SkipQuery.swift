@@ -8,29 +8,16 @@ public struct SkipQuery: GraphQLQuery {
   public static let document = "query Skip($x:Boolean!){hero{__typename id@skip(if:$x)name}}"
   public let x: Bool
 
-  public init(x: Bool) {
-    self.x = x
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("x", x)
-  }
+  public init(x: Bool) { self.x = x }
+  public func write(to variables: inout ObjectWriter) { variables.write("x", x) }
 
   public struct Data: GraphQLObject {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -40,21 +27,14 @@ public struct SkipQuery: GraphQLQuery {
       public let name: String
 
       public init(__typename: String, id: String? = nil, name: String) {
-        self.__typename = __typename
-        self.id = id
-        self.name = name
+        self.__typename = __typename; self.id = id; self.name = name
       }
-
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        id = try object.readIfIncluded("id", "ID!")
+        __typename = try object.read("__typename", "String!"); id = try object.readIfIncluded("id", "ID!")
         name = try object.read("name", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.writeIfPresent("id", id)
-        object.write("name", name)
+        object.write("__typename", __typename); object.writeIfPresent("id", id); object.write("name", name)
       }
     }
   }

@@ -12,17 +12,9 @@ public struct SnakeCaseQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let snake_case: SnakeCase?
 
-    public init(snake_case: SnakeCase?) {
-      self.snake_case = snake_case
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      snake_case = try object.read("snake_case", "snake_type")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("snake_case", snake_case)
-    }
+    public init(snake_case: SnakeCase?) { self.snake_case = snake_case }
+    public init(from object: inout ObjectReader) throws { snake_case = try object.read("snake_case", "snake_type") }
+    public func write(to object: inout ObjectWriter) { object.write("snake_case", snake_case) }
 
     public struct SnakeCase: GraphQLObject {
       public let first_name: String?
@@ -30,41 +22,27 @@ public struct SnakeCaseQuery: GraphQLQuery {
       public let inner_object: InnerObject?
 
       public init(first_name: String?, last_name: String, inner_object: InnerObject?) {
-        self.first_name = first_name
-        self.last_name = last_name
-        self.inner_object = inner_object
+        self.first_name = first_name; self.last_name = last_name; self.inner_object = inner_object
       }
-
       public init(from object: inout ObjectReader) throws {
-        first_name = try object.read("first_name", "String")
-        last_name = try object.read("last_name", "String!")
+        first_name = try object.read("first_name", "String"); last_name = try object.read("last_name", "String!")
         inner_object = try object.read("inner_object", "snake_type")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "snake_type")
-        object.write("first_name", first_name)
-        object.write("last_name", last_name)
-        object.write("inner_object", inner_object)
+        object.write("__typename", "snake_type"); object.write("first_name", first_name)
+        object.write("last_name", last_name); object.write("inner_object", inner_object)
       }
 
       public struct InnerObject: GraphQLObject {
         public let first_name: String?
         public let someURL: String?
 
-        public init(first_name: String?, someURL: String?) {
-          self.first_name = first_name
-          self.someURL = someURL
-        }
-
+        public init(first_name: String?, someURL: String?) { self.first_name = first_name; self.someURL = someURL }
         public init(from object: inout ObjectReader) throws {
-          first_name = try object.read("first_name", "String")
-          someURL = try object.read("someURL", "URL")
+          first_name = try object.read("first_name", "String"); someURL = try object.read("someURL", "URL")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "snake_type")
-          object.write("first_name", first_name)
+          object.write("__typename", "snake_type"); object.write("first_name", first_name)
           object.write("someURL", someURL)
         }
       }

@@ -12,16 +12,8 @@ public struct StatusChangedSubscription: GraphQLSubscription {
   public struct Data: GraphQLObject {
     public let statusChanged: Status
 
-    public init(statusChanged: Status) {
-      self.statusChanged = statusChanged
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      statusChanged = try object.read("statusChanged", "Status!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("statusChanged", statusChanged)
-    }
+    public init(statusChanged: Status) { self.statusChanged = statusChanged }
+    public init(from object: inout ObjectReader) throws { statusChanged = try object.read("statusChanged", "Status!") }
+    public func write(to object: inout ObjectWriter) { object.write("statusChanged", statusChanged) }
   }
 }

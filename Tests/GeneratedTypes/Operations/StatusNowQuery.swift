@@ -12,16 +12,8 @@ public struct StatusNowQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let status: Status
 
-    public init(status: Status) {
-      self.status = status
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      status = try object.read("status", "Status!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("status", status)
-    }
+    public init(status: Status) { self.status = status }
+    public init(from object: inout ObjectReader) throws { status = try object.read("status", "Status!") }
+    public func write(to object: inout ObjectWriter) { object.write("status", status) }
   }
 }

@@ -12,16 +12,8 @@ public struct SubscriptionMutation: GraphQLMutation {
   public struct Data: GraphQLObject {
     public let touch: Bool?
 
-    public init(touch: Bool?) {
-      self.touch = touch
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      touch = try object.read("touch", "Boolean")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("touch", touch)
-    }
+    public init(touch: Bool?) { self.touch = touch }
+    public init(from object: inout ObjectReader) throws { touch = try object.read("touch", "Boolean") }
+    public func write(to object: inout ObjectWriter) { object.write("touch", touch) }
   }
 }

@@ -8,27 +8,14 @@ public struct SumQuery: GraphQLQuery {
   public static let document = "query Sum($values:[Int!]!){sum(values:$values)}"
   public let values: [Int]
 
-  public init(values: [Int]) {
-    self.values = values
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("values", values)
-  }
+  public init(values: [Int]) { self.values = values }
+  public func write(to variables: inout ObjectWriter) { variables.write("values", values) }
 
   public struct Data: GraphQLObject {
     public let sum: Int
 
-    public init(sum: Int) {
-      self.sum = sum
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      sum = try object.read("sum", "Int!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("sum", sum)
-    }
+    public init(sum: Int) { self.sum = sum }
+    public init(from object: inout ObjectReader) throws { sum = try object.read("sum", "Int!") }
+    public func write(to object: inout ObjectWriter) { object.write("sum", sum) }
   }
 }

@@ -12,16 +12,8 @@ public struct TickSubscription: GraphQLSubscription {
   public struct Data: GraphQLObject {
     public let tick: Int
 
-    public init(tick: Int) {
-      self.tick = tick
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      tick = try object.read("tick", "Int!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("tick", tick)
-    }
+    public init(tick: Int) { self.tick = tick }
+    public init(from object: inout ObjectReader) throws { tick = try object.read("tick", "Int!") }
+    public func write(to object: inout ObjectWriter) { object.write("tick", tick) }
   }
 }

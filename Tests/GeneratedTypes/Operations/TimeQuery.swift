@@ -12,16 +12,8 @@ public struct TimeQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let time: DateTime
 
-    public init(time: DateTime) {
-      self.time = time
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      time = try object.read("time", "DateTime!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("time", time)
-    }
+    public init(time: DateTime) { self.time = time }
+    public init(from object: inout ObjectReader) throws { time = try object.read("time", "DateTime!") }
+    public func write(to object: inout ObjectWriter) { object.write("time", time) }
   }
 }

@@ -9,50 +9,25 @@ public struct TwoFieldsMutation: GraphQLMutation {
   public let id: String
   public let input: UserInput
 
-  public init(id: String, input: UserInput) {
-    self.id = id
-    self.input = input
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("id", id)
-    variables.write("input", input)
-  }
+  public init(id: String, input: UserInput) { self.id = id; self.input = input }
+  public func write(to variables: inout ObjectWriter) { variables.write("id", id); variables.write("input", input) }
 
   public struct Data: GraphQLObject {
     public let first: First
     public let second: Bool?
 
-    public init(first: First, second: Bool?) {
-      self.first = first
-      self.second = second
-    }
-
+    public init(first: First, second: Bool?) { self.first = first; self.second = second }
     public init(from object: inout ObjectReader) throws {
-      first = try object.read("first", "User!")
-      second = try object.read("second", "Boolean")
+      first = try object.read("first", "User!"); second = try object.read("second", "Boolean")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("first", first)
-      object.write("second", second)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("first", first); object.write("second", second) }
 
     public struct First: GraphQLObject {
       public let id: String
 
-      public init(id: String) {
-        self.id = id
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-      }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-      }
+      public init(id: String) { self.id = id }
+      public init(from object: inout ObjectReader) throws { id = try object.read("id", "ID!") }
+      public func write(to object: inout ObjectWriter) { object.write("__typename", "User"); object.write("id", id) }
     }
   }
 }

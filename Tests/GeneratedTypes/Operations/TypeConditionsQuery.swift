@@ -13,17 +13,9 @@ public struct TypeConditionsQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -31,20 +23,11 @@ public struct TypeConditionsQuery: GraphQLQuery {
       public let name: String
       public let variant: Variant
 
-      public init(name: String, variant: Variant) {
-        self.name = name
-        self.variant = variant
-      }
-
+      public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-        variant = try Variant(from: &object)
+        name = try object.read("name", "String!"); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("name", name)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case droid(Droid)
@@ -58,7 +41,6 @@ public struct TypeConditionsQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .droid(let value): value.write(to: &object)
@@ -70,34 +52,22 @@ public struct TypeConditionsQuery: GraphQLQuery {
         public struct Droid: GraphQLObject {
           public let primaryFunction: String?
 
-          public init(primaryFunction: String?) {
-            self.primaryFunction = primaryFunction
-          }
-
+          public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
           public init(from object: inout ObjectReader) throws {
             primaryFunction = try object.read("primaryFunction", "String")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid")
-            object.write("primaryFunction", primaryFunction)
+            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
           }
         }
 
         public struct Human: GraphQLObject {
           public let height: Double?
 
-          public init(height: Double?) {
-            self.height = height
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            height = try object.read("height", "Float")
-          }
-
+          public init(height: Double?) { self.height = height }
+          public init(from object: inout ObjectReader) throws { height = try object.read("height", "Float") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human")
-            object.write("height", height)
+            object.write("__typename", "Human"); object.write("height", height)
           }
         }
       }

@@ -13,38 +13,22 @@ public struct TypenameQuery: GraphQLQuery {
     public let droid: Droid?
     public let kind: String
 
-    public init(droid: Droid?, kind: String) {
-      self.droid = droid
-      self.kind = kind
-    }
-
+    public init(droid: Droid?, kind: String) { self.droid = droid; self.kind = kind }
     public init(from object: inout ObjectReader) throws {
-      droid = try object.read("droid", "Droid")
-      kind = try object.read("kind", "String!")
+      droid = try object.read("droid", "Droid"); kind = try object.read("kind", "String!")
     }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("droid", droid)
-      object.write("kind", kind)
-    }
+    public func write(to object: inout ObjectWriter) { object.write("droid", droid); object.write("kind", kind) }
 
     public struct Droid: GraphQLObject {
       public let __typename: String
       public let name: String
 
-      public init(__typename: String, name: String) {
-        self.__typename = __typename
-        self.name = name
-      }
-
+      public init(__typename: String, name: String) { self.__typename = __typename; self.name = name }
       public init(from object: inout ObjectReader) throws {
-        __typename = try object.read("__typename", "String!")
-        name = try object.read("name", "String!")
+        __typename = try object.read("__typename", "String!"); name = try object.read("name", "String!")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", __typename)
-        object.write("name", name)
+        object.write("__typename", __typename); object.write("name", name)
       }
     }
   }

@@ -12,17 +12,9 @@ public struct UnderscoresQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let keywords: Keywords
 
-    public init(keywords: Keywords) {
-      self.keywords = keywords
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      keywords = try object.read("keywords", "Keywords!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("keywords", keywords)
-    }
+    public init(keywords: Keywords) { self.keywords = keywords }
+    public init(from object: inout ObjectReader) throws { keywords = try object.read("keywords", "Keywords!") }
+    public func write(to object: inout ObjectWriter) { object.write("keywords", keywords) }
 
     public struct Keywords: GraphQLObject {
       public let underscore_: String?
@@ -30,21 +22,14 @@ public struct UnderscoresQuery: GraphQLQuery {
       public let _0: Int?
 
       public init(underscore_: String?, _x: String?, _0: Int?) {
-        self.underscore_ = underscore_
-        self._x = _x
-        self._0 = _0
+        self.underscore_ = underscore_; self._x = _x; self._0 = _0
       }
-
       public init(from object: inout ObjectReader) throws {
-        underscore_ = try object.read("_", "String")
-        _x = try object.read("_x", "String")
+        underscore_ = try object.read("_", "String"); _x = try object.read("_x", "String")
         _0 = try object.read("_0", "Int")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "Keywords")
-        object.write("_", underscore_)
-        object.write("_x", _x)
+        object.write("__typename", "Keywords"); object.write("_", underscore_); object.write("_x", _x)
         object.write("_0", _0)
       }
     }

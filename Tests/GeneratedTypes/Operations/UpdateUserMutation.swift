@@ -9,30 +9,15 @@ public struct UpdateUserMutation: GraphQLMutation {
   public let id: String
   public let input: UserInput
 
-  public init(id: String, input: UserInput) {
-    self.id = id
-    self.input = input
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("id", id)
-    variables.write("input", input)
-  }
+  public init(id: String, input: UserInput) { self.id = id; self.input = input }
+  public func write(to variables: inout ObjectWriter) { variables.write("id", id); variables.write("input", input) }
 
   public struct Data: GraphQLObject {
     public let updateUser: UpdateUser
 
-    public init(updateUser: UpdateUser) {
-      self.updateUser = updateUser
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      updateUser = try object.read("updateUser", "User!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("updateUser", updateUser)
-    }
+    public init(updateUser: UpdateUser) { self.updateUser = updateUser }
+    public init(from object: inout ObjectReader) throws { updateUser = try object.read("updateUser", "User!") }
+    public func write(to object: inout ObjectWriter) { object.write("updateUser", updateUser) }
 
     public struct UpdateUser: GraphQLObject {
       public let id: String
@@ -41,45 +26,27 @@ public struct UpdateUserMutation: GraphQLMutation {
       public let address: Address?
 
       public init(id: String, name: String, status: Status, address: Address?) {
-        self.id = id
-        self.name = name
-        self.status = status
-        self.address = address
+        self.id = id; self.name = name; self.status = status; self.address = address
       }
-
       public init(from object: inout ObjectReader) throws {
-        id = try object.read("id", "ID!")
-        name = try object.read("name", "String!")
-        status = try object.read("status", "Status!")
-        address = try object.read("address", "Address")
+        id = try object.read("id", "ID!"); name = try object.read("name", "String!")
+        status = try object.read("status", "Status!"); address = try object.read("address", "Address")
       }
-
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("id", id)
-        object.write("name", name)
-        object.write("status", status)
-        object.write("address", address)
+        object.write("__typename", "User"); object.write("id", id); object.write("name", name)
+        object.write("status", status); object.write("address", address)
       }
 
       public struct Address: GraphQLObject {
         public let street: String
         public let zip_code: String?
 
-        public init(street: String, zip_code: String?) {
-          self.street = street
-          self.zip_code = zip_code
-        }
-
+        public init(street: String, zip_code: String?) { self.street = street; self.zip_code = zip_code }
         public init(from object: inout ObjectReader) throws {
-          street = try object.read("street", "String!")
-          zip_code = try object.read("zip_code", "String")
+          street = try object.read("street", "String!"); zip_code = try object.read("zip_code", "String")
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Address")
-          object.write("street", street)
-          object.write("zip_code", zip_code)
+          object.write("__typename", "Address"); object.write("street", street); object.write("zip_code", zip_code)
         }
       }
     }

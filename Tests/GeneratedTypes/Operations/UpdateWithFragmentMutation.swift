@@ -9,45 +9,23 @@ public struct UpdateWithFragmentMutation: GraphQLMutation {
   public let id: String
   public let input: UserInput
 
-  public init(id: String, input: UserInput) {
-    self.id = id
-    self.input = input
-  }
-
-  public func write(to variables: inout ObjectWriter) {
-    variables.write("id", id)
-    variables.write("input", input)
-  }
+  public init(id: String, input: UserInput) { self.id = id; self.input = input }
+  public func write(to variables: inout ObjectWriter) { variables.write("id", id); variables.write("input", input) }
 
   public struct Data: GraphQLObject {
     public let updateUser: UpdateUser
 
-    public init(updateUser: UpdateUser) {
-      self.updateUser = updateUser
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      updateUser = try object.read("updateUser", "User!")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("updateUser", updateUser)
-    }
+    public init(updateUser: UpdateUser) { self.updateUser = updateUser }
+    public init(from object: inout ObjectReader) throws { updateUser = try object.read("updateUser", "User!") }
+    public func write(to object: inout ObjectWriter) { object.write("updateUser", updateUser) }
 
     public struct UpdateUser: GraphQLObject {
       public let userParts: UserParts
 
-      public init(userParts: UserParts) {
-        self.userParts = userParts
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        userParts = try UserParts(from: &object)
-      }
-
+      public init(userParts: UserParts) { self.userParts = userParts }
+      public init(from object: inout ObjectReader) throws { userParts = try UserParts(from: &object) }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        userParts.write(to: &object)
+        object.write("__typename", "User"); userParts.write(to: &object)
       }
     }
   }

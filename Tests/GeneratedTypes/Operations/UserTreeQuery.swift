@@ -12,68 +12,38 @@ public struct UserTreeQuery: GraphQLQuery {
   public struct Data: GraphQLObject {
     public let me: Me?
 
-    public init(me: Me?) {
-      self.me = me
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      me = try object.read("me", "User")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("me", me)
-    }
+    public init(me: Me?) { self.me = me }
+    public init(from object: inout ObjectReader) throws { me = try object.read("me", "User") }
+    public func write(to object: inout ObjectWriter) { object.write("me", me) }
 
     public struct Me: GraphQLObject {
       public let parent: Parent?
 
-      public init(parent: Parent?) {
-        self.parent = parent
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        parent = try object.read("parent", "User")
-      }
-
+      public init(parent: Parent?) { self.parent = parent }
+      public init(from object: inout ObjectReader) throws { parent = try object.read("parent", "User") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "User")
-        object.write("parent", parent)
+        object.write("__typename", "User"); object.write("parent", parent)
       }
 
       public struct Parent: GraphQLObject {
         public let parent: Parent?
         public let userLeaf: UserLeaf
 
-        public init(parent: Parent?, userLeaf: UserLeaf) {
-          self.parent = parent
-          self.userLeaf = userLeaf
-        }
-
+        public init(parent: Parent?, userLeaf: UserLeaf) { self.parent = parent; self.userLeaf = userLeaf }
         public init(from object: inout ObjectReader) throws {
-          parent = try object.read("parent", "User")
-          userLeaf = try UserLeaf(from: &object)
+          parent = try object.read("parent", "User"); userLeaf = try UserLeaf(from: &object)
         }
-
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "User")
-          object.write("parent", parent)
-          userLeaf.write(to: &object)
+          object.write("__typename", "User"); object.write("parent", parent); userLeaf.write(to: &object)
         }
 
         public struct Parent: GraphQLObject {
           public let userLeaf: UserLeaf
 
-          public init(userLeaf: UserLeaf) {
-            self.userLeaf = userLeaf
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            userLeaf = try UserLeaf(from: &object)
-          }
-
+          public init(userLeaf: UserLeaf) { self.userLeaf = userLeaf }
+          public init(from object: inout ObjectReader) throws { userLeaf = try UserLeaf(from: &object) }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "User")
-            userLeaf.write(to: &object)
+            object.write("__typename", "User"); userLeaf.write(to: &object)
           }
         }
       }

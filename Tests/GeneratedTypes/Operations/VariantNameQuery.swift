@@ -13,17 +13,9 @@ public struct VariantNameQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
@@ -31,20 +23,11 @@ public struct VariantNameQuery: GraphQLQuery {
       public let variant: String
       public let variant_: Variant
 
-      public init(variant: String, variant_: Variant) {
-        self.variant = variant
-        self.variant_ = variant_
-      }
-
+      public init(variant: String, variant_: Variant) { self.variant = variant; self.variant_ = variant_ }
       public init(from object: inout ObjectReader) throws {
-        variant = try object.read("variant", "String!")
-        variant_ = try Variant(from: &object)
+        variant = try object.read("variant", "String!"); variant_ = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("variant", variant)
-        variant_.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("variant", variant); variant_.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case droid(Droid)
@@ -56,7 +39,6 @@ public struct VariantNameQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .droid(let value): value.write(to: &object)
@@ -67,17 +49,12 @@ public struct VariantNameQuery: GraphQLQuery {
         public struct Droid: GraphQLObject {
           public let primaryFunction: String?
 
-          public init(primaryFunction: String?) {
-            self.primaryFunction = primaryFunction
-          }
-
+          public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
           public init(from object: inout ObjectReader) throws {
             primaryFunction = try object.read("primaryFunction", "String")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid")
-            object.write("primaryFunction", primaryFunction)
+            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
           }
         }
       }

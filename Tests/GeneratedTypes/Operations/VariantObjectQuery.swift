@@ -13,52 +13,28 @@ public struct VariantObjectQuery: GraphQLQuery {
     /// The hero of an episode.
     public let hero: Hero?
 
-    public init(hero: Hero?) {
-      self.hero = hero
-    }
-
-    public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-    }
-
-    public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-    }
+    public init(hero: Hero?) { self.hero = hero }
+    public init(from object: inout ObjectReader) throws { hero = try object.read("hero", "Character") }
+    public func write(to object: inout ObjectWriter) { object.write("hero", hero) }
 
     /// A character of the films.
     public struct Hero: GraphQLObject {
       public let variant: Variant?
       public let variant_: VariantObject
 
-      public init(variant: Variant?, variant_: VariantObject) {
-        self.variant = variant
-        self.variant_ = variant_
-      }
-
+      public init(variant: Variant?, variant_: VariantObject) { self.variant = variant; self.variant_ = variant_ }
       public init(from object: inout ObjectReader) throws {
-        variant = try object.read("variant", "Planet")
-        variant_ = try VariantObject(from: &object)
+        variant = try object.read("variant", "Planet"); variant_ = try VariantObject(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("variant", variant)
-        variant_.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("variant", variant); variant_.write(to: &object) }
 
       public struct Variant: GraphQLObject {
         public let name: String
 
-        public init(name: String) {
-          self.name = name
-        }
-
-        public init(from object: inout ObjectReader) throws {
-          name = try object.read("name", "String!")
-        }
-
+        public init(name: String) { self.name = name }
+        public init(from object: inout ObjectReader) throws { name = try object.read("name", "String!") }
         public func write(to object: inout ObjectWriter) {
-          object.write("__typename", "Planet")
-          object.write("name", name)
+          object.write("__typename", "Planet"); object.write("name", name)
         }
       }
 
@@ -72,7 +48,6 @@ public struct VariantObjectQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .droid(let value): value.write(to: &object)
@@ -83,17 +58,12 @@ public struct VariantObjectQuery: GraphQLQuery {
         public struct Droid: GraphQLObject {
           public let primaryFunction: String?
 
-          public init(primaryFunction: String?) {
-            self.primaryFunction = primaryFunction
-          }
-
+          public init(primaryFunction: String?) { self.primaryFunction = primaryFunction }
           public init(from object: inout ObjectReader) throws {
             primaryFunction = try object.read("primaryFunction", "String")
           }
-
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Droid")
-            object.write("primaryFunction", primaryFunction)
+            object.write("__typename", "Droid"); object.write("primaryFunction", primaryFunction)
           }
         }
       }

@@ -11,18 +11,10 @@ public struct WithDefaultsQuery: GraphQLQuery {
   public let unit: GraphQLNullable<LengthUnit>
 
   public init(
-    episode: GraphQLNullable<Episode> = .absent, first: Int? = nil,
-    unit: GraphQLNullable<LengthUnit> = .absent
-  ) {
-    self.episode = episode
-    self.first = first
-    self.unit = unit
-  }
-
+    episode: GraphQLNullable<Episode> = .absent, first: Int? = nil, unit: GraphQLNullable<LengthUnit> = .absent
+  ) { self.episode = episode; self.first = first; self.unit = unit }
   public func write(to variables: inout ObjectWriter) {
-    variables.write("episode", episode)
-    variables.writeIfPresent("first", first)
-    variables.write("unit", unit)
+    variables.write("episode", episode); variables.writeIfPresent("first", first); variables.write("unit", unit)
   }
 
   public struct Data: GraphQLObject {
@@ -30,19 +22,12 @@ public struct WithDefaultsQuery: GraphQLQuery {
     public let hero: Hero?
     public let characters: Characters
 
-    public init(hero: Hero?, characters: Characters) {
-      self.hero = hero
-      self.characters = characters
-    }
-
+    public init(hero: Hero?, characters: Characters) { self.hero = hero; self.characters = characters }
     public init(from object: inout ObjectReader) throws {
-      hero = try object.read("hero", "Character")
-      characters = try object.read("characters", "CharacterConnection!")
+      hero = try object.read("hero", "Character"); characters = try object.read("characters", "CharacterConnection!")
     }
-
     public func write(to object: inout ObjectWriter) {
-      object.write("hero", hero)
-      object.write("characters", characters)
+      object.write("hero", hero); object.write("characters", characters)
     }
 
     /// A character of the films.
@@ -51,20 +36,11 @@ public struct WithDefaultsQuery: GraphQLQuery {
       public let name: String
       public let variant: Variant
 
-      public init(name: String, variant: Variant) {
-        self.name = name
-        self.variant = variant
-      }
-
+      public init(name: String, variant: Variant) { self.name = name; self.variant = variant }
       public init(from object: inout ObjectReader) throws {
-        name = try object.read("name", "String!")
-        variant = try Variant(from: &object)
+        name = try object.read("name", "String!"); variant = try Variant(from: &object)
       }
-
-      public func write(to object: inout ObjectWriter) {
-        object.write("name", name)
-        variant.write(to: &object)
-      }
+      public func write(to object: inout ObjectWriter) { object.write("name", name); variant.write(to: &object) }
 
       public enum Variant: GraphQLObject {
         case human(Human)
@@ -76,7 +52,6 @@ public struct WithDefaultsQuery: GraphQLQuery {
           case let typename: self = .other(typename: typename)
           }
         }
-
         public func write(to object: inout ObjectWriter) {
           switch self {
           case .human(let value): value.write(to: &object)
@@ -87,17 +62,10 @@ public struct WithDefaultsQuery: GraphQLQuery {
         public struct Human: GraphQLObject {
           public let height: Double?
 
-          public init(height: Double?) {
-            self.height = height
-          }
-
-          public init(from object: inout ObjectReader) throws {
-            height = try object.read("height", "Float")
-          }
-
+          public init(height: Double?) { self.height = height }
+          public init(from object: inout ObjectReader) throws { height = try object.read("height", "Float") }
           public func write(to object: inout ObjectWriter) {
-            object.write("__typename", "Human")
-            object.write("height", height)
+            object.write("__typename", "Human"); object.write("height", height)
           }
         }
       }
@@ -106,17 +74,10 @@ public struct WithDefaultsQuery: GraphQLQuery {
     public struct Characters: GraphQLObject {
       public let totalCount: Int
 
-      public init(totalCount: Int) {
-        self.totalCount = totalCount
-      }
-
-      public init(from object: inout ObjectReader) throws {
-        totalCount = try object.read("totalCount", "Int!")
-      }
-
+      public init(totalCount: Int) { self.totalCount = totalCount }
+      public init(from object: inout ObjectReader) throws { totalCount = try object.read("totalCount", "Int!") }
       public func write(to object: inout ObjectWriter) {
-        object.write("__typename", "CharacterConnection")
-        object.write("totalCount", totalCount)
+        object.write("__typename", "CharacterConnection"); object.write("totalCount", totalCount)
       }
     }
   }
