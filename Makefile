@@ -70,7 +70,7 @@ BENCH_LIVE_PACKAGES := $(PACKAGES) python3 python3-venv gcc libc6-dev
 SERVER_PACKAGES := python3 python3-venv curl
 CLUSTER_PACKAGES := python3 python3-venv curl slurm-wlm munge
 
-SOURCES := Sources Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
+SOURCES := Sources Plugins Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift Examples
 PROGRAM := .build-release/release/gqlrun
 MANUAL := .build-release/manual
 PIPELINES = $(wildcard pipelines/*.pipeline.yaml)
@@ -315,6 +315,12 @@ bench-language: packages-bench ## Measure schemas and documents (BENCH_SCHEMA, B
 	.build-bench/release/gqlrun-bench language --rounds $(BENCH_ROUNDS) \
 	  $(if $(wildcard $(BENCH_SCHEMA)),--schema "$(BENCH_SCHEMA)")
 
+.PHONY: bench-typed
+bench-typed: build packages-bench ## Measure generated types: lines, compile time, decoding (APOLLO: a checkout of apollo-ios-dev to compare with)
+	PYTHONDONTWRITEBYTECODE=1 Benchmarks/Typed/bench.py $(PROGRAM) .build-bench \
+	  $(if $(APOLLO),--apollo "$(APOLLO)") \
+	  $(if $(wildcard $(BENCH_SCHEMA)),$(if $(TYPED_DOCUMENTS),--schema "$(BENCH_SCHEMA)" --documents $(TYPED_DOCUMENTS)))
+
 .PHONY: bench-chain
 bench-chain: build ## Measure what the chain adds to a bare async-http-client on the same requests
 	cd Benchmarks && $(SWIFT) build -c release $(RELEASE_FLAGS) --product gqlrun-bench-chain --scratch-path ../.build-bench-chain
@@ -354,7 +360,7 @@ torture: packages-torture build ## Kill, cut the power and damage databases; as 
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf .build .build-docs .build-differential .build-release .build-debug .build-core .build-bench .build-bench-batch .build-bench-chain \
-	  .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build
+	  .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
 .PHONY: packages-figures packages-server packages-cluster packages-bench-live

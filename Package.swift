@@ -112,11 +112,12 @@ let networked: [Target] = [
     ],
     path: "Sources/Plugins",
     swiftSettings: requestPathSettings),
-  // Checks for authors of plugins, to be used in tests.
+  // What tests use: scripted responses, the demo server, and checks for authors of plugins.
   .target(
     name: "GQLRunTesting",
     dependencies: [
-      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunLanguage",
+      "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunDemoServer", "GQLRunJSON",
+      "GQLRunLanguage", "GQLRunSupport", "GQLRunTyped",
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ],
@@ -197,6 +198,25 @@ let networked: [Target] = [
       .product(name: "Logging", package: "swift-log"),
     ],
     swiftSettings: settings),
+  // `gqlrun generate` for the plugins, without networking.
+  .executableTarget(
+    name: "gqlrun-generate",
+    dependencies: [
+      "GQLRunConfiguration", "GQLRunGenerator", "GQLRunLanguage", "GQLRunSupport",
+      .product(name: "ArgumentParser", package: "swift-argument-parser"),
+    ],
+    swiftSettings: settings),
+  .plugin(
+    name: "GenerateGraphQL",
+    capability: .command(
+      intent: .custom(
+        verb: "generate-graphql",
+        description: "Generate Swift types from the operations of graphql.config.yml"),
+      permissions: [
+        .writeToPackageDirectory(reason: "The generated files are sources of the package.")
+      ]),
+    dependencies: ["gqlrun-generate"]),
+  .plugin(name: "GraphQLTypes", capability: .buildTool(), dependencies: ["gqlrun-generate"]),
   // The example is a package of its own; here it is compiled and tested with everything else.
   .executableTarget(
     name: "my-gqlrun",
@@ -270,7 +290,7 @@ let networked: [Target] = [
   .testTarget(
     name: "ClientTests",
     dependencies: [
-      "GQLRun", "GQLRunDemoServer", "GQLRunTestSupport",
+      "GQLRun", "GQLRunDemoServer", "GQLRunTestSupport", "GQLRunTesting",
       .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
       .product(name: "MetricsTestKit", package: "swift-metrics"),
       .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -317,6 +337,8 @@ let package = Package(
         .library(name: "GQLRunProfile", targets: ["GQLRunProfile"]),
         .library(name: "GQLRunTesting", targets: ["GQLRunTesting"]),
         .executable(name: "gqlrun", targets: ["gqlrun"]),
+        .plugin(name: "GenerateGraphQL", targets: ["GenerateGraphQL"]),
+        .plugin(name: "GraphQLTypes", targets: ["GraphQLTypes"]),
       ]),
   dependencies: coreDependencies + (coreOnly ? [] : networkedDependencies),
   targets: core + (coreOnly ? [] : networked),

@@ -65,7 +65,8 @@ struct Module {
     Module(
       "GQLRunTyped", folder: "Typed", own: ["GQLRunJSON"], system: ["Foundation"]),
     Module(
-      "GQLRunGenerator", folder: "Generator", own: ["GQLRunLanguage", "GQLRunSupport"]),
+      "GQLRunGenerator", folder: "Generator", own: ["GQLRunLanguage", "GQLRunSupport"],
+      system: ["Foundation"]),
     // In no product: the snapshots of the generator, compiled.
     Module("GQLRunGeneratedTypes", folder: "GeneratedTypes", own: ["GQLRunTyped"]),
     Module("GQLRunJSON", folder: "JSONStream", own: ["CYajl"], system: ["Foundation"]),
@@ -93,7 +94,8 @@ struct Module {
       packages: ["CoreMetrics", "HTTPTypes", "Logging", "ServiceLifecycle", "Tracing"],
       system: ["Foundation", "Observation", "Synchronization"]),
     Module(
-      "GQLRunTesting", folder: "Testing", own: chain, packages: ["HTTPTypes", "Logging"],
+      "GQLRunTesting", folder: "Testing",
+      own: chain.union(["GQLRunDemoServer", "GQLRunTyped"]), packages: ["HTTPTypes", "Logging"],
       system: ["Foundation", "Synchronization"]),
     Module("CGQLRunZlib", folder: "CZlib"),
     Module(
@@ -111,6 +113,10 @@ struct Module {
         "NIO*",
       ],
       system: ["Foundation"]),
+    Module(
+      "gqlrun-generate",
+      own: ["GQLRunConfiguration", "GQLRunGenerator", "GQLRunLanguage", "GQLRunSupport"],
+      packages: ["ArgumentParser"], system: ["Foundation"]),
     Module("CGQLRunAllocations", folder: "CAllocations"),
     Module("CGQLRunMemory", folder: "CMemory"),
     Module("CGQLRunJq", folder: "CJq"),

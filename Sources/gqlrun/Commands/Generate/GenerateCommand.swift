@@ -66,10 +66,15 @@ struct GenerateCommand: AsyncParsableCommand {
             "\(differences.count) generated file\(differences.count == 1 ? " is" : "s are") not up to "
               + "date; run gqlrun generate")
         }
-        Terminal.note("\(plan.output): \(files.count) files, up to date")
+        Terminal.note("\(plan.output): \(files.texts.count) files, up to date")
       } else {
-        let changes = try output.write()
-        Terminal.note("\(plan.output): \(files.count) files, \(changes) changed")
+        let changes: Int
+        do {
+          changes = try output.write()
+        } catch let failure as GenerationFailure {
+          throw Failure(.badInput, failure.description)
+        }
+        Terminal.note("\(plan.output): \(files.texts.count) files, \(changes) changed")
       }
     }
   }

@@ -153,44 +153,23 @@ struct GenerateOptions: ParsableArguments {
   }
 
   private func options(_ values: [String: [String]]) throws -> GeneratorOptions {
-    var options = GeneratorOptions(
-      access: try access ?? Self.choice(values, "access") ?? .internal,
-      fields: try fields ?? Self.choice(values, "fields") ?? .verbatim,
-      enumCases: try enumCases ?? Self.choice(values, "enum_cases") ?? .camel,
-      imports: imports.isEmpty ? values["imports"] ?? [] : imports,
-      schemaModule: schemaModule ?? values["schema_module"]?.first)
-    options.conformances = try Set(
-      conformance.isEmpty
-        ? (values["conformances"] ?? []).map { try Self.value($0, "conformances") } : conformance)
-    for text in (values["scalars"] ?? []) + scalar {
-      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2 else {
-        throw Failure(.usage, "cannot read --scalar \(text): write --scalar DateTime=Date")
-      }
-      options.scalars[parts[0]] =
-        Self.foundation.contains(parts[1]) ? "Foundation.\(parts[1])" : parts[1]
+    var options: GeneratorOptions
+    do {
+      options = try GeneratorOptions(settings: values)
+    } catch {
+      throw Failure(.badInput, error.description)
     }
+    do {
+      for text in scalar { try options.map(scalar: text) }
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+    if let access { options.access = access }
+    if let fields { options.fields = fields }
+    if let enumCases { options.enumCases = enumCases }
+    if let schemaModule { options.schemaModule = schemaModule }
+    if !imports.isEmpty { options.imports = imports }
+    if !conformance.isEmpty { options.conformances = Set(conformance) }
     return options
-  }
-
-  /// Types of Foundation that the runtime can decode.
-  private static let foundation: Set<String> = ["Date", "Decimal", "URL", "UUID"]
-
-  private static func choice<Value: ExpressibleByArgument & CaseIterable & RawRepresentable>(
-    _ values: [String: [String]], _ key: String
-  ) throws -> Value? where Value.RawValue == String {
-    try values[key]?.first.map { try value($0, key) }
-  }
-
-  private static func value<Value: CaseIterable & RawRepresentable>(
-    _ text: String, _ key: String
-  ) throws -> Value where Value.RawValue == String {
-    guard let value = Value(rawValue: text) else {
-      throw Failure(
-        .badInput,
-        "`\(key)` cannot be \"\(text)\"; use \(Value.allCases.map(\.rawValue).joined(separator: ", "))"
-      )
-    }
-    return value
   }
 }

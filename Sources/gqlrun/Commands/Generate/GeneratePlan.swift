@@ -31,12 +31,7 @@ struct GeneratePlan {
       try report(error, sources).write(as: .human)
       throw Failure(.failed, "")
     }
-    var files = GeneratedFolder.Files(roots: [output])
-    if let schemaOutput { files.roots.append(schemaOutput) }
-    for file in generated {
-      let folder = file.kind == .schema ? schemaOutput ?? output : output
-      files.texts["\(folder)/\(file.path)"] = file.text
-    }
+    var files = GeneratedFolder.Files(generated, in: output, schemaOutput: schemaOutput)
     if let manifest {
       files.texts[manifest] = try manifestText(generated.compactMap(\.operation), schema)
     }

@@ -1,0 +1,125 @@
+import Foundation
+import GQLRunConfiguration
+import GQLRunGenerator
+import GQLRunLanguage
+import GQLRunSupport
+
+/// The inputs and outputs of one project of a project file.
+struct ProjectGeneration {
+  /// The folder of operations and fragments; `nil` if the project has none.
+  let output: String?
+  private let schemaOutput: String?
+  private let schema: [String]
+  private let documents: [String]
+  private let options: GeneratorOptions
+
+  init(_ project: ProjectFile.Project, of file: ProjectFile) throws {
+    let settings = project.generation?.values.mapValues { $0.map(\.value) } ?? [:]
+    let folder = FilePath.folder(of: file.path)
+    output = settings["output"]?.first.map { FilePath.resolve($0, in: folder) }
+    schemaOutput = settings["schema_output"]?.first.map { FilePath.resolve($0, in: folder) }
+    options = try GeneratorOptions(settings: settings)
+    schema = try Self.files(project.schema, "schema", of: file)
+    let schema = schema
+    documents = try Self.files(project.documents, "documents", of: file)
+      .filter { !schema.contains($0) }
+  }
+
+  private static func files(
+    _ patterns: [ProjectFile.Text], _ key: String, of file: ProjectFile
+  ) throws -> [String] {
+    if let url = patterns.first(where: \.isURL) {
+      throw GenerationFailure(
+        "\(url.location): the \(key) is on the network; gqlrun schema fetch writes it to a file")
+    }
+    let (files, unmatched) = file.files(patterns)
+    if let first = unmatched.first {
+      throw GenerationFailure("\(first.location): no file matches \(first.value)")
+    }
+    guard !files.isEmpty else { throw GenerationFailure("\(file.path) has no `\(key)`") }
+    return files
+  }
+
+  /// The generated files below their folders.
+  func files() throws -> GeneratedFolder.Files {
+    guard let output else {
+      throw GenerationFailure("the project file has no `output`, the folder to write to")
+    }
+    return GeneratedFolder.Files(try generated(), in: output, schemaOutput: schemaOutput)
+  }
+
+  /// Writes all types into one file, whose name a build system knows before it reads the operations.
+  func write(to path: String) throws {
+    guard options.schemaModule == nil else {
+      throw GenerationFailure(
+        "one file cannot contain the types of two modules; remove `schema_module`, or generate with "
+          + "swift package generate-graphql")
+    }
+    let text = try generated().map(\.text).joined(separator: "\n")
+    do {
+      try AtomicFile.write(Array(text.utf8), to: path, permissions: 0o644)
+    } catch {
+      throw GenerationFailure("cannot write \(path): \(error)")
+    }
+  }
+
+  private func generated() throws -> [GeneratedFile] {
+    let sources = try documents.map { (path: $0, text: try Self.bytes(of: $0)) }
+    return try Generator(schema: try SchemaFiles(schema).schema(), options: options)
+      .files(from: sources)
+  }
+
+  static func bytes(of path: String) throws -> [UInt8] {
+    do {
+      return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    } catch {
+      throw GenerationFailure("\(path): cannot be read: \(error.localizedDescription)")
+    }
+  }
+}
+
+/// The type definitions of a schema, in one file or several.
+private struct SchemaFiles {
+  private let files: [(path: String, text: [UInt8])]
+
+  init(_ paths: [String]) throws {
+    files = try paths.map { ($0, try ProjectGeneration.bytes(of: $0)) }
+    if let json = files.first(where: { $0.text.first == UInt8(ascii: "{") }) {
+      throw GenerationFailure(
+        "\(json.path) is an introspection result; the plugins read type definitions, which gqlrun schema "
+          + "print writes")
+    }
+  }
+
+  func schema() throws -> Schema {
+    for file in files {
+      do {
+        _ = try Document(parsingUTF8: file.text)
+      } catch {
+        throw GenerationFailure(
+          "\(file.path):\(error.location.line):\(error.location.column): \(error.message)")
+      }
+    }
+    let limit = ParseOptions(maxTokens: ParseOptions().maxTokens * files.count)
+    let text = Array(files.map(\.text).joined(separator: [UInt8(ascii: "\n")]))
+    do {
+      return try Schema(sdl: Document(parsingUTF8: text, options: limit))
+    } catch let error as SchemaError {
+      throw GenerationFailure(
+        error.issues.prefix(20).map { issue in
+          (issue.location.map { "\(position(of: $0)): " } ?? "") + issue.message
+        }.joined(separator: "\n"))
+    }
+  }
+
+  /// The file and position of a location in the joined text.
+  private func position(of location: SourceLocation) -> String {
+    var line = location.line
+    for file in files {
+      let count = file.text.count { $0 == UInt8(ascii: "\n") } + 1
+      if line <= count { return "\(file.path):\(line):\(location.column)" }
+      line -= count
+    }
+    return files.map(\.path).joined(separator: ", ")
+  }
+}
