@@ -46,12 +46,12 @@ extension GraphQLOperation {
   /// - Throws: `JSONError` if the text is not valid JSON; ``TypeMismatch`` if it does not match the
   ///   operation.
   public func data(json: some Sequence<UInt8>) throws -> Data {
-    try Data(TokenIndex(checking: Array(json), conditions: conditions))
+    try TokenIndex(checking: Array(json), conditions: conditions).root(as: Data.self)
   }
 
   /// Decodes data from text that the pipeline has produced.
   package func data(checked json: [UInt8]) throws -> Data {
-    try Data(TokenIndex(checked: json, conditions: conditions))
+    try TokenIndex(checked: json, conditions: conditions).root(as: Data.self)
   }
 }
 
@@ -77,11 +77,7 @@ extension GraphQLObject {
   /// - Throws: `JSONError` if the text is not valid JSON; ``TypeMismatch`` if it lacks a field or a
   ///   field has another type.
   public init(json: String) throws {
-    try self.init(TokenIndex(checking: Array(json.utf8)))
-  }
-
-  fileprivate init(_ index: TokenIndex) throws {
-    try self.init(from: ValueReader(index, at: 0))
+    self = try TokenIndex(checking: Array(json.utf8)).root(as: Self.self)
   }
 
   /// The object as JSON.

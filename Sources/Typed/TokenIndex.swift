@@ -43,6 +43,11 @@ package final class TokenIndex: Sendable {
     try self.init(checked: bytes, conditions: conditions)
   }
 
+  /// The value of the whole text.
+  package func root<Value: GraphQLDecodable>(as type: Value.Type) throws -> Value {
+    try Value(from: ValueReader(self, at: 0))
+  }
+
   func text(_ token: Int) -> ArraySlice<UInt8> {
     bytes[Int(tokens[token].start)..<Int(tokens[token].end)]
   }

@@ -83,6 +83,24 @@ struct LikeMutation: GraphQLMutation {
   }
 }
 
+struct LikesSubscription: GraphQLSubscription {
+  static let operationName = "Likes"
+  static let document = "subscription Likes($id:ID!){likesChanged(post:$id){id likeCount}}"
+  let id: String
+
+  func write(to variables: inout ObjectWriter) { variables.write("id", id) }
+
+  struct Data: GraphQLObject {
+    let likesChanged: LikeMutation.Data.LikePost
+
+    init(likesChanged: LikeMutation.Data.LikePost) { self.likesChanged = likesChanged }
+    init(from object: inout ObjectReader) throws {
+      likesChanged = try object.read("likesChanged", "Post!")
+    }
+    func write(to object: inout ObjectWriter) { object.write("likesChanged", likesChanged) }
+  }
+}
+
 /// The title has another type than in the schema.
 struct WrongQuery: GraphQLQuery {
   static let operationName = "Wrong"
@@ -157,6 +175,23 @@ struct TypedOperationTests {
         #expect(likes == 1_000_000 || likes == before + 1)
       }
       #expect(try await like.data?.likePost.likeCount == before + 1)
+    }
+  }
+
+  @Test("a subscription has an event for each like, and a watched query follows it")
+  func subscribe() async throws {
+    try await withClient { client, _ in
+      var updates = client.watch(PostQuery(id: "P_1")).makeAsyncIterator()
+      let before = try #require(try await updates.next()?.result?.data?.post?.likeCount)
+      var events = client.subscribe(LikesSubscription(id: "P_1")).makeAsyncIterator()
+      let first = try await events.next()
+      #expect(first?.data?.likesChanged.likeCount == before)
+      try await client.perform(LikeMutation(id: "P_1"))
+      let second = try await events.next()
+      #expect(second?.data?.likesChanged.likeCount == before + 1)
+      #expect(second?.data?.likesChanged.id == "P_1" && second?.gap == nil)
+      let watched = try await updates.next()?.result?.data?.post?.likeCount
+      #expect(watched == before + 1)
     }
   }
 

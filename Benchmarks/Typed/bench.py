@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Measures generated types: lines, generation time, compile time, and decoding.
+
+usage: bench.py PROGRAM SCRATCH [--apollo FOLDER] [--schema FILE --documents PATTERN]
+
+--apollo is a checkout of github.com/apollographql/apollo-ios-dev: the types that Apollo iOS has generated for its
+test schema AnimalKingdom are compared with ours for the same operations. --schema and --documents are of a large schema,
+whose generation is timed. Compile times are user seconds of one whole module, the smallest of three.
+"""
+import argparse, pathlib, resource, shutil, subprocess, sys, time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TYPED = pathlib.Path(__file__).resolve().parent
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], check=True, text=True, **options)
+
+
+def user_seconds(*command):
+    """The user time of a command and its children, the smallest of three."""
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        run(*command, stdout=subprocess.DEVNULL)
+        times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return min(times)
+
+
+def lines(paths):
+    return sum(len(path.read_text().splitlines()) for path in paths)
+
+
+def swift_files(folder):
+    return sorted(folder.rglob("*.swift"))
+
+
+class Bench:
+    def __init__(self, program, scratch):
+        self.program, self.scratch = program.resolve(), scratch.resolve()
+        self.work = self.scratch / "typed"
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir(parents=True)
+        run("swift", "build", "-c", "release", "--target", "GQLRunTyped", "--scratch-path", self.scratch, cwd=ROOT,
+            env={**__import__("os").environ, "GQLRUN_MODULES": "core"}, stdout=subprocess.DEVNULL)
+        self.release = self.scratch / "release"
+        self.imports = ["-I", self.release / "Modules", "-I", ROOT / "Sources/CYajl"]
+
+    def generate(self, schema, documents, output, *options):
+        start = time.monotonic()
+        run(self.program, "generate", "--schema", *schema, "--documents", *documents, "--output", output, *options,
+            stderr=subprocess.DEVNULL)
+        return time.monotonic() - start
+
+    def compile_time(self, sources, level, *imports):
+        return user_seconds("swiftc", "-swift-version", "6", level, "-wmo", "-parse-as-library", "-module-name", "Types",
+                            "-c", "-o", self.work / "types.o", *imports, *sources)
+
+    def compare(self, apollo):
+        """The table of our types and Apollo's for the same operations."""
+        animals = apollo / "Sources/AnimalKingdomAPI"
+        documents = [path for path in sorted((animals / "animalkingdom-graphql").glob("*.graphql"))
+                     if "localCacheMutation" not in path.read_text()]
+        defer = self.work / "defer.graphqls"
+        defer.write_text("directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT\n")
+        ours = self.work / "animals"
+        self.generate([animals / "animalkingdom-graphql/AnimalSchema.graphqls", "--schema", defer], documents, ours,
+                      "--access", "public")
+        theirs = [path for path in swift_files(animals / "AnimalKingdomAPI/Sources") if "LocalCache" not in str(path)]
+        module = self.work / "ApolloAPI.swiftmodule"
+        run("swiftc", "-swift-version", "6", "-emit-module", "-emit-module-path", module, "-module-name", "ApolloAPI",
+            "-parse-as-library", *swift_files(apollo / "apollo-ios/Sources/ApolloAPI"))
+        graphql = lines(documents)
+
+        def row(name, mine, other, unit=""):
+            print(f"{name:44}{mine:>10}{other:>10}  {unit}")
+
+        def one(paths, name):
+            return lines([path for path in paths if path.name.startswith(name + ".")])
+
+        mine = swift_files(ours)
+        row("", "gqlrun", "Apollo")
+        row("lines of AllAnimalsQuery", one(mine, "AllAnimalsQuery"), one(theirs, "AllAnimalsQuery"))
+        row("lines of all operations, with their types", lines(mine), lines(theirs))
+        row("lines of Swift per line of GraphQL", f"{lines(mine) / graphql:.1f}", f"{lines(theirs) / graphql:.1f}",
+            f"{graphql} lines of GraphQL")
+        for level, name in (("-Onone", "debug"), ("-O", "release")):
+            row(f"compile time, {name}", f"{self.compile_time(mine, level, *self.imports):.2f}",
+                f"{self.compile_time(theirs, level, '-I', self.work):.2f}", "s")
+
+    def generation(self, schema, documents):
+        output = self.work / "large"
+        seconds = min(self.generate(schema, documents, output) for _ in range(3))
+        operations = len(list((output / "Operations").glob("*.swift")))
+        print(f"{'generation of ' + str(operations) + ' operations':44}{seconds:>10.2f}{'':10}  s")
+
+    def decoding(self):
+        """The time for decoding a response in memory, and that of json_verify for reading it."""
+        types, response = self.work / "feed", self.work / "feed.json"
+        server = subprocess.Popen([self.program, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True)
+        try:
+            url = server.stdout.readline().strip()
+            schema = self.work / "schema.graphql"
+            run(self.program, "schema", "fetch", "--endpoint", url, "-o", schema, stderr=subprocess.DEVNULL)
+            documents = TYPED / "operations/feed.graphql"
+            self.generate([schema], [documents], types)
+            with response.open("w") as file:
+                run(self.program, "run", documents, "--endpoint", url, "--var", "first=20000", stdout=file)
+        finally:
+            server.kill()
+            server.wait()
+        objects = [path for name in ("GQLRunTyped", "GQLRunJSON") for path in (self.release / f"{name}.build").glob("*.o")]
+        decode = self.work / "decode"
+        run("swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", "-package-name", ROOT.name.lower(), "-o",
+            decode, *self.imports, TYPED / "decode.swift", *swift_files(types), *objects, "-lyajl")
+        result = run(decode, response, stdout=subprocess.PIPE).stdout.split()
+        times = {name: float(value) for name, value in zip(result[::2], result[1::2])}
+        with response.open() as file:
+            text = file.read()
+        verify = min(timed_verify(text) for _ in range(7))
+        print(f"\nresponse of {len(text.encode()) / 1e6:.0f} MB with {times['posts']:.0f} posts, in ms")
+        for name, value in (("json_verify", verify), ("index of the tokens", times["index"]),
+                            ("index and typed values", times["decode"]), ("tree of JSONValue", times["tree"])):
+            print(f"{name:44}{value:>10.0f}{value / verify:>10.2f}  × json_verify")
+
+
+def timed_verify(text):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run(["json_verify", "-q"], input=text, text=True, check=True, stdout=subprocess.DEVNULL)
+    return (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before) * 1000
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("scratch", type=pathlib.Path)
+    parser.add_argument("--apollo", type=pathlib.Path, help="a checkout of apollo-ios-dev")
+    parser.add_argument("--schema", nargs="+", type=pathlib.Path, help="a large schema")
+    parser.add_argument("--documents", nargs="+", help="its documents")
+    arguments = parser.parse_args()
+    bench = Bench(arguments.program, arguments.scratch)
+    if arguments.apollo:
+        bench.compare(arguments.apollo)
+    else:
+        print("not compared with Apollo iOS: set APOLLO to a checkout of github.com/apollographql/apollo-ios-dev")
+    if arguments.schema and arguments.documents:
+        bench.generation(arguments.schema, arguments.documents)
+    bench.decoding()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+import GQLRunJSON
+public import GQLRunPipeline
+import GQLRunSupport
+public import GQLRunTyped
+
+/// A transport whose responses a test prepares: requests pass the whole chain and use no network.
+///
+/// ```swift
+/// let transport = ScriptedTransport()
+/// transport.respond(to: CountryQuery.self, with: .init(country: .init(code: "PT", name: "Portugal")))
+/// var configuration = PipelineClient.Configuration()
+/// configuration.transport = transport
+/// let client = try await PipelineClient(
+///   endpoint: "https://example.com/graphql", configuration: configuration)
+/// ```
+/// A response belongs to the name of an operation, not to the order of requests, so concurrent
+/// requests get the same responses in every run. An operation without a response is a `ChainError`
+/// with code ``GQLRunPipeline/ChainError/Code/unscriptedOperation`` that names it.
+public final class ScriptedTransport: HTTPTransport {
+  /// Returns the response of one request. It may suspend until the test lets it continue.
+  public typealias Handler =
+    @Sendable (ScriptedRequest) async throws -> ScriptedResponse
+
+  private let handlers = Locked<[String: Handler]>([:])
+  private let received = Locked<[ScriptedRequest]>([])
+
+  /// Creates a transport without responses.
+  public init() {}
+
+  /// The requests received so far, in the order of their arrival.
+  public var requests: [ScriptedRequest] { received.withLock { $0 } }
+
+  /// Answers every request of an operation with `data`.
+  ///
+  /// Replaces an earlier response of the operation, also while the client is in use.
+  public func respond<Operation: GraphQLOperation>(
+    to operation: Operation.Type, with data: Operation.Data
+  ) {
+    respond(to: operation) { _ in .data(data) }
+  }
+
+  /// Answers every request of an operation with what `handler` returns or throws.
+  ///
+  /// ```swift
+  /// transport.respond(to: FeedQuery.self) { request in
+  ///   request.variables["after"] == nil ? .data(firstPage) : .data(secondPage)
+  /// }
+  /// ```
+  public func respond<Operation: GraphQLOperation>(
+    to operation: Operation.Type, with handler: @escaping Handler
+  ) {
+    respond(to: operation.operationName, with: handler)
+  }
+
+  /// Answers every request of the operation with a name, for operations without generated types.
+  public func respond(to operationName: String, with handler: @escaping Handler) {
+    handlers.withLock { $0[operationName] = handler }
+  }
+
+  /// Returns the response of the operation in the body of `request`.
+  ///
+  /// - Throws: Errors of the handler; `ChainError` if the request has no body with an operation, or
+  ///   the operation has no response.
+  public func send(
+    _ request: HTTPRequestMessage, limits: HTTPLimits
+  ) async throws -> HTTPResponseMessage {
+    guard let scripted = ScriptedRequest(request) else {
+      throw ChainError(
+        .transport, .unscriptedOperation,
+        "the scripted transport answers POST requests with one operation in JSON; this request is "
+          + "something else", delivery: .notSent)
+    }
+    received.withLock { $0.append(scripted) }
+    let (handler, known) = handlers.withLock { ($0[scripted.operationName], $0.keys.sorted()) }
+    guard let handler else {
+      throw ChainError(
+        .transport, .unscriptedOperation,
+        "the scripted transport has no response for the operation '\(scripted.operationName)', only for "
+          + (known.isEmpty ? "none" : known.joined(separator: ", "))
+          + "; call respond(to:with:) before the request", delivery: .notSent)
+    }
+    return try await handler(scripted).message
+  }
+}
+
+extension ChainError.Code {
+  /// A ``ScriptedTransport`` has no response for the operation.
+  public static let unscriptedOperation = Self(rawValue: "unscripted_operation")
+}
