@@ -15,7 +15,7 @@ public import GQLRunTyped
 /// ```
 /// A response belongs to the name of an operation, not to the order of requests, so concurrent
 /// requests get the same responses in every run. An operation without a response is a `ChainError`
-/// with code ``GQLRunPipeline/ChainError/Code/unscriptedOperation`` that names it.
+/// with code `unscripted_operation` that names it.
 public final class ScriptedTransport: HTTPTransport {
   /// Returns the response of one request. It may suspend until the test lets it continue.
   public typealias Handler =

@@ -55,9 +55,11 @@ struct GenerateTool: ParsableCommand {
 
   private func projects() throws -> [ProjectGeneration] {
     let folder = FileManager.default.currentDirectoryPath
-    guard let path = config ?? ProjectFile.find(from: folder) else {
+    guard let found = config ?? ProjectFile.find(from: folder) else {
       throw GenerationFailure("there is no \(ProjectFile.names[0]) in \(folder) or above it")
     }
+    // Generated files name their document as gqlrun generate does: without the working directory.
+    let path = found.hasPrefix(folder + "/") ? String(found.dropFirst(folder.count + 1)) : found
     let file: ProjectFile
     do {
       file = try ProjectFile.load(path: path)
