@@ -48,7 +48,8 @@ let core: [Target] = [
   .testTarget(name: "SupportTests", dependencies: ["GQLRunSupport"], swiftSettings: settings),
   .testTarget(name: "JSONStreamTests", dependencies: ["GQLRunJSON"], swiftSettings: settings),
   .testTarget(
-    name: "TypedTests", dependencies: ["GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON"],
+    name: "TypedTests",
+    dependencies: ["GQLRunGeneratedTypes", "GQLRunTyped", "GQLRunJSON", "GQLRunLanguage"],
     swiftSettings: settings),
   // The snapshots of GeneratorTests, so that every test run compiles them; in no product.
   .target(

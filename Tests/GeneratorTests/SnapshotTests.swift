@@ -38,8 +38,10 @@ struct SnapshotTests {
 
   @Test("the generated types are those of the snapshots")
   func snapshots() throws {
-    let files = try Generator(schema: Fixtures.schema(), options: Self.options)
+    var files = try Generator(schema: Fixtures.schema(), options: Self.options)
       .files(from: Fixtures.documents())
+    files.append(list(of: files))
+    files.sort { $0.path < $1.path }
     if ProcessInfo.processInfo.environment["GQLRUN_SNAPSHOTS"] == "write" {
       try write(files)
     }
@@ -53,6 +55,27 @@ struct SnapshotTests {
     }
     #expect(existing.sorted() == files.map(\.path))
     #expect(files.count { $0.path.hasPrefix("Operations/") } >= 150)
+  }
+
+  /// The list of all operations, for tests that use each of them.
+  private func list(of files: [GeneratedFile]) -> GeneratedFile {
+    let names = files.filter { $0.operation != nil }.map { file in
+      "  \(file.path.dropFirst("Operations/".count).dropLast(".swift".count)).self,\n"
+    }
+    var list = files[0]
+    list.path = "GeneratedOperations.swift"
+    list.operation = nil
+    list.text = """
+      \(GeneratedFile.mark): the list of its snapshots.
+      // swift-format-ignore-file
+
+      public import GQLRunTyped
+
+      public let generatedOperations: [any GraphQLOperation.Type] = [
+      \(names.joined())]
+
+      """
+    return list
   }
 
   @Test("the order of the documents does not matter")

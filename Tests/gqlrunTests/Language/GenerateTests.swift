@@ -113,6 +113,53 @@ struct GenerateTests {
     #expect(wrong.errors.contains("did you mean `output`?"))
   }
 
+  @Test("--watch generates again after every change, also after an error")
+  func watch() async throws {
+    let folder = try folder()
+    let result = try await Program.run(flags + ["--watch"], in: folder) { process in
+      try await Program.says("Generated: 2 files, 2 changed", in: folder)
+      try folder.write("query GetUser { user(id: 1) { nam } }", to: "operations/user.graphql")
+      try await Program.says("Did you mean 'name'?", in: folder)
+      try folder.write("query GetUser { user(id: 1) { name } }", to: "operations/user.graphql")
+      try await Program.says("Generated: 1 files, 2 changed", in: folder)
+      kill(process, SIGINT)
+    }
+    #expect(result.status == 130, "\(result)")
+    let operation = try text("Generated/Operations/GetUserQuery.swift", in: folder)
+    #expect(operation.contains("let name: String"))
+    #expect(!folder.exists("Generated/SchemaTypes.swift"))
+  }
+
+  @Test("the types of the schema may be in the folder of another target")
+  func schemaOutput() async throws {
+    let folder = try folder()
+    try folder.write(
+      """
+      schema: schema.graphql
+      documents: operations/**/*.graphql
+      extensions:
+        gqlrun:
+          output: Sources/Operations/Generated
+          schema_output: Sources/ShopTypes/Generated
+          schema_module: ShopTypes
+          access: public
+      """, to: "graphql.config.yml")
+    let result = try await Program.run(["generate"], in: folder)
+    #expect(result.status == 0, "\(result)")
+    let schema = try text("Sources/ShopTypes/Generated/SchemaTypes.swift", in: folder)
+    #expect(schema.contains("public enum Role"))
+    let operation = try text(
+      "Sources/Operations/Generated/Operations/GetUserQuery.swift", in: folder)
+    #expect(operation.contains("public import ShopTypes"))
+    #expect(!folder.exists("Sources/Operations/Generated/SchemaTypes.swift"))
+    try folder.write("query GetUser { user(id: 1) { id } }", to: "operations/user.graphql")
+    #expect(try await Program.run(["generate"], in: folder).status == 0)
+    #expect(!folder.exists("Sources/ShopTypes/Generated/SchemaTypes.swift"))
+    let incomplete = try await Program.run(flags + ["--schema-output", "Types"], in: folder)
+    #expect(incomplete.status == 64)
+    #expect(incomplete.errors.contains("--schema-output needs --schema-module"))
+  }
+
   @Test("a configuration of Apollo iOS is a start")
   func apollo() async throws {
     let folder = try folder()
