@@ -53,7 +53,7 @@ class Bench:
         return time.monotonic() - start
 
     def compile_time(self, sources, level, *imports):
-        return user_seconds("swiftc", "-swift-version", "6", level, "-wmo", "-parse-as-library", "-module-name", "Types",
+        return user_seconds("swiftc", "-swift-version", "6", level, "-wmo", "-parse-as-library", "-module-name", "AnimalKingdomAPI",
                             "-c", "-o", self.work / "types.o", *imports, *sources)
 
     def compare(self, apollo):
