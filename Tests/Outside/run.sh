@@ -143,7 +143,7 @@ block swift 3 guide-typed.md >Tests/CountriesTests/CountriesTests.swift
 cp "$scratch/debug/Countries" "$outside/Countries.program"
 expect "Portugal, Lisbon" "$outside/Countries.program"
 sed -i 's/name$/nam/' operations/country.graphql
-if "$swift" package --scratch-path "$scratch" --allow-writing-to-package-directory generate-graphql 2>errors ||
+if "$swift" package --scratch-path "$scratch" --allow-writing-to-package-directory generate-graphql >errors 2>&1 ||
   ! grep -q "operations/country.graphql:4:5: error: Cannot query field 'nam'" errors; then
   fail "$(cat errors): expected an error of the command plugin with its location"
 fi
