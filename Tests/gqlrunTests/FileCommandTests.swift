@@ -140,7 +140,7 @@ struct FileCommandTests {
         await withDiscardingTaskGroup { group in
           for client in 0..<4 {
             group.addTask {
-              await Self.connect(to: number) { count in
+              await Self.connect(to: number, of: id) { count in
                 if client == 0, count == 20 { kill(id, SIGINT) }
               }
             }
@@ -165,18 +165,28 @@ struct FileCommandTests {
     }
   }
 
-  /// Connects repeatedly until the server no longer listens.
-  private static func connect(to port: UInt16, _ note: @escaping @Sendable (Int) -> Void) async {
+  /// Connects repeatedly until the server no longer listens or has ended: the server of another test may listen
+  /// on the same port then.
+  private static func connect(
+    to port: UInt16, of server: pid_t, _ note: @escaping @Sendable (Int) -> Void
+  ) async {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         var count = 0
-        while isListening(port) {
+        while isListening(port), !hasEnded(server) {
           count += 1
           note(count)
         }
         continuation.resume()
       }
     }
+  }
+
+  /// Whether a child process has ended; its status stays to be collected.
+  private static func hasEnded(_ id: pid_t) -> Bool {
+    var info = siginfo_t()
+    let result = waitid(P_PID, id_t(id), &info, WEXITED | WNOHANG | WNOWAIT)
+    return result != 0 || info.si_signo == SIGCHLD
   }
 
   private static func isListening(_ port: UInt16) -> Bool {

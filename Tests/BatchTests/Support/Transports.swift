@@ -83,10 +83,17 @@ enum Descriptors {
 
 /// Answers what a test says.
 final class ScriptedTransport: HTTPTransport {
-  private let answer: @Sendable (Int) async throws -> HTTPResponseMessage
+  private let answer: @Sendable (String, Int) async throws -> HTTPResponseMessage
   private let counter = Counter()
 
+  /// - Parameter answer: The answer to the request with this number, counted from 1.
   init(_ answer: @escaping @Sendable (Int) async throws -> HTTPResponseMessage) {
+    self.answer = { try await answer($1) }
+  }
+
+  /// - Parameter answer: The answer to the request with this body and number. Requests that are sent at the same
+  ///   time have no fixed order, so an answer that belongs to a row is chosen by the body.
+  init(_ answer: @escaping @Sendable (String, Int) async throws -> HTTPResponseMessage) {
     self.answer = answer
   }
 
@@ -96,7 +103,7 @@ final class ScriptedTransport: HTTPTransport {
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    try await answer(counter.increment())
+    try await answer(String(decoding: request.body ?? [], as: UTF8.self), counter.increment())
   }
 
   static func response(
