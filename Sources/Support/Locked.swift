@@ -5,7 +5,7 @@
     import Musl
   #endif
 #else
-  package import Synchronization
+  public import Synchronization
 #endif
 
 /// A value that is only accessible while a lock is held.
@@ -16,15 +16,18 @@
 /// It is `Mutex` of the standard library, whose lock the thread sanitizer cannot instrument: on
 /// Linux it reports each use as a race. Builds with `-DGQLRUN_THREAD_SANITIZER` use
 /// `pthread_mutex_t`, which it supports.
-package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
+///
+/// It is `public`, although no product contains its module: the compiler inlines `package` functions in no other
+/// module, and a call that is not inlined looks up the type's metadata, 500 instructions each time.
+public struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
   #if GQLRUN_THREAD_SANITIZER
     private let storage: PThreadStorage<Value>
 
     /// Creates a lock that guards `value`.
-    package init(_ value: consuming sending Value) { storage = PThreadStorage(value) }
+    public init(_ value: consuming sending Value) { storage = PThreadStorage(value) }
 
     /// Calls `body` with the value while the lock is held.
-    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
       try storage.withLock(body)
@@ -34,11 +37,11 @@ package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
 
     /// Creates a lock that guards `value`.
     @inlinable
-    package init(_ value: consuming sending Value) { mutex = Mutex(value) }
+    public init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
     /// Calls `body` with the value while the lock is held.
     @inlinable
-    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
       try mutex.withLock(body)

@@ -8,7 +8,6 @@ package enum Wildcards {
   /// - Parameters:
   ///   - isWildcard: Whether an element of the pattern matches any number of elements of the text.
   ///   - accepts: Whether another element of the pattern matches an element of the text.
-  @inlinable
   package static func match(
     _ patternCount: Int, _ textCount: Int, isWildcard: (_ part: Int) -> Bool,
     accepts: (_ part: Int, _ element: Int) -> Bool

@@ -23,13 +23,19 @@ package enum SecretNames {
     return name.withUTF8 { bytes in
       guard !openFields.contains(where: { $0.count == bytes.count && matches(bytes, $0, at: 0) })
       else { return false }
-      return parts.contains { part in
-        bytes.count >= part.text.count
-          && (0...(bytes.count - part.text.count)).contains { start in
-            matches(bytes, part.text, at: start)
-              && part.isBounded(bytes, start, start + part.text.count)
+      for (start, byte) in bytes.enumerated() {
+        let initial = Int(byte | 0x20) - 0x61
+        guard partsByInitial.indices.contains(initial) else { continue }
+        for part in partsByInitial[initial] {
+          let end = start + part.text.count
+          if end <= bytes.count, matches(bytes, part.text, at: start),
+            part.isBounded(bytes, start, end)
+          {
+            return true
           }
+        }
       }
+      return false
     }
   }
 
@@ -77,6 +83,11 @@ package enum SecretNames {
     Part("auth", .end), Part("key", .end), Part("sig", .word), Part("sign", .word),
     Part("pwd", .word), Part("otp", .word), Part("sid", .word),
   ]
+
+  /// The parts by their first letters, from `a` to `z`.
+  private static let partsByInitial: [[Part]] = (0x61...0x7A).map { letter in
+    parts.filter { $0.text[0] == letter }
+  }
 
   /// Fields that match a part and carry no credentials.
   private static let openFields = [
