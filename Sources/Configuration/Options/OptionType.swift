@@ -110,7 +110,12 @@ extension OptionType {
     case .duration: "duration"
     case .size: "size"
     case .percentage: "percentage"
-    case .choice(let words): words.joined(separator: "|")
+    case .choice(let words):
+      // A word such as `|` is quoted, so that it is not read as a separator.
+      words.map {
+        $0.contains { !$0.isLetter && !$0.isNumber && !"-_.".contains($0) } ? "\"\($0)\"" : $0
+      }
+      .joined(separator: "|")
     case .list(let element): "list of \(element.plural)"
     case .map(let value): "map of \(value.plural)"
     case .object: "mapping"

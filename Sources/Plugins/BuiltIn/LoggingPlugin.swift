@@ -86,7 +86,11 @@ private struct OperationLog: GraphQLInterceptor {
         return response
       }
       .mapErrors { error in
-        logger.error("✗ \(label) \(error)")
+        // The caller ended the operation, so nothing failed.
+        let isCancelled = error is CancellationError
+        logger.log(
+          level: isCancelled ? .debug : .error,
+          "✗ \(label) \(isCancelled ? "cancelled" : "\(error)")")
         throw error
       }
   }

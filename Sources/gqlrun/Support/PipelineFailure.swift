@@ -17,7 +17,9 @@ extension Failure {
   }
 
   init(_ error: ChainError) {
-    self.init(Self.status(of: error), error.description)
+    let hint =
+      error.code == .cacheMiss ? "; `gqlrun cache explain` with the same operation shows why" : ""
+    self.init(Self.status(of: error), error.description + hint)
     if error.code == .tooManyAttempts, let cause = error.cause as? ChainError {
       self = Failure(Self.status(of: cause), error.description)
     }

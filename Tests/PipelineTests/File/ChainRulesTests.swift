@@ -105,6 +105,10 @@ struct ChainRulesTests {
           "  - picky: { more: [{ low: 1, high: 2 }, { low: 2, high: 1 }] }\n  - fetch\n  - parse"))
     #expect(found.all.map(\.message) == ["`picky`: `high` is below `low`"])
     #expect(found.all.map { "\($0.location)" } == ["dir/x.pipeline.yaml:6:58"])
+    let named = check(
+      file(chain: "  - picky: { named: { a: { low: 2, high: 1 } } }\n  - fetch\n  - parse"))
+    #expect(named.all.map(\.message) == ["`picky`: `high` is below `low`"])
+    #expect(named.all.map { "\($0.location)" } == ["dir/x.pipeline.yaml:6:44"])
   }
 
   @Test("names its entries")

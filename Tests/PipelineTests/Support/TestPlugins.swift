@@ -196,6 +196,7 @@ enum TestPlugins {
     enum Stage: String, CaseIterable, ExpressibleByOption { case graphql, http }
     @Option("A range") var range: Range?
     @Option("More ranges") var more: [Range] = []
+    @Option("Ranges with their locations, by name") var named = OptionMap<Located<Range>>()
     @Option("Where") var stage = Stage.http
     var placement: Placement { .wrap(.graphQL, .http) }
     func parts(_ environment: PluginEnvironment) -> [ChainPart] {

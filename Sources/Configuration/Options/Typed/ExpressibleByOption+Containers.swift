@@ -94,27 +94,43 @@ extension Array: ExpressibleByOption where Element: ExpressibleByOption {
   }
 }
 
-/// A list or map that may contain groups of options.
+/// A value that may contain groups of options: a list, a map, or a value with its location.
 protocol OptionGroups {
-  /// The groups with their paths in the list or map.
+  /// The groups with their paths in the value.
   var groups: [(path: String, group: any Configurable)] { get }
+}
+
+/// The groups of options in a value: the value itself, or those it contains, with their paths in it.
+func optionGroups(in value: Any) -> [(path: String, group: any Configurable)] {
+  if let group = value as? any Configurable { return [("", group)] }
+  return (value as? any OptionGroups)?.groups ?? []
 }
 
 extension Array: OptionGroups {
   var groups: [(path: String, group: any Configurable)] {
-    guard Element.self is any Configurable.Type else { return [] }
-    return enumerated().compactMap { index, element in
-      (element as? any Configurable).map { ("\(index)", $0) }
+    guard Element.self is any Configurable.Type || Element.self is any OptionGroups.Type else {
+      return []
+    }
+    return enumerated().flatMap { index, element in
+      optionGroups(in: element).map {
+        ($0.path.isEmpty ? "\(index)" : "\(index).\($0.path)", $0.group)
+      }
     }
   }
 }
 
 extension OptionMap: OptionGroups {
   var groups: [(path: String, group: any Configurable)] {
-    entries.compactMap { entry in
-      (entry.value as? any Configurable).map { (entry.name, $0) }
+    entries.flatMap { entry in
+      optionGroups(in: entry.value).map {
+        ($0.path.isEmpty ? entry.name : "\(entry.name).\($0.path)", $0.group)
+      }
     }
   }
+}
+
+extension Located: OptionGroups {
+  var groups: [(path: String, group: any Configurable)] { optionGroups(in: value) }
 }
 
 /// Values with names that the user chooses, in the order of the file.

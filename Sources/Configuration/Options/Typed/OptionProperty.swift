@@ -140,12 +140,9 @@ extension OptionProperty: AnyOptionProperty {
 
   /// Checks the groups in the value.
   func validate(named name: String) throws(OptionError) {
-    if let group = wrappedValue as? any Configurable {
-      do throws(OptionError) { try group.validateAll() } catch { throw error.within(name) }
-    }
-    for (path, group) in (wrappedValue as? any OptionGroups)?.groups ?? [] {
+    for (path, group) in optionGroups(in: wrappedValue) {
       do throws(OptionError) { try group.validateAll() } catch {
-        throw error.within("\(name).\(path)")
+        throw error.within(path.isEmpty ? name : "\(name).\(path)")
       }
     }
   }
