@@ -36,6 +36,9 @@ struct CodeRuleTests {
       ("/// Sendable: never changes.\n@frozen\npublic final class A: @unchecked Sendable {}", 0),
       ("/// Sendable: never changes.\n\nfinal class A: @unchecked Sendable {}", 1),
       ("/// Sendable: never changes.\nfinal class A:\n  B, @unchecked Sendable\n{}", 0),
+      ("@inlinable\npackage func f() {}", 1),
+      ("@inlinable package func f() {}", 1),
+      ("@inlinable\npublic func f() {}\npackage func g() {}", 0),
     ])
   func findsConstructs(text: String, count: Int) {
     #expect(Self.violations(in: SwiftSource(text), path: "A.swift").count == count)
@@ -63,6 +66,13 @@ struct CodeRuleTests {
     for (index, line) in source.code.enumerated() {
       for (construct, advice) in forbidden where contains(line, construct) {
         violations.append("\(path):\(index + 1): \(construct): \(advice)")
+      }
+      let declaration = line + " " + (source.code.dropFirst(index + 1).first ?? "")
+      if line.contains("@inlinable"), contains(String(declaration.prefix { $0 != "{" }), "package")
+      {
+        violations.append(
+          "\(path):\(index + 1): @inlinable package: it is not inlined in other modules; use public"
+        )
       }
       if line.contains("@unchecked Sendable"), !isProven(source, at: index) {
         violations.append(
