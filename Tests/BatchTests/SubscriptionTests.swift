@@ -115,6 +115,11 @@ struct SubscriptionTests {
     let report = try JSONValue(parsing: RunInspection(manifest).report())
     #expect(report["gap_count"]?.intValue == 2)
     #expect(report["gaps"]?.arrayValue?.map { $0["events"]?.intValue } == [2, 3])
+    let journal = try Journal(
+      path: try #require(JournalFolder(manifest).newest()), isReadOnly: true)
+    defer { journal.close() }
+    let page = HTMLReport(try ReportData(journal, manifest: manifest), []).text
+    #expect(page.contains("<h2>Gaps in events</h2>") && page.contains("after 3 events"), "\(page)")
   }
 
   @Test("a server that refuses a subscription is asked again, without a gap before the first event")

@@ -2,6 +2,7 @@ import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
 import HTTPTypes
+import NIOSSL
 import Testing
 
 /// How WebSocket connections are opened and shared: transports, credentials, proxies, TLS, slow readers.
@@ -377,5 +378,48 @@ import Testing
         #expect(outcome.message.contains(part), "\(outcome.message)")
       }
     }
+  }
+
+  @Test(.enabled(if: TestCertificates.shared != nil, "there is no openssl"))
+  func `a client certificate is sent if required, and its lack is reported`() async throws {
+    let certificates = try #require(TestCertificates.shared)
+    let strict = try certificates.server(.good) {
+      $0.certificateVerification = .noHostnameVerification
+      $0.trustRoots = .file(certificates.path("ca.pem"))
+      $0.maximumTLSVersion = .tlsv12
+    }
+    let trusting = "ca_file: \(certificates.path("ca.pem"))"
+    let own =
+      "client_certificate: \(certificates.path("client.pem")), "
+      + "client_key: \(certificates.path("client.key"))"
+    @Sendable func chain(_ tls: String) -> String {
+      Bench.plain.replacing("- fetch", with: "- fetch: { tls: { \(tls) } }")
+    }
+    try await RawServer.withServer(Self.whole, tls: strict) { server in
+      let url = "wss://localhost:\(server.port)/graphql"
+      let refused = try await run(chain(trusting), url)
+      #expect(refused.code == .tlsFailed, "\(refused.message)")
+      #expect(refused.message.contains("tls.client_certificate"), "\(refused.message)")
+    }
+    try await RawServer.withServer(Self.whole, tls: strict) { server in
+      let url = "wss://localhost:\(server.port)/graphql"
+      let outcome = try await run(chain("\(trusting), \(own)"), url)
+      #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
+    }
+  }
+
+  @Test func `connections go over a Unix domain socket`() async throws {
+    let path = NSTemporaryDirectory() + "socket-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { unix_socket: \(path) }")
+    try await RawServer.withServer(Self.whole, socket: path) { server in
+      let outcome = try await run(chain, "ws://server.invalid/graphql")
+      #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
+      let request = await server.log.requests.first ?? ""
+      #expect(request.contains("Host: server.invalid\r\n"), "\(request)")
+    }
+    let outcome = try await run(chain, "ws://server.invalid/graphql")
+    #expect(outcome.code == .connectionFailed, "\(outcome.message)")
+    #expect(outcome.message.contains(path), "\(outcome.message)")
   }
 }

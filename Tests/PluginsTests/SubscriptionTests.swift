@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunPipeline
 import GQLRunPlugins
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// Subscriptions over server-sent events and multipart responses, through a whole chain.
@@ -216,6 +217,47 @@ import Testing
       let outcome = await bench.run(Self.document)
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(outcome.results.compactMap(\.gap).count == 40)
+    }
+  }
+
+  /// Numbers in `0..<1`, the same ones in each run.
+  ///
+  /// https://en.wikipedia.org/wiki/Linear_congruential_generator
+  private final class Numbers: Sendable {
+    private let state = Mutex<UInt64>(1)
+
+    func next() -> Double {
+      state.withLock { state in
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Double(state >> 11) / Double(1 << 53)
+      }
+    }
+  }
+
+  @Test func `a thousand subscriptions connect again, spread over the first delay`() async throws {
+    let lost = FakeNetwork.Answer.response(
+      200, headers: Self.eventStream, body: Self.event("1", "Ada"))
+    let network = FakeNetwork(
+      Array(repeating: lost, count: 1_000)
+        + [.response(200, headers: Self.eventStream, body: Self.complete)])
+    let (clock, numbers) = (ManualClock(), Numbers())
+    var setup = Bench.Setup()
+    setup.transport = network
+    setup.clock = ServiceClock(clock)
+    setup.random = { numbers.next() }
+    // The delays of the ready-made pipeline `live`.
+    let chain =
+      "- max-retry: { backoff: { base: 500ms, factor: 2, max: 30s, jitter: full } }\n" + Bench.plain
+    try await Bench.with(chain, url: "http://localhost/", setup: setup) { bench in
+      await withTaskGroup(of: Outcome.self) { group in
+        for _ in 0..<1_000 { group.addTask { await bench.run(Self.document) } }
+        await clock.sleepers(1_000)
+        let counts = (0..<10).map { _ in clock.advance(by: .milliseconds(50)) }
+        #expect(counts.reduce(0, +) == 1_000)
+        #expect(counts.allSatisfy { (60...140).contains($0) }, "\(counts)")
+        for await outcome in group { #expect(outcome.error == nil, "\(outcome.message)") }
+      }
+      #expect(await network.count == 2_000)
     }
   }
 

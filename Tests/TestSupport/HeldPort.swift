@@ -38,6 +38,22 @@ public final class HeldPort: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Begins a connection to the port, and does not wait for it. The caller closes the socket.
+  public func connection() -> Int32 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(number).bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    _ = fcntl(client, F_SETFL, O_NONBLOCK)
+    withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        _ = connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    return client
+  }
+
   /// Holds the port for as long as the work takes.
   public static func with<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: (_ number: Int) async throws -> Result

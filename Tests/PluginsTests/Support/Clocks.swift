@@ -23,7 +23,8 @@ final class ManualClock: Clock, @unchecked Sendable {
   var now: Instant { Instant(offset: lock.withLock { time }) }
   var minimumResolution: Duration { .nanoseconds(1) }
 
-  func advance(by duration: Duration) {
+  /// Returns the number of tasks that it wakes.
+  @discardableResult func advance(by duration: Duration) -> Int {
     let due = lock.withLock {
       time += duration
       let due = sleepers.filter { $0.value.until <= time }
@@ -31,6 +32,7 @@ final class ManualClock: Clock, @unchecked Sendable {
       return due
     }
     for sleeper in due.values { sleeper.continuation.resume() }
+    return due.count
   }
 
   /// Waits until a task sleeps; returns when the first sleeper is due.

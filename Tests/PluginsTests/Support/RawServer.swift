@@ -116,22 +116,25 @@ struct RawServer: Sendable {
   }
 
   static func withServer<Result: Sendable>(
-    _ scripts: [Step]..., tls: TLSConfiguration? = nil,
+    _ scripts: [Step]..., tls: TLSConfiguration? = nil, socket: String? = nil,
     body: @Sendable @escaping (RawServer) async throws -> Result
   ) async throws -> Result {
-    try await withServer(scripts, tls: tls, body: body)
+    try await withServer(scripts, tls: tls, socket: socket, body: body)
   }
 
-  /// - Parameter tls: How connections are encrypted; `nil` leaves them plain.
+  /// - Parameters:
+  ///   - tls: How connections are encrypted; `nil` leaves them plain.
+  ///   - socket: The path of a Unix domain socket; `nil` takes a free port.
   static func withServer<Result: Sendable>(
-    _ scripts: [[Step]], tls: TLSConfiguration?,
+    _ scripts: [[Step]], tls: TLSConfiguration?, socket: String? = nil,
     body: @Sendable @escaping (RawServer) async throws -> Result
   ) async throws -> Result {
     let security = try tls.map { try NIOSSLContext(configuration: $0) }
     let log = Log()
+    let address = try socket.map { try SocketAddress(unixDomainSocketPath: $0) }
     let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      .bind(host: "127.0.0.1", port: 0) { channel in
+      .bind(to: try address ?? SocketAddress(ipAddress: "127.0.0.1", port: 0)) { channel in
         log.accept()
         return channel.eventLoop.makeCompletedFuture {
           if let security {

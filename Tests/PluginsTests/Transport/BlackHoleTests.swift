@@ -13,20 +13,8 @@ private final class BlackHole: Sendable {
     held = try HeldPort()
     port = held.number
     try #require(listen(held.descriptor, 0) == 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    clients = (0..<4).map { _ in
-      let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      _ = fcntl(client, F_SETFL, O_NONBLOCK)
-      withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          _ = connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
-      return client
-    }
+    let held = held
+    clients = (0..<4).map { _ in held.connection() }
   }
 
   deinit { for client in clients { close(client) } }
