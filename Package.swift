@@ -26,9 +26,12 @@ let core: [Target] = [
     name: "GQLRunLanguage", dependencies: ["GQLRunSupport"], path: "Sources/GraphQL",
     swiftSettings: settings),
   .target(
+    name: "GQLRunPostgres", dependencies: ["CPQ"], path: "Sources/Postgres",
+    swiftSettings: settings),
+  .target(
     name: "GQLRunCache",
     dependencies: [
-      "CPQ", "GQLRunJSON", "GQLRunLanguage", "GQLRunLive", "GQLRunSupport",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunLive", "GQLRunPostgres", "GQLRunSupport",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
     ],
@@ -66,7 +69,8 @@ let core: [Target] = [
   .testTarget(
     name: "CacheTests",
     dependencies: [
-      "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunSupport", "GQLRunTestSupport",
+      "GQLRunCache", "GQLRunJSON", "GQLRunLanguage", "GQLRunPostgres", "GQLRunSupport",
+      "GQLRunTestSupport",
     ],
     swiftSettings: settings),
 ]
@@ -131,7 +135,7 @@ let networked: [Target] = [
     name: "GQLRunBatch",
     dependencies: [
       "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache", "GQLRunJSON", "GQLRunLanguage",
-      "GQLRunSupport", "CGQLRunZlib",
+      "GQLRunPostgres", "GQLRunSupport", "CGQLRunZlib",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -257,7 +261,7 @@ let networked: [Target] = [
     dependencies: [
       "GQLRunTestSupport",
       "GQLRunBatch", "GQLRunDemoServer", "GQLRunPlugins", "GQLRunPipeline", "GQLRunCache",
-      "GQLRunJSON", "GQLRunLanguage",
+      "GQLRunJSON", "GQLRunLanguage", "GQLRunPostgres",
       .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ],

@@ -1,3 +1,5 @@
+import GQLRunPostgres
+
 /// The records that a transaction concerns, before and after it.
 struct PostgresChange: Sendable {
   private let before: RecordTable

@@ -1,4 +1,5 @@
 import Dispatch
+import GQLRunPostgres
 import GQLRunSupport
 
 /// The connections of a store: one writes, several read. Calls of libpq block, so each connection has a thread of its

@@ -1,3 +1,5 @@
+import GQLRunPostgres
+
 /// The tables of a cache in PostgreSQL, in the first schema of the search path.
 enum PostgresSchema {
   /// The version of the tables.

@@ -1,3 +1,5 @@
+import GQLRunPostgres
+
 /// Reads records from PostgreSQL, within one transaction.
 ///
 /// Records are read in groups: the first record that is missing here brings all the records that the last group refers

@@ -1,3 +1,5 @@
+import GQLRunPostgres
+
 extension PostgresStore {
   /// Removes all records and optimistic layers.
   package func clear() async throws(CacheError) {

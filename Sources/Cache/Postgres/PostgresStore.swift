@@ -1,3 +1,4 @@
+import GQLRunPostgres
 import GQLRunSupport
 
 /// A store in PostgreSQL, which processes on several machines share.

@@ -1,3 +1,4 @@
+import GQLRunPostgres
 import GQLRunTestSupport
 import Testing
 

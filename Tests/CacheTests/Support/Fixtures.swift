@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunPostgres
 import GQLRunTestSupport
 import Testing
 

@@ -61,6 +61,7 @@ struct Module {
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module("CYajl"),
     Module("CPQ"),
+    Module("GQLRunPostgres", folder: "Postgres", own: ["CPQ"]),
     Module("GQLRunLive", folder: "Live"),
     Module(
       "GQLRunTyped", folder: "Typed", own: ["GQLRunJSON"], system: ["Foundation"]),
@@ -73,7 +74,7 @@ struct Module {
     Module("GQLRunLanguage", folder: "GraphQL", own: ["GQLRunSupport"]),
     Module(
       "GQLRunCache", folder: "Cache",
-      own: ["CPQ", "GQLRunJSON", "GQLRunLanguage", "GQLRunLive", "GQLRunSupport"],
+      own: ["GQLRunJSON", "GQLRunLanguage", "GQLRunLive", "GQLRunPostgres", "GQLRunSupport"],
       packages: ["GRDB", "GRDBSQLite"],
       system: ["Dispatch", "Foundation", "Glibc", "Musl", "Synchronization"]),
     Module(
@@ -99,7 +100,7 @@ struct Module {
       system: ["Foundation", "Synchronization"]),
     Module("CGQLRunZlib", folder: "CZlib"),
     Module(
-      "GQLRunBatch", folder: "Batch", own: chain.union(["CGQLRunZlib"]),
+      "GQLRunBatch", folder: "Batch", own: chain.union(["CGQLRunZlib", "GQLRunPostgres"]),
       packages: ["GRDB", "GRDBSQLite", "Histogram", "Logging", "Crypto", "HTTPTypes"],
       system: ["Foundation", "Dispatch", "Synchronization"]),
     Module(
@@ -140,7 +141,8 @@ struct Module {
     ("CGQLRunAllocations", ["Sources/gqlrun/Profile/"]),
     ("CGQLRunJq", ["Sources/gqlrun/Support/"]),
     ("CYajl", ["Sources/JSONStream/"]),
-    ("CPQ", ["Sources/Cache/Postgres/"]),
+    ("CPQ", ["Sources/Postgres/"]),
+    ("GQLRunPostgres", ["Sources/Cache/Postgres/", "Sources/Batch/"]),
     ("CGQLRunZlib", ["Sources/Batch/Sinks/"]),
     ("GRDB", ["Sources/Cache/SQLite/", "Sources/Batch/"]),
     ("GRDBSQLite", ["Sources/Cache/SQLite/", "Sources/Batch/Journal/"]),

@@ -1,0 +1,126 @@
+import CPQ
+
+/// A connection to PostgreSQL through libpq. Calls block, and only one thread may use it at a time.
+///
+/// Parameters and results are binary, so that text and bytes are not escaped.
+package final class PostgresConnection {
+  private let handle: OpaquePointer
+
+  /// Connects.
+  ///
+  /// - Parameter url: A URL or a connection string of libpq; what it does not have comes from the `PG*` variables and
+  ///   the password file.
+  package init(_ url: String) throws(PostgresError) {
+    // A connection that is lost silently is noticed, and a host that does not answer is given up.
+    let names = [
+      "connect_timeout", "tcp_user_timeout", "application_name", "client_encoding", "dbname",
+    ]
+    let values = ["10", "30000", "gqlrun", "UTF8", url]
+    var handle: OpaquePointer?
+    Self.withTexts(names) { names in
+      Self.withTexts(values) { handle = PQconnectdbParams(names, $0, 1) }
+    }
+    guard let handle else {
+      throw PostgresError(state: "53200", message: "there is no memory for a connection")
+    }
+    guard PQstatus(handle) == CONNECTION_OK else {
+      defer { PQfinish(handle) }
+      throw PostgresError(handle, isConnecting: true)
+    }
+    PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    self.handle = handle
+  }
+
+  deinit { PQfinish(handle) }
+
+  /// Whether the connection is open, as far as is known without asking the server.
+  package var isOpen: Bool { PQstatus(handle) == CONNECTION_OK }
+
+  /// Whether a transaction is open.
+  package var isInTransaction: Bool {
+    let status = PQtransactionStatus(handle)
+    return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
+  }
+
+  /// The host and the database, for messages; without the user and the password.
+  package var database: String {
+    let host = PQhost(handle).map { String(cString: $0) } ?? ""
+    let name = PQdb(handle).map { String(cString: $0) } ?? ""
+    return "\(name) at \(host.isEmpty ? "localhost" : host)"
+  }
+
+  /// Executes a statement.
+  ///
+  /// - Parameters:
+  ///   - sql: The statement, with `$1`, `$2`, … for parameters.
+  ///   - parameters: The values of the parameters.
+  @discardableResult
+  package func run(
+    _ sql: String, _ parameters: PostgresValue...
+  ) throws(PostgresError) -> PostgresRows {
+    try run(sql, parameters: parameters)
+  }
+
+  /// Executes a statement with parameters in an array.
+  @discardableResult
+  package func run(
+    _ sql: String, parameters: [PostgresValue]
+  ) throws(PostgresError) -> PostgresRows {
+    let encoded = parameters.map { $0.encoded }
+    var starts: [UnsafePointer<CChar>?] = []
+    var buffers: [UnsafeMutablePointer<CChar>] = []
+    defer { for buffer in buffers { buffer.deallocate() } }
+    for bytes in encoded {
+      let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: max(bytes.count, 1))
+      bytes.withUnsafeBytes { bytes in
+        if let start = bytes.baseAddress {
+          UnsafeMutableRawPointer(buffer).copyMemory(from: start, byteCount: bytes.count)
+        }
+      }
+      buffers.append(buffer)
+      starts.append(UnsafePointer(buffer))
+    }
+    let result = PQexecParams(
+      handle, sql, Int32(parameters.count), parameters.map { $0.type }, starts,
+      encoded.map { Int32(clamping: $0.count) }, parameters.map { _ in 1 }, 1)
+    guard let result else { throw PostgresError(handle, isConnecting: false) }
+    let status = PQresultStatus(result)
+    guard status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK else {
+      defer { PQclear(result) }
+      throw PostgresError(handle, result)
+    }
+    return PostgresRows(result)
+  }
+
+  /// Runs statements in a transaction.
+  package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+    try run("BEGIN")
+    do {
+      let value = try body()
+      try run("COMMIT")
+      return value
+    } catch {
+      _ = try? run("ROLLBACK")
+      throw error
+    }
+  }
+
+  private static func withTexts(
+    _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Void
+  ) {
+    let copies = texts.map { Array($0.utf8CString) }
+    var starts: [UnsafePointer<CChar>?] = []
+    func next(_ index: Int) {
+      guard index < copies.count else {
+        starts.append(nil)
+        starts.withUnsafeBufferPointer { if let start = $0.baseAddress { body(start) } }
+        return
+      }
+      copies[index].withUnsafeBufferPointer {
+        starts.append($0.baseAddress)
+        next(index + 1)
+      }
+    }
+    next(0)
+  }
+}
