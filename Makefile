@@ -15,6 +15,8 @@ INSTALLED = $(DESTDIR)$(PREFIX)
 KILLS ?= 300
 POWER_CUTS ?= 150
 DAMAGED ?= 2000
+# How often `make torture-cluster` kills a worker: KILLS, if it is given.
+CLUSTER_KILLS = $(if $(filter file,$(origin KILLS)),500,$(KILLS))
 # How often `make torture-batch` kills a run.
 BATCH_KILLS ?= 100
 # Connections that `make torture-live` cuts, and subscriptions meanwhile.
@@ -233,6 +235,14 @@ torture-batch: packages-torture build ## Kill batch runs (BATCH_KILLS), let syst
 .PHONY: torture-live
 torture-live: build ## Cut connections of running subscriptions at random bytes (CUTS, SUBSCRIPTIONS); check each event, gaps, memory
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/live.py $(PROGRAM) $(CUTS) $(SUBSCRIPTIONS)
+
+.PHONY: torture-cluster
+torture-cluster: packages-torture packages-test build ## Kill and stop workers of a queue (KILLS), crash its database; count every result and mutation
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/cluster.py $(PROGRAM) $(CLUSTER_KILLS)
+
+.PHONY: bench-cluster
+bench-cluster: build packages-test ## Measure workers of a queue in PostgreSQL, beside a journal in SQLite
+	PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/Batch/cluster.py $(PROGRAM)
 
 .PHONY: bench-batch
 bench-batch: build packages-bench-batch ## Measure batch runs beside wrk and a Python script (BATCH_TASKS, BATCH_SERVERS; BATCH_ROWS=0: no million)

@@ -16,7 +16,8 @@ Each page runs from top to bottom in a fresh folder, with one shell and an empty
 Any other block is an error, so no block is skipped silently. The output that a page shows may have "…": alone
 on a line for any lines, otherwise for any text. Durations, rates, sizes, shares, dates and identifiers are not
 compared.
-A free port replaces 4000, so that pages can run at the same time.
+A free port replaces 4000, so that pages can run at the same time. A page with the comment `<!-- postgres -->` has a
+PostgreSQL server of its own, which PGHOST, PGUSER and PGDATABASE name.
 """
 
 import concurrent.futures
@@ -37,6 +38,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "Tests" / "Torture"))
+from cluster_rig import Postgres  # noqa: E402
+
 # The port in the pages, and those that replace it: below the ports that the system gives to clients.
 PORT = "4000"
 PORTS = iter(random.sample(range(20000, 30000), 10000))
@@ -159,7 +163,7 @@ def free_port():
 class Shell:
     """One bash, in the folder of a page. Its standard output is a file per step."""
 
-    def __init__(self, folder, program):
+    def __init__(self, folder, program, variables):
         self.folder = folder / "page"
         self.steps = folder / "steps"
         for path in [self.folder, self.steps, folder / "home", folder / "bin"]:
@@ -173,7 +177,7 @@ class Shell:
             "HOME": str(folder / "home"),
             "PATH": f"{folder}/bin:{os.environ['PATH']}",
             "LC_ALL": "C.UTF-8",
-        }
+        } | variables
         self.statuses, status = os.pipe()
         self.process = subprocess.Popen(
             ["bash", "--noprofile", "--norc"], cwd=self.folder, env=self.environment, text=True,
@@ -236,13 +240,17 @@ class Page:
     def run(self):
         """Runs the page; returns the failure, or None."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="guide-"))
-        shell = None
+        shell = postgres = None
         try:
             port = str(free_port())
             text = re.sub(rf"(--port |127\.0\.0\.1:|localhost:){PORT}\b", rf"\g<1>{port}", self.path.read_text())
             sources = "".join(
                 (ROOT / name).read_text() for name in re.findall(r"^<!-- swift: (\S+) -->$", text, re.MULTILINE))
-            shell = Shell(folder, self.program)
+            variables = {}
+            if "<!-- postgres -->" in text:
+                postgres = Postgres()
+                variables = {"PGHOST": postgres.folder, "PGUSER": "test", "PGDATABASE": "postgres"}
+            shell = Shell(folder, self.program, variables)
             for block in blocks_of(text):
                 self._run(block, shell, sources)
             return None
@@ -251,6 +259,8 @@ class Page:
         finally:
             if shell:
                 shell.close()
+            if postgres:
+                postgres.close()
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, block, shell, sources):

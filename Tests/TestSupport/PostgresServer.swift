@@ -19,21 +19,22 @@ package final class PostgresServer: Sendable {
 
   private let folder: String
   private let number = Atomic(0)
+  private let restarts = Atomic(0)
   /// Ends the server when it is closed, also if this process is killed.
   private let input = Pipe()
 
-  private init() throws {
+  /// Starts a server of its own, for a test that stops it.
+  ///
+  /// - Parameter name: Distinguishes it from other servers of this process.
+  package init(named name: String = "") throws {
     guard let programs = Self.programs else { throw Failure("PostgreSQL is not installed") }
     // A path of a socket has at most 107 bytes.
-    folder = "/tmp/gqlrun-pg-\(getpid())"
+    folder = "/tmp/gqlrun-pg-\(getpid())\(name)"
     try? FileManager.default.removeItem(atPath: folder)
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     // The server refuses to run as root.
-    var prefix: [String] = []
-    if geteuid() == 0 {
-      prefix = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-      try Self.run(["chown", "postgres", folder])
-    }
+    let prefix = Self.prefix
+    if !prefix.isEmpty { try Self.run(["chown", "postgres", folder]) }
     try Self.run(
       prefix + [
         "\(programs)/initdb", "-D", "\(folder)/data", "-U", "test", "-A", "trust", "-E", "UTF8",
@@ -49,8 +50,13 @@ package final class PostgresServer: Sendable {
     // `wait` would not return: SIGCHLD is blocked in the threads that start processes.
     process.arguments = [
       "-c",
-      "cd /; \((prefix + server).joined(separator: " ")) </dev/null & read -r _; "
-        + "\((prefix + stop).joined(separator: " ")); rm -rf '\(folder)'",
+      """
+      cd /; start() { \((prefix + server).joined(separator: " ")) </dev/null & }
+      stop() { \((prefix + stop).joined(separator: " ")); }
+      n=0; start
+      while read -r _; do stop; start; n=$((n+1)); : >'\(folder)/restart-'$n; done
+      stop; rm -rf '\(folder)'
+      """,
     ]
     // The server must not keep open what ends it.
     _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
@@ -60,6 +66,24 @@ package final class PostgresServer: Sendable {
     try process.run()
     try Self.run([
       "sh", "-c", "until \(programs)/pg_isready -q -h \(folder) -U test; do sleep 0.05; done",
+    ])
+  }
+
+  /// Makes the command that follows run as a user that the server accepts.
+  private static var prefix: [String] {
+    geteuid() == 0
+      ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
+  }
+
+  /// Stops the server as a crash would, and starts it again.
+  package func restart() throws {
+    guard let programs = Self.programs else { throw Failure("PostgreSQL is not installed") }
+    let number = restarts.add(1, ordering: .relaxed).newValue
+    try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+    try Self.run([
+      "sh", "-c",
+      "until [ -e \(folder)/restart-\(number) ] && \(programs)/pg_isready -q -h \(folder) -U test; do "
+        + "sleep 0.05; done",
     ])
   }
 

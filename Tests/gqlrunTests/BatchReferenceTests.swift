@@ -36,7 +36,7 @@ struct BatchReferenceTests {
     let json = try JSONValue(
       parsing: try await Program.run(["batch", "sinks", "--json"], in: folder).output)
     for (list, names) in [
-      ("sinks", ["ndjson", "csv", "json", "sqlite", "cache"]),
+      ("sinks", ["ndjson", "csv", "json", "sqlite", "postgres", "cache"]),
       ("rows", ["csv", "jsonl", "sqlite", "inline", "stdin", "capture"]),
     ] {
       let kinds = json[list]?.arrayValue ?? []

@@ -20,6 +20,10 @@ public struct Manifest: Sendable {
   public var schema: Schema?
   /// The settings of `run`.
   public var settings = RunSettings()
+  /// The PostgreSQL database that is the journal; `nil` if the journal is a folder.
+  ///
+  /// libpq's variables (`PGHOST`, …) and its password file give what the URL does not have.
+  public var queueURL: String?
   var rate: RateSettings?
   var sinks: [SinkSettings] = []
   /// The report files to write.
@@ -40,7 +44,7 @@ public struct Manifest: Sendable {
   public var operationCount: Int { operations.count }
 
   /// Whether the cache is a sink; its writes must then be as durable as the journal.
-  var keepsInCache: Bool { sinks.contains { $0.sink.file == nil } }
+  var keepsInCache: Bool { sinks.contains { $0.sink is CacheSink } }
 }
 
 /// One operation of a manifest.

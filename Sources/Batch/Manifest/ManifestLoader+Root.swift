@@ -24,7 +24,7 @@ extension ManifestLoader {
       schema: schema)
     if file != "stdin" { inputs.add(file, "the manifest") }
     manifest.settings = given.run
-    manifest.settings.journalFolder = output(given.run.$journal) ?? given.run.journal
+    setJournal(of: &manifest, given.run)
     manifest.rate = given.rateLimit
     manifest.report.junit = output(given.report.$junit)
     manifest.report.html = output(given.report.$html)
@@ -51,6 +51,7 @@ extension ManifestLoader {
     manifest.inputs = inputs.files
     manifest.stateNames = stateNames.union(
       manifest.operations.flatMap { $0.bookmarks.map(\.name) })
+    checkQueue(manifest, given.run.$journal.location)
     if !manifest.operations.isEmpty { checkOutputs(manifest, given.$sinks.keyLocation) }
     return pipeline == nil ? nil : manifest
   }

@@ -39,12 +39,17 @@ public struct RunSettings: OptionSection {
   public var deadline: Duration?
   @Option("Folders outside the manifest's whose files may be uploaded")
   var uploadFolders: [String] = []
-  @Option("Folder of the journals")
-  var journal = "runs"
+  @Option(
+    "Folder of the journals, or the URL of a PostgreSQL database for workers on several machines, such as "
+      + "`postgres://host/database`", secrecy: .url)
+  var journal = Self.defaultJournal
   /// How long the run continues while the server refuses every request; 5 minutes by default.
   @Option(
     .zero ... .seconds(86_400), "How long the run continues while the server refuses every request")
   public var patience = Duration.seconds(300)
+
+  /// The folder of the journals without the option.
+  static let defaultJournal = "runs"
 
   /// Creates settings with the defaults.
   public init() {}

@@ -43,7 +43,7 @@ struct OutputCheck {
     self.plan = plan
     var outputs: [Output] = []
     var databases: Set<String> = []
-    for entry in plan.entries where entry.path != "-" {
+    for entry in plan.entries where entry.path != "-" && !entry.isInQueue {
       let location = manifest.sinks[entry.sink].location
       if entry.isTable {
         guard databases.insert(entry.path).inserted else { continue }
@@ -216,7 +216,7 @@ struct OutputCheck {
           hint: "move or remove the file, write to another one, or replace it with --overwrite"))
     }
     var tables: [String: [SinkPlan.Entry]] = [:]
-    for entry in plan.entries where entry.isTable && includingSinks {
+    for entry in plan.entries where entry.isTable && !entry.isInQueue && includingSinks {
       if known.contains("\(base.relative(entry.path))\u{0}\(entry.table)") { continue }
       tables[entry.path, default: []].append(entry)
     }

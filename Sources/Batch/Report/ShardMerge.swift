@@ -142,7 +142,12 @@ public struct ShardMerge {
     let output = try FileSink(path: entry.path, format: format, recorded: nil, base: base)
     do {
       for part in parts {
-        try append(part.entry, records: part.recorded(base)?.records ?? 0, to: output)
+        let format = part.entry.format
+        let size = FileStatus(part.entry.path)?.size ?? 0
+        // The merged file has a header and a footer of its own.
+        try output.append(
+          contentsOf: part.entry.path, from: format.header.count,
+          upTo: size - format.footer.count, records: part.recorded(base)?.records ?? 0)
       }
       _ = try output.sync()
       guard let position = output.positionWhenPublished() else {
@@ -153,28 +158,6 @@ public struct ShardMerge {
     } catch {
       output.abandon()
       throw error
-    }
-  }
-
-  private static func append(
-    _ part: SinkPlan.Entry, records: Int, to output: FileSink
-  ) throws {
-    guard let input = FileHandle(forReadingAtPath: part.path) else {
-      throw JournalError("the output \(part.path) of a shard cannot be read")
-    }
-    defer { try? input.close() }
-    // The merged file has a header and a footer of its own.
-    let skip = part.format.header.count
-    var left = Int(try input.seekToEnd()) - part.format.footer.count - skip
-    guard left > 0 else { return }
-    try input.seek(toOffset: UInt64(skip))
-    // The merged file omits the separator before its first record.
-    var prefix = part.format.separator
-    var count = prefix.isEmpty ? records : max(records, 1)
-    while left > 0, let data = try input.read(upToCount: min(left, 1 << 20)), !data.isEmpty {
-      try output.append(prefix + data, records: count)
-      (prefix, count) = ([], 0)
-      left -= data.count
     }
   }
 

@@ -57,6 +57,11 @@ public struct BatchRun: Sendable {
   /// - Throws: ``RowProblems`` or ``OutputProblems`` before the first request, ``JournalError`` if
   ///   the journal is unusable, ``StoppedByStorage`` if an output cannot be written.
   public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
+    guard manifest.queueURL == nil else {
+      throw JournalError(
+        "the journal of \(manifest.file) is a queue: create it with `gqlrun batch init`, add the tasks with `gqlrun "
+          + "batch enqueue`, and run them with `gqlrun batch worker` on any number of machines")
+    }
     let state = try StateFile.read(manifest.stateFile)
     let check = RowCheck(manifest, state: state)
     let isChecked = await check.advance(for: options.checksAllRows ? nil : Self.checkTime)
@@ -116,7 +121,7 @@ public struct BatchRun: Sendable {
       try ledger.begin(files)
       try await stage.open()
       try ledger.begin(files, inodes: await stage.inodes())
-      try await work(runner, settings, check, isChecked, failures)
+      try await work(runner, feed, settings, check, isChecked, failures)
       try await recorder.barrier()
       let seconds = (clock.now - start).seconds
       let (stop, detail, outage) = (stop.reason, stop.detail, stop.outage)
@@ -215,10 +220,10 @@ public struct BatchRun: Sendable {
   /// that the failed child would have resumed. `failures` reports outputs that cannot be written,
   /// so the run ends even if every worker is waiting for the server.
   private func work(
-    _ runner: TaskRunner, _ settings: RunSettings, _ check: RowCheck, _ isChecked: Bool,
-    _ failures: AsyncStream<any Error>
+    _ runner: TaskRunner, _ feed: TaskFeed, _ settings: RunSettings, _ check: RowCheck,
+    _ isChecked: Bool, _ failures: AsyncStream<any Error>
   ) async throws {
-    let (feed, stop) = (runner.feed, runner.stop)
+    let stop = runner.stop
     try await withThrowingTaskGroup(of: Child.self) { group in
       group.addTask {
         for await failure in failures { throw failure }

@@ -40,8 +40,15 @@ final class Governor: Sendable {
   /// The longest delay of a server that is honored.
   private static let longestPause = Duration.seconds(3_600)
 
-  init(_ settings: RunSettings, limits: RateSettings?, endpoint: Endpoint?, services: Services) {
+  /// What other workers of a queue share; `nil` without one.
+  private let shared: QueueLimits?
+
+  init(
+    _ settings: RunSettings, limits: RateSettings?, endpoint: Endpoint?, services: Services,
+    shared: QueueLimits? = nil
+  ) {
     self.services = services
+    self.shared = shared
     self.limits = limits
     maximum = settings.concurrency
     patience = settings.patience
@@ -51,15 +58,14 @@ final class Governor: Sendable {
       budget = nil
       return
     }
-    if let perSecond = limits.perSecond {
+    // The queue has the rate of all workers.
+    if let perSecond = limits.perSecond, shared == nil {
       rate = RequestBudget.Rate(interval: .seconds(1 / perSecond), burst: limits.burst)
     } else {
       rate = nil
     }
-    var origin = ""
-    if let endpoint { origin = "\(endpoint.scheme)://\(endpoint.authority)" }
     // All requests of a pipeline have the same credential.
-    budget = RequestBudget.shared(in: services, origin: origin, credential: "")
+    budget = RequestBudget.shared(in: services, origin: endpoint?.origin ?? "", credential: "")
   }
 
   var currentLimit: Int { state.withLock { $0.currentLimit } }
@@ -90,6 +96,7 @@ final class Governor: Sendable {
       {
         try await sleep(until: end)
       }
+      if let shared, !isStopped { try await sleep(until: shared.slot()) }
       while let budget, !isStopped {
         let now = clock.now()
         switch budget.admit(
@@ -139,7 +146,17 @@ final class Governor: Sendable {
       return (outage, state.ready())
     }
     for continuation in ready { continuation.resume() }
+    if let shared, case .refused(let wish?) = signal {
+      // The response must not wait for the queue.
+      Task { try? await shared.pause(for: min(wish, Self.longestPause)) }
+    }
     return outage
+  }
+
+  /// Sends nothing for a duration, because another worker was asked for a delay.
+  func pause(for duration: Duration) {
+    let end = clock.now() + duration
+    state.withLock { $0.pausedUntil = max($0.pausedUntil, end) }
   }
 
   private func note(_ head: HTTPResponse?, _ response: GraphQLResponse?, _ pass: Pass) {
@@ -279,4 +296,9 @@ extension Governor {
 extension Duration {
   var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
   var milliseconds: Double { seconds * 1000 }
+}
+
+extension Endpoint {
+  /// The server of the endpoint, without its path.
+  var origin: String { "\(scheme)://\(authority)" }
 }

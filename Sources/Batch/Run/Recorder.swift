@@ -59,7 +59,7 @@ final class Recorder: Sendable {
   /// How long an outcome waits for others to join its group.
   private static let gathering = Duration.milliseconds(150)
 
-  private let stage: SinkStage
+  private let stage: any OutcomeStage
   private let settled: @Sendable ([TaskID]) -> Void
   private let failed: @Sendable (any Error) -> Void
   private let state = Locked(State())
@@ -71,7 +71,7 @@ final class Recorder: Sendable {
   ///   - settled: Called with the tasks whose final outcome is durable.
   ///   - failed: Called once if outcomes cannot be written; all callers then throw the same error.
   init(
-    _ stage: SinkStage, settled: @escaping @Sendable ([TaskID]) -> Void,
+    _ stage: any OutcomeStage, settled: @escaping @Sendable ([TaskID]) -> Void,
     failed: @escaping @Sendable (any Error) -> Void = { _ in }
   ) {
     self.stage = stage

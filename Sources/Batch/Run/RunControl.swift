@@ -1,14 +1,14 @@
 /// Stops a run and reports its progress.
 public actor RunControl {
   private var runStop: RunStop?
-  private var feed: TaskFeed?
+  private var feed: (any TaskSupply)?
   private var governor: Governor?
   private var isStopped = false
 
   /// Creates a control for one run.
   public init() {}
 
-  func begin(_ stop: RunStop, _ feed: TaskFeed, _ governor: Governor) async {
+  func begin(_ stop: RunStop, _ feed: any TaskSupply, _ governor: Governor) async {
     runStop = stop
     self.feed = feed
     self.governor = governor

@@ -13,6 +13,8 @@ public enum StopReason: String, Sendable {
   case unreachable
   /// The server rejected the credentials.
   case unauthorized
+  /// The run was cancelled in its queue.
+  case cancelled
 
   /// The reason in words, for messages.
   public var text: String {
@@ -23,6 +25,7 @@ public enum StopReason: String, Sendable {
     case .throttled: "server refused requests"
     case .unreachable: "server unreachable"
     case .unauthorized: "credentials rejected"
+    case .cancelled: "cancelled"
     }
   }
 }
@@ -71,5 +74,17 @@ public struct RunCounters: Sendable {
     }
     self.bytes += bytes
     self.records += records
+  }
+}
+
+extension RunSettings.FailureLimit {
+  /// Whether there are more failures than the limit allows.
+  func isExceeded(by counters: RunCounters) -> Bool {
+    let failures = counters.failed + counters.unknown
+    switch self {
+    case .count(let most): return failures > most
+    case .share(let share):
+      return counters.ended >= 100 && Double(failures) > share * Double(counters.ended)
+    }
   }
 }

@@ -7,7 +7,7 @@ import GQLRunSupport
 ///
 /// Rows are read on demand, in constant memory. Behind a lock rather than an actor, because every
 /// task enters several times and rarely waits.
-final class TaskFeed: Sendable {
+final class TaskFeed: TaskSupply {
   private struct Progress {
     var openNeeds: Set<Int>
     var source: (any RowSource)?
@@ -295,13 +295,7 @@ final class TaskFeed: Sendable {
   }
 
   private func hasTooManyFailures(_ counters: RunCounters) -> Bool {
-    guard let limit = manifest.settings.failureLimit else { return false }
-    let failures = counters.failed + counters.unknown
-    switch limit {
-    case .count(let most): return failures > most
-    case .share(let share):
-      return counters.ended >= 100 && Double(failures) > share * Double(counters.ended)
-    }
+    manifest.settings.failureLimit?.isExceeded(by: counters) ?? false
   }
 
   private func complete(_ position: Int, _ barrier: @Sendable () async throws -> Void) async throws

@@ -29,7 +29,8 @@ extension TaskRunner {
     while true {
       if stop.reason != nil { return nil }
       let pass = try await governor.enter(operation.id)
-      if stop.reason != nil {
+      // A delay of the server may have taken longer than a lease.
+      if stop.reason != nil || !feed.maySend {
         _ = governor.leave(pass, nil)
         return nil
       }

@@ -12,7 +12,7 @@ struct TaskRunner: Sendable {
   let runner: PipelineRunner
   let governor: Governor
   let recorder: Recorder
-  let feed: TaskFeed
+  let feed: any TaskSupply
   /// The order of the results; `nil` if they are submitted as they arrive.
   let order: OutputOrder?
   let stop: RunStop
@@ -91,6 +91,7 @@ struct TaskRunner: Sendable {
       begun.state = .unknown
       begun.error = "sent, and no response was recorded"
       try await recorder.durably(Outcome(update: begun, operation: item.operation))
+      guard feed.holds(item) else { return false }
     }
     var pager = Pager(operation.pagination, variables: item.variables, cursor: update.cursor)
     while true {

@@ -198,6 +198,33 @@ final class FileSink {
     records += count
   }
 
+  /// Appends the records of another file of the same format.
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - start: The position of its first record, in bytes.
+  ///   - end: The position behind its last record.
+  ///   - count: The number of its records.
+  func append(
+    contentsOf path: String, from start: Int = 0, upTo end: Int, records count: Int
+  ) throws {
+    guard end > start else { return }
+    guard let input = FileHandle(forReadingAtPath: path) else {
+      throw JournalError("the output \(path) cannot be read")
+    }
+    defer { try? input.close() }
+    try input.seek(toOffset: UInt64(start))
+    var left = end - start
+    // The first record of each file is without a separator.
+    var prefix = format.separator
+    var count = prefix.isEmpty ? count : max(count, 1)
+    while left > 0, let data = try input.read(upToCount: min(left, 1 << 20)), !data.isEmpty {
+      try append(prefix + data, records: count)
+      (prefix, count) = ([], 0)
+      left -= data.count
+    }
+  }
+
   private func write(_ bytes: [UInt8]) throws {
     isDirty = true
     if let compressor {
@@ -237,6 +264,21 @@ final class FileSink {
     }
     isDirty = false
     return recorded(isPublished: isPublished)
+  }
+
+  /// Removes what was appended after a position, because it was not acknowledged.
+  ///
+  /// - Parameter known: The acknowledged position; `nil` for the beginning of a file without a header.
+  func rollBack(to known: SinkPosition?) throws {
+    held.removeAll(keepingCapacity: true)
+    if format.isCompressed { compressor = GzipWriter() }
+    position = known?.position ?? 0
+    records = known?.records ?? 0
+    checksum = known?.checksum ?? Checksum()
+    isDirty = false
+    guard ftruncate(descriptor, off_t(position)) == 0, lseek(descriptor, 0, SEEK_END) >= 0 else {
+      throw Errno.last("cannot shorten \(path)")
+    }
   }
 
   /// The position of the file under its final name; recorded before it is renamed.

@@ -27,7 +27,7 @@ struct SQLiteSink: Sink {
       format: FileFormat(name: name),
       records: TableRows(
         emit: operation.emit, columns: RecordColumns(columns),
-        key: key.compactMap { columns.firstIndex(of: $0) }),
+        key: key.compactMap { columns.firstIndex(of: $0) }, cell: { SQLValue($0) }),
       table: SinkOutput.Table(
         name: try TextTemplate.filled(table.value, operation.id), columns: columns, key: key))
   }
@@ -74,35 +74,6 @@ struct SQLiteSink: Sink {
         .wrongValue,
         "the columns `\(other)` and `\(column)` of `\(operation.id)` are one column for SQLite",
         table.location, "give one of the fields an alias")
-    }
-  }
-}
-
-/// A row per record.
-private struct TableRows: ResultFormat {
-  let emit: ResultPath?
-  let columns: RecordColumns
-  /// The indices of the key columns.
-  let key: [Int]
-
-  var mayRefuse: Bool { !key.isEmpty || columns.mayRefuse }
-
-  func pieces(
-    of data: (any ResultData)?, line: [UInt8], task: @autoclosure () -> String,
-    _ write: (SinkPiece) throws -> Void
-  ) throws {
-    var found = Array(repeating: false, count: columns.paths.count)
-    try data?.forEachValue(at: emit) { record in
-      var row = try columns.cells(of: JSONValue(parsing: record), &found).map { SQLValue($0) }
-      for index in key {
-        if case .null = row[index] {
-          throw TaskProblem(
-            "a record has no value for the key column `\(columns.paths[index]?.description ?? "")`; "
-              + "select it, or choose another key")
-        }
-      }
-      if key.isEmpty { row.append(.text(task())) }
-      try write(.row(row))
     }
   }
 }

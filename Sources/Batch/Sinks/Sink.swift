@@ -44,7 +44,8 @@ extension Sink {
 /// The kinds of sinks.
 enum Sinks {
   static let all: [any Sink.Type] = [
-    NDJSONSink.self, CSVSink.self, JSONSink.self, SQLiteSink.self, CacheSink.self,
+    NDJSONSink.self, CSVSink.self, JSONSink.self, SQLiteSink.self, PostgresSink.self,
+    CacheSink.self,
   ]
 }
 

@@ -15,6 +15,9 @@ struct SinkPlan: Sendable {
     var key: [String] = []
     /// The content written for each operation, for the journal.
     var takes: [String: String] = [:]
+
+    /// Whether the table is in the database of the queue.
+    var isInQueue: Bool { isTable && path.isEmpty }
   }
 
   /// How an operation writes to an entry.

@@ -23,6 +23,13 @@ struct BatchCommand: AsyncParsableCommand {
         gqlrun batch report nightly.batch.yaml
         gqlrun batch prune nightly.batch.yaml
 
+      WITH A JOURNAL IN POSTGRESQL, ON ANY NUMBER OF MACHINES
+        gqlrun batch init nightly.batch.yaml
+        gqlrun batch enqueue nightly.batch.yaml
+        gqlrun batch worker nightly.batch.yaml
+        gqlrun batch status nightly.batch.yaml
+        gqlrun batch merge nightly.batch.yaml
+
       EXIT CODES
         0    success
         1    an operation, an expectation or a threshold failed
@@ -34,8 +41,9 @@ struct BatchCommand: AsyncParsableCommand {
         130  interrupted; --resume continues
       """,
     subcommands: [
-      BatchRunCommand.self, Check.self, Status.self, Errors.self, Report.self, Diff.self,
-      Merge.self, Prune.self, Trust.self, New.self, Sinks.self, Schema.self,
+      BatchRunCommand.self, Check.self, Init.self, Enqueue.self, Worker.self, Status.self,
+      Errors.self, Report.self, Diff.self, Merge.self, Cancel.self, Prune.self, Trust.self,
+      New.self, Sinks.self, Schema.self,
     ])
 
   struct Check: AsyncParsableCommand {
@@ -87,7 +95,8 @@ struct BatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the state of the newest run of a manifest.",
       discussion: """
-        Also works while the run is in progress.
+        Also works while the run is in progress. With a journal in PostgreSQL, the status on a \
+        terminal changes until no tasks are left.
 
         EXAMPLE
           gqlrun batch status nightly.batch.yaml --json
@@ -102,6 +111,10 @@ struct BatchCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         let manifest = try source.load().manifest
+        if manifest.queueURL != nil {
+          try journal.refuse(manifest)
+          return try await QueueStatus(BatchQueue(manifest), json: json).show()
+        }
         let inspection = try RunInspection(manifest, journal: journal.journal)
         try Terminal.write(json ? inspection.statusJSON() : inspection.status())
       }
@@ -125,17 +138,18 @@ struct BatchCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         let manifest = try source.load().manifest
-        let inspection = try RunInspection(manifest, journal: journal.journal)
-        let written: [String]
-        do {
-          written = try inspection.writeReports(overwrites: outputs.overwrite)
-        } catch {
-          throw BatchOutcome.failure(error, source.manifest)
+        try journal.inspect(manifest) { inspection in
+          let written: [String]
+          do {
+            written = try inspection.writeReports(overwrites: outputs.overwrite)
+          } catch {
+            throw BatchOutcome.failure(error, source.manifest)
+          }
+          for path in written {
+            Terminal.note("wrote \(Terminal.safe(path))")
+          }
+          try Terminal.write(inspection.report())
         }
-        for path in written {
-          Terminal.note("wrote \(Terminal.safe(path))")
-        }
-        try Terminal.write(inspection.report())
       }
     }
   }
@@ -169,10 +183,11 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Merge the outputs and journals of shards.",
+      abstract: "Merge the outputs of shards or workers.",
       discussion: """
         After `gqlrun batch run M --shard 1/4` to `4/4`, on one or several machines: copy the outputs \
-        and journals into the manifest's folder, then merge them.
+        and journals into the manifest's folder, then merge them. With a journal in PostgreSQL, \
+        joins the segments NAME.WORKER.part that the workers wrote.
 
         EXAMPLE
           gqlrun batch merge nightly.batch.yaml
@@ -184,6 +199,16 @@ struct BatchCommand: AsyncParsableCommand {
     func run() async throws {
       try await reporting {
         let manifest = try source.load().manifest
+        if manifest.queueURL != nil {
+          do {
+            for file in try BatchQueue(manifest).merge(overwrites: outputs.overwrite) {
+              Terminal.note("wrote \(Terminal.safe(file))")
+            }
+          } catch {
+            throw BatchOutcome.failure(error, source.manifest, isWorker: true)
+          }
+          return
+        }
         let merge: ShardMerge
         do {
           merge = try ShardMerge(manifest, overwrites: outputs.overwrite)
@@ -265,4 +290,20 @@ struct JournalOptions: ParsableArguments {
   @Option(
     name: .long, help: ArgumentHelp("Journal to read instead of the newest.", valueName: "file"))
   var journal: String?
+
+  /// Calls `body` with the journal, or with the run in a queue.
+  func inspect(_ manifest: Manifest, _ body: (RunInspection) throws -> Void) throws {
+    guard manifest.queueURL != nil else {
+      return try body(RunInspection(manifest, journal: journal))
+    }
+    try refuse(manifest)
+    try BatchQueue(manifest).inspect(body)
+  }
+
+  /// Throws if the option is given for a manifest whose journal is a queue.
+  func refuse(_ manifest: Manifest) throws {
+    guard journal != nil else { return }
+    throw Failure(
+      .badInput, "the journal of \(manifest.file) is a PostgreSQL database; leave out --journal")
+  }
 }

@@ -26,24 +26,27 @@ extension BatchCommand {
     func run() async throws {
       try await reporting {
         let manifest = try source.load().manifest
-        let inspection = try RunInspection(manifest, journal: journal.journal)
-        let reasons = try inspection.failureReasons()
-        if json { return try Terminal.write(reasons.json()) }
-        guard !reasons.all.isEmpty else {
-          return Terminal.note("no task failed: \(Terminal.safe(inspection.path))")
-        }
-        var table = TablePrinter(
-          format: .table, columns: ["tasks", "operation", "first", "last", "reason"])
-        for reason in reasons.all {
-          try table.add([
-            .integer(Int64(reason.count)), .text(reason.operation), .text(reason.first),
-            .text(reason.lastTime), .text(reason.message),
-          ])
-        }
-        try table.finish()
-        if reasons.others > 0 {
-          Terminal.note("\(Quantity.count(reasons.others, "task")) failed for further reasons")
-        }
+        try journal.inspect(manifest, show)
+      }
+    }
+
+    private func show(_ inspection: RunInspection) throws {
+      let reasons = try inspection.failureReasons()
+      if json { return try Terminal.write(reasons.json()) }
+      guard !reasons.all.isEmpty else {
+        return Terminal.note("no task failed: \(Terminal.safe(inspection.path))")
+      }
+      var table = TablePrinter(
+        format: .table, columns: ["tasks", "operation", "first", "last", "reason"])
+      for reason in reasons.all {
+        try table.add([
+          .integer(Int64(reason.count)), .text(reason.operation), .text(reason.first),
+          .text(reason.lastTime), .text(reason.message),
+        ])
+      }
+      try table.finish()
+      if reasons.others > 0 {
+        Terminal.note("\(Quantity.count(reasons.others, "task")) failed for further reasons")
       }
     }
   }

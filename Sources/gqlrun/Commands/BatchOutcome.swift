@@ -6,10 +6,32 @@ import GQLRunSupport
 enum BatchOutcome {
   /// The failure of a run that returned a summary; `nil` if it succeeded.
   static func failure(_ summary: RunSummary, _ manifest: String) -> Failure? {
-    let how = "gqlrun batch run \(manifest) --resume continues the run"
-    let why = summary.stopDetail.map { " (\($0))" } ?? ""
-    let duration = summary.outage.map { " for \(Quantity.clockTime($0.duration.seconds))" } ?? ""
-    switch summary.stop {
+    if summary.stop == .tooManyFailures {
+      return Failure(
+        .failed,
+        "stopped after too many failures; gqlrun batch run \(manifest) --resume continues the run, --only failed "
+          + "repeats the failed tasks")
+    }
+    return failure(
+      summary.stop, summary.stopDetail, summary.outage,
+      "gqlrun batch run \(manifest) --resume continues the run")
+      ?? (summary.hasFailures ? Failure(.failed, "") : nil)
+  }
+
+  /// The failure of a worker that returned a summary; `nil` if no tasks are left or the run was cancelled.
+  static func failure(_ summary: BatchWorker.Summary, _ manifest: String) -> Failure? {
+    failure(
+      summary.stop, summary.stopDetail, summary.outage,
+      "the tasks that did not end are queued again: gqlrun batch worker \(manifest) runs them")
+  }
+
+  /// - Parameter how: How to continue.
+  private static func failure(
+    _ stop: StopReason?, _ detail: String?, _ outage: Outage?, _ how: String
+  ) -> Failure? {
+    let why = detail.map { " (\($0))" } ?? ""
+    let duration = outage.map { " for \(Quantity.clockTime($0.duration.seconds))" } ?? ""
+    switch stop {
     case .interrupted: return Failure(.interrupted, "interrupted; \(how)")
     case .deadline: return Failure(.tryLater, "stopped at the deadline; \(how)")
     case .throttled:
@@ -22,16 +44,15 @@ enum BatchOutcome {
     case .unauthorized:
       return Failure(
         .authentication, "the server rejected the credentials\(why); correct them, then \(how)")
-    case .tooManyFailures:
-      return Failure(
-        .failed, "stopped after too many failures; \(how), --only failed repeats the failed tasks")
-    case nil:
-      return summary.hasFailures ? Failure(.failed, "") : nil
+    case .tooManyFailures: return Failure(.failed, "stopped after too many failures; \(how)")
+    case .cancelled, nil: return nil
     }
   }
 
   /// The failure of a run that threw an error.
-  static func failure(_ error: any Error, _ manifest: String) -> any Error {
+  static func failure(
+    _ error: any Error, _ manifest: String, isWorker: Bool = false
+  ) -> any Error {
     switch error {
     case let error as RowProblems:
       // The caller prints the last one.
@@ -45,6 +66,12 @@ enum BatchOutcome {
     case let error as StoppedByStorage:
       if error.isClosedOutput { return ClosedOutput() }
       if error.isRefusal { return Failure(.badInput, error.message) }
+      if isWorker {
+        return Failure(
+          .tryLater,
+          "\(error.message); the recorded results remain: gqlrun batch worker \(manifest) runs the other tasks"
+        )
+      }
       return Failure(
         .tryLater,
         "\(error.message); the recorded results remain: gqlrun batch run \(manifest) "

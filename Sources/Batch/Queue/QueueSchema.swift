@@ -1,0 +1,93 @@
+import GQLRunPostgres
+
+/// The tables of queues, in the first schema of the search path.
+///
+/// A user that owns only this schema can create them: there are no extensions, functions or triggers.
+enum QueueSchema {
+  /// The version of the tables.
+  static let version = 1
+
+  /// Creates the tables if there are none.
+  static func migrate(_ connection: PostgresConnection) throws {
+    let encoding = try connection.run("SELECT current_setting('server_encoding')").text(0, 0)
+    guard encoding == "UTF8" else {
+      throw JournalError(
+        "the database \(connection.database) has the encoding \(encoding); create one with the encoding UTF8 for the "
+          + "queue")
+    }
+    guard try connection.run("SELECT current_schema()").isNull(0, 0) == false else {
+      throw JournalError(
+        "the database \(connection.database) has no schema for the tables of the queue: create the first schema of "
+          + "the user's search_path")
+    }
+    try connection.transaction {
+      // Several processes may start at the same moment.
+      try connection.run("SELECT pg_advisory_xact_lock(5139820715)")
+      if try connection.run("SELECT to_regclass('gq_version') IS NULL").int(0, 0) == 1 {
+        for statement in statements { try connection.run(statement) }
+        try connection.run("INSERT INTO gq_version VALUES ($1)", .int(version))
+      }
+      try check(connection)
+    }
+  }
+
+  /// Throws if there are no tables, or those of a newer version.
+  static func check(_ connection: PostgresConnection) throws {
+    guard try connection.run("SELECT to_regclass('gq_version') IS NULL").int(0, 0) == 0 else {
+      throw JournalError(
+        "there is no queue in \(connection.database); create it with `gqlrun batch init`")
+    }
+    let found = try connection.run("SELECT version FROM gq_version")
+    guard found.count == 1 else {
+      throw JournalError(
+        "the table gq_version of \(connection.database) has \(found.count) rows instead of one (unchanged); choose "
+          + "another schema")
+    }
+    guard found.int(0, 0) <= version else {
+      throw JournalError(
+        "the queue in \(connection.database) was created by a newer gqlrun (version \(found.int(0, 0)) of its tables, "
+          + "this one supports \(version); unchanged); update gqlrun or choose another database or schema"
+      )
+    }
+  }
+
+  private static let statements = [
+    "CREATE TABLE gq_version (version int NOT NULL)",
+    "CREATE SEQUENCE gq_lease",
+    """
+    CREATE TABLE gq_run (
+      id uuid PRIMARY KEY, name text NOT NULL, manifest text NOT NULL, sha bytea NOT NULL,
+      state text NOT NULL DEFAULT 'open', started_at timestamptz NOT NULL DEFAULT clock_timestamp())
+    """,
+    """
+    CREATE TABLE gq_worker (
+      id uuid PRIMARY KEY, run uuid NOT NULL REFERENCES gq_run, host text NOT NULL,
+      step bigint NOT NULL DEFAULT 0, started_at timestamptz NOT NULL DEFAULT now(),
+      seen_at timestamptz NOT NULL DEFAULT now(), ended_at timestamptz)
+    """,
+    "CREATE INDEX gq_worker_run ON gq_worker (run)",
+    // No foreign key: it would lock the run's row for each of millions of tasks.
+    """
+    CREATE TABLE gq_task (
+      run uuid NOT NULL, id bytea NOT NULL, op text NOT NULL, key text NOT NULL,
+      variables text NOT NULL, state text NOT NULL DEFAULT 'queued', attempt int NOT NULL DEFAULT 0,
+      lease bigint, worker uuid, run_at timestamptz NOT NULL DEFAULT now(),
+      page int NOT NULL DEFAULT 0, requests int NOT NULL DEFAULT 0, http int,
+      ended float8 NOT NULL DEFAULT 0, ms float8 NOT NULL DEFAULT 0,
+      bytes bigint NOT NULL DEFAULT 0, records bigint NOT NULL DEFAULT 0, cursor text, error text,
+      PRIMARY KEY (run, id)) WITH (fillfactor = 70)
+    """,
+    "CREATE INDEX gq_task_queued ON gq_task (run, run_at, id) WHERE state = 'queued'",
+    "CREATE INDEX gq_task_leased ON gq_task (worker) WHERE state IN ('leased', 'sent')",
+    """
+    CREATE TABLE gq_segment (
+      worker uuid NOT NULL REFERENCES gq_worker, path text NOT NULL, position bigint NOT NULL,
+      records bigint NOT NULL, checksum bigint NOT NULL, PRIMARY KEY (worker, path))
+    """,
+    """
+    CREATE TABLE gq_budget (
+      credential text PRIMARY KEY, remaining float8, paused_until timestamptz,
+      updated_at timestamptz NOT NULL DEFAULT now())
+    """,
+  ]
+}

@@ -1,0 +1,223 @@
+import Foundation
+import GQLRunPipeline
+import GQLRunPostgres
+
+/// Makes outcomes durable in the queue: the states of tasks, their rows, and the lengths of files, in one transaction.
+///
+/// ```
+/// begin ─▶ tasks where lease = ours ─▶ records of these tasks to segments, fdatasync
+///       ─▶ rows to tables ─▶ lengths of segments, step of the worker ─▶ commit
+/// ```
+///
+/// A task whose lease another worker took meanwhile changes nothing, and its records are not written. If the answer to
+/// the commit is lost, the step of the worker shows whether it took effect.
+actor QueueStage: OutcomeStage {
+  private let executor = FileExecutor()
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let worker: QueueWorker
+  private let plan: SinkPlan
+  private let base: OutputPath
+  private let leases: LeaseTable
+  private let clock: ServiceClock
+  private let patience: Duration
+  private let connection: QueueConnection
+  private var files: [String: FileSink] = [:]
+  /// The acknowledged positions of the files.
+  private var positions: [String: SinkPosition] = [:]
+  private var tables: [Int: QueueTable] = [:]
+  private var step = 0
+  private(set) var time = Duration.zero
+
+  /// - Parameter patience: How long a lost connection is made again.
+  init(
+    _ manifest: Manifest, url: String, worker: QueueWorker, plan: SinkPlan, leases: LeaseTable,
+    clock: ServiceClock, patience: Duration
+  ) {
+    self.worker = worker
+    self.plan = plan
+    self.leases = leases
+    self.clock = clock
+    self.patience = patience
+    base = OutputPath(folder: manifest.folder)
+    connection = QueueConnection(url)
+  }
+
+  /// Reads the types of the tables, so that errors are found before the first request.
+  func open() throws {
+    do {
+      let connection = try connection.opened()
+      for (index, entry) in plan.entries.enumerated() where entry.isTable {
+        tables[index] = try QueueTable(entry, connection)
+      }
+    } catch {
+      throw connection.describe(error, "open the tables")
+    }
+  }
+
+  func commit(_ outcomes: [Outcome]) async throws {
+    let start = clock.now()
+    var patience = QueuePatience(clock, patience)
+    // Set if the answer to a commit was lost.
+    var isUncertain = false
+    while true {
+      do {
+        let connection = try connection.opened()
+        if isUncertain, try hasCommitted(connection) { break }
+        isUncertain = true
+        try transaction(outcomes, connection)
+        break
+      } catch {
+        guard try await patience.allowsRetry(after: error) else {
+          throw connection.describe(error, "record results")
+        }
+      }
+    }
+    step += 1
+    for (path, file) in files {
+      if let position = file.positionWhenPublished() { positions[path] = position }
+    }
+    time += clock.now() - start
+  }
+
+  /// Whether the last transaction took effect; otherwise, removes what it appended to the files.
+  ///
+  /// Locking the row waits for the end of that transaction, which its server may still execute.
+  private func hasCommitted(_ connection: PostgresConnection) throws -> Bool {
+    let rows = try connection.run(
+      "SELECT step FROM gq_worker WHERE id = $1::uuid FOR UPDATE", .text(worker.id))
+    if rows.count == 1, rows.int(0, 0) == step + 1 { return true }
+    for (path, file) in files { try file.rollBack(to: positions[path]) }
+    return false
+  }
+
+  private func transaction(_ outcomes: [Outcome], _ connection: PostgresConnection) throws {
+    try connection.transaction {
+      // A worker that vanishes in the middle must not keep its locks.
+      try connection.run("SET LOCAL idle_in_transaction_session_timeout = '30s'")
+      let kept = try update(outcomes, connection)
+      var rows: [Int: [[SQLValue]]] = [:]
+      for outcome in outcomes where kept.contains(outcome.update.id) {
+        try write(outcome, &rows)
+      }
+      for (index, rows) in rows.sorted(by: { $0.key < $1.key }) {
+        try tables[index]?.write(rows, connection)
+      }
+      for file in files.values {
+        guard let position = try file.sync() else { continue }
+        try connection.run(
+          """
+          INSERT INTO gq_segment (worker, path, position, records, checksum)
+          VALUES ($1::uuid, $2, $3, $4, $5) ON CONFLICT (worker, path) DO UPDATE
+          SET position = excluded.position, records = excluded.records, checksum = excluded.checksum
+          """, .text(worker.id), .text(worker.entry(of: position.path)), .int(position.position),
+          .int(position.records), .int(Int(position.checksum?.value ?? 0)))
+      }
+      try connection.run(
+        "UPDATE gq_worker SET step = $2, seen_at = now() WHERE id = $1::uuid", .text(worker.id),
+        .int(step + 1))
+    }
+  }
+
+  /// Records the states of tasks; returns the tasks that this worker still holds.
+  private func update(
+    _ outcomes: [Outcome], _ connection: PostgresConnection
+  ) throws -> Set<TaskID> {
+    // Of several pages of a task, the last state counts.
+    var last: [TaskID: TaskUpdate] = [:]
+    for outcome in outcomes { last[outcome.update.id] = outcome.update }
+    let updates = last.values.compactMap { update in
+      leases.lease(of: update.id).map { (update: update, lease: $0) }
+    }
+    let found = try connection.run(
+      """
+      UPDATE gq_task t SET state = u.state, page = u.page, requests = u.requests,
+        http = nullif(u.http, 0), ended = u.ended, ms = u.ms, bytes = u.bytes, records = u.records,
+        cursor = u.cursor, error = u.error
+      FROM unnest($2::bytea[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+        $8::float8[], $9::float8[], $10::bigint[], $11::bigint[], $12::text[], $13::text[])
+        AS u(id, lease, state, page, requests, http, ended, ms, bytes, records, cursor, error)
+      WHERE t.run = $1::uuid AND t.id = u.id AND t.lease = u.lease AND t.worker = $14::uuid
+        AND t.state IN ('leased', 'sent')
+      RETURNING t.id
+      """,
+      .text(worker.run), .byteStrings(updates.map { $0.update.id.bytes }),
+      .ints(updates.map(\.lease)),
+      .texts(updates.map { Array($0.update.stateInQueue.utf8) }), .ints(updates.map(\.update.page)),
+      .ints(updates.map(\.update.attempts)), .ints(updates.map { $0.update.http ?? 0 }),
+      .doubles(updates.map(\.update.ended)), .doubles(updates.map(\.update.milliseconds)),
+      .ints(updates.map(\.update.bytes)), .ints(updates.map(\.update.records)),
+      .texts(updates.map { $0.update.cursor.map { Array($0.utf8) } }),
+      .texts(updates.map { $0.update.error.map { Self.storable($0) } }), .text(worker.id))
+    let kept = Set((0..<found.count).map { TaskID(found.bytes($0, 0)) })
+    leases.remove(last.keys.filter { !kept.contains($0) })
+    return kept
+  }
+
+  /// PostgreSQL stores no NUL characters.
+  private static func storable(_ text: String) -> [UInt8] { text.utf8.filter { $0 != 0 } }
+
+  private func write(_ outcome: Outcome, _ rows: inout [Int: [[SQLValue]]]) throws {
+    guard outcome.pieces != nil || outcome.data != nil || !outcome.line.isEmpty else { return }
+    for (index, use) in plan.formats[outcome.operation].enumerated() {
+      if let pieces = outcome.pieces {
+        for piece in pieces[index] { try append(piece, use.entry, &rows) }
+      } else {
+        try use.format.pieces(of: outcome.data, line: outcome.line, task: outcome.update.unit) {
+          try append($0, use.entry, &rows)
+        }
+      }
+    }
+  }
+
+  private func append(_ piece: SinkPiece, _ entry: Int, _ rows: inout [Int: [[SQLValue]]]) throws {
+    switch piece {
+    case .bytes(let bytes, let records):
+      try file(plan.entries[entry]).append(bytes, records: records)
+    case .row(let row): rows[entry, default: []].append(row)
+    }
+  }
+
+  /// The segment of an output, which begins with its first record. A merge adds header and footer.
+  private func file(_ entry: SinkPlan.Entry) throws -> FileSink {
+    if let file = files[entry.path] { return file }
+    var format = entry.format
+    format.header = []
+    format.footer = []
+    let file = try FileSink(
+      path: worker.segment(of: entry.path), format: format, recorded: nil, base: base)
+    files[entry.path] = file
+    return file
+  }
+
+  /// Closes the files and the connection.
+  func close() {
+    for file in files.values { file.abandon() }
+    files = [:]
+    connection.drop()
+  }
+}
+
+/// The identity of a worker in a run.
+struct QueueWorker: Sendable {
+  var id: String
+  var run: String
+
+  /// The path of the worker's segment of an output, without `.part`.
+  func segment(of path: String) -> String { "\(path).\(id)" }
+
+  /// The output of a segment.
+  func entry(of segment: String) -> String { String(segment.dropLast(id.count + 1)) }
+}
+
+extension TaskUpdate {
+  /// The state as the queue records it.
+  fileprivate var stateInQueue: String {
+    switch state {
+    // Not sent after all; the lease is returned afterwards.
+    case .queued, .running: "leased"
+    case .unknown where !isFinal: "sent"
+    default: state.name
+    }
+  }
+}

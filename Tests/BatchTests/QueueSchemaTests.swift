@@ -1,0 +1,120 @@
+import GQLRunPostgres
+import GQLRunTestSupport
+import Testing
+
+@testable import GQLRunBatch
+
+@Suite(
+  "Tables of queues",
+  .enabled(
+    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+struct QueueSchemaTests {
+  @Test("a user that owns only its schema can create a queue and use it")
+  func plainUser() async throws {
+    let server = try PostgresServer.shared.get()
+    let (name, url) = server.newSchema()
+    let owner = try PostgresConnection(server.url)
+    for statement in [
+      "CREATE ROLE \(name) LOGIN NOSUPERUSER", "CREATE SCHEMA \(name) AUTHORIZATION \(name)",
+      "REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC",
+    ] {
+      try owner.run(statement)
+    }
+    let bench = try QueueBench()
+    let plain = url.replacing("user=test", with: "user=\(name)")
+    let text = try bench.manifest(
+      3, operation: "emit: user", sinks: "[{ postgres: { table: found, key: [id] } }]")
+    var manifest = text
+    manifest.queueURL = plain
+    try bench.begin(manifest)
+    let transport = ScriptedTransport { number in
+      ScriptedTransport.response(200, #"{"data":{"user":{"id":"\#(number)","login":"a"}}}"#)
+    }
+    try await bench.work(manifest, transport: transport)
+    let rows = try PostgresConnection(plain).run("SELECT count(*) FROM found")
+    #expect(rows.int(0, 0) == 3)
+  }
+
+  @Test("tables of a newer version are refused, and nothing changes")
+  func newer() throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(1)
+    try bench.begin(manifest)
+    try bench.connection.run("UPDATE gq_version SET version = 2")
+    let queue = try BatchQueue(manifest)
+    for action in [
+      { _ = try queue.initialize() }, { _ = try queue.enqueue() }, { _ = try queue.status() },
+    ] {
+      let error = #expect(throws: JournalError.self, performing: action)
+      let message = error?.description ?? ""
+      #expect(message.contains("newer gqlrun (version 2 of its tables"))
+    }
+    #expect(try bench.counts() == ["queued": 1])
+  }
+
+  @Test("without a queue, the message names the command that creates it")
+  func missing() throws {
+    let bench = try QueueBench()
+    let queue = try BatchQueue(bench.manifest(1))
+    let error = #expect(throws: JournalError.self) { try queue.status() }
+    let message = error?.description ?? ""
+    #expect(message.contains("gqlrun batch init"))
+  }
+
+  @Test("a worker with another manifest is refused")
+  func otherManifest() throws {
+    let bench = try QueueBench()
+    try bench.begin(bench.manifest(1))
+    let other = try bench.manifest(1, operation: "emit: user")
+    let error = #expect(throws: JournalError.self) { try BatchQueue(other).enqueue() }
+    let message = error?.description ?? ""
+    #expect(message.contains("--new"))
+  }
+
+  @Test("what workers of several machines cannot do is reported, with what would work")
+  func unsupported() throws {
+    let location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
+    let findings = try Bench.findings(
+      """
+      version: 1
+      run: { journal: "postgres://", order: output }
+      operations:
+        - { id: a, document: u.graphql, variables: { id: "1" } }
+        - { id: b, document: u.graphql, needs: [a], variables: { id: "1" }, snapshot: b.json }
+      """, in: location)
+    for part in [
+      "does not support `order: output`", "does not support `needs` of `b`",
+      "does not support `snapshot` of `b`", "does not support results on standard output",
+    ] {
+      #expect(findings.contains { $0.contains(part) }, "\(findings)")
+    }
+    let table = try Bench.findings(
+      """
+      version: 1
+      sinks: [{ postgres: { table: t } }]
+      operations: [{ id: a, document: u.graphql, emit: user, variables: { id: "1" } }]
+      """, in: location)
+    #expect(table.contains { $0.contains("writes into the database of the run") })
+  }
+
+  @Test("a password in the URL of a manifest is an error, and no message shows it")
+  func passwords() throws {
+    let location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
+    for url in ["postgres://me:S3cretWord@db/x", "postgresql://db/x?password=S3cretWord"] {
+      let findings = try Bench.findings(
+        """
+        version: 1
+        run: { journal: "\(url)" }
+        sinks: [{ ndjson: { path: "out/a.ndjson" } }]
+        operations: [{ id: a, document: u.graphql, variables: { id: "1" } }]
+        """, in: location)
+      #expect(findings.contains { $0.contains("password file") })
+      #expect(!findings.contains { $0.contains("S3cretWord") })
+    }
+    let shown = QueueConnection.hiding(
+      "postgres://me:S3cret@Word@db/x", in: "could not translate host name \"Word@db\"")
+    #expect(!shown.contains("Word"))
+  }
+}

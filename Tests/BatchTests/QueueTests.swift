@@ -1,0 +1,261 @@
+import Foundation
+import GQLRunDemoServer
+import GQLRunJSON
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunPostgres
+import GQLRunTestSupport
+import Testing
+
+@testable import GQLRunBatch
+
+@Suite(
+  "Queues in PostgreSQL",
+  .enabled(
+    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+struct QueueTests {
+  @Test("several workers run each task once, and a merge joins their files")
+  func workers() async throws {
+    let bench = try QueueBench()
+    try await DemoServer.withServer { server in
+      let manifest = try bench.manifest(500, server: server.url)
+      try bench.begin(manifest)
+      let summaries = try await bench.work(manifest, workers: 3)
+      #expect(summaries.reduce(0) { $0 + $1.counters.done } == 500)
+      #expect(summaries.allSatisfy { $0.stop == nil })
+      #expect(server.requestCount == 500)
+      #expect(try BatchQueue(manifest).merge().count == 1)
+      // Again: it replaces its own file.
+      _ = try BatchQueue(manifest).merge()
+    }
+    let lines = try bench.location.lines("out/users.ndjson").map { try JSONValue(parsing: $0) }
+    #expect(lines.count == 500)
+    #expect(Set(lines.compactMap { $0["key"]?.stringValue }).count == 500)
+    #expect(lines.allSatisfy { $0["data"]?["user"]?["id"] == $0["key"] })
+  }
+
+  @Test("rows are in the table once, with the types of an existing table")
+  func tables() async throws {
+    let bench = try QueueBench()
+    try bench.connection.run(
+      "CREATE TABLE typed (id varchar(20) PRIMARY KEY, login text, seen int DEFAULT 7)")
+    try await DemoServer.withServer { server in
+      let manifest = try bench.manifest(
+        60, operation: "emit: user",
+        sinks: """
+          [{ postgres: { table: typed, key: [id] } }, { postgres: { table: "all {{op}}" } }]
+          """, server: server.url)
+      try bench.begin(manifest)
+      try await bench.work(manifest, workers: 2)
+    }
+    let typed = try bench.connection.run(
+      "SELECT count(*), count(DISTINCT id), min(seen)::bigint FROM typed")
+    #expect(typed.int(0, 0) == 60)
+    #expect(typed.int(0, 1) == 60)
+    #expect(typed.int(0, 2) == 7)
+    let all = try bench.connection.run(
+      "SELECT count(*), count(DISTINCT _task) FROM \"all users\"")
+    #expect(all.int(0, 0) == 60)
+    #expect(all.int(0, 1) == 60)
+  }
+
+  @Test("rows are added once, also if the command is repeated with more of them")
+  func enqueue() throws {
+    let bench = try QueueBench()
+    let queue = try BatchQueue(bench.manifest(20))
+    #expect(try queue.initialize())
+    #expect(try !queue.initialize())
+    #expect(try queue.enqueue().added == 20)
+    _ = try bench.manifest(25)
+    let again = try queue.enqueue()
+    #expect(again.added == 5)
+    #expect(again.known == 20)
+    #expect(try bench.counts() == ["queued": 25])
+    #expect(try queue.initialize(beginsNew: true))
+    #expect(try queue.enqueue().added == 25)
+  }
+
+  @Test("a claim takes no more tasks than its limit, none that is not due, and none twice")
+  func claims() throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(10)
+    try bench.begin(manifest)
+    try bench.connection.run(
+      """
+      UPDATE gq_task SET run_at = now() + interval '1 h'
+      WHERE id IN (SELECT id FROM gq_task ORDER BY id LIMIT 3)
+      """)
+    let (first, second) = (try bench.worker(manifest), try bench.worker(manifest))
+    let one = try bench.claim(4, first)
+    let two = try bench.claim(100, second)
+    #expect(one.count == 4)
+    #expect(two.count == 3)
+    #expect(Set(one.map(\.id)).isDisjoint(with: two.map(\.id)))
+    #expect(Set((one + two).map(\.lease)).count == 7)
+    #expect(try bench.claim(100, first).isEmpty)
+  }
+
+  @Test("a late worker, whose tasks another one has, changes nothing")
+  func fences() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(2)
+    try bench.begin(manifest)
+    let (late, other) = (try bench.worker(manifest), try bench.worker(manifest))
+    let claims = try bench.claim(2, late)
+    let (stage, leases) = try await bench.stage(manifest, late, claims)
+    try await stage.commit([bench.outcome(claims[0])])
+    try bench.lose(late)
+    #expect(try bench.reap(manifest) == 1)
+    let second = try bench.claim(2, other)
+    #expect(second.map(\.id) == [claims[1].id])
+    try await stage.commit([bench.outcome(claims[1])])
+    #expect(leases.lease(of: claims[1].id) == nil)
+    await stage.close()
+    #expect(try bench.counts() == ["done": 1, "leased": 1])
+    let (own, _) = try await bench.stage(manifest, other, second)
+    try await own.commit([bench.outcome(second[0])])
+    await own.close()
+    #expect(try bench.counts() == ["done": 2])
+    _ = try BatchQueue(manifest).merge()
+    let keys = try bench.location.lines("out/users.ndjson")
+    #expect(keys.sorted() == ["\"U_1\"", "\"U_2\""])
+  }
+
+  @Test("two searches for lost workers take each task back once, in groups")
+  func reapers() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(2_500)
+    try bench.begin(manifest)
+    let (lost, alive) = (try bench.worker(manifest), try bench.worker(manifest))
+    #expect(try bench.claim(2_300, lost).count == 2_300)
+    #expect(try bench.claim(200, alive).count == 200)
+    try bench.lose(lost)
+    let url = bench.url
+    let reaper = QueueReaper(manifest, run: lost.run)
+    let counts = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          try await QueueClient(url, clock: ServiceClock(ContinuousClock()))
+            .run("reap") { try reaper.reap($0) }
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(counts.reduce(0, +) + (try reaper.reap(bench.connection)) == 2_300)
+    #expect(try bench.counts() == ["queued": 2_300, "leased": 200])
+  }
+
+  @Test(
+    "a mutation that a lost worker sent is unknown, with a reason; an idempotent one is repeated")
+  func mutations() async throws {
+    for (operation, state) in [("", "unknown"), ("idempotency: id", "queued")] {
+      let bench = try QueueBench()
+      let manifest = try bench.manifest(2, document: "m.graphql", operation: operation)
+      try bench.begin(manifest)
+      let worker = try bench.worker(manifest)
+      let claims = try bench.claim(2, worker)
+      let (stage, _) = try await bench.stage(manifest, worker, claims)
+      try await stage.commit([bench.outcome(claims[0], .unknown, ended: 0)])
+      #expect(try bench.counts() == ["sent": 1, "leased": 1])
+      try bench.lose(worker)
+      #expect(try bench.reap(manifest) == 2)
+      #expect(try bench.counts()[state] == (state == "queued" ? 2 : 1))
+      if state == "unknown" {
+        let row = try bench.connection.run("SELECT error FROM gq_task WHERE state = 'unknown'")
+        #expect(row.text(0, 0).contains("sent, and the worker on test was lost"))
+      }
+      await stage.close()
+    }
+  }
+
+  @Test("a mutation whose lease was taken meanwhile is not sent")
+  func lateMutation() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(1, document: "m.graphql")
+    try bench.begin(manifest)
+    let worker = try bench.worker(manifest)
+    let claims = try bench.claim(1, worker)
+    let (stage, leases) = try await bench.stage(manifest, worker, claims)
+    try bench.lose(worker)
+    #expect(try bench.reap(manifest) == 1)
+    try await stage.commit([bench.outcome(claims[0], .unknown, ended: 0)])
+    #expect(leases.lease(of: claims[0].id) == nil)
+    #expect(try bench.counts() == ["queued": 1])
+    await stage.close()
+  }
+
+  @Test("a task that lost many workers fails")
+  func poison() throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(1)
+    try bench.begin(manifest)
+    let worker = try bench.worker(manifest)
+    #expect(try bench.claim(1, worker).count == 1)
+    try bench.connection.run("UPDATE gq_task SET attempt = \(QueueReaper.mostAttempts)")
+    try bench.lose(worker)
+    #expect(try bench.reap(manifest) == 1)
+    #expect(try bench.counts() == ["failed": 1])
+  }
+
+  @Test("tasks of a stopped worker are queued again; those of a cancelled run are skipped")
+  func stopping() async throws {
+    let bench = try QueueBench()
+    try await DemoServer.withServer { server in
+      let manifest = try bench.manifest(400, server: server.url)
+      try bench.begin(manifest)
+      let network = AsyncHTTPTransport()
+      let control = RunControl()
+      let services = Services(transport: CountingTransport(network, stopAt: 30, control))
+      let summary = try await BatchWorker(manifest, services: services).run(control)
+      await network.shutdown()
+      #expect(summary.stop == .interrupted)
+      let counts = try bench.counts()
+      #expect(counts["done"] == summary.counters.done)
+      #expect(counts["queued"] == 400 - summary.counters.done)
+      let skipped = try BatchQueue(manifest).cancel()
+      #expect(skipped == 400 - summary.counters.done)
+      #expect(throws: JournalError.self) { _ = try BatchQueue(manifest).enqueue() }
+      let status = try BatchQueue(manifest).status()
+      #expect(status.state == "cancelled")
+      #expect(status.open == 0)
+    }
+  }
+
+  @Test("the newest run gives the reports of a journal")
+  func reports() async throws {
+    let bench = try QueueBench()
+    let manifest = try bench.manifest(3)
+    try bench.begin(manifest)
+    try await bench.work(
+      manifest,
+      transport: ScriptedTransport { number in
+        number == 1
+          ? ScriptedTransport.response(200, #"{"errors":[{"message":"no such user"}]}"#)
+          : ScriptedTransport.response()
+      })
+    let queue = try BatchQueue(manifest)
+    let report = try queue.inspect { try JSONValue(parsing: $0.report()) }
+    #expect(report["tasks"]?["done"]?.intValue == 2)
+    #expect(report["failed"]?[0]?["error"]?.stringValue?.contains("no such user") == true)
+    #expect(try queue.inspect { try $0.failureReasons().all.count } == 1)
+  }
+
+  @Test("a worker survives a crash of the database, and its results are there once")
+  func crash() async throws {
+    let server = try PostgresServer(named: "-crash")
+    let bench = try QueueBench(server)
+    try await DemoServer.withServer { demo in
+      let manifest = try bench.manifest(300, server: demo.url)
+      try bench.begin(manifest)
+      let network = AsyncHTTPTransport()
+      let transport = BreakingTransport(network) { try server.restart() }
+      try await bench.work(manifest, workers: 2, transport: transport)
+      await network.shutdown()
+      let after = try QueueRun.current(manifest, PostgresConnection(bench.url))
+      #expect(after.state == "open")
+      #expect(try BatchQueue(manifest).status().counts == ["done": 300])
+      _ = try BatchQueue(manifest).merge()
+    }
+    #expect(try bench.location.lines("out/users.ndjson").count == 300)
+  }
+}

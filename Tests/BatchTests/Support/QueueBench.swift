@@ -1,0 +1,142 @@
+import Foundation
+import GQLRunPipeline
+import GQLRunPlugins
+import GQLRunPostgres
+import GQLRunTestSupport
+
+@testable import GQLRunBatch
+
+/// A queue in a schema of its own, with a connection to look at it.
+struct QueueBench {
+  let location: Place
+  let url: String
+  let connection: PostgresConnection
+
+  init(_ server: PostgresServer? = nil) throws {
+    let server = try server ?? PostgresServer.shared.get()
+    let (name, url) = server.newSchema()
+    try PostgresConnection(server.url).run("CREATE SCHEMA \(name)")
+    self.url = url
+    connection = try PostgresConnection(url)
+    location = try Place()
+    try location.write(Bench.user, to: "u.graphql")
+    try location.write(
+      "mutation Like($id: ID!) { user: likePost(id: $id) { id } }", to: "m.graphql")
+  }
+
+  /// A manifest with one operation over the rows of `ids.csv`.
+  func manifest(
+    _ count: Int, document: String = "u.graphql", operation: String = "",
+    sinks: String = "[{ ndjson: { path: \"out/{{op}}.ndjson\" } }]", run: String = "",
+    server: String? = nil
+  ) throws -> Manifest {
+    try location.write(Bench.ids(count), to: "ids.csv")
+    return try Bench.load(
+      """
+      version: 1
+      name: users
+      run: { concurrency: 8, journal: "\(url)"\(run) }
+      sinks: \(sinks)
+      operations:
+        - id: users
+          document: \(document)
+          foreach: { csv: ids.csv, key: "{{row.id}}" }
+          variables: { id: "{{row.id}}" }
+          \(operation)
+      """, in: location, url: server)
+  }
+
+  /// Begins a run with the tasks of a manifest.
+  func begin(_ manifest: Manifest) throws {
+    let queue = try BatchQueue(manifest)
+    _ = try queue.initialize()
+    _ = try queue.enqueue()
+  }
+
+  /// Adds a worker without starting it.
+  func worker(_ manifest: Manifest) throws -> QueueWorker {
+    let run = try QueueRun.current(manifest, connection)
+    let worker = QueueWorker(id: UUID().uuidString.lowercased(), run: run.id)
+    try connection.run(
+      "INSERT INTO gq_worker (id, run, host) VALUES ($1::uuid, $2::uuid, 'test')",
+      .text(worker.id), .text(run.id))
+    return worker
+  }
+
+  /// The database's clock passes the age at which a worker counts as lost.
+  func lose(_ worker: QueueWorker) throws {
+    try connection.run(
+      "UPDATE gq_worker SET seen_at = seen_at - interval '31 s' WHERE id = $1::uuid",
+      .text(worker.id))
+  }
+
+  func claim(_ limit: Int, _ worker: QueueWorker) throws -> [QueueClaim] {
+    try QueueClaim.take(limit, for: worker, connection)
+  }
+
+  func reap(_ manifest: Manifest) throws -> Int {
+    let run = try QueueRun.current(manifest, connection)
+    return try QueueReaper(manifest, run: run.id).reap(connection)
+  }
+
+  /// The stage of a worker that holds the tasks of claims.
+  func stage(
+    _ manifest: Manifest, _ worker: QueueWorker, _ claims: [QueueClaim]
+  ) async throws -> (stage: QueueStage, leases: LeaseTable) {
+    let leases = LeaseTable()
+    for claim in claims { leases.add(claim.id, claim.lease) }
+    let stage = QueueStage(
+      manifest, url: url, worker: worker, plan: try SinkPlan(manifest), leases: leases,
+      clock: ServiceClock(ContinuousClock()), patience: .zero)
+    try await stage.open()
+    return (stage, leases)
+  }
+
+  /// The outcome of a task, with a line for its sink.
+  func outcome(
+    _ claim: QueueClaim, _ state: TaskState = .done, ended: Double = 1
+  ) -> Outcome {
+    var update = TaskUpdate(id: claim.id, operation: 0, key: claim.key, state: state)
+    update.page = 1
+    update.attempts = 1
+    update.ended = ended
+    var outcome = Outcome(update: update, operation: 0)
+    if state == .done {
+      outcome.line = Array("{}".utf8)
+      outcome.pieces = [[.bytes(Array("\"\(claim.key)\"\n".utf8), records: 1)]]
+    }
+    return outcome
+  }
+
+  /// Runs workers at the same time, over the network.
+  @discardableResult
+  func work(
+    _ manifest: Manifest, workers: Int = 1, transport: (any HTTPTransport)? = nil
+  ) async throws -> [BatchWorker.Summary] {
+    let network = AsyncHTTPTransport()
+    do {
+      let summaries = try await withThrowingTaskGroup(of: BatchWorker.Summary.self) { group in
+        for _ in 0..<workers {
+          group.addTask {
+            try await BatchWorker(
+              manifest, services: Services(transport: transport ?? network)
+            ).run()
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      await network.shutdown()
+      return summaries
+    } catch {
+      await network.shutdown()
+      throw error
+    }
+  }
+
+  /// The number of tasks by state.
+  func counts() throws -> [String: Int] {
+    let rows = try connection.run("SELECT state, count(*) FROM gq_task GROUP BY state")
+    return Dictionary(
+      uniqueKeysWithValues: (0..<rows.count).map { (rows.text($0, 0), rows.int($0, 1)) })
+  }
+}
