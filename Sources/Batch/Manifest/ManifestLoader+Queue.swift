@@ -21,7 +21,7 @@ extension ManifestLoader {
       decoder.secretLocations.append(given.$journal.location)
       report(
         .literalSecret,
-        "the URL of `journal` contains a password, which everybody who reads the manifest sees",
+        "the URL of `journal` contains a password, which every reader of the manifest sees",
         given.$journal.location,
         "write it into libpq's password file (~/.pgpass, or PGPASSFILE), or set PGPASSWORD")
     }

@@ -51,7 +51,7 @@ extension BatchCommand {
       try await queue(source) { queue, _ in
         let enqueued = try queue.enqueue()
         var parts = ["added \(Quantity.count(enqueued.added, "task"))"]
-        if enqueued.known > 0 { parts.append("\(enqueued.known) were there already") }
+        if enqueued.known > 0 { parts.append("\(enqueued.known) already exist") }
         if enqueued.failed > 0 {
           parts.append("\(enqueued.failed) failed because their rows do not fit")
         }
