@@ -51,7 +51,9 @@ public struct BatchWorker: Sendable {
     let clock = services.clock
     let patience = manifest.settings.patience
     let client = QueueClient(url, clock: clock, patience: patience)
-    let worker = try await register(client)
+    // A URL that is wrong is reported soon.
+    let worker = try await register(
+      QueueClient(url, clock: clock, patience: min(patience, .seconds(10))))
     let stop = RunStop()
     let leases = LeaseTable()
     let plan = try SinkPlan(manifest)

@@ -44,14 +44,20 @@ actor QueueStage: OutcomeStage {
   }
 
   /// Reads the types of the tables, so that errors are found before the first request.
-  func open() throws {
-    do {
-      let connection = try connection.opened()
-      for (index, entry) in plan.entries.enumerated() where entry.isTable {
-        tables[index] = try QueueTable(entry, connection)
+  func open() async throws {
+    var patience = QueuePatience(clock, patience)
+    while true {
+      do {
+        let connection = try connection.opened()
+        for (index, entry) in plan.entries.enumerated() where entry.isTable {
+          tables[index] = try QueueTable(entry, connection)
+        }
+        return
+      } catch {
+        guard try await patience.allowsRetry(after: error) else {
+          throw connection.describe(error, "open the tables")
+        }
       }
-    } catch {
-      throw connection.describe(error, "open the tables")
     }
   }
 
