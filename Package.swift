@@ -18,7 +18,7 @@ let requestPathSettings = settings + [.enableUpcomingFeature("NonisolatedNonsend
 let core: [Target] = [
   .target(name: "GQLRunSupport", path: "Sources/Support", swiftSettings: requestPathSettings),
   .systemLibrary(name: "CYajl", pkgConfig: "yajl", providers: [.apt(["libyajl-dev"])]),
-  .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+  .systemLibrary(name: "CPQ", providers: [.apt(["libpq-dev"])]),
   .target(
     name: "GQLRunJSON", dependencies: ["CYajl"], path: "Sources/JSONStream", swiftSettings: settings
   ),

@@ -5,12 +5,21 @@ import CPQ
 /// Parameters and results are binary, so that text and bytes are not escaped.
 package final class PostgresConnection {
   private let handle: OpaquePointer
+  private let library: LibPQ
 
   /// Connects.
   ///
   /// - Parameter url: A URL or a connection string of libpq; what it does not have comes from the `PG*` variables and
   ///   the password file.
   package init(_ url: String) throws(PostgresError) {
+    guard let library = LibPQ.installed else {
+      throw PostgresError(
+        state: "58P01",
+        message:
+          "libpq.so.5, the client library of PostgreSQL, is not installed; Debian's package is libpq5"
+      )
+    }
+    let pq = library.functions
     // A connection that is lost silently is noticed, and a host that does not answer is given up.
     let names = [
       "connect_timeout", "tcp_user_timeout", "application_name", "client_encoding", "dbname",
@@ -18,34 +27,35 @@ package final class PostgresConnection {
     let values = ["10", "30000", "gqlrun", "UTF8", url]
     var handle: OpaquePointer?
     Self.withTexts(names) { names in
-      Self.withTexts(values) { handle = PQconnectdbParams(names, $0, 1) }
+      Self.withTexts(values) { handle = pq.connectdbParams(names, $0, 1) }
     }
     guard let handle else {
       throw PostgresError(state: "53200", message: "there is no memory for a connection")
     }
-    guard PQstatus(handle) == CONNECTION_OK else {
-      defer { PQfinish(handle) }
-      throw PostgresError(handle, isConnecting: true)
+    guard pq.status(handle) == CONNECTION_OK else {
+      defer { pq.finish(handle) }
+      throw PostgresError(handle, library, isConnecting: true)
     }
-    PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    _ = pq.setNoticeProcessor(handle, { _, _ in }, nil)
     self.handle = handle
+    self.library = library
   }
 
-  deinit { PQfinish(handle) }
+  deinit { library.functions.finish(handle) }
 
   /// Whether the connection is open, as far as is known without asking the server.
-  package var isOpen: Bool { PQstatus(handle) == CONNECTION_OK }
+  package var isOpen: Bool { library.functions.status(handle) == CONNECTION_OK }
 
   /// Whether a transaction is open.
   package var isInTransaction: Bool {
-    let status = PQtransactionStatus(handle)
+    let status = library.functions.transactionStatus(handle)
     return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
   }
 
   /// The host and the database, for messages; without the user and the password.
   package var database: String {
-    let host = PQhost(handle).map { String(cString: $0) } ?? ""
-    let name = PQdb(handle).map { String(cString: $0) } ?? ""
+    let host = library.functions.host(handle).map { String(cString: $0) } ?? ""
+    let name = library.functions.db(handle).map { String(cString: $0) } ?? ""
     return "\(name) at \(host.isEmpty ? "localhost" : host)"
   }
 
@@ -80,16 +90,16 @@ package final class PostgresConnection {
       buffers.append(buffer)
       starts.append(UnsafePointer(buffer))
     }
-    let result = PQexecParams(
+    let result = library.functions.execParams(
       handle, sql, Int32(parameters.count), parameters.map { $0.type }, starts,
       encoded.map { Int32(clamping: $0.count) }, parameters.map { _ in 1 }, 1)
-    guard let result else { throw PostgresError(handle, isConnecting: false) }
-    let status = PQresultStatus(result)
+    guard let result else { throw PostgresError(handle, library, isConnecting: false) }
+    let status = library.functions.resultStatus(result)
     guard status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK else {
-      defer { PQclear(result) }
-      throw PostgresError(handle, result)
+      defer { library.functions.clear(result) }
+      throw PostgresError(handle, library, result)
     }
-    return PostgresRows(result)
+    return PostgresRows(result, library)
   }
 
   /// Runs statements in a transaction.

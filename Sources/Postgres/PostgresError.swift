@@ -13,16 +13,19 @@ package struct PostgresError: Error {
     self.message = message
   }
 
-  init(_ handle: OpaquePointer, isConnecting: Bool) {
-    self.init(state: isConnecting ? "08001" : "08006", message: Self.text(PQerrorMessage(handle)))
+  init(_ handle: OpaquePointer, _ library: LibPQ, isConnecting: Bool) {
+    self.init(
+      state: isConnecting ? "08001" : "08006",
+      message: Self.text(library.functions.errorMessage(handle)))
   }
 
-  init(_ handle: OpaquePointer, _ result: OpaquePointer) {
+  init(_ handle: OpaquePointer, _ library: LibPQ, _ result: OpaquePointer) {
     // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY are macros of characters.
-    let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
-    let primary = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
-    guard let state, let primary else {
-      self.init(handle, isConnecting: false)
+    func field(_ code: Unicode.Scalar) -> String? {
+      library.functions.resultErrorField(result, Int32(code.value)).map { String(cString: $0) }
+    }
+    guard let state = field("C"), let primary = field("M") else {
+      self.init(handle, library, isConnecting: false)
       return
     }
     self.init(state: state, message: primary)
@@ -35,7 +38,7 @@ package struct PostgresError: Error {
       .map { $0.drop { $0 == "\t" } }.joined(separator: "; ")
   }
 
-  /// Whether another transaction stood in the way, so that the same again can succeed.
+  /// Whether the transaction conflicted with another one, so that the same again can succeed.
   package var isContention: Bool { ["40001", "40P01", "55P03"].contains(state) }
 
   /// Whether the connection was lost, or the server does not accept one now: the same can succeed on a new connection.

@@ -3,20 +3,23 @@ import CPQ
 /// The rows of a result. Pointers into it are valid as long as it is.
 package final class PostgresRows {
   private let result: OpaquePointer
+  private let library: LibPQ
   /// The number of rows.
   package let count: Int
 
-  init(_ result: OpaquePointer) {
+  init(_ result: OpaquePointer, _ library: LibPQ) {
     self.result = result
-    count = Int(PQntuples(result))
+    self.library = library
+    count = Int(library.functions.ntuples(result))
   }
 
-  deinit { PQclear(result) }
+  deinit { library.functions.clear(result) }
 
   /// The bytes of a value; empty if it is NULL.
   package func bytes(_ row: Int, _ column: Int) -> UnsafeBufferPointer<UInt8> {
-    let length = Int(PQgetlength(result, Int32(row), Int32(column)))
-    guard length > 0, let start = PQgetvalue(result, Int32(row), Int32(column)) else {
+    let length = Int(library.functions.getlength(result, Int32(row), Int32(column)))
+    guard length > 0, let start = library.functions.getvalue(result, Int32(row), Int32(column))
+    else {
       return UnsafeBufferPointer(start: nil, count: 0)
     }
     return UnsafeBufferPointer(
@@ -25,7 +28,7 @@ package final class PostgresRows {
 
   /// Whether a value is NULL.
   package func isNull(_ row: Int, _ column: Int) -> Bool {
-    PQgetisnull(result, Int32(row), Int32(column)) == 1
+    library.functions.getisnull(result, Int32(row), Int32(column)) == 1
   }
 
   /// The text of a value; empty if it is NULL.
