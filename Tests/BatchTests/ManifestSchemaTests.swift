@@ -126,10 +126,13 @@ struct ManifestKindTests {
   @Test("the example of every kind of sink loads", arguments: Manifest.sinkKinds.map(\.name))
   func sinkExamples(name: String) throws {
     let kind = try #require(Manifest.sinkKinds.first { $0.name == name })
+    // The sink writes into the database of the run.
+    let journal = name == "postgres" ? "postgres://" : "runs"
     let manifest = try Bench.load(
       """
       version: 1
       pipeline: store.pipeline.yaml
+      run: { journal: "\(journal)" }
       sinks:
         - \(kind.example)
       operations:
