@@ -26,6 +26,7 @@ struct LibraryGuideTests {
       let file = try folder.pipeline(server.url)
       let client = try await configured(file)
       let before = try await results(client)
+      try await errors(client, id: "P_1")
       try await optimistic(client, before)
       try await byHand(client)
       try await client.logOut()
@@ -112,6 +113,19 @@ struct LibraryGuideTests {
       try await client.transaction { try await $0.read(post) }
     }
     #expect(error?.path == "post.title")
+  }
+
+  private func errors(_ client: PipelineClient, id: String) async throws {
+    let query = Self.query
+    do {
+      let result = try await client.fetch(query, variables: ["id": .string(id)], as: PostData.self)
+      for error in result.errors { print(error.code ?? "no code", error.message) }
+    } catch let error as ChainError {
+      print(error.code, error.http?.status ?? 0, error.message)
+    }
+    let rejected = try await client.fetch("{ noSuchField }")
+    #expect(rejected.data == nil && !rejected.errors.isEmpty)
+    #expect("\(ChainError.Code.cacheMiss)" == "cache_miss")
   }
 
   private func stores(_ file: String) async throws {

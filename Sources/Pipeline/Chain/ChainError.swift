@@ -79,9 +79,12 @@ extension ChainError {
   }
 
   /// The kind of an error, as a string that scripts can compare. Plugins define further codes.
-  public struct Code: RawRepresentable, Sendable, Hashable {
+  public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     /// The code as it is printed, in snake case.
     public var rawValue: String
+
+    /// The code as it is printed.
+    public var description: String { rawValue }
 
     /// Creates a code.
     ///

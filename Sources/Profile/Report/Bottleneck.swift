@@ -35,8 +35,8 @@ struct Bottleneck {
         + "often"
     case .storeWrite:
       return
-        "the parser waits for the store; use a faster disk, a memory store, or fewer and larger "
-        + "records"
+        "the parser waits for the store; fewer and larger records are faster, and for a store in a "
+        + "file, a faster disk"
     case .sync:
       return "writing the file to disk durably takes longest: the disk is the limit"
     case .readBack:

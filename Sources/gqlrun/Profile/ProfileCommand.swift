@@ -10,7 +10,9 @@ struct ProfileCommand: AsyncParsableCommand {
     abstract: "Measure the time and memory that processing a large response takes.",
     discussion: """
       Measures a recorded response (--file), a fetched one (--endpoint, --pipeline) or a generated one \
-      (--generate feed:N), stage by stage: input, guard, parse, normalize, store write, read back. Every \
+      (--generate feed:N), stage by stage: input, guard, parse, normalize, store write, read back. For a \
+      fetched response, it also reports connecting, the first byte (the server), and the download (the \
+      network, or a server that sends slowly). --generate with --keep . writes feed.graphql. Every \
       run is a separate process; stores and baselines alternate, and medians are compared. With --rate \
       or --concurrency, measures many requests instead; with --subscribe, the events of a subscription.
 

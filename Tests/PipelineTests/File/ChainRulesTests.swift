@@ -108,7 +108,7 @@ struct ChainRulesTests {
     let named = check(
       file(chain: "  - picky: { named: { a: { low: 2, high: 1 } } }\n  - fetch\n  - parse"))
     #expect(named.all.map(\.message) == ["`picky`: `high` is below `low`"])
-    #expect(named.all.map { "\($0.location)" } == ["dir/x.pipeline.yaml:6:44"])
+    #expect(named.all.map { "\($0.location)" } == ["dir/x.pipeline.yaml:6:42"])
   }
 
   @Test("names its entries")

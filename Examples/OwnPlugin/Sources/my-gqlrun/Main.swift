@@ -24,6 +24,9 @@ import GQLRun
     var configuration = PipelineClient.Configuration()
     // One line adds the plugin.
     configuration.registry.register(TenantPlugin.self)
+    configuration.registry.register(SlowLogPlugin.self)
+    // Without a logger, the client and its plugins log nothing.
+    configuration.logger = Logger(label: "my-gqlrun")
     configuration.userAgent = "my-gqlrun"
 
     guard let text = try? String(contentsOfFile: document, encoding: .utf8) else {
