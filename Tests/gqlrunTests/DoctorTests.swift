@@ -60,7 +60,7 @@ struct DoctorTests {
       #expect(file.contains(#"X-Api-Key: "${env:X_API_KEY}""#), "\(file)")
       #expect(file.contains(#"url: "${env:GQL_URL}""#), "\(file)")
       #expect(file.contains("token-refresh: { env: GQL_TOKEN }"), "\(file)")
-      #expect(result.errors.contains("it reads $GQL_URL, $X_API_KEY, $GQL_TOKEN"), "\(result)")
+      #expect(result.errors.contains("it reads $GQL_TOKEN, $GQL_URL, $X_API_KEY"), "\(result)")
     }
   }
 

@@ -216,7 +216,7 @@ struct RealServerTests {
     #expect(result.errors.contains("* WebSocket connection to \(origin): closed"), "\(result)")
     let rejected = try await Program.run(
       ["run", "d.graphql", "-e", origin + "/secure/graphql"], in: folder)
-    #expect(rejected.status == 1 && rejected.errors.contains("4403"), "\(rejected)")
+    #expect(rejected.status == 77 && rejected.errors.contains("4403"), "\(rejected)")
   }
 
   @Test("a subscription that is refused is a result with errors")

@@ -23,12 +23,12 @@ struct BatchCommand: AsyncParsableCommand {
         gqlrun batch report nightly.batch.yaml
         gqlrun batch prune nightly.batch.yaml
 
-      WITH A JOURNAL IN POSTGRESQL, ON ANY NUMBER OF MACHINES
-        gqlrun batch init nightly.batch.yaml
-        gqlrun batch enqueue nightly.batch.yaml
-        gqlrun batch worker nightly.batch.yaml
-        gqlrun batch status nightly.batch.yaml
-        gqlrun batch merge nightly.batch.yaml
+      ON SEVERAL MACHINES
+        gqlrun batch init cluster.batch.yaml
+        gqlrun batch enqueue cluster.batch.yaml
+        gqlrun batch worker cluster.batch.yaml
+        gqlrun batch status cluster.batch.yaml
+        gqlrun batch merge cluster.batch.yaml
 
       EXIT CODES
         0    success

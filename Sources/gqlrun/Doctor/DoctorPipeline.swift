@@ -30,13 +30,13 @@ struct DoctorPipeline {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The environment variables that the file refers to.
+  /// The environment variables that the file refers to, sorted.
   var variables: [String] {
     var names = endpoint.path.contains("?") ? ["GQL_URL"] : []
     names += endpoint.headers.map {
       $0.name == .authorization ? "GQL_TOKEN" : Self.variable($0.name.rawName)
     }
-    return names
+    return names.sorted()
   }
 
   /// A query in the URL may contain keys.

@@ -14,8 +14,8 @@ extension BatchCommand {
         updates the tables in the first schema of the search path. Without --new, a run that exists is kept.
 
         EXAMPLES
-          gqlrun batch init nightly.batch.yaml
-          gqlrun batch init nightly.batch.yaml --new
+          gqlrun batch init cluster.batch.yaml
+          gqlrun batch init cluster.batch.yaml --new
         """)
 
     @OptionGroup var source: ManifestOptions
@@ -42,7 +42,7 @@ extension BatchCommand {
         repeated, also with more rows.
 
         EXAMPLE
-          gqlrun batch enqueue nightly.batch.yaml
+          gqlrun batch enqueue cluster.batch.yaml
         """)
 
     @OptionGroup var source: ManifestOptions
@@ -68,7 +68,7 @@ extension BatchCommand {
         requests in flight.
 
         EXAMPLE
-          gqlrun batch cancel nightly.batch.yaml
+          gqlrun batch cancel cluster.batch.yaml
         """)
 
     @OptionGroup var source: ManifestOptions

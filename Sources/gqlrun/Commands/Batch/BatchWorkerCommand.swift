@@ -17,7 +17,7 @@ extension BatchCommand {
         whether or not tasks failed.
 
         EXAMPLE
-          gqlrun batch worker nightly.batch.yaml --concurrency 32
+          gqlrun batch worker cluster.batch.yaml --concurrency 32
         """)
 
     @OptionGroup var source: ManifestOptions
