@@ -92,7 +92,7 @@ extension Misbehaviour {
     },
     Option(
       name: "part-delay", placeholder: "MILLISECONDS",
-      help: "Wait after each part of a response with @defer or @stream, 60000 at most."
+      help: "Wait after each deferred part, 60000 at most."
     ) { value, result in
       assign(
         count(value).flatMap { $0 <= 60_000 ? Duration.milliseconds($0) : nil },
