@@ -18,7 +18,7 @@
 /// `pthread_mutex_t`, which it supports.
 ///
 /// It is `public`, although no product contains its module: the compiler inlines `package` functions in no other
-/// module, and a call that is not inlined looks up the type's metadata, 500 instructions each time.
+/// module, and a call that is not inlined looks up the type's metadata, 430 instructions each time.
 public struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
   #if GQLRUN_THREAD_SANITIZER
     private let storage: PThreadStorage<Value>
