@@ -65,6 +65,7 @@ BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
 TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1 postgresql
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
+TORTURE_CLUSTER_PACKAGES := faketime iproute2
 FIGURES_PACKAGES := python3 gcc libc6-dev
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev
@@ -99,6 +100,7 @@ found() { \
     groff) [ -e /usr/share/groff/current/tmac/an.tmac ] ;; \
     slurm-wlm) [ -x /usr/sbin/slurmctld ] && [ -x /usr/sbin/slurmd ] ;; \
     munge) [ -x /usr/sbin/munged ] ;; \
+    iproute2) [ -x /usr/sbin/ip ] || command -v ip >/dev/null ;; \
     *) command -v "$$1" >/dev/null ;; \
   esac; \
 }; \
@@ -237,7 +239,7 @@ torture-live: build ## Cut connections of running subscriptions at random bytes 
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/live.py $(PROGRAM) $(CUTS) $(SUBSCRIPTIONS)
 
 .PHONY: torture-cluster
-torture-cluster: packages-torture packages-test build ## Kill and stop workers of a queue (KILLS), crash its database; count every result and mutation
+torture-cluster: packages-torture packages-torture-cluster packages-test build ## Kill, stop and cut off workers of a queue (KILLS), crash its database; count every result and mutation
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Torture/cluster.py $(PROGRAM) $(CLUSTER_KILLS)
 
 .PHONY: bench-cluster
@@ -373,7 +375,7 @@ clean: ## Remove everything that was built
 	  .build-example .build-outside .build-cluster Benchmarks/.build Examples/OwnPlugin/.build Examples/TypedApp/.build
 
 .PHONY: packages packages-core packages-test packages-bench packages-bench-batch packages-torture
-.PHONY: packages-figures packages-server packages-cluster packages-bench-live
+.PHONY: packages-figures packages-server packages-cluster packages-torture-cluster packages-bench-live
 packages:
 	@$(call install-packages,$(PACKAGES))
 packages-core:
@@ -390,6 +392,8 @@ packages-bench-live:
 	@$(call install-packages,$(BENCH_LIVE_PACKAGES))
 packages-torture:
 	@$(call install-packages,$(TORTURE_PACKAGES))
+packages-torture-cluster:
+	@$(call install-packages,$(TORTURE_CLUSTER_PACKAGES))
 packages-cluster:
 	@$(call install-packages,$(CLUSTER_PACKAGES))
 packages-server:
