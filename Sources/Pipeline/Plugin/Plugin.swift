@@ -47,7 +47,8 @@ public protocol Plugin: Configurable {
 extension Plugin {
   /// The type's name without `Plugin`, in kebab case.
   public static var name: String {
-    let type = String(describing: Self.self)
+    // Interpolated as a metatype: `String(describing:)` would look for three conformances.
+    let type = "\(Self.self as any Any.Type)"
     return (type.hasSuffix("Plugin") ? String(type.dropLast(6)) : type).kebabCase
   }
 

@@ -2,7 +2,7 @@ import GQLRunSupport
 
 /// The plugins that pipeline files can use.
 public struct PluginRegistry: Sendable {
-  private var plugins: [(type: any Plugin.Type, description: PluginDescription)] = []
+  private var plugins: [(name: String, type: any Plugin.Type)] = []
 
   /// An empty registry.
   public init() {}
@@ -10,6 +10,12 @@ public struct PluginRegistry: Sendable {
   /// A registry of the given plugins.
   public init(_ plugins: [any Plugin.Type]) {
     for plugin in plugins { register(plugin) }
+  }
+
+  /// A registry of plugins whose declarations tests have checked: reading all of them takes longer
+  /// than loading a pipeline file.
+  package init(checked plugins: [any Plugin.Type]) {
+    self.plugins = plugins.map { ($0.name, $0) }
   }
 
   /// Adds a plugin.
@@ -22,27 +28,31 @@ public struct PluginRegistry: Sendable {
       self[description.name] == nil, "there is already a plugin `\(description.name)`")
     let problems = description.problems
     precondition(problems.isEmpty, problems.joined(separator: "; "))
-    plugins.append((plugin, description))
+    plugins.append((description.name, plugin))
   }
 
   /// The plugin with a name.
   public subscript(name: String) -> (any Plugin.Type)? {
-    plugins.first { $0.description.name == name }?.type
+    plugins.first { $0.name == name }?.type
   }
 
   /// The description of the plugin with a name.
   public func description(of name: String) -> PluginDescription? {
-    plugins.first { $0.description.name == name }?.description
+    self[name].map(Self.describe)
   }
 
   /// All names, sorted.
   public var names: [String] {
-    plugins.map { $0.description.name }.sorted()
+    plugins.map(\.name).sorted()
   }
 
   /// All descriptions, sorted by name.
   public var descriptions: [PluginDescription] {
-    plugins.map { $0.description }.sorted { $0.name < $1.name }
+    plugins.sorted { $0.name < $1.name }.map { Self.describe($0.type) }
+  }
+
+  private static func describe(_ plugin: any Plugin.Type) -> PluginDescription {
+    PluginDescription(plugin)
   }
 
   /// The name of the plugin that is closest to the misspelled `name`; `nil` when none is close.

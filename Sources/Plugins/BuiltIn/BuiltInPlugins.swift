@@ -2,7 +2,7 @@ public import GQLRunPipeline
 
 extension PluginRegistry {
   /// The plugins that come with gqlrun.
-  public static let builtIn = PluginRegistry([
+  public static let builtIn = PluginRegistry(checked: [
     LoggingPlugin.self,
     MaxRetryPlugin.self,
     TimeoutPlugin.self,

@@ -2,13 +2,14 @@
 ///
 /// ```swift
 /// struct Backoff: OptionSection {
-///   @Option(.zero ... .seconds(3_600), "Delay before the first retry") var base =
-///   Duration.milliseconds(300) @Option(1...10, "Factor by which each delay exceeds the one
-///   before") var factor = 2.0
+///   @Option(.zero ... .seconds(3_600), "Delay before the first retry")
+///   var base = Duration.milliseconds(300)
+///   @Option(1...10, "Factor by which each delay exceeds the one before") var factor = 2.0
 /// }
 /// ```
-/// The compiler generates `init(from:)`. Every stored property must be an `@Option`.
-public protocol Configurable: Decodable, Sendable {
+/// The compiler generates the conformance to `Codable`, by which gqlrun reads and sets the options.
+/// Every stored property must be an `@Option`.
+public protocol Configurable: Codable, Sendable {
   /// Creates a value whose options have their defaults.
   init()
 
@@ -40,6 +41,8 @@ extension OptionSection {
   }
   /// The options with their defaults.
   public static var unsetOption: Self { Self() }
+  /// The group itself.
+  public var optionGroups: [NestedOptions] { [NestedOptions(path: "", group: self)] }
   /// An empty mapping: each option has its own default.
   public var optionDefaultText: String? { "{}" }
 
@@ -98,15 +101,7 @@ extension Configurable {
     try validate()
   }
 
-  private var properties: [(name: String, property: (any AnyOptionProperty)?)] {
-    Mirror(reflecting: self).children.map { child in
-      let label = child.label ?? ""
-      return (
-        label.hasPrefix("_") ? String(label.dropFirst()) : label,
-        child.value as? any AnyOptionProperty
-      )
-    }
-  }
+  private var properties: [OptionCollector.Property] { OptionCollector.properties(of: self) }
 }
 
 extension String {

@@ -30,11 +30,6 @@ extension ExpressibleByOption where Self: CaseIterable & RawRepresentable, RawVa
 
 // MARK: Containers
 
-/// Marks optional types: a property of one may be unset, others without a default are required.
-protocol OptionalOption {}
-
-extension Optional: OptionalOption {}
-
 extension Optional: ExpressibleByOption where Wrapped: ExpressibleByOption {
   /// The bounds of the wrapped type.
   public typealias OptionBound = Wrapped.OptionBound
@@ -47,6 +42,10 @@ extension Optional: ExpressibleByOption where Wrapped: ExpressibleByOption {
   public static var unsetOption: Self { nil }
   /// That of the wrapped type.
   public static var optionSecrecy: OptionSecrecy { Wrapped.optionSecrecy }
+  /// `true`.
+  public static var isOptionalOption: Bool { true }
+  /// Those of the wrapped value.
+  public var optionGroups: [NestedOptions] { self?.optionGroups ?? [] }
   /// The default of the wrapped value.
   public var optionDefaultText: String? { self?.optionDefaultText }
 
@@ -70,6 +69,10 @@ extension Array: ExpressibleByOption where Element: ExpressibleByOption {
   public static var unsetOption: Self { [] }
   /// That of the elements.
   public static var optionSecrecy: OptionSecrecy { Element.optionSecrecy }
+  /// Those of the elements.
+  public var optionGroups: [NestedOptions] {
+    enumerated().flatMap { index, element in element.optionGroups.map { $0.within("\(index)") } }
+  }
   /// The elements; `nil` for an empty list, which is the same as none.
   public var optionDefaultText: String? {
     isEmpty
@@ -92,45 +95,6 @@ extension Array: ExpressibleByOption where Element: ExpressibleByOption {
     }
     if let error = OptionError(errors) { throw error }
   }
-}
-
-/// A value that may contain groups of options: a list, a map, or a value with its location.
-protocol OptionGroups {
-  /// The groups with their paths in the value.
-  var groups: [(path: String, group: any Configurable)] { get }
-}
-
-/// The groups of options in a value: the value itself, or those it contains, with their paths in it.
-func optionGroups(in value: Any) -> [(path: String, group: any Configurable)] {
-  if let group = value as? any Configurable { return [("", group)] }
-  return (value as? any OptionGroups)?.groups ?? []
-}
-
-extension Array: OptionGroups {
-  var groups: [(path: String, group: any Configurable)] {
-    guard Element.self is any Configurable.Type || Element.self is any OptionGroups.Type else {
-      return []
-    }
-    return enumerated().flatMap { index, element in
-      optionGroups(in: element).map {
-        ($0.path.isEmpty ? "\(index)" : "\(index).\($0.path)", $0.group)
-      }
-    }
-  }
-}
-
-extension OptionMap: OptionGroups {
-  var groups: [(path: String, group: any Configurable)] {
-    entries.flatMap { entry in
-      optionGroups(in: entry.value).map {
-        ($0.path.isEmpty ? entry.name : "\(entry.name).\($0.path)", $0.group)
-      }
-    }
-  }
-}
-
-extension Located: OptionGroups {
-  var groups: [(path: String, group: any Configurable)] { optionGroups(in: value) }
 }
 
 /// Values with names that the user chooses, in the order of the file.
@@ -169,6 +133,10 @@ public struct OptionMap<Value: ExpressibleByOption>: ExpressibleByOption {
   public static var unsetOption: Self { Self() }
   /// That of the values.
   public static var optionSecrecy: OptionSecrecy { Value.optionSecrecy }
+  /// Those of the values.
+  public var optionGroups: [NestedOptions] {
+    entries.flatMap { entry in entry.value.optionGroups.map { $0.within(entry.name) } }
+  }
   /// The entries; `nil` for an empty map, which is the same as none.
   public var optionDefaultText: String? {
     guard !entries.isEmpty else { return nil }
@@ -209,9 +177,13 @@ extension Dictionary: ExpressibleByOption where Key == String, Value: Expressibl
   public static var unsetOption: Self { [:] }
   /// That of the values.
   public static var optionSecrecy: OptionSecrecy { Value.optionSecrecy }
+  /// Those of the values.
+  public var optionGroups: [NestedOptions] { sorted.optionGroups }
   /// The entries, sorted by name.
-  public var optionDefaultText: String? {
-    OptionMap(map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }).optionDefaultText
+  public var optionDefaultText: String? { sorted.optionDefaultText }
+
+  private var sorted: OptionMap<Value> {
+    OptionMap(map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 })
   }
 
   /// Creates the value from an option.

@@ -32,6 +32,12 @@ public protocol ExpressibleByOption: Sendable {
   /// Whether every value of the type is a secret.
   static var optionSecrecy: OptionSecrecy { get }
 
+  /// Whether a file may omit a property of the type that has no default.
+  static var isOptionalOption: Bool { get }
+
+  /// The groups of options that the value is or contains; none for other values.
+  var optionGroups: [NestedOptions] { get }
+
   /// Creates the value from the decoded option of a file.
   ///
   /// - Throws: ``OptionError`` for a value that has the right form, but is not valid.
@@ -44,6 +50,22 @@ public protocol ExpressibleByOption: Sendable {
 extension ExpressibleByOption {
   /// Values are not secret.
   public static var optionSecrecy: OptionSecrecy { .open }
+  /// `false`.
+  public static var isOptionalOption: Bool { false }
+  /// None.
+  public var optionGroups: [NestedOptions] { [] }
+}
+
+/// A group of options in a value, to validate it.
+public struct NestedOptions: Sendable {
+  /// The position of the group in the value, such as `0` or `name.0`; empty for the value itself.
+  let path: String
+  let group: any Configurable
+
+  /// The same group in the element `name` of a list or map.
+  func within(_ name: String) -> NestedOptions {
+    NestedOptions(path: path.isEmpty ? name : "\(name).\(path)", group: group)
+  }
 }
 
 /// The error of an option value, or of options that are not valid together.

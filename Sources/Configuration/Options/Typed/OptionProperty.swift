@@ -8,7 +8,7 @@
 ///
 /// `$maxRetries` is the declaration itself: ``isGiven``, ``name``, ``location``, ``error(_:remedy:)``.
 @propertyWrapper
-public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
+public struct OptionProperty<Value: ExpressibleByOption>: Codable, Sendable {
   /// The value of the option.
   public var wrappedValue: Value
   /// The declaration, as `$name`.
@@ -56,12 +56,12 @@ public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
   public init(
     _ range: ClosedRange<Value.OptionBound>, _ summary: String, secrecy: OptionSecrecy? = nil
   ) {
-    self.init(.unsetOption, range, summary, secrecy, isRequired: !Self.isOptional)
+    self.init(.unsetOption, range, summary, secrecy, isRequired: !Value.isOptionalOption)
   }
 
   /// Creates an option without a default and without bounds.
   public init(_ summary: String, secrecy: OptionSecrecy? = nil) {
-    self.init(.unsetOption, nil, summary, secrecy, isRequired: !Self.isOptional)
+    self.init(.unsetOption, nil, summary, secrecy, isRequired: !Value.isOptionalOption)
   }
 
   private init(
@@ -75,14 +75,21 @@ public struct OptionProperty<Value: ExpressibleByOption>: Decodable, Sendable {
     self.isRequired = isRequired
   }
 
-  private static var isOptional: Bool { Value.self is any OptionalOption.Type }
-
   /// Always throws: only pipeline files can be decoded, not other formats.
   public init(from decoder: any Decoder) throws {
     throw DecodingError.dataCorrupted(
       .init(
         codingPath: decoder.codingPath,
         debugDescription: "options are only decoded from YAML files"))
+  }
+
+  /// Always throws: options are not encoded.
+  public func encode(to encoder: any Encoder) throws {
+    guard let collector = encoder as? OptionCollector else {
+      throw EncodingError.invalidValue(
+        self, .init(codingPath: encoder.codingPath, debugDescription: "options are not encoded"))
+    }
+    collector.collect(self)
   }
 
   /// Creates an error with the option's source location.
@@ -105,7 +112,7 @@ extension OptionProperty: CustomStringConvertible, CustomDebugStringConvertible,
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// An ``OptionProperty`` of any type, as found by reflection.
+/// An ``OptionProperty`` of any type, as found by an ``OptionCollector``.
 protocol AnyOptionProperty {
   func description(named name: String) -> OptionDescription
   func read(from options: PluginOptions, named name: String, _ errors: OptionErrors) -> Self
@@ -140,9 +147,9 @@ extension OptionProperty: AnyOptionProperty {
 
   /// Checks the groups in the value.
   func validate(named name: String) throws(OptionError) {
-    for (path, group) in optionGroups(in: wrappedValue) {
-      do throws(OptionError) { try group.validateAll() } catch {
-        throw error.within(path.isEmpty ? name : "\(name).\(path)")
+    for member in wrappedValue.optionGroups {
+      do throws(OptionError) { try member.group.validateAll() } catch {
+        throw error.within(member.within(name).path)
       }
     }
   }
