@@ -48,6 +48,7 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "check",
       abstract: "Report all errors in a manifest and its rows.",
       discussion: """
         Reads every row and sends nothing. Exit code 65 if there are errors.
@@ -93,6 +94,7 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "status",
       abstract: "Print the state of the newest run of a manifest.",
       discussion: """
         Also works while the run is in progress. With a journal in PostgreSQL, the status on a \
@@ -123,6 +125,7 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "report",
       abstract: "Write the reports of a run from its journal.",
       discussion: """
         Writes the files listed under `report` in the manifest, and prints the figures as JSON.
@@ -156,6 +159,7 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "diff",
       abstract: "Compare two runs: new failures, fixed failures, changed latencies.",
       discussion: """
         Without options, compares the last two runs. Exit code 1 if there are new failures.
@@ -183,6 +187,7 @@ struct BatchCommand: AsyncParsableCommand {
 
   struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "merge",
       abstract: "Merge the outputs of shards or workers.",
       discussion: """
         After `gqlrun batch run M --shard 1/4` to `4/4`, on one or several machines: copy the outputs \

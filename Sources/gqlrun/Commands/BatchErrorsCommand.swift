@@ -6,6 +6,7 @@ import GQLRunSupport
 extension BatchCommand {
   struct Errors: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "errors",
       abstract: "List the reasons for which tasks of a run failed.",
       discussion: """
         One row for each reason, with the number of tasks, the operation, the key of the first task \

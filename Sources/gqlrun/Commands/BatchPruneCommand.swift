@@ -5,6 +5,7 @@ import GQLRunSupport
 extension BatchCommand {
   struct Prune: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "prune",
       abstract: "Remove files that earlier runs left and that no later run needs.",
       discussion: """
         Removes journals other than the newest one (of each shard) with their lock files, unfinished \

@@ -50,6 +50,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Read: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "read",
       abstract: "Answer an operation from a cache; exit code 3 if a field is missing or stale.",
       discussion: """
         EXAMPLE
@@ -90,6 +91,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Dump: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "dump",
       abstract: "Print every record, one JSON object per line, sorted by key.",
       discussion: """
         Equal records give equal dumps, byte for byte, regardless of the requests that stored them.
@@ -110,6 +112,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "get",
       abstract: "Print one record, such as User:1 or QUERY_ROOT.",
       discussion: """
         EXAMPLE
@@ -136,6 +139,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "stats",
       abstract: "Print the number of records of each type, and their size in bytes.",
       discussion: """
         EXAMPLE
@@ -178,6 +182,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Clear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "clear",
       abstract: "Remove every record.",
       discussion: """
         EXAMPLE

@@ -71,6 +71,7 @@ struct OperationsCommand: AsyncParsableCommand {
 
   struct Manifest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "manifest",
       abstract: "Write the operation manifest of documents.",
       discussion: """
         Writes Apollo's format. An id is the SHA-256 of the text that gqlrun sends, which includes key \
@@ -106,6 +107,7 @@ struct OperationsCommand: AsyncParsableCommand {
 
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "verify",
       abstract: "Check an operation manifest, and compare it with documents.",
       discussion: """
         Reads Apollo's format, the older {"<id>": {"name", "source"}} and Relay's {"<id>": "text"}. \
@@ -159,6 +161,7 @@ struct ManifestCommand: AsyncParsableCommand {
 
   struct Build: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "build",
       abstract: "The former name of gqlrun operations manifest.")
 
     @OptionGroup var replacement: OperationsCommand.Manifest
@@ -171,6 +174,7 @@ struct ManifestCommand: AsyncParsableCommand {
 
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "verify",
       abstract: "The former name of gqlrun operations verify.")
 
     @OptionGroup var replacement: OperationsCommand.Verify

@@ -21,6 +21,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
   struct Print: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "print",
       abstract: "Print a schema as type definitions (SDL).",
       discussion: """
         Reads type definitions or the JSON result of an introspection query; several files with type \
@@ -48,6 +49,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
   struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "diff",
       abstract: "Compare two schemas, and classify the changes by their effect on clients.",
       discussion: """
         A change is breaking (documents may become invalid, or responses change their shape), \
@@ -103,6 +105,7 @@ struct SchemaCommand: AsyncParsableCommand {
 
   struct Fetch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "fetch",
       abstract: "Fetch the schema of a server.",
       discussion: """
         Sends the introspection query through the pipeline, with the authentication that it declares; \

@@ -7,6 +7,7 @@ import GQLRunPlugins
 extension PipelineCommand {
   struct Trust: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "trust",
       abstract: "Allow the programs that pipeline files start.",
       discussion: """
         A pipeline file can start programs: ${exec:…}, the plugin exec, and the command of a token. They \
@@ -41,6 +42,7 @@ extension PipelineCommand {
 extension BatchCommand {
   struct Trust: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "trust",
       abstract: "Allow the programs that a manifest and its pipeline start.",
       discussion: """
         Like `gqlrun pipeline trust`, for a manifest, its pipeline, and the files that it extends.

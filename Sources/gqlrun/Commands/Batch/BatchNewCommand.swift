@@ -7,6 +7,7 @@ import GQLRunPlugins
 extension BatchCommand {
   struct New: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "new",
       abstract: "Write a new manifest, with comments.",
       discussion: """
         The manifest passes `gqlrun batch check` as written. Without a document it runs a query of the \

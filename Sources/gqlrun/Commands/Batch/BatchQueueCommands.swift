@@ -36,6 +36,7 @@ extension BatchCommand {
 
   struct Enqueue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "enqueue",
       abstract: "Add the tasks of a manifest to its queue.",
       discussion: """
         Reads all rows. Tasks that the run has already are left as they are, so the command can be \
@@ -62,6 +63,7 @@ extension BatchCommand {
 
   struct Cancel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "cancel",
       abstract: "Cancel the newest run of a queue.",
       discussion: """
         Tasks that were not sent are skipped. Workers notice it within 10 seconds, and end after the \

@@ -5,6 +5,7 @@ import GQLRunJSON
 extension BatchCommand {
   struct Schema: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "schema",
       abstract: "Print the JSON Schema of manifests, for editors.",
       discussion: """
         An editor with the schema completes and checks manifests. For the YAML extension of Visual \

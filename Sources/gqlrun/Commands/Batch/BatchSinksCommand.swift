@@ -6,6 +6,7 @@ import GQLRunPipeline
 extension BatchCommand {
   struct Sinks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "sinks",
       abstract: "List the kinds of sinks and of rows, with their options and an example.",
       discussion: """
         EXAMPLES

@@ -8,6 +8,7 @@ import GQLRunSupport
 extension BatchCommand {
   struct Worker: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "worker",
       abstract: "Run tasks of a queue until none are left.",
       discussion: """
         Any number of workers on any number of machines may run at the same time, and be started and \

@@ -5,6 +5,7 @@ import GQLRunJSON
 extension CacheCommand {
   struct Write: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "write",
       abstract: "Write the data of an operation into a cache, like a response of the server.",
       discussion: """
         The data is complete for the operation, with __typename and key fields; an object with the only \
@@ -47,6 +48,7 @@ extension CacheCommand {
 
   struct Update: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "update",
       abstract: "Change the data of an operation in a cache with a jq expression.",
       discussion: """
         Reads the data, with __typename and key fields, passes it through the expression, and writes its \

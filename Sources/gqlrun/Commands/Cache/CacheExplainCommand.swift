@@ -7,6 +7,7 @@ import GQLRunPipeline
 extension CacheCommand {
   struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "explain",
       abstract: "Explain for each field of an operation whether the cache has it.",
       discussion: """
         Prints one line per field: its state, its age and its record. The states are hit, accepted \

@@ -10,6 +10,7 @@ extension CacheCommand {
     }
 
     static let configuration = CommandConfiguration(
+      commandName: "export",
       abstract: "Write the whole cache to a file: as JSON lines, or as a compact database.",
       discussion: """
         If the name ends in .db, .sqlite or .sqlite3, writes a database without free space, which \

@@ -6,6 +6,7 @@ import GQLRunPipeline
 extension CacheCommand {
   struct Gc: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "gc",
       abstract: "Remove records that no field of the query root and no redirect reaches.",
       discussion: """
         Keeps the records that an earlier query can still reach from the fields of the query root. \
@@ -56,6 +57,7 @@ extension CacheCommand {
 
   struct Trim: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "trim",
       abstract: "Remove the oldest records until the cache has a given size.",
       discussion: """
         The size is that of keys and record text, which `gqlrun cache stats` prints as bytes; the \
@@ -82,6 +84,7 @@ extension CacheCommand {
 
   struct Evict: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "evict",
       abstract: "Remove records, or fields of them, by key or pattern.",
       discussion: """
         In a pattern, * matches any text, ? matches one byte, and \\ escapes the next character. Each \

@@ -23,6 +23,7 @@ struct PipelineCommand: AsyncParsableCommand {
 
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "check",
       abstract: "Report all errors in pipeline files, with their source locations.",
       discussion: """
         Does not use the network and starts no programs. GQL_URL need not be set, because --endpoint of \
@@ -83,6 +84,7 @@ struct PipelineCommand: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "Print the chain of a pipeline file with all defaults.",
       discussion: """
         EXAMPLES

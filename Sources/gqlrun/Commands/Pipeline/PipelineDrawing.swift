@@ -6,6 +6,7 @@ import GQLRunPlugins
 extension PipelineCommand {
   struct Graph: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "graph",
       abstract: "Print the chain of a pipeline file as a diagram for Mermaid or Graphviz.",
       discussion: """
         EXAMPLES
@@ -40,6 +41,7 @@ extension PipelineCommand {
 
   struct Schema: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "schema",
       abstract: "Print the JSON Schema of pipeline files, for editors.",
       discussion: """
         With the schema, an editor completes and checks pipeline files. For the YAML extension of Visual \

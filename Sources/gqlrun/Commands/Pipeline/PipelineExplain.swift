@@ -7,6 +7,7 @@ import GQLRunPlugins
 extension PipelineCommand {
   struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "explain",
       abstract: "Explain what a pipeline does with an operation, without sending it.",
       discussion: """
         Prints the plugins of the chain, the fetch policy, the plan of the operation, and the HTTP \
