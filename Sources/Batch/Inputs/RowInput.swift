@@ -68,8 +68,9 @@ enum RowInputs {
   ]
 }
 
-/// The source of an operation's rows: the `foreach` section.
-struct InputSettings: Sendable {
+/// The source of an operation's rows: the `foreach` section. A class, because each task reads it,
+/// and its options are many values to copy.
+final class InputSettings: ExpressibleByOption {
   /// The options of all kinds.
   struct Shared: OptionSection {
     @Option("Name of the row in templates") var `as` = "row"
@@ -79,10 +80,10 @@ struct InputSettings: Sendable {
     var empty = VariableReader.Empty.omit
   }
 
-  var input: any RowInput
-  var shared = Shared()
+  let input: any RowInput
+  let shared: Shared
   /// The source location of the kind.
-  var location: FileLocation
+  let location: FileLocation
 
   var rowName: String { shared.as }
   var empty: VariableReader.Empty { shared.empty }
@@ -93,11 +94,7 @@ struct InputSettings: Sendable {
   ) throws -> (any RowSource)? {
     try input.open(RowContext(manifest: manifest, journal: journal, numbers: numbers))
   }
-}
 
-extension VariableReader.Empty: ExpressibleByOption {}
-
-extension InputSettings: ExpressibleByOption {
   /// The options of all kinds in one table: the key of the kind is next to its options.
   static let options: [OptionDescription] = {
     var seen: Set<String> = []
@@ -111,9 +108,13 @@ extension InputSettings: ExpressibleByOption {
 
   static func optionType(in range: ClosedRange<Never>?) -> OptionType { .object(options) }
   static var unsetOption: InputSettings {
-    InputSettings(input: InlineInput(), location: FileLocation(file: "", line: 1, column: 1))
+    InputSettings(InlineInput(), location: FileLocation(file: "", line: 1, column: 1))
   }
   var optionDefaultText: String? { nil }
+
+  private init(_ input: any RowInput, location: FileLocation) {
+    (self.input, self.shared, self.location) = (input, Shared(), location)
+  }
 
   init(option: OptionValue) throws(OptionError) {
     guard case .object(let options) = option.content else { throw OptionError("is not a mapping") }
@@ -135,3 +136,5 @@ extension InputSettings: ExpressibleByOption {
     location = options.location(of: kind.name)
   }
 }
+
+extension VariableReader.Empty: ExpressibleByOption {}

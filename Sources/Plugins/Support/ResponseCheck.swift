@@ -8,21 +8,20 @@ enum ResponseCheck {
   /// The number of bytes of a rejected body that are kept for the message.
   static let keptBytes = 1024
 
-  /// The values of most servers, which need no further check.
-  private static let usual = [
-    "application/json", "application/json; charset=utf-8", "application/graphql-response+json",
-    "application/graphql-response+json; charset=utf-8",
+  /// The values of most servers, with their types.
+  private static let usual: KeyValuePairs = [
+    "application/json": "application/json",
+    "application/json; charset=utf-8": "application/json",
+    "application/graphql-response+json": "application/graphql-response+json",
+    "application/graphql-response+json; charset=utf-8": "application/graphql-response+json",
   ]
 
   static func mediaType(_ head: HTTPResponse) -> String? { mediaType(head.headerFields) }
 
   private static func mediaType(_ fields: HTTPFields) -> String? {
     guard let text = fields.only(.contentType) else { return nil }
-    let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
-    // The form that nearly every server uses.
-    let isPlain = type.allSatisfy { (0x21...0x7E).contains($0) && !(0x41...0x5A).contains($0) }
-    if isPlain { return String(Substring(type)) }
-    return Substring(type).lowercased().filter { !$0.isWhitespace }
+    if let type = usual.first(where: { $0.key == text })?.value { return type }
+    return text.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
   }
 
   /// Whether a body is text for people, by its type.
@@ -39,7 +38,6 @@ enum ResponseCheck {
         "the body is encoded as \(coding ?? ""), where gzip or deflate was requested",
         entry: location, delivery: .answered)
     }
-    if let text = response.head.headerFields.only(.contentType), usual.contains(text) { return }
     guard let type = mediaType(response.head), !type.isEmpty else { return }
     let isJSON =
       type == "application/json" || type == "text/json" || type.hasSuffix("+json")
