@@ -41,6 +41,12 @@ struct ExampleTests {
       #expect(
         typo.status == 1 && typo.errors.contains("typo.pipeline.yaml:8:15")
           && typo.errors.contains("did you mean `allowed`?"), "\(typo)")
+      let checked = try await run(["check", pipeline], server, folder)
+      #expect(checked.status == 0 && checked.output == "\(pipeline): ok\n", "\(checked)")
+      let refused = try await run(["check", "\(folder.path)/typo.pipeline.yaml"], server, folder)
+      #expect(
+        refused.status == 78 && refused.output.contains("did you mean `allowed`?"), "\(refused)")
+      #expect(server.requestCount == 1)
     }
   }
 }

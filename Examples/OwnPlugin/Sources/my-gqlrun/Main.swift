@@ -4,11 +4,16 @@ import GQLRun
 /// Runs a document through a pipeline file that may name the plugin `tenant`:
 ///
 ///     my-gqlrun tenant.pipeline.yaml country.graphql acme
+///
+/// or reports all errors in the file, without sending anything:
+///
+///     my-gqlrun check tenant.pipeline.yaml
 @main struct MyRunner {
   static func main() async {
     let arguments = CommandLine.arguments
+    if arguments.count == 3, arguments[1] == "check" { exit(check(arguments[2])) }
     guard arguments.count == 4 else {
-      print("usage: my-gqlrun PIPELINE DOCUMENT TENANT")
+      print("usage: my-gqlrun PIPELINE DOCUMENT TENANT\n       my-gqlrun check PIPELINE")
       exit(64)
     }
     do {
@@ -18,6 +23,18 @@ import GQLRun
       FileHandle.standardError.write(Data("\(error)\n".utf8))
       exit(1)
     }
+  }
+
+  /// Prints the errors and warnings of a file, and returns the exit code.
+  static func check(_ path: String) -> Int32 {
+    var registry = PluginRegistry.builtIn
+    registry.register(TenantPlugin.self)
+    registry.register(SlowLogPlugin.self)
+    let diagnostics = PipelineFile.check(path: path, registry: registry)
+    print(
+      diagnostics.all.isEmpty
+        ? "\(path): ok" : diagnostics.rendered(as: .human(colors: false)))
+    return diagnostics.errors.isEmpty ? 0 : 78
   }
 
   static func run(pipeline path: String, document: String, tenant: String) async throws {
