@@ -349,6 +349,10 @@ check-profile: packages-figures build ## Hold the figures of gqlrun profile agai
 	$(if $(wildcard .build-bench/release/gqlrun-bench),Tests/Figures/profile.py $(PROGRAM) --posts 25000 \
 	  --bench .build-bench/release/gqlrun-bench $(BENCH_SCRATCH))
 
+.PHONY: symbols
+symbols: ## List the public symbols of the libraries, as the tests have built them
+	@Tests/Figures/symbols.py . .build-debug/debug
+
 .PHONY: bench-all
 bench-all: ## The same with responses of 1.1 GB
 	@$(MAKE) bench BENCH_POSTS="$(BENCH_POSTS) 250000"
