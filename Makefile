@@ -65,7 +65,7 @@ BENCH_PACKAGES := $(CORE_PACKAGES) yajl-tools python3
 # Programs of single tests, which are skipped with a message without them.
 TEST_PACKAGES := sqlite3 python3 zsh fish bash-completion man-db groff mandoc libjq1 postgresql
 TORTURE_PACKAGES := $(PACKAGES) python3 sqlite3 e2fsprogs strace gcc
-TORTURE_CLUSTER_PACKAGES := faketime iproute2
+TORTURE_CLUSTER_PACKAGES := iproute2
 FIGURES_PACKAGES := python3 gcc libc6-dev
 CHAIN_BENCH := .build-bench-chain/release/gqlrun-bench-chain
 BENCH_BATCH_PACKAGES := $(PACKAGES) python3 python3-venv wrk gcc libc6-dev

@@ -3,11 +3,11 @@
 continued, cut off from the database and connected again, while clocks jump and the database crashes now and then.
 
 One of the workers reaches the database through a link that can be cut (see cluster_link.py), another one has a clock that
-jumps (libfaketime). Each round has TASKS queries, and a third as many mutations. Ends with 1 when a result is missing or
+jumps (jumping_clock.c). Each round has TASKS queries, and a third as many mutations. Ends with 1 when a result is missing or
 doubled in a file or table, when a mutation reached the server twice, when a task has no result and no reason, or when a
 worker that was cut off sends requests after 20 seconds. SEED=N repeats the choices of a run.
 """
-import collections, csv, glob, json, os, random, shutil, signal, subprocess, sys, tempfile, time
+import collections, contextlib, csv, json, os, random, shutil, signal, subprocess, sys, tempfile, time
 
 from cluster_link import open_link
 from cluster_rig import CountingServer, Postgres
@@ -41,24 +41,23 @@ class Worker(subprocess.Popen):
 
     # One of each runs at least, if there are enough workers.
     KINDS = ("cut off", "clock", "plain", "plain")
-    # Where libfaketime is.
-    FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
+    # All that were started.
+    started = []
+    # The library that makes clocks jump.
+    jumping_clock = None
 
     def __init__(self, kind, run, path="graphql"):
         self.kind = kind
         link = run.link if kind == "cut off" else None
         environment = dict(os.environ, QUEUE=run.queue(link))
         if kind == "clock":
-            expect(self.FAKETIME, "libfaketime is not installed: apt-get install faketime")
-            # A time of day that jumps; a monotonic clock never does.
-            environment |= {
-                "LD_PRELOAD": self.FAKETIME, "FAKETIME_TIMESTAMP_FILE": run.clock, "FAKETIME_NO_CACHE": "1",
-                "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+            environment |= {"LD_PRELOAD": self.jumping_clock, "CLOCK_OFFSET": run.clock}
         url = f"http://{link.server if link else '127.0.0.1'}:{run.server.port}/{path}"
         with open(f"{run.folder}/workers.log", "a") as log:
             super().__init__(
                 (link.prefix if link else []) + run.command("worker", url) + ["-q"], cwd=run.folder, stdout=log,
                 stderr=log, env=environment)
+        self.started.append(self)
 
 
 class Round:
@@ -75,7 +74,7 @@ class Round:
         server.mutations.clear()
         postgres.sql(f"create schema {self.schema}")
         self.clock = f"{self.folder}/clock"
-        self.jump("+0")
+        self.jump(0)
         with open(f"{self.folder}/m.batch.yaml", "w") as file:
             file.write(MANIFEST)
         for op, count in self.counts.items():
@@ -88,9 +87,9 @@ class Round:
         return self.postgres.url(self.schema, link.database if link else None, link.port if link else None)
 
     def jump(self, offset):
-        """Sets the clock of some workers to an offset from now: `+3d`."""
+        """Sets the clock of some workers to an offset from now, in seconds."""
         with open(f"{self.clock}.new", "w") as file:
-            file.write(offset)
+            file.write(str(offset))
         os.replace(f"{self.clock}.new", self.clock)
 
     def command(self, verb, url=None):
@@ -113,6 +112,8 @@ class Round:
         """Starts workers until there are so many; those that ended had nothing left to do."""
         for worker in self.workers:
             expect(worker.poll() in (None, 0), f"a worker: exit {worker.returncode}; see {self.folder}")
+        ended = [w for w in self.workers if w.returncode is not None]
+        expect(not ended or not self.open_tasks(), f"a worker ended, and tasks are left; see {self.folder}")
         self.workers = [w for w in self.workers if w.returncode is None]
         missing = collections.Counter(Worker.KINDS) - collections.Counter(w.kind for w in self.workers)
         for kind in missing.elements():
@@ -216,7 +217,7 @@ class Torture:
         run.link.mend()
 
     def jumps(self, run, _):
-        run.jump(self.chance.choice(["+0", "+45s", "+2h", "-2h", "+400d", "-400d"]))
+        run.jump(self.chance.choice([0, 45, 7_200, -7_200, 400 * 86_400, -400 * 86_400]))
 
     def reapers(self, run, victim):
         """Two workers look for the tasks of a lost one at the same moment."""
@@ -262,7 +263,16 @@ def torture():
     torture = Torture(random.Random(seed))
     totals = torture.totals
     server = CountingServer(0.02)
-    with Postgres() as postgres, open_link(postgres) as link:
+    # Ends the programs that were started, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with contextlib.ExitStack() as stack:
+        scratch = stack.enter_context(tempfile.TemporaryDirectory())
+        Worker.jumping_clock = f"{scratch}/jumping_clock.so"
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "jumping_clock.c")
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", Worker.jumping_clock, source], check=True)
+        postgres = stack.enter_context(Postgres())
+        link = stack.enter_context(open_link(postgres))
+        stack.callback(lambda: [worker.kill() for worker in Worker.started])
         print(f"the link: {type(link).__name__}", flush=True)
         silence(program, postgres, server, link)
         number = 0
